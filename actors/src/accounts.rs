@@ -1,0 +1,175 @@
+//! Accounts and their passwords: who may sign in.
+//!
+//! Each change is one transaction that raises the generation; the running service also forgets its cached keys.
+
+use entity::id::UserId;
+use entity::plan::Plan;
+use entity::time::Timestamp;
+use entity::{activity, session, user};
+use sea_orm::{ActiveModelTrait, ActiveValue::Set, ColumnTrait, EntityTrait, IntoActiveModel, PaginatorTrait};
+use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, SqlErr};
+
+use crate::desk::Desk;
+use crate::error::{Error, Fault, Invalid};
+use crate::kit::Lane;
+use crate::{password, state};
+
+/// What a new account is made with.
+#[derive(Debug)]
+pub struct NewAccount {
+    /// Address; kept in lower case.
+    pub email: String,
+    /// What the person is called.
+    pub name: Option<String>,
+    /// The password, as it was typed.
+    pub password: String,
+    /// The plan.
+    pub plan: Plan,
+}
+
+/// Makes an account.
+pub async fn create(desk: &Desk, new: NewAccount) -> Result<user::Model, Error> {
+    let row = prepare(desk, new).await?;
+    insert(desk.db.write(), row).await
+}
+
+/// Makes the first account, while there is none.
+pub async fn set_up(desk: &Desk, new: NewAccount) -> Result<user::Model, Error> {
+    let row = prepare(desk, new).await?;
+    let txn = desk.db.begin().await?;
+    // On PostgreSQL two set-ups at once are told apart here; SQLite has one writer anyway.
+    state::raise_generation(&txn).await?;
+    if user::Entity::find().count(&txn).await? > 0 {
+        return Err(Error::Closed("the service has been set up already"));
+    }
+    let made = insert(&txn, row).await?;
+    txn.commit().await?;
+    Ok(made)
+}
+
+async fn prepare(desk: &Desk, new: NewAccount) -> Result<user::Model, Error> {
+    let email = new.email.trim().to_lowercase();
+    let mut faults = Vec::new();
+    if !is_address(&email) {
+        faults.push(Fault { field: "email".to_owned(), reason: "must be an e-mail address".to_owned() });
+    }
+    if let Err(reason) = password::acceptable(&new.password) {
+        faults.push(Fault { field: "password".to_owned(), reason: reason.to_owned() });
+    }
+    if !faults.is_empty() {
+        return Err(Error::Invalid(Invalid { faults }));
+    }
+    let now = desk.clock.now();
+    let password_hash = hash(desk, new.password).await?;
+    let name = new.name.filter(|name| !name.trim().is_empty());
+    Ok(user::Model { id: UserId::new(now), email, name, password_hash, plan: new.plan, disabled_at: None, created_at: now })
+}
+
+async fn insert(db: &impl ConnectionTrait, row: user::Model) -> Result<user::Model, Error> {
+    match user::Entity::insert(row.clone().into_active_model()).exec_without_returning(db).await {
+        Ok(_) => Ok(row),
+        Err(error) if matches!(error.sql_err(), Some(SqlErr::UniqueConstraintViolation(_))) => {
+            Err(Error::Conflict("an account with this address exists"))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The account with this address.
+pub async fn by_email(desk: &Desk, email: &str) -> Result<user::Model, Error> {
+    user::Entity::by_email(email.trim()).one(desk.db.read()).await?.ok_or(Error::NotFound)
+}
+
+/// Moves an account to another plan.
+pub async fn set_plan(desk: &Desk, user: UserId, plan: Plan) -> Result<(), Error> {
+    update(desk, user, |row| row.plan = Set(plan)).await
+}
+
+/// Shuts an account, or opens it again: its keys, sessions and tokens are refused meanwhile.
+pub async fn set_disabled(desk: &Desk, user: UserId, disabled: bool) -> Result<(), Error> {
+    let at: Option<Timestamp> = disabled.then(|| desk.clock.now());
+    update(desk, user, |row| row.disabled_at = Set(at)).await
+}
+
+/// Sets a password and ends the account's sessions but `kept`.
+pub async fn set_password(
+    desk: &Desk,
+    user: UserId,
+    password: String,
+    kept: Option<entity::id::SessionId>,
+) -> Result<(), Error> {
+    password::acceptable(&password).map_err(|reason| Error::invalid("password", reason))?;
+    let hash = hash(desk, password).await?;
+    let txn = desk.db.begin().await?;
+    let mut row = locked(&txn, user).await?.into_active_model();
+    row.password_hash = Set(hash);
+    row.update(&txn).await?;
+    let mut ended = session::Entity::delete_many().filter(session::Column::UserId.eq(user));
+    if let Some(kept) = kept {
+        ended = ended.filter(session::Column::Id.ne(kept));
+    }
+    ended.exec(&txn).await?;
+    state::raise_generation(&txn).await?;
+    Ok(txn.commit().await?)
+}
+
+/// Removes an account and everything of it: rows at once; the index forgets it by a job of the service's own.
+pub async fn delete(desk: &Desk, user: UserId) -> Result<(), Error> {
+    let txn = desk.db.begin().await?;
+    let row = locked(&txn, user).await?;
+    activity::Entity::delete_many().filter(activity::Column::UserId.eq(user)).exec(&txn).await?;
+    state::note_removed(&txn, user).await?;
+    row.into_active_model().delete(&txn).await?;
+    state::raise_generation(&txn).await?;
+    Ok(txn.commit().await?)
+}
+
+/// All accounts, oldest first.
+pub async fn all(desk: &Desk) -> Result<Vec<user::Model>, Error> {
+    Ok(user::Entity::find().order_by_asc(user::Column::CreatedAt).all(desk.db.read()).await?)
+}
+
+async fn update(desk: &Desk, user: UserId, change: impl FnOnce(&mut user::ActiveModel)) -> Result<(), Error> {
+    let txn = desk.db.begin().await?;
+    let mut row = locked(&txn, user).await?.into_active_model();
+    change(&mut row);
+    if row.is_changed() {
+        row.update(&txn).await?;
+    }
+    state::raise_generation(&txn).await?;
+    Ok(txn.commit().await?)
+}
+
+async fn locked(txn: &impl ConnectionTrait, user: UserId) -> Result<user::Model, Error> {
+    user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.ok_or(Error::NotFound)
+}
+
+async fn hash(desk: &Desk, password: String) -> Result<String, Error> {
+    desk.workers.run(Lane::Foreground, move || password::hash(&password)).await?.map_err(Error::internal)
+}
+
+/// Not whether mail arrives there, only whether it could be written on an envelope.
+fn is_address(email: &str) -> bool {
+    let Some((local, domain)) = email.rsplit_once('@') else { return false };
+    !local.is_empty()
+        && !domain.is_empty()
+        && email.len() <= 254
+        && !domain.starts_with('.')
+        && !domain.ends_with('.')
+        && !email.chars().any(|c| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | ',' | ';'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_two_parts_and_no_spaces() {
+        for good in ["a@b.example", "first.last+tag@sub.example", "x@localhost"] {
+            assert!(is_address(good), "{good}");
+        }
+        for bad in ["no-address", "@b", "a@", "a b@c", "a@b c", "<a@b>", "a@.b", "a@b."] {
+            assert!(!is_address(bad), "{bad}");
+        }
+    }
+}

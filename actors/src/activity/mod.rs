@@ -1,0 +1,44 @@
+//! The activity view: every call, and nothing of what was asked or read (spec.md: Privacy rules).
+
+mod actor;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::ArbiterHandle;
+use entity::activity;
+
+use crate::clock::Clock;
+use crate::db::Db;
+use crate::error::Error;
+use crate::kit::{Kept, Port, keep};
+use actor::{ActivityActor, Flush, Record};
+
+/// The way to the activity.
+#[derive(Clone)]
+pub struct Activity {
+    port: Port<ActivityActor>,
+}
+
+impl Activity {
+    /// Starts the actor; lines older than `kept` are removed, at the start and then now and again.
+    pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>, kept: Duration) -> Self {
+        let how = Kept { name: "activity", permits: 4096, patience: Duration::from_secs(8) };
+        Self { port: keep(on, how, move || ActivityActor::new(db.clone(), clock.clone(), kept)) }
+    }
+
+    /// Notes a call. Where there is no room the line is lost and counted.
+    pub fn record(&self, line: activity::Model) {
+        self.port.tell(Record(line));
+    }
+
+    /// Writes what was noted.
+    pub async fn flush(&self) -> Result<(), Error> {
+        self.port.ask(Flush).await?
+    }
+
+    /// The actor's port, for health and for draining.
+    pub fn port(&self) -> &Port<ActivityActor> {
+        &self.port
+    }
+}

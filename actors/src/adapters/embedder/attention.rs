@@ -1,0 +1,77 @@
+//! Attention within one text, a head at a time, in floats.
+
+use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions};
+use rten_simd::SimdOp;
+use rten_tensor::Matrix;
+use rten_vecmath::Softmax;
+
+use super::EmbedError;
+
+/// How queries, keys and values stand in a row: all heads' queries, then all keys, then all values.
+#[derive(Clone, Copy)]
+pub(super) struct Heads {
+    /// How many heads.
+    pub count: usize,
+    /// Width of each.
+    pub width: usize,
+}
+
+/// Room for one head's work.
+#[derive(Default)]
+pub(super) struct Room {
+    scores: Vec<f32>,
+    mixed: Vec<f32>,
+}
+
+impl Heads {
+    /// Mixes the values of one text's rows, weighed by how well keys answer queries.
+    ///
+    /// `rows` holds three widths a row, `out` one.
+    pub(super) fn run(
+        self,
+        gemm: &GemmExecutor<f32>,
+        room: &mut Room,
+        rows: &[f32],
+        out: &mut [f32],
+    ) -> Result<(), EmbedError> {
+        let width = self.count * self.width;
+        let length = out.len() / width;
+        room.scores.resize(length * length, 0.0);
+        room.mixed.resize(length * self.width, 0.0);
+        for head in 0..self.count {
+            let (query, key, value) = (
+                self.part(rows, length, head * self.width)?,
+                self.part(rows, length, width + head * self.width)?,
+                self.part(rows, length, 2 * width + head * self.width)?,
+            );
+            gemm.gemm(
+                &mut room.scores,
+                GemmInputA::Unpacked(query),
+                GemmInputB::Unpacked(key.transposed()),
+                GemmOptions { alpha: (self.width as f32).sqrt().recip(), ..GemmOptions::default() },
+            )?;
+            for scores in room.scores.chunks_exact_mut(length) {
+                Softmax::new_mut(scores).dispatch();
+            }
+            let scores = Matrix::try_from_data([length, length], room.scores.as_slice())?;
+            gemm.gemm(
+                &mut room.mixed,
+                GemmInputA::Unpacked(scores),
+                GemmInputB::Unpacked(value),
+                GemmOptions::default(),
+            )?;
+            let places =
+                out.chunks_exact_mut(width).filter_map(|row| row.chunks_exact_mut(self.width).nth(head));
+            for (place, mixed) in places.zip(room.mixed.chunks_exact(self.width)) {
+                place.copy_from_slice(mixed);
+            }
+        }
+        Ok(())
+    }
+
+    /// One head's columns, from column `from` on, as they stand between the others.
+    fn part(self, rows: &[f32], length: usize, from: usize) -> Result<Matrix<'_>, EmbedError> {
+        let rows = rows.get(from..).unwrap_or_default();
+        Ok(Matrix::from_slice_with_strides([length, self.width], rows, [3 * self.count * self.width, 1])?)
+    }
+}

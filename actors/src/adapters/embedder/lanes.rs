@@ -1,0 +1,61 @@
+//! The threads that run the model: one for queries, the others for batches, so that a query never waits for a batch.
+//!
+//! Each thread is a pool of its own, because the kernels split a product over all threads of the pool they run in:
+//! whole texts side by side are faster than shared products.
+
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+
+/// How far batches step back: 10 of 19 leaves them a tenth of a core that someone else wants.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 10;
+
+pub(super) struct Lanes {
+    query: ThreadPool,
+    batch: Vec<ThreadPool>,
+}
+
+impl Lanes {
+    /// `count` threads for batches, at least one, and one for queries.
+    pub(super) fn new(count: usize) -> Result<Self, ThreadPoolBuildError> {
+        let batch = (0..count.max(1))
+            .map(|number| lane(format!("embed-{number}")).start_handler(|_| step_back()).build());
+        Ok(Self { query: lane("embed-query".to_owned()).build()?, batch: batch.collect::<Result<_, _>>()? })
+    }
+
+    /// Threads for batches.
+    pub(super) fn count(&self) -> usize {
+        self.batch.len()
+    }
+
+    /// Runs `work` once, in the lane of queries.
+    pub(super) fn query<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.query.install(work)
+    }
+
+    /// Runs `work` in every lane of batches at the same time, and waits for all.
+    pub(super) fn batch(&self, work: impl Fn() + Sync) {
+        everywhere(&self.batch, &work);
+    }
+}
+
+fn everywhere(lanes: &[ThreadPool], work: &(impl Fn() + Sync)) {
+    if let [lane, others @ ..] = lanes {
+        lane.in_place_scope(|scope| {
+            scope.spawn(|_| work());
+            everywhere(others, work);
+        });
+    }
+}
+
+fn lane(name: String) -> ThreadPoolBuilder {
+    ThreadPoolBuilder::new().num_threads(1).thread_name(move |_| name.clone())
+}
+
+/// Lets whoever waits for an answer go first: under a batch on every core it halves the slowest queries.
+fn step_back() {
+    // Elsewhere the whole process would step back, with its queries.
+    #[cfg(target_os = "linux")]
+    if let Err(cause) = rustix::process::nice(NICE) {
+        tracing::debug!(%cause, "batches of passages run at full priority");
+    }
+}

@@ -1,0 +1,123 @@
+//! Rows of floats to rows of bytes: one pass for the range, one for the bytes, in the widest vectors there are.
+
+use rten_simd::{
+    Isa, SimdOp,
+    ops::{BitOps, FloatOps, NarrowSaturate, NumOps},
+};
+use rten_vecmath::MinMax;
+
+/// How the bytes of a row are read: `number = (byte - zero) * factor`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Scale {
+    pub factor: f32,
+    pub zero: u8,
+}
+
+impl Scale {
+    /// The scale that spreads the numbers of a row, and nought, over all bytes.
+    pub(super) fn of(row: &[f32]) -> Self {
+        let (low, high) = MinMax::new(row).dispatch();
+        let (low, high) = (low.min(0.0), high.max(0.0));
+        let factor = (high - low) / 255.0;
+        if factor > 0.0 {
+            Self { factor, zero: (-low / factor).round() as u8 }
+        } else {
+            Self { factor: 1.0, zero: 0 }
+        }
+    }
+
+    /// The scale of what is left when numbers are rounded by this one: half a step to either side.
+    pub(super) fn of_rest(self) -> Self {
+        Self { factor: self.factor / 254.0, zero: 127 }
+    }
+
+    /// Rounds the numbers of `row` into `bytes`.
+    pub(super) fn round(self, row: &[f32], bytes: &mut [u8]) {
+        Round { row, bytes, scale: self }.dispatch();
+    }
+
+    /// Leaves in `row` what is lost when it is rounded into `bytes`.
+    pub(super) fn take_off(self, bytes: &[u8], row: &mut [f32]) {
+        for (number, byte) in row.iter_mut().zip(bytes) {
+            *number -= (f32::from(*byte) - f32::from(self.zero)) * self.factor;
+        }
+    }
+}
+
+struct Round<'a> {
+    row: &'a [f32],
+    bytes: &'a mut [u8],
+    scale: Scale,
+}
+
+impl SimdOp for Round<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) {
+        let (floats, ints, shorts, bytes) = (isa.f32(), isa.i32(), isa.i16(), isa.u8());
+        let (inverse, zero) = (self.scale.factor.recip(), i32::from(self.scale.zero));
+        let (inverses, zeros) = (floats.splat(inverse), ints.splat(zero));
+        // Four vectors of floats make one of bytes.
+        let step = bytes.len();
+        let whole = self.bytes.len() - self.bytes.len() % step;
+        let (out, out_rest) = self.bytes.split_at_mut(whole);
+        for (row, out) in self.row.chunks_exact(step).zip(out.chunks_exact_mut(step)) {
+            let [a, b, c, d] = floats.load_many::<4>(row);
+            let a = ints.add(floats.to_int_round(floats.mul(a, inverses)), zeros);
+            let b = ints.add(floats.to_int_round(floats.mul(b, inverses)), zeros);
+            let c = ints.add(floats.to_int_round(floats.mul(c, inverses)), zeros);
+            let d = ints.add(floats.to_int_round(floats.mul(d, inverses)), zeros);
+            let low = ints.narrow_saturate(a, b);
+            let high = ints.narrow_saturate(c, d);
+            bytes.store(shorts.narrow_saturate(low, high), out);
+        }
+        for (number, out) in self.row.iter().skip(whole).zip(out_rest) {
+            *out = ((number * inverse).round_ties_even() as i32 + zero).clamp(0, 255) as u8;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_rounded_number_is_half_a_step_away_at_most(row in vec(-40f32..40.0, 0..300)) {
+            let scale = Scale::of(&row);
+            let mut bytes = vec![0; row.len()];
+
+            scale.round(&row, &mut bytes);
+            let mut rest = row.clone();
+            scale.take_off(&bytes, &mut rest);
+
+            for rest in &rest {
+                prop_assert!(rest.abs() <= scale.factor * 0.501);
+            }
+
+            let finer = scale.of_rest();
+            finer.round(&rest.clone(), &mut bytes);
+            finer.take_off(&bytes, &mut rest);
+            for rest in &rest {
+                prop_assert!(rest.abs() <= scale.factor * 0.003);
+            }
+        }
+    }
+
+    #[test]
+    fn nought_is_kept_exactly() {
+        for row in [vec![0.0; 70], vec![], [vec![0.0; 65], vec![-3.0, 7.5]].concat()] {
+            let scale = Scale::of(&row);
+            let mut bytes = vec![9; row.len()];
+
+            scale.round(&row, &mut bytes);
+
+            for (number, byte) in row.iter().zip(&bytes) {
+                assert!(*number != 0.0 || *byte == scale.zero);
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The one door to the web: every request to an address that a user, a page or a feed named goes through
+//! `Fetcher::get`, and nothing else in the service opens a connection to such an address.
+//!
+//! What the door promises (faults-and-threats.md, S1 to S21):
+//! - no connection to an address that the `Guard` refuses, whether written out, resolved, resolved anew
+//!   (the address that was checked is the one connected to) or reached over a redirect;
+//! - one deadline over names, connections, redirects and body together, at most ten redirects, and never
+//!   more unpacked bytes in memory than asked for;
+//! - no cookies, no credentials, no referrer, no proxy; one fixed User-Agent.
+//!
+//! A redirect may lead from https to http, as in a browser's address bar: there is nothing secret to lose.
+//! Dropping the future of a fetch ends it with its connection.
+
+mod body;
+mod charset;
+mod client;
+mod content_type;
+mod error;
+mod headers;
+mod prescan;
+mod resolve;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ipnet::IpNet;
+use reqwest::{Client, Response, StatusCode, header};
+
+use crate::address::{Guard, PageUrl, Refusal};
+
+pub use content_type::ContentType;
+pub use error::{FetchError, SetupError};
+pub use headers::Headers;
+pub use resolve::{Lookup, SystemLookup};
+
+/// Most redirects of one fetch (faults-and-threats.md, S10).
+pub const MAX_REDIRECTS: usize = 10;
+
+/// What a fetcher may do.
+#[derive(Debug, Clone)]
+pub struct FetchSettings {
+    /// Most time of one fetch, from the first name to the last byte (`fetch.timeout_seconds`).
+    pub timeout: Duration,
+    /// Most bytes of a body, unpacked (`fetch.max_bytes`).
+    pub max_bytes: u64,
+    /// Networks that may be fetched although private (`fetch.allow_private`).
+    pub allow_private: Vec<IpNet>,
+    /// Host and port of `server.base_url`: a configured service, fetched wherever it leads.
+    pub own: Option<(String, u16)>,
+}
+
+/// What is asked of one fetch.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// The `Accept` header.
+    pub accept: &'static str,
+    /// The `ETag` of what is already there; with it the answer may be 304.
+    pub if_none_match: Option<String>,
+    /// The `Last-Modified` of what is already there; with it the answer may be 304.
+    pub if_modified_since: Option<String>,
+    /// Most bytes of the body, unpacked, instead of the setting's.
+    pub max_bytes: Option<u64>,
+}
+
+impl Wanted {
+    /// A page to read; PDFs and media are as welcome.
+    pub fn page() -> Self {
+        Self::kind("text/html,application/xhtml+xml;q=0.9,application/pdf;q=0.9,*/*;q=0.8")
+    }
+
+    /// A feed, or a page that names one.
+    pub fn feed() -> Self {
+        Self::kind(
+            "application/feed+json,application/atom+xml,application/rss+xml,application/xml;q=0.9,text/xml;q=0.9,text/html;q=0.8,*/*;q=0.5",
+        )
+    }
+
+    fn kind(accept: &'static str) -> Self {
+        Self { accept, if_none_match: None, if_modified_since: None, max_bytes: None }
+    }
+
+    fn is_conditional(&self) -> bool {
+        self.if_none_match.is_some() || self.if_modified_since.is_some()
+    }
+}
+
+/// A page as its server gave it.
+#[derive(Clone)]
+pub struct Fetched {
+    /// The address that answered, after redirects.
+    pub url: PageUrl,
+    /// Whether there were redirects and each of them was permanent (301, 308): the old address is history.
+    pub redirected_permanently: bool,
+    /// 200 to 299; or 304, only when validators were sent.
+    pub status: u16,
+    /// What the body is said to be.
+    pub content_type: Option<ContentType>,
+    /// The other headers that somebody needs.
+    pub headers: Headers,
+    /// The whole body, unpacked.
+    pub body: Vec<u8>,
+}
+
+impl Fetched {
+    /// Whether what is already there is still right; the body is empty then.
+    pub fn is_unchanged(&self) -> bool {
+        self.status == StatusCode::NOT_MODIFIED.as_u16()
+    }
+
+    /// The media type in lower case, without parameters: `text/html`.
+    pub fn media_type(&self) -> Option<&str> {
+        self.content_type.as_ref().map(ContentType::essence)
+    }
+
+    /// The body as text, in the encoding that it declares or seems to have.
+    pub fn text(&self) -> String {
+        charset::decode(
+            &self.body,
+            self.content_type.as_ref().and_then(ContentType::charset),
+            self.url.host(),
+        )
+    }
+}
+
+/// Opens the door. Cheap to clone; one for the whole service.
+#[derive(Clone)]
+pub struct Fetcher {
+    guard: Arc<Guard>,
+    web: Client,
+    own: Option<Client>,
+    timeout: Duration,
+    max_bytes: u64,
+}
+
+/// One hop: an answer to read, or the address that it points to.
+enum Hop {
+    Arrived(Response),
+    Onward { to: PageUrl, permanently: bool },
+}
+
+impl Fetcher {
+    /// A fetcher that asks the system's resolver. Fails when the system's certificates cannot be read.
+    pub fn new(settings: FetchSettings) -> Result<Self, SetupError> {
+        Self::with_lookup(settings, Arc::new(SystemLookup))
+    }
+
+    /// A fetcher that asks another resolver; its answers are guarded like the system's.
+    pub fn with_lookup(settings: FetchSettings, lookup: Arc<dyn Lookup>) -> Result<Self, SetupError> {
+        let guard = Arc::new(Guard::new(settings.allow_private, settings.own.clone()));
+        let web = client::build(resolve::Resolver::guarded(lookup.clone(), guard.clone()))?;
+        let own = settings.own.map(|_| client::build(resolve::Resolver::trusting(lookup))).transpose()?;
+        Ok(Self { guard, web, own, timeout: settings.timeout, max_bytes: settings.max_bytes })
+    }
+
+    /// The rules of where fetches may go, for a first answer before anything is fetched.
+    pub fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
+    /// Fetches a page, following redirects.
+    ///
+    /// Errors: everything that is not a whole body with a status of 200 to 299, or a 304 that was asked for.
+    pub async fn get(&self, url: &PageUrl, wanted: Wanted) -> Result<Fetched, FetchError> {
+        let fetch = self.follow(url, &wanted);
+        tokio::time::timeout(self.timeout, fetch).await.unwrap_or(Err(FetchError::Timeout(self.timeout)))
+    }
+
+    async fn follow(&self, start: &PageUrl, wanted: &Wanted) -> Result<Fetched, FetchError> {
+        let mut url = start.clone();
+        let mut all_permanent = true;
+        for hops in 0..=MAX_REDIRECTS {
+            match self.hop(&url, wanted).await? {
+                Hop::Arrived(response) => {
+                    return self.read(url, hops > 0 && all_permanent, response, wanted).await;
+                }
+                Hop::Onward { to, permanently } => {
+                    url = to;
+                    all_permanent &= permanently;
+                }
+            }
+        }
+        Err(FetchError::TooManyRedirects)
+    }
+
+    async fn hop(&self, url: &PageUrl, wanted: &Wanted) -> Result<Hop, FetchError> {
+        // The resolver never sees an address that is written as a number: it is judged here.
+        self.guard.literal(url)?;
+        let response =
+            self.client(url).execute(client::request(url, wanted)).await.map_err(FetchError::of_exchange)?;
+        let status = response.status();
+        match response.headers().get(header::LOCATION) {
+            Some(location) if is_redirect(status) => {
+                let reference = std::str::from_utf8(location.as_bytes()).map_err(|_| Refusal::Malformed)?;
+                Ok(Hop::Onward { to: url.join(reference)?, permanently: is_permanent(status) })
+            }
+            Some(_) | None => Ok(Hop::Arrived(response)),
+        }
+    }
+
+    async fn read(
+        &self,
+        url: PageUrl,
+        redirected_permanently: bool,
+        response: Response,
+        wanted: &Wanted,
+    ) -> Result<Fetched, FetchError> {
+        let status = response.status();
+        let headers = Headers::of(response.headers());
+        let unchanged = status == StatusCode::NOT_MODIFIED && wanted.is_conditional();
+        if !status.is_success() && !unchanged {
+            return Err(FetchError::Status { status: status.as_u16(), retry_after: headers.retry_after });
+        }
+        let content_type = ContentType::of(response.headers());
+        let body = if unchanged { Vec::new() } else { body::read(response, self.most(wanted)).await? };
+        Ok(Fetched { url, redirected_permanently, status: status.as_u16(), content_type, headers, body })
+    }
+
+    fn most(&self, wanted: &Wanted) -> u64 {
+        wanted.max_bytes.unwrap_or(self.max_bytes)
+    }
+
+    fn client(&self, url: &PageUrl) -> &Client {
+        match &self.own {
+            Some(own) if self.guard.is_own(url) => own,
+            Some(_) | None => &self.web,
+        }
+    }
+}
+
+fn is_redirect(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+}
+
+fn is_permanent(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 301 | 308)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! Bodies that come packed, and bombs: the bound counts what they unpack to.
+
+use super::site::{Answer, Site, head, whole};
+use super::*;
+
+async fn packing(encoding: &'static str, body: Vec<u8>) -> Site {
+    Site::start(move |_| whole(200, &[("Content-Type", "text/plain"), ("Content-Encoding", encoding)], &body))
+        .await
+}
+
+/// A bomb that never ends: `start`, then `piece` over and over.
+async fn bomb(encoding: &'static str, start: Vec<u8>, piece: Vec<u8>) -> Site {
+    Site::start(move |_| {
+        let head = head(200, &[("Content-Encoding", encoding)]);
+        Answer::Endless([head, start.clone()].concat(), piece.repeat(5_000))
+    })
+    .await
+}
+
+/// Gzip (RFC 1952) around one stored block.
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let tail = [crc32fast::hash(text).to_le_bytes(), (text.len() as u32).to_le_bytes()].concat();
+    [&GZIP_HEAD[..], &stored(text), &tail].concat()
+}
+
+const GZIP_HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
+
+/// Zlib (RFC 1950) around one stored block.
+fn zlib(text: &[u8]) -> Vec<u8> {
+    let (a, b) = text
+        .iter()
+        .fold((1, 0), |(a, b), byte| ((a + u32::from(*byte)) % 65521, (b + a + u32::from(*byte)) % 65521));
+    [&[0x78, 0x01], stored(text).as_slice(), &((b << 16) | a).to_be_bytes()].concat()
+}
+
+fn stored(text: &[u8]) -> Vec<u8> {
+    let length = text.len() as u16;
+    [&[1], &length.to_le_bytes()[..], &(!length).to_le_bytes(), text].concat()
+}
+
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Zstandard (RFC 8878): one raw block, which is the last.
+fn zstd(text: &[u8]) -> Vec<u8> {
+    let block = ((text.len() as u32) << 3) | 1;
+    [&ZSTD_MAGIC[..], &[0, 0x40], &block.to_le_bytes()[..3], text].concat()
+}
+
+/// Deflate with fixed codes: a zero, then for ever "258 more of it", eight times in thirteen bytes.
+fn deflated_zeros() -> (Vec<u8>, Vec<u8>) {
+    let more = [(0b1100_0101, 8), (0, 5)];
+    let start = [(0b010, 3), (0b0011_0000, 8), more[0], more[1]];
+    (bits(&start), bits(&more.repeat(8)))
+}
+
+fn bits(codes: &[(u32, u32)]) -> Vec<u8> {
+    let bits: Vec<u8> = codes
+        .iter()
+        .flat_map(|(code, length)| (0..*length).rev().map(move |at| (code >> at & 1) as u8))
+        .collect();
+    bits.chunks(8).map(|byte| byte.iter().rev().fold(0, |whole, bit| whole << 1 | bit)).collect()
+}
+
+#[tokio::test]
+async fn packed_pages_are_unpacked() {
+    let text = "packed and unpacked";
+    for (encoding, body) in [
+        ("gzip", gzip(text.as_bytes())),
+        ("deflate", zlib(text.as_bytes())),
+        ("zstd", zstd(text.as_bytes())),
+        ("identity", text.into()),
+    ] {
+        let web = packing(encoding, body).await;
+        assert_eq!(get(&fetcher(), &web.url("/")).await.unwrap().text(), text, "{encoding}");
+    }
+}
+
+#[tokio::test]
+async fn a_packing_that_was_not_offered_is_refused() {
+    for encoding in ["compress", "gzip, gzip", "br", "exi"] {
+        let web = packing(encoding, gzip(b"text")).await;
+        assert!(matches!(fails(&fetcher(), &web.url("/")).await, FetchError::UnknownPacking), "{encoding}");
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_unpack_is_broken() {
+    let torn = gzip(b"text").split_off(3);
+    for (encoding, body) in [("gzip", torn), ("zstd", vec![1; 50]), ("deflate", vec![0; 50])] {
+        let web = packing(encoding, body).await;
+        assert!(matches!(fails(&fetcher(), &web.url("/")).await, FetchError::Broken(_)), "{encoding}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn bombs_cost_no_more_than_the_bound() {
+    let (start, piece) = deflated_zeros();
+    let gzip = bomb("gzip", [GZIP_HEAD.as_slice(), &start].concat(), piece.clone()).await;
+    let deflate = bomb("deflate", [&[0x78, 0x01], start.as_slice()].concat(), piece).await;
+    // 128 KiB of zeros in every four bytes, behind a window of 128 MiB.
+    let zstd = bomb("zstd", [ZSTD_MAGIC.as_slice(), &[0, 0x88]].concat(), vec![0x02, 0x00, 0x10, 0]).await;
+    let before = peak_kib();
+
+    for web in [gzip, deflate, zstd] {
+        assert!(matches!(fails(&fetcher(), &web.url("/")).await, FetchError::TooLarge(_)));
+    }
+
+    let more = peak_kib() - before;
+    assert!(more < 32 * 1024, "{more} KiB more at the peak");
+}
+
+#[cfg(target_os = "linux")]
+fn peak_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}

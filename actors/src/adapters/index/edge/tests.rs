@@ -1,0 +1,136 @@
+//! The embedded index keeps the contract of every index, and its files outlive what ends a process.
+
+use std::path::Path;
+
+use super::*;
+use crate::adapters::index::contract::{self, LENGTH, asking, found, id, me, point};
+
+fn model(name: &str) -> Option<Model> {
+    Some(Model { name: name.to_owned(), length: LENGTH })
+}
+
+fn with_new_index(test: fn(&dyn PassageIndex)) {
+    let folder = tempfile::tempdir().unwrap();
+    test(&EdgeIndex::open(folder.path(), model("a")).unwrap());
+}
+
+macro_rules! keeps {
+    ($($rule:ident),* $(,)?) => {
+        $(#[test] fn $rule() { with_new_index(contract::$rule) })*
+    };
+}
+
+keeps!(
+    both_legs_find,
+    nothing_finds_nothing,
+    tenants_never_meet,
+    a_word_is_as_rare_as_in_the_tenants_own_library,
+    filters_narrow,
+    labels_change_alone,
+    an_old_version_goes,
+    twice_is_once,
+    meaning_may_come_later,
+    a_vector_of_another_length_is_refused,
+    a_library_knows_its_languages,
+    a_leg_is_as_deep_as_asked,
+);
+
+#[test]
+fn a_folder_opens_again_with_all_that_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = EdgeIndex::open(folder.path(), model("a")).unwrap();
+    index.upsert(&me(), vec![point(1)]).unwrap();
+    drop(index);
+
+    let index = EdgeIndex::open(folder.path(), model("a")).unwrap();
+
+    assert_eq!(found(&index, &me(), &asking(1)), [id(1)]);
+    assert_eq!(index.languages(&me()).unwrap(), [Language::English]);
+}
+
+#[test]
+fn what_was_never_committed_outlives_a_process_that_is_killed() {
+    let (folder, left) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let index = EdgeIndex::open(folder.path(), model("a")).unwrap();
+    for number in 1..=50 {
+        index.upsert(&me(), vec![Point { dense: Some(vec![1.0; LENGTH]), ..point(number) }]).unwrap();
+    }
+    index.delete_document(&me(), id(50), None).unwrap();
+
+    // What another process would find, had this one ended here.
+    copy(folder.path(), left.path());
+    let index = EdgeIndex::open(left.path(), model("a")).unwrap();
+
+    assert_eq!(index.count(Some(&me())).unwrap(), 49);
+    assert_eq!(found(&index, &me(), &asking(49)), [id(49)]);
+    assert!(index.lacking_dense(&me(), 10).unwrap().is_empty());
+}
+
+#[test]
+fn another_model_gets_a_vector_of_its_own_beside_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = EdgeIndex::open(folder.path(), None).unwrap();
+    index.upsert(&me(), vec![point(1)]).unwrap();
+    drop(index);
+
+    let index = EdgeIndex::open(folder.path(), Some(Model { name: "b".to_owned(), length: 2 })).unwrap();
+
+    assert_eq!(index.lacking_dense(&me(), 10).unwrap(), [id(1)]);
+    index.add_dense(&me(), vec![(id(1), vec![1.0, 0.0])]).unwrap();
+    index.upsert(&me(), vec![Point { dense: Some(vec![0.0, 1.0]), ..point(2) }]).unwrap();
+    let plan = Plan { dense: Some(vec![1.0, 0.0]), depth: 10, ..Plan::default() };
+    assert_eq!(found(&index, &me(), &plan), [id(1), id(2)]);
+    drop(index);
+
+    let index = EdgeIndex::open(folder.path(), Some(Model { name: "b".to_owned(), length: 2 })).unwrap();
+    assert_eq!(found(&index, &me(), &plan), [id(1), id(2)]);
+}
+
+#[test]
+fn packing_loses_nothing_and_finds_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let wide = Some(Model { name: "wide".to_owned(), length: 384 });
+    let index = EdgeIndex::open(folder.path(), wide.clone()).unwrap();
+    let passage = |n: u32| Point {
+        dense: Some((0..384).map(|i| ((n * 31 + i * (n + 7)) % 997) as f32 - 498.0).collect()),
+        sparse: contract::words(&[n % 10, 1_000 + n]),
+        ..point(n)
+    };
+    for start in (0..3_200).step_by(400) {
+        index.upsert(&me(), (start..start + 400).map(passage).collect()).unwrap();
+    }
+    index.delete_document(&me(), id(5), None).unwrap();
+    let plan = Plan { dense: passage(77).dense, ..asking(1_077) };
+    let before = index.search(&me(), &plan).unwrap();
+
+    assert!(index.maintain().unwrap());
+    index.commit().unwrap();
+
+    assert_eq!(index.search(&me(), &plan).unwrap(), before);
+    assert_eq!(index.count(Some(&me())).unwrap(), 3_199);
+    drop(index);
+    let index = EdgeIndex::open(folder.path(), wide).unwrap();
+    assert_eq!(index.search(&me(), &plan).unwrap(), before);
+    assert!(!index.maintain().unwrap());
+}
+
+#[test]
+fn a_folder_is_open_in_one_place_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let _open = EdgeIndex::open(folder.path(), None).unwrap();
+
+    assert!(matches!(EdgeIndex::open(folder.path(), None), Err(IndexError::Open(_))));
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            std::fs::create_dir(&target).unwrap();
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The languages that a passage can be indexed in. The index keeps one with every passage, so that a query can be
+//! read the way the passages were.
+
+/// A language with words of its own kind: its stem, its stop words, or its way of writing without spaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Language {
+    /// Arabic.
+    Arabic,
+    /// Chinese, simplified or traditional.
+    Chinese,
+    /// Dutch.
+    Dutch,
+    /// English; also what is too short to tell.
+    English,
+    /// French.
+    French,
+    /// German.
+    German,
+    /// Greek.
+    Greek,
+    /// Hindi.
+    Hindi,
+    /// Italian.
+    Italian,
+    /// Japanese.
+    Japanese,
+    /// Korean.
+    Korean,
+    /// Portuguese.
+    Portuguese,
+    /// Russian, and what else is written in Cyrillic letters.
+    Russian,
+    /// Spanish.
+    Spanish,
+    /// Swedish.
+    Swedish,
+    /// Thai.
+    Thai,
+    /// Turkish.
+    Turkish,
+    /// Vietnamese.
+    Vietnamese,
+    /// Any other: its words are taken as they are written.
+    Other,
+}
+
+impl Language {
+    /// Every language, in the order of the variants.
+    pub const ALL: [Self; 19] = [
+        Self::Arabic,
+        Self::Chinese,
+        Self::Dutch,
+        Self::English,
+        Self::French,
+        Self::German,
+        Self::Greek,
+        Self::Hindi,
+        Self::Italian,
+        Self::Japanese,
+        Self::Korean,
+        Self::Portuguese,
+        Self::Russian,
+        Self::Spanish,
+        Self::Swedish,
+        Self::Thai,
+        Self::Turkish,
+        Self::Vietnamese,
+        Self::Other,
+    ];
+
+    /// The ISO 639 code: two letters, or `und` for any other language. It is what the index stores.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Arabic => "ar",
+            Self::Chinese => "zh",
+            Self::Dutch => "nl",
+            Self::English => "en",
+            Self::French => "fr",
+            Self::German => "de",
+            Self::Greek => "el",
+            Self::Hindi => "hi",
+            Self::Italian => "it",
+            Self::Japanese => "ja",
+            Self::Korean => "ko",
+            Self::Portuguese => "pt",
+            Self::Russian => "ru",
+            Self::Spanish => "es",
+            Self::Swedish => "sv",
+            Self::Thai => "th",
+            Self::Turkish => "tr",
+            Self::Vietnamese => "vi",
+            Self::Other => "und",
+        }
+    }
+
+    /// The language of a stored code; none for a code that [`Language::code`] never gives.
+    #[must_use]
+    pub fn of_code(code: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|language| language.code() == code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_language_comes_back_from_its_code() {
+        for language in Language::ALL {
+            assert_eq!(Language::of_code(language.code()), Some(language));
+        }
+        assert_eq!(Language::of_code("tlh"), None);
+    }
+}

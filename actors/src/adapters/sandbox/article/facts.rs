@@ -1,0 +1,267 @@
+//! What a page says about itself: title, author, date, picture, language, addresses.
+//!
+//! Sources in turn: notes in JSON-LD, `meta` elements, the page's own elements, what the extractor found.
+
+use trafilatura::{Metadata, dom::Document};
+use url::Url;
+
+use super::{
+    Article, blocks,
+    heads::Heads,
+    instant::instant,
+    json_ld::{self, Notes},
+    names::join_names,
+    prose, title,
+};
+
+/// Titles and names are cut here, in characters (contract.md, 11: v1).
+pub const NAME: usize = 300;
+/// So much of a title is looked at for the name of the site, in characters.
+const TITLE_SEEN: usize = 1_000;
+/// Descriptions are cut here, in characters.
+const DESCRIPTION: usize = 2_000;
+/// Longer addresses are none, in characters (contract.md, 11: v1).
+const ADDRESS: usize = 8_192;
+
+/// Everything about the page but its text.
+pub fn read(page: &Document, url: &str, found: Option<&Metadata>) -> Article {
+    let sources = Sources {
+        page,
+        base: Url::parse(url).ok(),
+        heads: Heads::of(page),
+        notes: json_ld::read(page),
+        found,
+    };
+    let site_name = sources.site_name();
+    Article {
+        title: sources.title(site_name.as_deref()),
+        author: sources.author(site_name.as_deref()),
+        published_at: sources.published_at(),
+        description: sources.description(),
+        image_url: sources.image_url(),
+        language: sources.language(),
+        canonical_url: sources.canonical_url(),
+        site_name,
+        text: String::new(),
+    }
+}
+
+struct Sources<'a> {
+    page: &'a Document,
+    base: Option<Url>,
+    heads: Heads,
+    notes: Notes,
+    found: Option<&'a Metadata>,
+}
+
+impl Sources<'_> {
+    fn site_name(&self) -> Option<String> {
+        let found = self.found.map(|found| found.sitename.as_str());
+        let names = [
+            self.heads.first(&["og:site_name"]),
+            self.notes.publisher.as_deref(),
+            self.heads.first(&["application-name"]),
+            found,
+        ];
+        names.into_iter().flatten().find_map(|name| line(name, NAME)).filter(|name| !name.contains("://"))
+    }
+
+    fn title(&self, site_name: Option<&str>) -> Option<String> {
+        let stated = self.heads.first(&["og:title", "twitter:title", "dc.title", "citation_title"]);
+        let tag = self.text_of("title").into_iter().next();
+        let headlines = self.text_of("h1");
+        let host = self.base.as_ref().and_then(Url::host_str);
+        let titles = [stated, self.notes.headline.as_deref(), tag.as_deref()].into_iter().flatten();
+        let stated = titles.into_iter().find_map(|title| line(title, TITLE_SEEN));
+        let title = match stated {
+            Some(stated) => title::without_site(&stated, &headlines, site_name, host),
+            None => headlines.into_iter().next()?,
+        };
+        line(&title, NAME)
+    }
+
+    fn text_of(&self, tag: &str) -> Vec<String> {
+        let elements = self.page.get_elements_by_tag_name(self.page.root(), tag);
+        elements
+            .into_iter()
+            .filter_map(|element| line(&self.page.text_content(element), TITLE_SEEN))
+            .collect()
+    }
+
+    fn author(&self, site_name: Option<&str>) -> Option<String> {
+        let host = self.base.as_ref().and_then(Url::host_str).map(|host| host.trim_start_matches("www."));
+        let site: Vec<String> = [site_name, host].into_iter().flatten().map(blocks::key).collect();
+        let noted = self.notes.authors.iter().map(String::as_str);
+        let stated = self.heads.all(&[
+            "author",
+            "article:author",
+            "citation_author",
+            "dc.creator",
+            "parsely-author",
+            "byl",
+        ]);
+        join_names(noted, &site)
+            .or_else(|| join_names(stated, &site))
+            .or_else(|| join_names(self.found.map(|found| found.author.as_str()).into_iter(), &site))
+    }
+
+    fn published_at(&self) -> Option<String> {
+        let names = [
+            "article:published_time",
+            "datepublished",
+            "date",
+            "dc.date",
+            "citation_publication_date",
+            "parsely-pub-date",
+        ];
+        let stated = [self.notes.published.as_deref(), self.heads.first(&names)]
+            .into_iter()
+            .flatten()
+            .find_map(instant);
+        let found = self.found.and_then(|found| found.date).map(|date| date.to_string());
+        stated.or(found)
+    }
+
+    fn description(&self) -> Option<String> {
+        let stated =
+            self.heads.first(&["description", "og:description", "twitter:description", "dc.description"]);
+        let found = self.found.map(|found| found.description.as_str());
+        [stated, self.notes.description.as_deref(), found]
+            .into_iter()
+            .flatten()
+            .find_map(|text| line(text, DESCRIPTION))
+    }
+
+    fn image_url(&self) -> Option<String> {
+        let stated = self.heads.first(&[
+            "og:image:secure_url",
+            "og:image",
+            "og:image:url",
+            "twitter:image",
+            "twitter:image:src",
+        ]);
+        [stated, self.notes.image.as_deref()].into_iter().flatten().find_map(|image| self.address(image))
+    }
+
+    fn language(&self) -> Option<String> {
+        let html = self.page.get_elements_by_tag_name(self.page.root(), "html").into_iter().next();
+        let declared = html.and_then(|html| self.page.get_attribute(html, "lang"));
+        let stated = self.heads.first(&["content-language", "og:locale", "dc.language"]);
+        let found = self.found.map(|found| found.language.as_str());
+        [declared.as_deref(), self.notes.language.as_deref(), stated, found]
+            .into_iter()
+            .flatten()
+            .find_map(language_code)
+    }
+
+    fn canonical_url(&self) -> Option<String> {
+        let canonical = self.address(self.heads.canonical.as_deref().or(self.heads.first(&["og:url"]))?)?;
+        // A template that names the site's front page on every page says nothing of this one.
+        let is_front = |url: &Url| url.path() == "/" && url.query().is_none();
+        let mistaken = Url::parse(&canonical).ok().is_some_and(|url| is_front(&url))
+            && !self.base.as_ref().is_some_and(is_front);
+        (!mistaken).then_some(canonical)
+    }
+
+    fn address(&self, stated: &str) -> Option<String> {
+        let stated = stated.trim();
+        let url = match &self.base {
+            Some(base) => base.join(stated).ok()?,
+            None => Url::parse(stated).ok()?,
+        };
+        let fits =
+            matches!(url.scheme(), "http" | "https") && url.as_str().len() <= ADDRESS && !stated.is_empty();
+        fits.then(|| url.into())
+    }
+}
+
+/// One line of at most `most` characters, if there is a word in it.
+pub fn line(text: &str, most: usize) -> Option<String> {
+    let text = prose::cut(&prose::words(text), most);
+    text.chars().any(char::is_alphanumeric).then_some(text)
+}
+
+/// The first part of a language tag (BCP 47).
+fn language_code(tag: &str) -> Option<String> {
+    let code = tag.trim().split(['-', '_']).next()?.to_ascii_lowercase();
+    let fits = matches!(code.len(), 2 | 3) && code.bytes().all(|byte| byte.is_ascii_lowercase());
+    fits.then_some(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(head: &str) -> Article {
+        read(
+            &Document::parse(&format!("<html lang=\"en-GB\"><head>{head}</head></html>")),
+            "https://example.org/a/b",
+            None,
+        )
+    }
+
+    #[test]
+    fn a_page_without_facts_has_none() {
+        assert_eq!(facts(""), Article { language: Some("en".to_owned()), ..Article::default() });
+    }
+
+    #[test]
+    fn the_stated_title_wins_over_the_one_with_the_sites_name() {
+        let page = facts(
+            "<title>Herons wait | The Review</title><meta property=\"og:title\" content=\" Herons\n wait \">",
+        );
+
+        assert_eq!(page.title.as_deref(), Some("Herons wait"));
+    }
+
+    #[test]
+    fn the_sites_name_is_taken_off_the_title() {
+        let page = facts(
+            "<title>Herons wait - The Review</title><meta property=\"og:site_name\" content=\"The Review\">",
+        );
+
+        assert_eq!(page.title.as_deref(), Some("Herons wait"));
+        assert_eq!(page.site_name.as_deref(), Some("The Review"));
+    }
+
+    #[test]
+    fn authors_come_from_the_notes_first() {
+        let page = facts(concat!(
+            "<meta name=author content=Webmaster><script type=\"application/ld+json\">",
+            r#"{"@type": "Article", "author": [{"name": "Perry Bacon Jr."}, {"name": "By Ada Writer"}]}</script>"#
+        ));
+
+        assert_eq!(page.author.as_deref(), Some("Perry Bacon Jr.; Ada Writer"));
+    }
+
+    #[test]
+    fn an_address_is_no_author() {
+        let page = facts(
+            "<meta property=\"article:author\" content=\"https://facebook.com/ada\"><meta name=author content=Ada>",
+        );
+
+        assert_eq!(page.author.as_deref(), Some("Ada"));
+    }
+
+    #[test]
+    fn addresses_are_made_whole_and_only_of_the_web() {
+        let page = facts(
+            "<link rel=canonical href=\"/c\"><meta property=\"og:image\" content=\"javascript:alert(1)\">",
+        );
+
+        assert_eq!(page.canonical_url.as_deref(), Some("https://example.org/c"));
+        assert_eq!(page.image_url, None);
+    }
+
+    #[test]
+    fn a_canonical_front_page_is_a_mistake() {
+        assert_eq!(facts("<link rel=canonical href=\"https://example.org/\">").canonical_url, None);
+    }
+
+    #[test]
+    fn long_lines_are_cut() {
+        let page = facts(&format!("<title>{}</title>", "word ".repeat(1_000)));
+
+        assert!(page.title.unwrap().chars().count() <= NAME);
+    }
+}

@@ -1,0 +1,101 @@
+//! A web page becomes an article: plain text in reading order, and what the page says about itself.
+//!
+//! Runs in the child. Pure functions of the page, in this order: [`guard`] looks at the markup before anything is built from
+//! it; [`draft`] lets an extractor choose; [`walk`] reads the page from top to bottom; [`choose`] brings the two together
+//! and mends the choice by rules; [`facts`] reads title, author and the like.
+
+mod add;
+mod align;
+mod blocks;
+mod choose;
+mod draft;
+mod facts;
+mod guard;
+mod heads;
+mod instant;
+mod json_ld;
+mod names;
+mod prose;
+mod signs;
+#[cfg(test)]
+mod tests;
+mod title;
+mod trim;
+mod walk;
+
+use serde::{Deserialize, Serialize};
+use trafilatura::dom::Document;
+
+use self::draft::Draft;
+
+/// What a page holds for its reader.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Article {
+    /// The title, without the site's name; at most 300 characters.
+    pub title: Option<String>,
+    /// Who wrote it, names parted by `; `; at most 300 characters.
+    pub author: Option<String>,
+    /// The site's name; at most 300 characters.
+    pub site_name: Option<String>,
+    /// When it was published: a date, or a time with its offset, as in RFC 3339.
+    pub published_at: Option<String>,
+    /// What the page says of itself in a few lines; at most 2,000 characters.
+    pub description: Option<String>,
+    /// The address of the picture that stands for the page, `http` or `https`.
+    pub image_url: Option<String>,
+    /// The language's code, such as `en` or `pt`.
+    pub language: Option<String>,
+    /// The address by which the page wants to be known, `http` or `https`.
+    pub canonical_url: Option<String>,
+    /// Plain text in NFC, never empty: paragraphs and headings with an empty line between them, an item of a list or a row
+    /// of a table a line.
+    #[serde(skip)]
+    pub text: String,
+}
+
+/// Why a page has no article.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum Unreadable {
+    /// There is not a word on it.
+    #[error("the page has no text")]
+    NoText,
+    /// Elements within elements, past what any browser shows.
+    #[error("the page nests its elements too deeply")]
+    TooDeep,
+    /// One tag with hundreds of attributes.
+    #[error("a tag of the page has too many attributes")]
+    TooManyAttributes,
+}
+
+/// Reads a page. `url` is where it came from.
+///
+/// # Errors
+/// See [`Unreadable`].
+pub fn read(html: &str, url: &str) -> Result<Article, Unreadable> {
+    let extent = guard::check(html)?;
+    let page = Document::parse(html);
+    let draft = if extent.is_ordinary() { draft::draft(&page, url) } else { None };
+    let article = facts::read(&page, url, draft.as_ref().map(|draft| &draft.metadata));
+    let text = text(&page, draft.as_ref(), &article);
+    if text.is_empty() { Err(Unreadable::NoText) } else { Ok(Article { text, ..article }) }
+}
+
+/// The article's text, from the best source there is.
+fn text(page: &Document, draft: Option<&Draft>, article: &Article) -> String {
+    let all = walk::blocks(page, page.body().unwrap_or_else(|| page.root()));
+    let hints = choose::Hints {
+        title: article.title.as_deref().unwrap_or_default(),
+        description: article.description.as_deref().unwrap_or_default(),
+        author: article.author.as_deref().unwrap_or_default(),
+    };
+    let drafted = draft.map(|draft| draft.blocks.as_slice()).unwrap_or_default();
+    let chosen = choose::article(page, &all, drafted, &hints);
+    let sources: [&dyn Fn() -> String; 4] = [
+        &|| blocks::text(chosen.iter().flatten()),
+        &|| blocks::text(drafted),
+        &|| blocks::text(all.iter().filter(|block| !block.place.is_frame())),
+        &|| blocks::text(&all),
+    ];
+    sources.into_iter().map(|source| source()).find(|text| !text.is_empty()).unwrap_or_default()
+}

@@ -1,0 +1,134 @@
+//! The words by which pages name their parts: in classes and ids, and in the labels over lists of other pages.
+//!
+//! Class names are English nearly everywhere; labels are given in the languages of the pages that were measured. In each
+//! list the entries are parted by commas.
+
+const FOREIGN: &str = "newsletter, related, recommend, share, sharing, social, disclosure, disclaimer, subscri, signup, \
+    sign-up, breadcrumb, widget, sidebar, advert, promo, sponsor, authorbio, author-bio, author_bio, author-box, \
+    author-info, about-author, about-the-author, comment, followus, follow-us, siguenos, trust-badge, paywall, readmore, \
+    read-more, more-on, more-from, also-read, also-like, teaser-list, popular, trending, copyright, cookie, consent, \
+    rating, printonly, print-only, editors-note, editors_note, editor-note";
+
+/// Words that say so only when they stand alone.
+const FOREIGN_ALONE: &str = "rss, cta, rec, tag, tags, ad";
+
+const CAPTION: &str = "caption, bildunterschrift, legende, image-desc, imagedesc, credit, copyright, photo-by, photoby, \
+    photo-info, photo-source, bildquelle";
+
+const NOTICE: &str = "copyright, (c), alle rechte, all rights, tous droits, todos los derechos";
+
+const CREDIT: &str = "foto, fotos, photo, photos, bild, bilder, image, images, credit, credits, crédit, crédits, \
+    crédit photo, crédits photo, crédits photos, photo credit, image credit, quelle, source, sources, fuente, photo by, \
+    image by, bildquelle, fotografía, zdjęcie";
+
+const LABELS: [&str; 6] = [
+    // English
+    "related, read more, read also, read next, also read, see also, more on, more from, you may like, you may also like, \
+     you might like, you might also like, recommended, don't miss, topics, tags, tag, share this",
+    // German
+    "mehr zum thema, lesen sie auch, lesen sie mehr, lesen sie hier, auch interessant, das könnte sie, das könnte dich, \
+     weitere artikel, weitere informationen, weitere beiträge, weitere themen, weitere meldungen, weitere nachrichten, \
+     weitere news, ähnliche artikel, ähnliche beiträge, empfohlene artikel, empfohlene beiträge, mehr themen, \
+     mehr artikel, mehr news, zum thema, verwandte, neueste artikel, aktuelle artikel, aktuelle ausgabe, kategorien, \
+     schlagwörter, quellen, quellenangaben, teilen",
+    // French
+    "à lire aussi, lire aussi, voir aussi, sur le même thème, sur le même sujet, vous aimerez",
+    // Spanish and Portuguese
+    "lea también, lee también, leer también, te puede interesar, más sobre, más noticias, vea también, temas, \
+     leia também, leia mais, veja também, saiba mais",
+    // Italian and Dutch
+    "leggi anche, potrebbe interessarti, lees ook, meer over",
+    // Polish and Russian
+    "czytaj też, czytaj także, zobacz też, zobacz także, читайте также",
+];
+
+/// A class or id of something that stands inside an article without being of it.
+pub fn is_foreign(names: &str) -> bool {
+    entries(FOREIGN).any(|entry| names.contains(entry))
+        || names
+            .split(|c: char| !c.is_alphanumeric())
+            .any(|name| entries(FOREIGN_ALONE).any(|entry| name == entry))
+}
+
+/// A class or id of a caption or of the line that names a picture's owner.
+pub fn is_caption(names: &str) -> bool {
+    entries(CAPTION).any(|entry| names.contains(entry))
+}
+
+/// A line that leads away from the article, such as "Read also" over a list of links.
+pub fn is_label(text: &str) -> bool {
+    LABELS.iter().any(|list| starts_with_any(text, list))
+}
+
+/// A line that claims rights.
+pub fn is_notice(text: &str) -> bool {
+    text.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '©').starts_with('©')
+        || starts_with_any(text, NOTICE)
+}
+
+/// A line that names where a picture comes from.
+pub fn is_credit(text: &str) -> bool {
+    let Some((name, _)) = text.split_once([':', '©']) else { return false };
+    let name = name.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    entries(CREDIT).any(|entry| name == entry)
+}
+
+fn starts_with_any(text: &str, list: &str) -> bool {
+    let head: String =
+        text.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '(').chars().take(60).collect();
+    let head = head.to_lowercase();
+    let ends = |rest: &str| !rest.starts_with(char::is_alphanumeric);
+    entries(list).any(|entry| head.strip_prefix(entry).is_some_and(ends))
+}
+
+fn entries(list: &str) -> impl Iterator<Item = &str> {
+    list.split(',').map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_that_are_not_the_articles_are_known_by_their_class() {
+        for names in ["post-newsletter", "c-related__list", "article tags", "inline-cta", "rec-post"] {
+            assert!(is_foreign(names), "{names}");
+        }
+        for names in ["entry-content", "article-body", "stage", "record", "headline", "post"] {
+            assert!(!is_foreign(names), "{names}");
+        }
+    }
+
+    #[test]
+    fn a_label_is_known_by_how_it_begins() {
+        for text in
+            ["Read more:", "» Lesen Sie auch", "À lire aussi", "Mehr zum Thema auf UEPO.de", "Tags: ants"]
+        {
+            assert!(is_label(text), "{text}");
+        }
+        for text in [
+            "Readers more than others",
+            "Themen der Zeit",
+            "Tagsüber schläft der Uhu",
+            "Relatedness is a number",
+        ] {
+            assert!(!is_label(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn credits_and_notices_are_known_by_how_they_begin() {
+        assert!(
+            is_credit("(Credit: Clayton Aldern / Grist)")
+                && is_credit("Foto: dpa")
+                && is_credit("Crédits photos : Bestimage")
+        );
+        assert!(!is_credit("Photo essays are rare: here is one") && !is_credit("Foto"));
+        assert!(
+            is_notice("© 2022 The Loopback Review")
+                && is_notice("Copyright 2020")
+                && is_notice("(c) 2019 by us")
+        );
+        assert!(!is_notice("Copyrights were invented late"));
+    }
+}

@@ -1,0 +1,81 @@
+//! The child's life: confine itself, say how far that went, then answer one task after the other.
+//!
+//! The frames go both ways over the socket that the parent put in the place of standard input, so that nothing that
+//! a parser prints can get between them. The child ends when the parent is gone. A panic, a stack or a heap that is used up
+//! ends it too: the parent takes that for an answer and starts another.
+
+use std::{
+    io,
+    os::{fd::AsFd, unix::net::UnixStream},
+    process::ExitCode,
+    thread,
+};
+
+use super::{
+    article,
+    limits::{self, Confinement, Meter},
+    wire::{self, Hello, Reply, Setup, Task, WireError},
+};
+
+/// Room for parsers that descend a document by recursion. Only what is touched becomes memory.
+const STACK_BYTES: usize = 128 * 1024 * 1024;
+
+/// What turns a task and its bytes into a reply and its text.
+pub(super) type Perform = fn(Task, Vec<u8>) -> (Reply, String);
+
+/// Serves one parent until it closes the pipe: all that `carrel parse-worker` does. To be called first of all in the
+/// process, before there is a second thread.
+pub fn run() -> ExitCode {
+    serve(perform)
+}
+
+/// As [`run`], with another way to perform tasks.
+pub(super) fn serve(perform: Perform) -> ExitCode {
+    match begin(perform) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn begin(perform: Perform) -> Result<(), WireError> {
+    let mut parent = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let (setup, _) = wire::read::<Setup>(&mut parent, 0)?;
+    let (held, meter) = limits::confine(&setup);
+    let reader = thread::Builder::new().stack_size(STACK_BYTES);
+    let reader = reader.spawn(move || answer_all(parent, &setup, held, meter, perform))?;
+    reader.join().unwrap_or_else(|_| Err(io::Error::other("a parser panicked").into()))
+}
+
+fn answer_all(
+    mut parent: UnixStream,
+    setup: &Setup,
+    mut held: Confinement,
+    mut meter: Meter,
+    perform: Perform,
+) -> Result<(), WireError> {
+    limits::no_new_processes(&mut held);
+    wire::write(&mut parent, &Hello { confinement: held }, &[])?;
+    loop {
+        let (task, bytes) = wire::read::<Task>(&mut parent, setup.input_bytes)?;
+        // Without a share of its own the job still has what the wall clock leaves it.
+        let _ = meter.renew();
+        let (reply, text) = perform(task, bytes);
+        match text.len() > setup.output_bytes {
+            true => wire::write(&mut parent, &Reply::TooLarge, &[])?,
+            false => wire::write(&mut parent, &reply, text.as_bytes())?,
+        }
+    }
+}
+
+/// Does what a task asks for.
+pub(super) fn perform(task: Task, bytes: Vec<u8>) -> (Reply, String) {
+    match task {
+        Task::Article { url } => match article::read(&String::from_utf8_lossy(&bytes), &url) {
+            Ok(mut article) => {
+                let text = std::mem::take(&mut article.text);
+                (Reply::Article(Box::new(article)), text)
+            }
+            Err(reason) => (Reply::Unreadable { reason }, String::new()),
+        },
+    }
+}

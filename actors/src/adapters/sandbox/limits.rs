@@ -1,0 +1,161 @@
+//! How a child confines itself before it reads a foreign byte: no files, no network, bounded memory and time.
+//!
+//! Every measure is best effort, because kernels differ; the child reports which ones took hold, and the parent logs
+//! it. (faults-and-threats, 4.2: Parser isolation)
+
+use std::{fs::File, io, os::unix::fs::FileExt};
+
+use landlock::{ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetError, RulesetStatus, Scope};
+use rlimit::Resource;
+use serde::{Deserialize, Serialize};
+
+use super::wire::Setup;
+
+/// The child needs the pipe to its parent and its clock; the rest is slack for the system's own libraries.
+const OPEN_FILES: u64 = 16;
+
+/// The clock ticks of a second in which Linux counts processor time (`USER_HZ`).
+const TICKS: u64 = 100;
+
+/// One way in which a child is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// No path of any file system can be opened (landlock).
+    NoFiles,
+    /// No TCP connection and no TCP listener (landlock, from Linux 6.7 on).
+    NoTcp,
+    /// No signal to, and no abstract socket of, a process outside (landlock, from Linux 6.12 on).
+    NoOutsideProcesses,
+    /// The address space has an upper bound.
+    Memory,
+    /// Each job has its share of processor time.
+    ProcessorTime,
+    /// Only a few descriptors can be open.
+    OpenFiles,
+    /// Nothing can be written to a file, were one open.
+    NoWrites,
+    /// A crash leaves no copy of the memory behind.
+    NoCoreDump,
+    /// No further process and thread can be started. The superuser is exempt from this one.
+    NoNewProcesses,
+}
+
+/// What holds a child.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confinement {
+    /// The measures in force.
+    pub applied: Vec<Measure>,
+    /// The measures that this kernel does not have or did not allow.
+    pub missing: Vec<Measure>,
+}
+
+impl Confinement {
+    fn note(&mut self, measure: Measure, holds: bool) {
+        if holds { self.applied.push(measure) } else { self.missing.push(measure) }
+    }
+}
+
+/// Confines the calling thread and every thread it starts from now on, and by the limits the whole process.
+/// To be called while there is no second thread; gives back the meter, whose clock can only be opened before.
+pub fn confine(setup: &Setup) -> (Confinement, Meter) {
+    let mut meter = Meter::new(setup.cpu_seconds);
+    let mut held = Confinement::default();
+    held.note(Measure::NoFiles, in_force(no_files()));
+    held.note(Measure::NoTcp, in_force(no_tcp()));
+    held.note(Measure::NoOutsideProcesses, in_force(no_outside_processes()));
+    held.note(Measure::Memory, limit(Resource::AS, setup.memory_bytes));
+    held.note(Measure::ProcessorTime, meter.renew().is_ok());
+    held.note(Measure::OpenFiles, limit(Resource::NOFILE, OPEN_FILES));
+    held.note(Measure::NoWrites, limit(Resource::FSIZE, 0));
+    held.note(Measure::NoCoreDump, limit(Resource::CORE, 0));
+    (held, meter)
+}
+
+/// The last measure, for when the threads that do the work are running.
+pub fn no_new_processes(held: &mut Confinement) {
+    held.note(Measure::NoNewProcesses, limit(Resource::NPROC, 0));
+}
+
+fn limit(resource: Resource, most: u64) -> bool {
+    // The hard limit comes down too, so that the child cannot take it back.
+    rlimit::setrlimit(resource, most, most).is_ok()
+}
+
+// Three layers instead of one, so that each says for itself whether this kernel has it. Entering a layer also sets
+// PR_SET_NO_NEW_PRIVS: nothing that is started from here on gains rights.
+
+fn no_files() -> Result<RulesetStatus, RulesetError> {
+    Ok(Ruleset::default().handle_access(AccessFs::from_all(ABI::V5))?.create()?.restrict_self()?.ruleset)
+}
+
+fn no_tcp() -> Result<RulesetStatus, RulesetError> {
+    Ok(Ruleset::default().handle_access(AccessNet::from_all(ABI::V5))?.create()?.restrict_self()?.ruleset)
+}
+
+fn no_outside_processes() -> Result<RulesetStatus, RulesetError> {
+    Ok(Ruleset::default().scope(Scope::from_all(ABI::V6))?.create()?.restrict_self()?.ruleset)
+}
+
+fn in_force(layer: Result<RulesetStatus, RulesetError>) -> bool {
+    match layer {
+        // Older kernels know fewer kinds of access; those they lack are refinements of opening.
+        Ok(RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced) => true,
+        Ok(RulesetStatus::NotEnforced) | Err(_) => false,
+    }
+}
+
+/// Gives each job its own share of processor time, out of the one limit the kernel keeps for a process's whole life.
+pub struct Meter {
+    clock: Option<File>,
+    share: u64,
+    granted: u64,
+}
+
+impl Meter {
+    fn new(share: u64) -> Self {
+        Self { clock: File::open("/proc/self/stat").ok(), share, granted: 0 }
+    }
+
+    /// Starts the share of the next job: past it the kernel ends the process with SIGXCPU.
+    pub fn renew(&mut self) -> io::Result<()> {
+        // Without a clock the jobs before count as if each had used up its share.
+        let spent = self.spent().unwrap_or(self.granted);
+        self.granted = spent.saturating_add(self.share);
+        let (_, hard) = rlimit::getrlimit(Resource::CPU)?;
+        rlimit::setrlimit(Resource::CPU, self.granted.min(hard), hard)
+    }
+
+    /// Processor seconds of this process until now, rounded up.
+    fn spent(&self) -> Option<u64> {
+        let mut line = [0; 1024];
+        let length = self.clock.as_ref()?.read_at(&mut line, 0).ok()?;
+        ticks(std::str::from_utf8(line.get(..length)?).ok()?).map(|ticks| ticks.div_ceil(TICKS))
+    }
+}
+
+/// User and system time of a line of `/proc/self/stat` (proc(5)): fields 14 and 15. The second field is the name in
+/// parentheses and may hold anything.
+fn ticks(line: &str) -> Option<u64> {
+    let (_, behind_name) = line.rsplit_once(')')?;
+    let mut fields = behind_name.split_ascii_whitespace().skip(11).map(str::parse::<u64>);
+    Some(fields.next()?.ok()? + fields.next()?.ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_read_behind_a_name_of_any_kind() {
+        let line = "42 (a ) 1 2 (b) S 1 42 42 0 -1 4194304 100 0 0 0 250 37 0 0 20 0 1 0 100 1000 10";
+
+        assert_eq!(ticks(line), Some(287));
+    }
+
+    #[test]
+    fn a_line_that_is_cut_gives_no_time() {
+        assert_eq!(ticks("42 (carrel) S 1 42"), None);
+        assert_eq!(ticks(""), None);
+    }
+}

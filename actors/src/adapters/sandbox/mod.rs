@@ -1,0 +1,165 @@
+//! The one place where foreign bytes are parsed: a child process that can reach nothing and that may die.
+//!
+//! [`Sandbox`] is the service's side. It keeps a few children, gives each one task at a time, and kills what takes too
+//! long. The child is this same program, started as `carrel parse-worker`, whose whole work is [`child::run`].
+//! A page that crashes, hangs or bloats its child costs its own job an error and nobody else anything.
+//! (faults-and-threats, 4.2: Parser isolation; rows 35, 38, P1, P6)
+
+mod article;
+pub mod child;
+mod limits;
+mod pool;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use std::{ffi::OsString, io, path::PathBuf, sync::Arc, time::Duration};
+
+pub use article::{Article, Unreadable};
+pub use limits::{Confinement, Measure};
+
+use pool::Pool;
+use wire::{Reply, Setup, Task};
+
+/// The subcommand by which this program becomes a child.
+pub const SUBCOMMAND: &str = "parse-worker";
+
+/// How a child is started.
+#[derive(Clone, Debug)]
+pub struct SandboxCommand {
+    /// The program, as an absolute path.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+}
+
+impl SandboxCommand {
+    /// This very program as a child.
+    ///
+    /// # Errors
+    /// The system does not say which program this is.
+    pub fn this_program() -> io::Result<Self> {
+        // Through this link a service whose file was replaced by an update still starts children of its own version.
+        let link = PathBuf::from("/proc/self/exe");
+        let program = if link.exists() { link } else { std::env::current_exe()? };
+        Ok(Self { program, args: vec![SUBCOMMAND.into()] })
+    }
+}
+
+/// What children may use up.
+#[derive(Clone, Debug)]
+pub struct SandboxSettings {
+    /// How many children work at the same time, at least 1.
+    pub children: usize,
+    /// How long one job may take by the clock on the wall.
+    pub wall: Duration,
+    /// Processor seconds of one job.
+    pub cpu_seconds: u64,
+    /// Address space of a child, its program included.
+    pub memory_bytes: u64,
+    /// The longest input, in bytes.
+    pub input_bytes: usize,
+    /// The longest text that comes back, in bytes.
+    pub output_bytes: usize,
+    /// How long a child without work is kept.
+    pub idle: Duration,
+    /// After so many jobs a child makes room for a fresh one.
+    pub jobs: u32,
+}
+
+impl Default for SandboxSettings {
+    fn default() -> Self {
+        Self {
+            children: std::thread::available_parallelism().map_or(1, usize::from).min(4),
+            wall: Duration::from_secs(30),
+            cpu_seconds: 15,
+            memory_bytes: 1 << 30,
+            input_bytes: 32 << 20,
+            output_bytes: 16 << 20,
+            idle: Duration::from_secs(20),
+            jobs: 500,
+        }
+    }
+}
+
+impl SandboxSettings {
+    fn setup(&self) -> Setup {
+        Setup {
+            memory_bytes: self.memory_bytes,
+            cpu_seconds: self.cpu_seconds,
+            input_bytes: self.input_bytes,
+            output_bytes: self.output_bytes,
+        }
+    }
+}
+
+/// A web page as it was fetched, decoded to UTF-8.
+#[derive(Clone)]
+pub struct Page {
+    /// The markup.
+    pub html: String,
+    /// The address it came from, after redirects.
+    pub url: String,
+}
+
+/// Why there is no reading of some bytes, in words for the user. None of these says anything of what the bytes held.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    /// No child could be started: the operator has something to look at.
+    #[error("no process that reads it could be started")]
+    Unavailable(#[source] io::Error),
+    /// The child died of this input: a fault in a parser, or more memory than it may have.
+    #[error("the process that read it crashed")]
+    Crashed,
+    /// The child had not finished in its time.
+    #[error("reading it took too long")]
+    TimedOut,
+    /// More bytes than the sandbox takes in or gives out.
+    #[error("there is too much to read at once")]
+    TooLarge,
+    /// The child looked, and there is nothing to read; shown to the user in these words.
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+}
+
+/// The service's side of all children. Clones share them; they end with the last clone.
+#[derive(Clone)]
+pub struct Sandbox {
+    pool: Arc<Pool>,
+}
+
+impl Sandbox {
+    /// No child is started before there is work.
+    pub fn new(command: SandboxCommand, settings: SandboxSettings) -> Self {
+        Self { pool: Pool::new(command, settings) }
+    }
+
+    /// The article of a page: its text and what the page says about itself.
+    ///
+    /// # Errors
+    /// Each of [`SandboxError`]; all but `Unavailable` are about this page alone.
+    pub async fn article(&self, page: Page) -> Result<Article, SandboxError> {
+        let task = Task::Article { url: page.url };
+        match self.pool.run(&task, page.html.as_bytes()).await? {
+            (Reply::Article(article), text) => {
+                let text = String::from_utf8(text).map_err(|_| SandboxError::Crashed)?;
+                Ok(Article { text, ..*article })
+            }
+            (Reply::Unreadable { reason }, _) => Err(reason.into()),
+            (Reply::TooLarge, _) => Err(SandboxError::TooLarge),
+        }
+    }
+
+    /// How children are held on this machine. Starts one when none has told yet.
+    ///
+    /// # Errors
+    /// `Unavailable` when no child can be started.
+    pub async fn confinement(&self) -> Result<Confinement, SandboxError> {
+        self.pool.confinement().await
+    }
+
+    /// How many children wait for work at the moment.
+    pub fn idle(&self) -> usize {
+        self.pool.idle()
+    }
+}

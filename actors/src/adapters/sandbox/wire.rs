@@ -1,0 +1,212 @@
+//! The frames that travel between the service and its child: two lengths, a JSON header, raw bytes.
+//!
+//! Both sides refuse a frame over their bound before they make room for it. Neither side's errors hold a byte of
+//! what was sent.
+
+use std::io::{self, Read, Write};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+use super::article::{Article, Unreadable};
+use super::limits::Confinement;
+
+/// The longest header, in bytes: an address and a few lines about a page fit many times over.
+const HEADER_BYTES: usize = 256 * 1024;
+
+/// The first frame to a child: what it may use up.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Setup {
+    /// Address space of the child, in bytes.
+    pub memory_bytes: u64,
+    /// Processor seconds of one job.
+    pub cpu_seconds: u64,
+    /// The longest body of a task, in bytes.
+    pub input_bytes: usize,
+    /// The longest body of a reply, in bytes.
+    pub output_bytes: usize,
+}
+
+/// The child's first frame: how far the kernel went along with confining it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Hello {
+    /// What holds the child, and what could not be had.
+    pub confinement: Confinement,
+}
+
+/// What a child is asked to read. The bytes to read are the frame's body.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "task", rename_all = "snake_case")]
+pub enum Task {
+    /// The article of a web page; the body is its HTML in UTF-8.
+    Article {
+        /// The page's address, against which its links are read.
+        url: String,
+    },
+}
+
+/// What a child found. A text is the frame's body.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "reply", rename_all = "snake_case")]
+pub enum Reply {
+    /// Everything about an article but its text.
+    Article(Box<Article>),
+    /// Nothing to read here, and why.
+    Unreadable {
+        /// One of a fixed set, so that it never holds a word of the page.
+        reason: Unreadable,
+    },
+    /// The text is longer than the parent takes.
+    TooLarge,
+}
+
+/// A frame did not come through.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// The other side is gone, or the pipe is broken.
+    #[error("reach the other side")]
+    Io(#[from] io::Error),
+    /// A length over the bound of this side.
+    #[error("take a frame over the bound")]
+    TooLarge,
+    /// Bytes that are no header of this kind.
+    #[error("understand the frame's header")]
+    Malformed,
+}
+
+/// Writes one frame.
+pub fn write(to: &mut impl Write, header: &impl Serialize, body: &[u8]) -> Result<(), WireError> {
+    let (lengths, header) = head(header, body)?;
+    to.write_all(&lengths)?;
+    to.write_all(&header)?;
+    to.write_all(body)?;
+    Ok(to.flush()?)
+}
+
+/// Reads one frame whose body has at most `most` bytes.
+pub fn read<H: DeserializeOwned>(from: &mut impl Read, most: usize) -> Result<(H, Vec<u8>), WireError> {
+    let mut lengths = [0; 8];
+    from.read_exact(&mut lengths)?;
+    let (mut header, mut body) = room(lengths, most)?;
+    from.read_exact(&mut header)?;
+    from.read_exact(&mut body)?;
+    Ok((parse(&header)?, body))
+}
+
+/// Writes one frame without blocking.
+pub async fn send(
+    to: &mut (impl AsyncWrite + Unpin),
+    header: &impl Serialize,
+    body: &[u8],
+) -> Result<(), WireError> {
+    let (lengths, header) = head(header, body)?;
+    to.write_all(&lengths).await?;
+    to.write_all(&header).await?;
+    to.write_all(body).await?;
+    Ok(to.flush().await?)
+}
+
+/// Reads one frame, whose body has at most `most` bytes, without blocking.
+pub async fn receive<H: DeserializeOwned>(
+    from: &mut (impl AsyncRead + Unpin),
+    most: usize,
+) -> Result<(H, Vec<u8>), WireError> {
+    let mut lengths = [0; 8];
+    from.read_exact(&mut lengths).await?;
+    let (mut header, mut body) = room(lengths, most)?;
+    from.read_exact(&mut header).await?;
+    from.read_exact(&mut body).await?;
+    Ok((parse(&header)?, body))
+}
+
+fn head(header: &impl Serialize, body: &[u8]) -> Result<([u8; 8], Vec<u8>), WireError> {
+    let header = serde_json::to_vec(header).map_err(io::Error::from)?;
+    let (Ok(head), Ok(tail)) = (u32::try_from(header.len()), u32::try_from(body.len())) else {
+        return Err(WireError::TooLarge);
+    };
+    let lengths = (u64::from(head) << 32) | u64::from(tail);
+    Ok((lengths.to_be_bytes(), header))
+}
+
+fn room(lengths: [u8; 8], most: usize) -> Result<(Vec<u8>, Vec<u8>), WireError> {
+    let lengths = u64::from_be_bytes(lengths);
+    let [header, body] = [lengths >> 32, lengths & u64::from(u32::MAX)].map(usize::try_from);
+    match (header, body) {
+        (Ok(header), Ok(body)) if header <= HEADER_BYTES && body <= most => {
+            Ok((vec![0; header], vec![0; body]))
+        }
+        (Ok(_) | Err(_), Ok(_) | Err(_)) => Err(WireError::TooLarge),
+    }
+}
+
+fn parse<H: DeserializeOwned>(header: &[u8]) -> Result<H, WireError> {
+    // The parser's own words may quote the header, and the header may quote a page.
+    serde_json::from_slice(header).map_err(|_| WireError::Malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn task(url: &str) -> Task {
+        Task::Article { url: url.to_owned() }
+    }
+
+    fn frame(header: &impl Serialize, body: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write(&mut bytes, header, body).unwrap();
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn a_frame_comes_out_as_it_went_in(url in ".*", body in any::<Vec<u8>>()) {
+            let bytes = frame(&task(&url), &body);
+
+            let (Task::Article { url: read_url }, read_body) = read(&mut bytes.as_slice(), body.len()).unwrap();
+
+            prop_assert_eq!((read_url, read_body), (url, body));
+        }
+
+        #[test]
+        fn any_bytes_are_a_frame_or_an_error(bytes in any::<Vec<u8>>()) {
+            let _ = read::<Task>(&mut bytes.as_slice(), 1_000);
+        }
+    }
+
+    #[test]
+    fn a_body_over_the_bound_is_refused_before_it_is_read() {
+        let bytes = frame(&task("https://example.org/"), &[7; 11]);
+
+        let refused = read::<Task>(&mut bytes.as_slice(), 10);
+
+        assert!(matches!(refused, Err(WireError::TooLarge)));
+    }
+
+    #[test]
+    fn lengths_of_four_gigabytes_make_no_room() {
+        let refused = read::<Task>(&mut [0xff; 64].as_slice(), usize::MAX);
+
+        assert!(matches!(refused, Err(WireError::TooLarge)));
+    }
+
+    #[test]
+    fn a_frame_that_ends_early_is_an_error() {
+        let bytes = frame(&task("https://example.org/"), b"body");
+
+        let cut = read::<Task>(&mut &bytes[..bytes.len() - 1], 10);
+
+        assert!(matches!(cut, Err(WireError::Io(_))));
+    }
+
+    #[test]
+    fn an_error_says_nothing_of_the_header() {
+        let bytes = frame(&"a line of the page", b"");
+
+        let refused = read::<Task>(&mut bytes.as_slice(), 10).unwrap_err();
+
+        assert!(!format!("{refused} {refused:?}").contains("page"));
+    }
+}

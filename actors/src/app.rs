@@ -1,0 +1,212 @@
+//! The running service as operations see it: every port, every adapter, and the desk.
+
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use actix::{Arbiter, ArbiterHandle};
+use tracing::{info, warn};
+
+use crate::activity::Activity;
+use crate::adapters::fetch::{FetchSettings, Fetcher};
+use crate::adapters::index::PassageIndex;
+use crate::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
+use crate::ai::Pause;
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::idempotency::Idempotency;
+use crate::ingest::Ingest;
+use crate::keys::Keys;
+use crate::keys::secret::{Secret, SecretHash};
+use crate::kit::{Health, Report};
+use crate::limits::{Failures, Limits};
+use crate::notices::Notices;
+use crate::ops::cursor::Cursors;
+use crate::retrieval::Retrieval;
+use crate::sessions::SignIns;
+use crate::state::{self, Fact};
+
+/// How long each actor has to finish at the end.
+const DRAIN: Duration = Duration::from_secs(8);
+/// A database that answers no sooner is not there.
+const REACHES: Duration = Duration::from_secs(2);
+
+/// What the service is started with, beside its desk.
+pub struct Setup {
+    /// Fetching of pages.
+    pub fetch: FetchSettings,
+    /// How children that parse foreign bytes are started.
+    pub sandbox: SandboxCommand,
+    /// What they may use up.
+    pub sandbox_settings: SandboxSettings,
+    /// The index, opened.
+    pub index: Arc<dyn PassageIndex>,
+    /// Failed authentications of an address within a minute.
+    pub failures_per_minute: u32,
+    /// How long activity is kept.
+    pub activity_kept: Duration,
+    /// Jobs at once.
+    pub ingest_workers: usize,
+    /// Whether anyone may sign up, and to which plan.
+    pub signup: Option<entity::plan::Plan>,
+    /// Origins, besides the service's own, from which MCP is taken.
+    pub mcp_origins: Vec<String>,
+}
+
+/// Everything an operation may need. Clones share it.
+#[derive(Clone)]
+pub struct App(Arc<Parts>);
+
+/// What an [`App`] is made of.
+pub struct Parts {
+    /// What needs no actor.
+    pub desk: Desk,
+    /// Keys and who has them.
+    pub keys: Keys,
+    /// Hours and days.
+    pub limits: Limits,
+    /// Addresses that fail to authenticate.
+    pub failures: Failures,
+    /// Failed sign-ins.
+    pub sign_ins: SignIns,
+    /// The activity view.
+    pub activity: Activity,
+    /// In-app notices.
+    pub notices: Notices,
+    /// Stored answers.
+    pub idempotency: Idempotency,
+    /// Search.
+    pub retrieval: Retrieval,
+    /// Background work.
+    pub ingest: Ingest,
+    /// The one door to the web.
+    pub fetcher: Fetcher,
+    /// Where foreign bytes are parsed.
+    pub sandbox: Sandbox,
+    /// Signed cursors.
+    pub cursors: Cursors,
+    /// Whether anyone may sign up, and to which plan.
+    pub signup: Option<entity::plan::Plan>,
+    /// Origins, besides the service's own, from which MCP is taken.
+    pub mcp_origins: Vec<String>,
+    arbiters: [ArbiterHandle; 2],
+}
+
+impl Deref for App {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+impl Deref for Parts {
+    type Target = Desk;
+
+    fn deref(&self) -> &Desk {
+        &self.desk
+    }
+}
+
+impl App {
+    /// Starts every actor: short messages on one thread, ingest and retrieval on another.
+    pub async fn start(desk: Desk, setup: Setup) -> Result<Self, Error> {
+        let key = signing_key(&desk).await?;
+        let (short, long) = (Arbiter::new().handle(), Arbiter::new().handle());
+        let (db, clock) = (desk.db.clone(), desk.clock.clone());
+        let pause = Pause::default();
+        pause.look(&db).await?;
+        let notices = Notices::start(&short, db.clone(), clock.clone());
+        let this: Arc<OnceLock<App>> = Arc::default();
+        let later = this.clone();
+        let workers = desk.workers.clone();
+        let parts = Parts {
+            keys: Keys::start(&short, db.clone(), clock.clone(), notices.clone()),
+            limits: Limits::start(&short, db.clone(), clock.clone()),
+            failures: Failures::new(setup.failures_per_minute, clock.clone()),
+            sign_ins: SignIns::default(),
+            activity: Activity::start(&short, db.clone(), clock.clone(), setup.activity_kept),
+            notices,
+            idempotency: Idempotency::new(db.clone()),
+            retrieval: Retrieval::start(&long, db, clock, workers, setup.index, pause),
+            ingest: Ingest::start(&long, move || later.get().cloned(), setup.ingest_workers),
+            fetcher: Fetcher::new(setup.fetch).map_err(Error::internal)?,
+            sandbox: Sandbox::new(setup.sandbox, setup.sandbox_settings),
+            cursors: Cursors::new(key),
+            signup: setup.signup,
+            mcp_origins: setup.mcp_origins,
+            arbiters: [short, long],
+            desk,
+        };
+        let app = Self(Arc::new(parts));
+        // Every actor may be given the whole by now; the first claim of jobs waits for it.
+        let _ = this.set(app.clone());
+        Ok(app)
+    }
+
+    /// How each actor is doing.
+    pub fn health(&self) -> Vec<Report> {
+        let all: [&Health; 6] = [
+            self.keys.port().health(),
+            self.limits.port().health(),
+            self.activity.port().health(),
+            self.notices.port().health(),
+            self.retrieval.port().health(),
+            self.ingest.port().health(),
+        ];
+        all.into_iter().map(Health::report).collect()
+    }
+
+    /// Ends the service's work: jobs are put back, and what was gathered is written. The server has stopped before.
+    pub async fn drain(&self) {
+        self.ingest.stop().await;
+        within("ingest", self.ingest.port().drain()).await;
+        within("retrieval", self.retrieval.port().drain()).await;
+        for (name, flushed) in [
+            ("limits", self.limits.flush().await),
+            ("keys", self.keys.flush().await),
+            ("activity", self.activity.flush().await),
+        ] {
+            if let Err(error) = flushed {
+                warn!(actor = name, %error, "could not write what was gathered");
+            }
+        }
+        self.notices.flush().await;
+        within("limits", self.limits.port().drain()).await;
+        within("keys", self.keys.port().drain()).await;
+        within("activity", self.activity.port().drain()).await;
+        within("notices", self.notices.port().drain()).await;
+        for arbiter in &self.arbiters {
+            arbiter.stop();
+        }
+        if let Err(error) = self.db.clone().close().await {
+            warn!(%error, "could not close the database");
+        }
+        info!("stopped");
+    }
+
+    /// Whether the database answers.
+    pub async fn reaches_database(&self) -> bool {
+        tokio::time::timeout(REACHES, state::read(self.db.read(), Fact::Generation)).await.is_ok_and(|read| read.is_ok())
+    }
+}
+
+async fn within(actor: &'static str, drained: impl Future<Output = ()>) {
+    if tokio::time::timeout(DRAIN, drained).await.is_err() {
+        warn!(actor, "an actor did not finish in time");
+    }
+}
+
+/// What cursors are signed with: made once, kept in the database.
+async fn signing_key(desk: &Desk) -> Result<[u8; 32], Error> {
+    let made = Secret::new_token("").map_err(Error::internal)?.hash();
+    let settled = state::settle(desk.db.write(), Fact::SigningKey, made.hex()).await?;
+    let key = SecretHash::from_hex(&settled);
+    Ok(*key.ok_or_else(|| Error::internal("the signing key in the database is not one"))?.bytes())
+}
+
+/// The folder of the embedded index.
+pub fn index_folder(data_dir: &std::path::Path) -> PathBuf {
+    data_dir.join("index")
+}

@@ -1,0 +1,81 @@
+//! Who asks: what was presented, and what it proved.
+
+use std::net::IpAddr;
+
+use entity::id::{GrantId, KeyId, SessionId, UserId};
+use entity::kind::{KeyKind, Surface};
+use entity::plan::Plan;
+use entity::scope::Scopes;
+
+use crate::keys::secret::Secret;
+
+/// What a request presented.
+#[derive(Debug)]
+pub enum Credential {
+    /// A text that has the form and the checksum of an API key.
+    ApiKey(Secret),
+    /// Anything else that was sent as a bearer: an access token, or nothing that is known here.
+    Other,
+}
+
+/// By what the caller came in.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Via {
+    /// An API key.
+    Key(KeyId),
+    /// An application connected by OAuth.
+    App(GrantId),
+    /// A signed-in browser.
+    Session(SessionId),
+    /// The command line of the one who runs the service.
+    Operator,
+}
+
+/// Someone whose checks have run. It is made by `perform`, by the session's door and by the operator's door alone,
+/// so having one is the proof.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Whose library this is about.
+    pub user: UserId,
+    /// The plan of that user.
+    pub plan: Plan,
+    /// What the caller may do, within the plan.
+    pub scopes: Scopes,
+    /// By what it came in.
+    pub via: Via,
+    /// The key, where one was used.
+    pub key: Option<CallerKey>,
+    /// The surface it came by; the web app and the operator count nowhere.
+    pub surface: Option<Surface>,
+    /// What it calls itself.
+    pub client: Option<String>,
+    pub(crate) _proof: Proof,
+}
+
+/// What operations may know of the key that was used.
+#[derive(Clone, Debug)]
+pub struct CallerKey {
+    /// The key.
+    pub id: KeyId,
+    /// What the person calls it.
+    pub name: String,
+    /// For REST or MCP.
+    pub kind: KeyKind,
+    /// The ticked scopes.
+    pub scopes: Scopes,
+    /// Requests an hour, as they count now.
+    pub hourly_limit: u32,
+}
+
+/// Only this crate can make one.
+#[derive(Clone, Debug)]
+pub(crate) struct Proof;
+
+/// Where a request came from, as far as it is known before anybody is recognised.
+#[derive(Clone, Debug, Default)]
+pub struct Origin {
+    /// Address of the connection, or the last one before a trusted proxy.
+    pub address: Option<IpAddr>,
+    /// The User-Agent's first product.
+    pub user_agent: Option<String>,
+}

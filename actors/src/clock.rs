@@ -1,0 +1,67 @@
+//! The clock: the only place that asks the machine for the time.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use entity::time::Timestamp;
+
+/// What time it is.
+pub trait Clock: Send + Sync + 'static {
+    /// Now, in UTC.
+    fn now(&self) -> Timestamp;
+
+    /// Time that never goes backwards, from a start of its own: for hours of keys and ages of caches.
+    fn elapsed(&self) -> Duration;
+}
+
+/// The machine's clock.
+pub struct SystemClock {
+    start: std::time::Instant,
+}
+
+impl SystemClock {
+    /// Begins now.
+    #[expect(clippy::new_without_default, reason = "reading the clock is not a default")]
+    pub fn new() -> Self {
+        Self { start: std::time::Instant::now() }
+    }
+}
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+}
+
+/// A clock that stands until a test moves it.
+pub struct TestClock {
+    start: i64,
+    now: AtomicI64,
+}
+
+impl TestClock {
+    /// Stands at this moment.
+    pub fn at(moment: Timestamp) -> Self {
+        Self { start: moment.millis(), now: AtomicI64::new(moment.millis()) }
+    }
+
+    /// Moves on.
+    pub fn advance(&self, by: Duration) {
+        self.now.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.now.load(Ordering::SeqCst))
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.now.load(Ordering::SeqCst) - self.start).unwrap_or(0))
+    }
+}

@@ -1,0 +1,125 @@
+//! The database: readers and the one writer.
+//!
+//! SQLite takes one writer at a time, and a transaction that reads before it writes fails at once when another wrote in
+//! between; so writes go through a pool of one connection and begin IMMEDIATE, and reads have connections of their own.
+//! PostgreSQL has one pool for both.
+
+use std::time::Duration;
+
+use migration::{Migrator, MigratorTrait};
+use sea_orm::{
+    ConnectOptions, ConnectionTrait, Database, DatabaseBackend, DatabaseConnection, DatabaseTransaction, DbErr,
+    SqliteTransactionMode, TransactionOptions, TransactionTrait,
+};
+use tracing::log::LevelFilter;
+
+/// Long enough for any write of ours; a caller is told to come again after that.
+const BUSY: Duration = Duration::from_secs(5);
+const READERS: u32 = 8;
+const POSTGRES_CONNECTIONS: u32 = 16;
+/// Any number that nothing else in the database locks: one node migrates at a time.
+const MIGRATION_LOCK: i64 = 0x4361_7272_656c;
+
+/// The open database. Clones share the pools.
+#[derive(Clone)]
+pub struct Db {
+    read: DatabaseConnection,
+    write: DatabaseConnection,
+}
+
+impl Db {
+    /// Opens `postgres://…`, or SQLite at `sqlite://PATH?mode=rwc`, and brings the tables up to date.
+    pub async fn open(url: &str) -> Result<Self, DbErr> {
+        let db = if url.starts_with("sqlite:") { sqlite(url).await? } else { postgres(url).await? };
+        db.migrate().await?;
+        Ok(db)
+    }
+
+    /// For reading.
+    pub fn read(&self) -> &DatabaseConnection {
+        &self.read
+    }
+
+    /// For single writing statements.
+    pub fn write(&self) -> &DatabaseConnection {
+        &self.write
+    }
+
+    /// A transaction that may write. On SQLite nobody else writes until it ends.
+    pub async fn begin(&self) -> Result<DatabaseTransaction, DbErr> {
+        let options = TransactionOptions {
+            sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
+            ..TransactionOptions::default()
+        };
+        self.write.begin_with_options(options).await
+    }
+
+    /// Whether rows can be locked against each other (`FOR UPDATE`); SQLite's one writer needs no locks.
+    pub fn is_postgres(&self) -> bool {
+        self.write.get_database_backend() == DatabaseBackend::Postgres
+    }
+
+    /// Folds the write-ahead log in and closes every connection.
+    pub async fn close(self) -> Result<(), DbErr> {
+        if !self.is_postgres() {
+            self.write.execute_unprepared("PRAGMA wal_checkpoint(TRUNCATE)").await?;
+        }
+        self.read.close().await?;
+        self.write.close().await
+    }
+
+    async fn migrate(&self) -> Result<(), DbErr> {
+        if !self.is_postgres() {
+            return Migrator::up(&self.write, None).await;
+        }
+        let guard = self.write.begin().await?;
+        guard.execute_unprepared(&format!("SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")).await?;
+        let done = Migrator::up(&self.write, None).await;
+        guard.commit().await?;
+        done
+    }
+}
+
+async fn sqlite(url: &str) -> Result<Db, DbErr> {
+    // The writer comes first: it makes the file and turns the write-ahead log on. Its commits reach the disk before
+    // they are acknowledged (synchronous FULL).
+    let write = Database::connect(pool(url, 1, "FULL")).await?;
+    let read = Database::connect(pool(url, READERS, "NORMAL")).await?;
+    Ok(Db { read, write })
+}
+
+fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOptions {
+    let mut options = ConnectOptions::new(url);
+    options
+        .max_connections(connections)
+        .min_connections(1)
+        .acquire_timeout(BUSY)
+        .sqlx_logging_level(LevelFilter::Trace)
+        .map_sqlx_sqlite_opts(move |sqlite| {
+            sqlite
+                .pragma("journal_mode", "WAL")
+                .pragma("synchronous", synchronous)
+                .pragma("foreign_keys", "ON")
+                .pragma("secure_delete", "ON")
+                .pragma("journal_size_limit", "67108864")
+                .busy_timeout(BUSY)
+        });
+    options
+}
+
+async fn postgres(url: &str) -> Result<Db, DbErr> {
+    let mut options = ConnectOptions::new(url);
+    options
+        .max_connections(POSTGRES_CONNECTIONS)
+        .acquire_timeout(Duration::from_secs(3))
+        .sqlx_logging_level(LevelFilter::Trace)
+        .map_sqlx_postgres_opts(|postgres| {
+            postgres.options([
+                ("statement_timeout", "30s"),
+                ("lock_timeout", "10s"),
+                ("idle_in_transaction_session_timeout", "30s"),
+            ])
+        });
+    let pool = Database::connect(options).await?;
+    Ok(Db { read: pool.clone(), write: pool })
+}

@@ -1,0 +1,56 @@
+//! What needs no actor: the database, the clock, the plans and the places for blocking work. The command line works with
+//! it beside a running service; the service's [`App`](crate::app::App) holds one too.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use entity::document;
+use entity::plan::Plans;
+use sea_orm::DbErr;
+
+use crate::clock::Clock;
+use crate::db::Db;
+use crate::kit::Workers;
+
+/// See the file's head. Clones share everything.
+#[derive(Clone)]
+pub struct Desk {
+    /// Rows.
+    pub db: Db,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// What each plan allows.
+    pub plans: Arc<Plans>,
+    /// Places for blocking work.
+    pub workers: Workers,
+    /// The address under which the world sees the service, without a slash at its end.
+    pub base_url: Arc<str>,
+    /// Folder of the index and the files.
+    pub data_dir: Arc<PathBuf>,
+}
+
+impl Desk {
+    /// Opens the database and brings its tables up to date.
+    pub async fn open(
+        database_url: &str,
+        data_dir: PathBuf,
+        base_url: &str,
+        plans: Plans,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, DbErr> {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        Ok(Self {
+            db: Db::open(database_url).await?,
+            clock,
+            plans: Arc::new(plans),
+            workers: Workers::new(cores * 2, cores),
+            base_url: base_url.into(),
+            data_dir: Arc::new(data_dir),
+        })
+    }
+
+    /// The way back to a document: its own address, or its page in the web app.
+    pub fn url_of(&self, document: &document::Model) -> String {
+        document.url.clone().unwrap_or_else(|| format!("{}/read/{}", self.base_url, document.id))
+    }
+}

@@ -1,0 +1,148 @@
+//! The one error of operations. The surfaces tell it in two ways, each in one exhaustive match
+//! (architecture.md, section 7).
+
+use std::time::Duration;
+
+use entity::scope::Scope;
+use sea_orm::DbErr;
+
+use crate::kit::Unanswered;
+
+/// Why an operation was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No credential, or one that is unknown, revoked, expired, or of a disabled user.
+    #[error("the API key is missing or not valid")]
+    KeyInvalid,
+    /// The key stands in the URL, where it would be logged.
+    #[error("an API key may not be sent in the URL")]
+    KeyInQuery,
+    /// The key is good but has no scope `mcp`.
+    #[error("this key cannot be used with the MCP server")]
+    NotForMcp,
+    /// No session, or one that has ended.
+    #[error("sign in first")]
+    NotSignedIn,
+    /// The request comes from a page of another origin.
+    #[error("requests from another origin are refused")]
+    ForeignOrigin,
+    /// Signing up, or setting up, is closed.
+    #[error("{0}")]
+    Closed(&'static str),
+    /// The plan does not have this at all.
+    #[error("the plan does not include this")]
+    PlanRequired,
+    /// A count that the plan sets is reached.
+    #[error("{0}")]
+    PlanLimit(&'static str),
+    /// The scopes that are missing.
+    #[error("the key lacks a scope that this needs")]
+    ScopeRequired(Vec<Scope>),
+    /// Scopes that a key of this plan may not have.
+    #[error("the plan does not include a scope that was asked for")]
+    ScopeNotAllowed(Vec<Scope>),
+    /// Something was asked for in a way that cannot be.
+    #[error("the request is not valid")]
+    Invalid(#[from] Invalid),
+    /// The address may not be saved or fetched.
+    #[error("{0}")]
+    UrlRejected(String),
+    /// It does not exist, or it is not the caller's.
+    #[error("not found")]
+    NotFound,
+    /// No such method on this route; what it has.
+    #[error("the route does not have this method")]
+    MethodNotAllowed(Vec<String>),
+    /// A unique name is taken, or an Idempotency-Key stands for another request.
+    #[error("{0}")]
+    Conflict(&'static str),
+    /// The same Idempotency-Key is being worked on.
+    #[error("a request with this Idempotency-Key is still running")]
+    StillRunning,
+    /// The body is larger than may be.
+    #[error("the body is too large")]
+    TooLarge,
+    /// The body is not of a type that is read here.
+    #[error("{0}")]
+    UnsupportedType(&'static str),
+    /// Over the daily or hourly limit.
+    #[error("over the limit")]
+    RateLimited(Wait),
+    /// Too many failed authentications from one address, or sign-ins to one account.
+    #[error("too many failed attempts")]
+    TooManyFailures(Duration),
+    /// A component has no room, or is being restarted.
+    #[error("the service is busy")]
+    Busy(Duration),
+    /// Anything else: the cause is for the log.
+    #[error("something went wrong inside")]
+    Internal(#[source] Cause),
+}
+
+/// How an exceeded limit is to be told (spec.md: Limits, rule 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// The limit that refused.
+    pub limit: u32,
+    /// How long until one more is free.
+    pub retry_after: Duration,
+    /// How long until the limit is whole again.
+    pub reset: Duration,
+}
+
+/// The cause of an internal error; its text may name tables and files, never what a user wrote.
+pub type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// Every fault of a request at once, by field.
+#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
+#[error("the request is not valid")]
+pub struct Invalid {
+    /// The faults, in the order in which they were found.
+    pub faults: Vec<Fault>,
+}
+
+/// One fault of a request.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Fault {
+    /// Name of the parameter, or path in the body like `items[2].bookmarkId`; empty for the body as a whole.
+    pub field: String,
+    /// What is wrong with it, in words; it never repeats the value.
+    pub reason: String,
+}
+
+impl Invalid {
+    /// One fault.
+    pub fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { faults: vec![Fault { field: field.into(), reason: reason.into() }] }
+    }
+}
+
+impl Error {
+    /// A fault of one field.
+    pub fn invalid(field: impl Into<String>, reason: impl Into<String>) -> Self {
+        Error::Invalid(Invalid::new(field, reason))
+    }
+
+    /// Something inside went wrong for this reason.
+    pub fn internal(cause: impl Into<Cause>) -> Self {
+        Error::Internal(cause.into())
+    }
+}
+
+impl From<DbErr> for Error {
+    fn from(error: DbErr) -> Self {
+        match error {
+            DbErr::ConnectionAcquire(_) => Error::Busy(Duration::from_secs(1)),
+            other => Error::internal(other),
+        }
+    }
+}
+
+impl From<Unanswered> for Error {
+    fn from(unanswered: Unanswered) -> Self {
+        match unanswered {
+            Unanswered::Busy | Unanswered::Late => Error::Busy(Duration::from_secs(1)),
+            Unanswered::Crashed => Error::internal("a component died while it answered"),
+        }
+    }
+}

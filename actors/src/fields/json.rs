@@ -1,0 +1,235 @@
+//! Reads a JSON body or a tool's arguments. Repeated members are faults (contract.md, section 11).
+
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value as Json};
+
+use super::{Faults, Field, Kind, Value, Values, from_text, integer, number};
+use crate::error::Invalid;
+
+/// The values of a JSON object, or every fault in it.
+pub fn read(body: &[u8], fields: &'static [Field]) -> Result<Values, Invalid> {
+    match parse(body)? {
+        Json::Object(members) => read_map(members, fields),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) => {
+            Err(Invalid::new("body", "must be a JSON object"))
+        }
+    }
+}
+
+/// The values of a parsed object, or every fault in it.
+pub fn read_map(members: Map<String, Json>, fields: &'static [Field]) -> Result<Values, Invalid> {
+    let mut faults = Faults::default();
+    let values = record(members, fields, "", &mut faults);
+    faults.into_result(values)
+}
+
+/// Any JSON, where no object says a member twice.
+pub fn parse(body: &[u8]) -> Result<Json, Invalid> {
+    let repeated = RefCell::new(Vec::new());
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let parsed = Once(&repeated).deserialize(&mut reader).and_then(|json| reader.end().map(|()| json));
+    let json = parsed.map_err(|_| Invalid::new("body", "is not valid JSON in UTF-8"))?;
+    let mut faults = Faults::default();
+    for name in repeated.into_inner() {
+        faults.add(name, "is given more than once");
+    }
+    faults.into_result(json)
+}
+
+fn record(members: Map<String, Json>, fields: &'static [Field], path: &str, faults: &mut Faults) -> Values {
+    let mut values = Values::default();
+    for (name, json) in members {
+        let whole = join(path, &name);
+        let Some(field) = fields.iter().find(|field| field.name == name) else {
+            faults.add(whole, "is not a field of this request");
+            continue;
+        };
+        if json.is_null() && !field.required {
+            values.0.insert(field.name, Value::Null);
+        } else if let Some(value) = member(&field.kind, json, &whole, faults) {
+            values.0.insert(field.name, value);
+        }
+    }
+    for field in fields.iter().filter(|field| field.required && !values.has(field.name)) {
+        faults.add(join(path, field.name), "is required");
+    }
+    values
+}
+
+fn member(kind: &'static Kind, json: Json, path: &str, faults: &mut Faults) -> Option<Value> {
+    let read = match (kind, json) {
+        (Kind::List { of, min, max }, Json::Array(items)) => return list(of, *min, *max, items, path, faults),
+        (Kind::Record(fields), Json::Object(members)) => {
+            return Some(Value::Record(record(members, fields, path, faults)));
+        }
+        (Kind::Integer { min, max }, Json::Number(given)) => match given.as_i64() {
+            Some(given) => integer(given, *min, *max),
+            None => Err("must be a whole number within its bounds".to_owned()),
+        },
+        (Kind::Number { min, max }, Json::Number(given)) => {
+            number(given.as_f64().unwrap_or(f64::NAN), *min, *max)
+        }
+        (Kind::Flag, Json::Bool(given)) => Ok(Value::Flag(given)),
+        (kind, Json::String(text)) => from_text(kind, text),
+        (kind, Json::Null | Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_)) => {
+            Err(wrong_type(kind).to_owned())
+        }
+    };
+    read.map_err(|reason| faults.add(path, reason)).ok()
+}
+
+fn list(
+    of: &'static Kind,
+    min: usize,
+    max: usize,
+    items: Vec<Json>,
+    path: &str,
+    faults: &mut Faults,
+) -> Option<Value> {
+    if items.len() < min || items.len() > max {
+        faults.add(path, format!("must have {min} to {max} items"));
+        return None;
+    }
+    let read = items.into_iter().enumerate();
+    Some(Value::List(read.filter_map(|(n, item)| member(of, item, &format!("{path}[{n}]"), faults)).collect()))
+}
+
+fn wrong_type(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Words { .. } | Kind::Text { .. } | Kind::Content => "must be a text",
+        Kind::Integer { .. } => "must be a whole number",
+        Kind::Number { .. } => "must be a number",
+        Kind::Flag => "must be true or false",
+        Kind::Id => "must be an id",
+        Kind::Time => "must be a time like 2024-05-06T07:08:09.000Z",
+        Kind::Choice(_) => "must be one of its names",
+        Kind::List { .. } => "must be a list",
+        Kind::Record(_) => "must be an object",
+    }
+}
+
+fn join(path: &str, name: &str) -> String {
+    let name: String = name.chars().take(100).collect();
+    if path.is_empty() { name } else { format!("{path}.{name}") }
+}
+
+/// Builds a JSON value and notes members that are said twice.
+struct Once<'a>(&'a RefCell<Vec<String>>);
+
+impl<'de> DeserializeSeed<'de> for Once<'_> {
+    type Value = Json;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Json, D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Once<'_> {
+    type Value = Json;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Json, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_bool<E>(self, given: bool) -> Result<Json, E> {
+        Ok(Json::Bool(given))
+    }
+
+    fn visit_i64<E>(self, given: i64) -> Result<Json, E> {
+        Ok(Json::Number(given.into()))
+    }
+
+    fn visit_u64<E>(self, given: u64) -> Result<Json, E> {
+        Ok(Json::Number(given.into()))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, given: f64) -> Result<Json, E> {
+        Number::from_f64(given).map(Json::Number).ok_or_else(|| E::custom("not a finite number"))
+    }
+
+    fn visit_str<E>(self, given: &str) -> Result<Json, E> {
+        Ok(Json::String(given.to_owned()))
+    }
+
+    fn visit_string<E>(self, given: String) -> Result<Json, E> {
+        Ok(Json::String(given))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(Once(self.0))? {
+            list.push(item);
+        }
+        Ok(Json::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Json, A::Error> {
+        let mut object = Map::new();
+        while let Some(name) = members.next_key::<String>()? {
+            let value = members.next_value_seed(Once(self.0))?;
+            if object.insert(name.clone(), value).is_some() {
+                self.0.try_borrow_mut().map_err(A::Error::custom)?.push(name);
+            }
+        }
+        Ok(Json::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ITEM: Kind = Kind::Record(&[
+        Field::optional("bookmarkId", Kind::Id, ""),
+        Field::optional("role", Kind::Choice(&["source", "background"]), ""),
+    ]);
+    const FIELDS: &[Field] = &[
+        Field::required("title", Kind::Words { min: 1, max: 10 }, ""),
+        Field::optional("items", Kind::List { of: &ITEM, min: 1, max: 3 }, ""),
+        Field::optional("progress", Kind::Number { min: 0.0, max: 1.0 }, ""),
+        Field::optional("limit", Kind::Integer { min: 1, max: 9 }, ""),
+        Field::optional("favorite", Kind::Flag, ""),
+    ];
+
+    fn faulty(body: &str) -> Vec<String> {
+        read(body.as_bytes(), FIELDS).unwrap_err().faults.into_iter().map(|fault| fault.field).collect()
+    }
+
+    #[test]
+    fn a_good_body_is_values() {
+        let mut values =
+            read(br#"{"title": "T", "progress": 1, "limit": 3, "items": [{"role": "source"}]}"#, FIELDS).unwrap();
+
+        assert_eq!(values.text("title").as_deref(), Some("T"));
+        assert_eq!(values.number("progress"), Some(1.0));
+        assert_eq!(values.integer::<u8>("limit"), Some(3));
+        assert_eq!(values.records("items").unwrap()[0].clone().name("role"), Some("source"));
+    }
+
+    #[test]
+    fn every_fault_is_named_by_its_path() {
+        let body = r#"{"items": [{}, {"bookmarkId": "x", "zap": 1}], "favorite": "yes", "limit": 1.0, "progress": 2}"#;
+
+        assert_eq!(faulty(body), ["favorite", "items[1].bookmarkId", "items[1].zap", "limit", "progress", "title"]);
+    }
+
+    #[test]
+    fn what_is_no_object_is_one_fault_of_the_body() {
+        for body in ["", "{", "[]", "7", "\"text\"", "{} {}", "{\"title\": \"\\ud800\"}", "{\"title\": NaN}"] {
+            assert_eq!(faulty(body), ["body"], "{body}");
+        }
+        assert_eq!(faulty(&"[".repeat(100_000)), ["body"]);
+    }
+
+    #[test]
+    fn a_member_that_is_said_twice_is_a_fault() {
+        assert_eq!(faulty(r#"{"title": "a", "title": "b"}"#), ["title"]);
+    }
+}

@@ -1,0 +1,169 @@
+//! What may be asked, as tables: one list of fields reads a query string, a JSON body or a tool's arguments, finds every
+//! fault at once, and is also what the schemas of the surfaces are made from. So a bound is written in one place.
+
+mod json;
+mod query;
+mod values;
+
+use entity::time::Timestamp;
+use uuid::Uuid;
+
+pub use json::{parse as parse_json, read as read_json, read_map};
+pub use query::read as read_query;
+pub use values::{Value, Values};
+
+use crate::error::{Fault, Invalid};
+
+/// One field that may be given.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Its name on the wire.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// Leaving it out is a fault.
+    pub required: bool,
+    /// What it means, for people and models.
+    pub about: &'static str,
+}
+
+/// What a field may hold.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// A text of so many characters (Unicode scalar values), not only of spaces.
+    Words {
+        /// Fewest characters.
+        min: usize,
+        /// Most characters.
+        max: usize,
+    },
+    /// A text of at most so many characters; it may be empty.
+    Text {
+        /// Most characters.
+        max: usize,
+    },
+    /// Content of any length that the body's limit lets in; characters that no text has are taken out later.
+    Content,
+    /// A whole number.
+    Integer {
+        /// Smallest.
+        min: i64,
+        /// Largest.
+        max: i64,
+    },
+    /// A number.
+    Number {
+        /// Smallest.
+        min: f64,
+        /// Largest.
+        max: f64,
+    },
+    /// `true` or `false`.
+    Flag,
+    /// An id.
+    Id,
+    /// A moment of RFC 3339.
+    Time,
+    /// One of these names.
+    Choice(&'static [&'static str]),
+    /// A list.
+    List {
+        /// What each item holds.
+        of: &'static Kind,
+        /// Fewest items.
+        min: usize,
+        /// Most items.
+        max: usize,
+    },
+    /// An object with fields of its own.
+    Record(&'static [Field]),
+}
+
+impl Field {
+    /// A field that must be given.
+    pub const fn required(name: &'static str, kind: Kind, about: &'static str) -> Self {
+        Self { name, kind, required: true, about }
+    }
+
+    /// A field that may be left out.
+    pub const fn optional(name: &'static str, kind: Kind, about: &'static str) -> Self {
+        Self { name, kind, required: false, about }
+    }
+}
+
+/// The faults found so far.
+#[derive(Default)]
+struct Faults(Vec<Fault>);
+
+impl Faults {
+    fn add(&mut self, field: impl Into<String>, reason: impl Into<String>) {
+        let field = field.into();
+        if !self.0.iter().any(|fault| fault.field == field) {
+            self.0.push(Fault { field, reason: reason.into() });
+        }
+    }
+
+    fn into_result<T>(self, value: T) -> Result<T, Invalid> {
+        if self.0.is_empty() { Ok(value) } else { Err(Invalid { faults: self.0 }) }
+    }
+}
+
+/// Reads a text as a kind that texts can hold; the reason where it does not.
+fn from_text(kind: &Kind, text: String) -> Result<Value, String> {
+    match kind {
+        Kind::Words { min, max } => words(text, *min, *max),
+        Kind::Text { max } => plain(text, 0, *max).map(Value::Text),
+        Kind::Content => Ok(Value::Text(text.replace('\0', ""))),
+        Kind::Id => match Uuid::try_parse(&text) {
+            Ok(id) if id.as_hyphenated().to_string() == text.to_lowercase() => Ok(Value::Id(id)),
+            Ok(_) | Err(_) => Err("must be an id".to_owned()),
+        },
+        Kind::Time => Timestamp::parse(&text)
+            .map(Value::Time)
+            .ok_or_else(|| "must be a time like 2024-05-06T07:08:09.000Z".to_owned()),
+        Kind::Choice(names) => match names.iter().find(|name| **name == text) {
+            Some(name) => Ok(Value::Name(name)),
+            None => Err(format!("must be one of {}", names.join(", "))),
+        },
+        Kind::Integer { .. } => Err("must be a whole number".to_owned()),
+        Kind::Number { .. } => Err("must be a number".to_owned()),
+        Kind::Flag => Err("must be true or false".to_owned()),
+        Kind::List { .. } => Err("must be a list".to_owned()),
+        Kind::Record(_) => Err("must be an object".to_owned()),
+    }
+}
+
+fn words(text: String, min: usize, max: usize) -> Result<Value, String> {
+    if text.trim().is_empty() && min > 0 {
+        return Err(if text.is_empty() { "must not be empty" } else { "must not be blank" }.to_owned());
+    }
+    plain(text, min, max).map(Value::Text)
+}
+
+fn plain(text: String, min: usize, max: usize) -> Result<String, String> {
+    let length = text.chars().count();
+    if length < min || length > max {
+        return Err(format!("must have {min} to {max} characters"));
+    }
+    if text.contains('\0') { Err("must not hold the character NUL".to_owned()) } else { Ok(text) }
+}
+
+fn integer(number: i64, min: i64, max: i64) -> Result<Value, String> {
+    if (min..=max).contains(&number) { Ok(Value::Integer(number)) } else { Err(bounds(min, max)) }
+}
+
+fn number(number: f64, min: f64, max: f64) -> Result<Value, String> {
+    if (min..=max).contains(&number) {
+        Ok(Value::Number(number))
+    } else {
+        Err(format!("must be a number from {min} to {max}"))
+    }
+}
+
+fn bounds(min: i64, max: i64) -> String {
+    if max == i64::MAX {
+        format!("must be a whole number of at least {min}")
+    } else {
+        format!("must be a whole number from {min} to {max}")
+    }
+}

@@ -1,0 +1,155 @@
+//! Idempotency-Key: the same request gets the same answer again (contract.md, sections 2 and 11).
+//!
+//! A claim is a row without an answer; it is settled with what was sent, or given up where the request may be tried
+//! again. A claim whose process died is free again after a minute. Stored answers live for 24 hours.
+
+use std::time::Duration;
+
+use entity::id::KeyId;
+use entity::idempotency::{ActiveModel, Column, Entity, Model};
+use entity::time::Timestamp;
+use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::{Expr, OnConflict};
+use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter};
+use sha2::{Digest, Sha256};
+
+use crate::db::Db;
+use crate::error::Error;
+
+const KEPT: Duration = Duration::from_secs(24 * 3600);
+const RUNNING: Duration = Duration::from_secs(60);
+
+/// An Idempotency-Key and the request that it stands for.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    name_hash: Vec<u8>,
+    request_hash: Vec<u8>,
+}
+
+impl Replay {
+    /// `name` is the header's value: 1 to 255 visible ASCII characters. Bodies compare byte for byte.
+    pub fn new(name: &[u8], method: &str, path: &str, body: &[u8]) -> Result<Self, Error> {
+        if !(1..=255).contains(&name.len()) || !name.iter().all(u8::is_ascii_graphic) {
+            return Err(Error::invalid("Idempotency-Key", "must be 1 to 255 visible characters"));
+        }
+        let mut request = Sha256::new();
+        for part in [method.as_bytes(), path.as_bytes(), body] {
+            request.update(part.len().to_be_bytes());
+            request.update(part);
+        }
+        Ok(Self { name_hash: Sha256::digest(name).to_vec(), request_hash: request.finalize().to_vec() })
+    }
+}
+
+/// The right to answer; whoever has it settles it or gives it up.
+#[derive(Debug)]
+pub struct Claim {
+    key: KeyId,
+    name_hash: Vec<u8>,
+    at: Timestamp,
+}
+
+/// An answer that was given before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// The HTTP status.
+    pub status: u16,
+    /// `data` of a success, `error` of a failure, as JSON.
+    pub body: String,
+}
+
+/// What a claim came to.
+#[derive(Debug)]
+pub enum Claimed {
+    /// This request answers.
+    First(Claim),
+    /// It was answered before.
+    Answered(Stored),
+}
+
+/// The stored answers.
+#[derive(Clone)]
+pub struct Idempotency {
+    db: Db,
+}
+
+impl Idempotency {
+    /// Over this database.
+    pub fn new(db: Db) -> Self {
+        Self { db }
+    }
+
+    /// Claims the right to answer, or finds the answer.
+    pub async fn claim(&self, key: KeyId, replay: Replay, now: Timestamp) -> Result<Claimed, Error> {
+        self.free(key, &replay.name_hash, now).await?;
+        let row = ActiveModel {
+            key_id: Set(key),
+            name_hash: Set(replay.name_hash.clone()),
+            request_hash: Set(replay.request_hash.clone()),
+            status: Set(None),
+            body: Set(None),
+            created_at: Set(now),
+        };
+        let taken = OnConflict::columns([Column::KeyId, Column::NameHash]).do_nothing().to_owned();
+        let made = Entity::insert(row).on_conflict(taken).try_insert().exec_without_returning(self.db.write()).await?;
+        if matches!(made, sea_orm::TryInsertResult::Inserted(1)) {
+            return Ok(Claimed::First(Claim { key, name_hash: replay.name_hash, at: now }));
+        }
+        let found = Entity::find_by_id((key, replay.name_hash)).one(self.db.write()).await?;
+        answered(found, &replay.request_hash)
+    }
+
+    /// Stores what was sent.
+    pub async fn settle(&self, claim: Claim, stored: Stored) -> Result<(), Error> {
+        Entity::update_many()
+            .col_expr(Column::Status, Expr::value(i16::try_from(stored.status).unwrap_or(i16::MAX)))
+            .col_expr(Column::Body, Expr::value(stored.body))
+            .filter(mine(&claim))
+            .exec(self.db.write())
+            .await?;
+        Ok(())
+    }
+
+    /// Gives the claim up: the same key may be tried again.
+    pub async fn give_up(&self, claim: Claim) -> Result<(), Error> {
+        Entity::delete_many().filter(mine(&claim)).exec(self.db.write()).await?;
+        Ok(())
+    }
+
+    /// Removes answers that are past their day.
+    pub async fn sweep(&self, now: Timestamp) -> Result<(), Error> {
+        Entity::delete_many().filter(Column::CreatedAt.lt(now - KEPT)).exec(self.db.write()).await?;
+        Ok(())
+    }
+
+    /// Frees the key where its answer is past its day, or its request died.
+    async fn free(&self, key: KeyId, name_hash: &[u8], now: Timestamp) -> Result<(), Error> {
+        let died = Condition::all().add(Column::Status.is_null()).add(Column::CreatedAt.lt(now - RUNNING));
+        Entity::delete_many()
+            .filter(Column::KeyId.eq(key))
+            .filter(Column::NameHash.eq(name_hash))
+            .filter(Condition::any().add(Column::CreatedAt.lt(now - KEPT)).add(died))
+            .exec(self.db.write())
+            .await?;
+        Ok(())
+    }
+}
+
+fn mine(claim: &Claim) -> Condition {
+    Condition::all()
+        .add(Column::KeyId.eq(claim.key))
+        .add(Column::NameHash.eq(claim.name_hash.clone()))
+        .add(Column::CreatedAt.eq(claim.at))
+        .add(Column::Status.is_null())
+}
+
+fn answered(found: Option<Model>, request_hash: &[u8]) -> Result<Claimed, Error> {
+    let row = found.ok_or(Error::StillRunning)?;
+    if row.request_hash != request_hash {
+        return Err(Error::Conflict("the Idempotency-Key stands for another request"));
+    }
+    match (row.status.and_then(|status| u16::try_from(status).ok()), row.body) {
+        (Some(status), Some(body)) => Ok(Claimed::Answered(Stored { status, body })),
+        (Some(_) | None, _) => Err(Error::StillRunning),
+    }
+}

@@ -1,0 +1,269 @@
+//! The actor of ingest: claims due jobs, runs each in a task of its own, and watches it to its end.
+//!
+//! After a crash its running jobs lose their leases within seconds and are claimed again; every step may run twice.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
+use entity::id::{DocumentId, JobId};
+use entity::kind::DocumentStatus;
+use entity::{document, job};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter};
+use tokio::task::{AbortHandle, JoinError};
+use tracing::{info, warn};
+
+use super::queue::{self, LEASE, MOST_ATTEMPTS, Work};
+use super::{forget, index, page, sweep};
+use crate::app::App;
+use crate::error::Error;
+
+/// A lost wake costs so long, and a lost lease is seen within it.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+const SWEEP_EVERY: Duration = Duration::from_secs(3600);
+/// The index is packed when nothing else is due for so long.
+const MAINTAIN_EVERY: Duration = Duration::from_secs(30);
+
+/// Why a job did not end well.
+#[derive(Debug)]
+pub enum Failure {
+    /// Another try may go better; not before `after` where the other side said so.
+    Passing {
+        /// For the person, in words.
+        reason: String,
+        /// As the other side asked.
+        after: Option<Duration>,
+    },
+    /// No try will go better.
+    Permanent(String),
+    /// Another worker has the job by now.
+    LeaseLost,
+    /// Something inside went wrong: another try, and the cause for the log.
+    Inside(Error),
+}
+
+impl<E: Into<Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Failure::Inside(error.into())
+    }
+}
+
+/// See the file's head.
+pub struct IngestActor {
+    find_app: Box<dyn Fn() -> Option<App>>,
+    most: usize,
+    running: HashMap<JobId, Running>,
+    claiming: bool,
+    stopped: bool,
+}
+
+struct Running {
+    job: job::Model,
+    task: AbortHandle,
+}
+
+impl IngestActor {
+    pub(super) fn new(app: impl Fn() -> Option<App> + 'static, most: usize) -> Self {
+        Self { find_app: Box::new(app), most, running: HashMap::new(), claiming: false, stopped: false }
+    }
+
+    /// Claims as many due jobs as there are free places.
+    fn claim(&mut self, context: &mut Context<Self>) {
+        let free = self.most.saturating_sub(self.running.len());
+        let Some(app) = (self.find_app)() else { return };
+        if self.claiming || self.stopped || free == 0 {
+            return;
+        }
+        self.claiming = true;
+        let claim = async move {
+            let claimed = queue::claim(&app.db, app.clock.now(), free as u64).await;
+            (app, claimed)
+        };
+        context.spawn(claim.into_actor(self).map(|(app, claimed), actor, context| {
+            actor.claiming = false;
+            match claimed {
+                Ok(jobs) => {
+                    for job in jobs {
+                        actor.start(app.clone(), job, context);
+                    }
+                }
+                Err(error) => warn!(%error, "could not look for due jobs"),
+            }
+        }));
+    }
+
+    fn start(&mut self, app: App, job: job::Model, context: &mut Context<Self>) {
+        if self.stopped {
+            // Claimed while the stop came in: its lease ends by itself.
+            return;
+        }
+        let task = actix_rt::spawn(work(app.clone(), job.clone()));
+        self.running.insert(job.id, Running { job: job.clone(), task: task.abort_handle() });
+        let watch = async move {
+            let ended = task.await;
+            settle(&app, &job, ended).await;
+            job.id
+        };
+        context.spawn(watch.into_actor(self).map(|id, actor, context| {
+            actor.running.remove(&id);
+            actor.claim(context);
+        }));
+    }
+
+    fn sweep(&mut self, context: &mut Context<Self>) {
+        let Some(app) = (self.find_app)() else { return };
+        let sweep = async move { sweep::run(&app).await };
+        context.spawn(sweep.into_actor(self).map(|done, _, _| {
+            if let Err(error) = done {
+                warn!(%error, "could not finish the clean-up");
+            }
+        }));
+    }
+
+    fn maintain(&mut self, context: &mut Context<Self>) {
+        let Some(app) = (self.find_app)().filter(|_| self.running.is_empty() && !self.stopped) else { return };
+        let maintain = async move { app.retrieval.maintain().await };
+        context.spawn(maintain.into_actor(self).map(|done, _, _| {
+            if let Err(error) = done {
+                warn!(%error, "could not pack the index");
+            }
+        }));
+    }
+}
+
+impl Actor for IngestActor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, context: &mut Self::Context) {
+        // The program is still being put together when the first life begins.
+        context.run_later(Duration::from_millis(50), |actor, context| {
+            actor.claim(context);
+            actor.sweep(context);
+        });
+        context.run_interval(LOOK_EVERY, Self::claim);
+        context.run_interval(SWEEP_EVERY, Self::sweep);
+        context.run_interval(MAINTAIN_EVERY, Self::maintain);
+    }
+
+    fn stopped(&mut self, _: &mut Self::Context) {
+        for running in self.running.values() {
+            running.task.abort();
+        }
+    }
+}
+
+/// One try, under its lease: ends early when the lease is lost.
+async fn work(app: App, job: job::Model) -> Result<(), Failure> {
+    tokio::select! {
+        done = run(&app, &job) => done,
+        lost = hold(&app, &job) => Err(lost),
+    }
+}
+
+async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
+    match Work::named(&job.kind) {
+        Some(Work::Page) => page::run(app, job).await,
+        Some(Work::Index) => index::run(app, job).await,
+        Some(Work::Relabel) => index::relabel(app, job).await,
+        Some(Work::Forget) => forget::run(app, job).await,
+        None => Err(Failure::Permanent("this version of the service does not know such work".to_owned())),
+    }
+}
+
+/// Renews the lease for as long as the job is this try's.
+async fn hold(app: &App, job: &job::Model) -> Failure {
+    let mut failed = 0;
+    loop {
+        tokio::time::sleep(LEASE / 3).await;
+        match queue::renew(app.db.write(), job, app.clock.now()).await {
+            Ok(true) => failed = 0,
+            Ok(false) => return Failure::LeaseLost,
+            Err(_) if failed < 2 => failed += 1,
+            Err(error) => return error.into(),
+        }
+    }
+}
+
+/// Writes down how a try ended.
+async fn settle(app: &App, job: &job::Model, ended: Result<Result<(), Failure>, JoinError>) {
+    let failure = match ended {
+        Ok(Ok(())) | Ok(Err(Failure::LeaseLost)) => return,
+        Err(stopped) if stopped.is_cancelled() => return,
+        Ok(Err(failure)) => failure,
+        Err(_panicked) => Failure::Inside(Error::internal("the job panicked")),
+    };
+    if let Err(error) = failed(app, job, failure).await {
+        warn!(job.id = %job.id, job.kind = %job.kind, %error, "could not write down how a job failed");
+    }
+}
+
+async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbErr> {
+    let now = app.clock.now();
+    let (reason, after, last) = match failure {
+        Failure::Passing { reason, after } => (reason, after, job.attempts >= MOST_ATTEMPTS),
+        Failure::Permanent(reason) => (reason, None, true),
+        Failure::Inside(error) => {
+            warn!(job.id = %job.id, job.kind = %job.kind, job.attempts, %error, cause = ?error, "a job failed inside");
+            ("something went wrong inside the service".to_owned(), None, job.attempts >= MOST_ATTEMPTS)
+        }
+        Failure::LeaseLost => return Ok(()),
+    };
+    info!(job.id = %job.id, job.kind = %job.kind, job.attempts, last, "a try of a job failed");
+    let txn = app.db.begin().await?;
+    let held = if last {
+        queue::give_up(&txn, job, &reason, now).await?
+    } else {
+        let after = after.unwrap_or_default().max(queue::backoff(job));
+        queue::retry(&txn, job, &reason, after, now).await?
+    };
+    if held {
+        document::Entity::update_many()
+            .col_expr(document::Column::Status, Expr::value(DocumentStatus::Failed))
+            .col_expr(document::Column::Error, Expr::value(reason))
+            .filter(document::Column::UserId.eq(job.user_id))
+            .filter(document::Column::Id.eq(DocumentId(job.subject)))
+            .exec(&txn)
+            .await?;
+        txn.commit().await?;
+    }
+    Ok(())
+}
+
+/// There may be something due.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Wake;
+
+impl Handler<Wake> for IngestActor {
+    type Result = ();
+
+    fn handle(&mut self, _: Wake, context: &mut Self::Context) {
+        self.claim(context);
+    }
+}
+
+/// Puts the running jobs back and takes no more.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Stop;
+
+impl Handler<Stop> for IngestActor {
+    type Result = ResponseActFuture<Self, ()>;
+
+    fn handle(&mut self, _: Stop, _: &mut Self::Context) -> Self::Result {
+        self.stopped = true;
+        let running: Vec<Running> = self.running.drain().map(|(_, running)| running).collect();
+        let app = (self.find_app)();
+        let release = async move {
+            let Some(app) = app else { return };
+            for Running { job, task } in running {
+                task.abort();
+                if let Err(error) = queue::release(app.db.write(), &job, app.clock.now()).await {
+                    warn!(job.id = %job.id, %error, "could not put a job back");
+                }
+            }
+        };
+        Box::pin(release.into_actor(self))
+    }
+}

@@ -1,0 +1,44 @@
+//! Asks for the index of many documents anew: all of them, or those that lack the vectors of a model. It writes jobs only,
+//! so the command line may do it beside a running service.
+
+use entity::document;
+use entity::kind::DocumentStatus;
+use entity::time::Timestamp;
+use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+
+use super::queue::{self, Priority, Work};
+use crate::db::Db;
+use crate::error::Error;
+
+const AT_ONCE: u64 = 500;
+
+/// Asks for every document that has a text; how many they are.
+pub async fn ask_for_all(db: &Db, now: Timestamp) -> Result<u64, Error> {
+    ask(db, Condition::all().add(document::Column::Version.gt(0)), now).await
+}
+
+/// Asks for every ready document whose vectors are not this model's; how many they are.
+pub async fn ask_for_vectors(db: &Db, model: &str, now: Timestamp) -> Result<u64, Error> {
+    let other = Condition::any().add(document::Column::VectorsOf.is_null()).add(document::Column::VectorsOf.ne(model));
+    let ready = Condition::all().add(document::Column::Status.eq(DocumentStatus::Ready)).add(other);
+    ask(db, ready, now).await
+}
+
+async fn ask(db: &Db, which: Condition, now: Timestamp) -> Result<u64, Error> {
+    let (mut after, mut asked) = (None, 0);
+    loop {
+        let mut query = document::Entity::find().filter(document::Column::HiddenAt.is_null()).filter(which.clone());
+        if let Some(after) = after {
+            query = query.filter(document::Column::Id.gt(after));
+        }
+        let some = query.order_by_asc(document::Column::Id).limit(AT_ONCE).all(db.read()).await?;
+        let Some(last) = some.last() else { return Ok(asked) };
+        after = Some(last.id);
+        asked += some.len() as u64;
+        let txn = db.begin().await?;
+        for document in &some {
+            queue::ask(&txn, document.user_id, Work::Index, document.id.0, Priority::Backlog, now).await?;
+        }
+        txn.commit().await?;
+    }
+}

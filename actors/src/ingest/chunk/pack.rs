@@ -1,0 +1,157 @@
+//! Packs the indivisible parts of a text into passages: all places to cut are weighed against each other, so
+//! that a paragraph of 1.3 passages becomes two halves and not a whole and a rest.
+
+use super::Sizing;
+
+/// A part of the text that is not divided further. It ends where the next one begins.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Atom {
+    /// Its byte offset.
+    pub start: usize,
+    /// How long it is, by [`Sizing::tokens`].
+    pub tokens: usize,
+    /// What stands before it.
+    pub gap: Gap,
+}
+
+/// What stands between two parts, strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gap {
+    Heading,
+    Paragraph,
+    Line,
+    Sentence,
+    Row,
+    Space,
+    Inside,
+}
+
+impl Gap {
+    /// What a cut here costs. A passage that is half as long as it should be costs 250, one of no length 1,000.
+    fn cost(self) -> u64 {
+        match self {
+            Self::Heading => 0,
+            Self::Paragraph => 40,
+            Self::Line => 80,
+            Self::Sentence => 250,
+            Self::Row => 600,
+            Self::Space => 1_200,
+            Self::Inside => 3_000,
+        }
+    }
+}
+
+/// Appends the byte offsets at which passages end; `end` is where the last atom ends. No atoms, no passages.
+pub(super) fn pack(atoms: &[Atom], end: usize, size: &Sizing, ends: &mut Vec<usize>) {
+    let firsts = firsts(atoms, size);
+    let first_new = ends.len();
+    let mut last = atoms.len();
+    let mut stop = end;
+    while let Some(first) = last.checked_sub(1).and_then(|last| firsts.get(last)) {
+        ends.push(stop);
+        stop = atoms.get(*first).map_or(0, |atom| atom.start);
+        last = *first;
+    }
+    if let Some(new) = ends.get_mut(first_new..) {
+        new.reverse();
+    }
+}
+
+/// For each atom the first atom of the passage that ends with it, if a passage ends there and everything up to
+/// it is cut as cheaply as can be.
+fn firsts(atoms: &[Atom], size: &Sizing) -> Vec<usize> {
+    let mut costs: Vec<u64> = Vec::with_capacity(atoms.len() + 1);
+    costs.push(0); // of nothing
+    let mut firsts = Vec::with_capacity(atoms.len());
+    for last in 0..atoms.len() {
+        let (cost, first) = cheapest(atoms, &costs, last, size);
+        costs.push(cost);
+        firsts.push(first);
+    }
+    firsts
+}
+
+/// The cheapest passage that ends with atom `last`: its cost with all before it, and its first atom.
+fn cheapest(atoms: &[Atom], costs: &[u64], last: usize, size: &Sizing) -> (u64, usize) {
+    let mut best = (u64::MAX, last);
+    let mut tokens = 0;
+    // Atoms are longer than a crumb two by two, so few of them fit: this loop is short.
+    for first in (0..=last).rev() {
+        let (Some(atom), Some(before)) = (atoms.get(first), costs.get(first)) else { break };
+        tokens += atom.tokens;
+        if tokens > size.max && first < last {
+            break;
+        }
+        let cut = if first == 0 { 0 } else { atom.gap.cost() };
+        let cost = before + cut + misfit(tokens, size);
+        // Of equals the shorter last one: the rest stands at the end.
+        best = if cost < best.0 { (cost, first) } else { best };
+    }
+    best
+}
+
+/// What a passage of this length costs: nothing at the target, rising with the square of the distance.
+fn misfit(tokens: usize, size: &Sizing) -> u64 {
+    let (off, room, most) = match tokens.checked_sub(size.target) {
+        None | Some(0) => (size.target.saturating_sub(tokens), size.target, 1_000),
+        Some(over) => (over, size.max.saturating_sub(size.target), 500),
+    };
+    let share = (off.min(room) * 1_000 / room.max(1)) as u64;
+    share * share * most / 1_000_000
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SIZE: Sizing = Sizing { tokens: str::len, target: 100, max: 120 };
+
+    fn atoms(parts: &[(usize, Gap)]) -> Vec<Atom> {
+        let starts = parts.iter().scan(0, |at, (tokens, _)| Some(std::mem::replace(at, *at + tokens)));
+        starts.zip(parts).map(|(start, &(tokens, gap))| Atom { start, tokens, gap }).collect()
+    }
+
+    fn packed(parts: &[(usize, Gap)]) -> Vec<usize> {
+        let mut ends = Vec::new();
+        pack(&atoms(parts), parts.iter().map(|(tokens, _)| tokens).sum(), &SIZE, &mut ends);
+        ends
+    }
+
+    #[test]
+    fn what_fits_is_one_passage() {
+        assert_eq!(packed(&[(60, Gap::Paragraph), (50, Gap::Paragraph)]), [110]);
+        assert_eq!(packed(&[]), [0; 0]);
+    }
+
+    #[test]
+    fn a_text_of_a_passage_and_a_bit_becomes_two_halves() {
+        assert_eq!(packed(&[(20, Gap::Sentence); 7]), [80, 140]);
+    }
+
+    #[test]
+    fn a_cut_between_paragraphs_is_worth_a_shorter_passage() {
+        assert_eq!(
+            packed(&[(60, Gap::Paragraph), (20, Gap::Sentence), (60, Gap::Paragraph), (20, Gap::Sentence)]),
+            [80, 160]
+        );
+    }
+
+    #[test]
+    fn an_atom_that_is_too_long_is_a_passage_of_its_own() {
+        assert_eq!(packed(&[(50, Gap::Paragraph), (300, Gap::Inside), (50, Gap::Paragraph)]), [50, 350, 400]);
+    }
+
+    proptest! {
+        #[test]
+        fn passages_keep_within_the_most_and_end_between_atoms(lengths in prop::collection::vec(1usize..120, 1..60)) {
+            let parts: Vec<_> = lengths.iter().map(|tokens| (*tokens, Gap::Sentence)).collect();
+            let ends = packed(&parts);
+            prop_assert_eq!(ends.last(), Some(&lengths.iter().sum()));
+            prop_assert!([0].iter().chain(&ends).zip(&ends).all(|(from, to)| from < to && to - from <= SIZE.max));
+            let bounds: Vec<_> = atoms(&parts).iter().map(|atom| atom.start).collect();
+            prop_assert!(ends.iter().rev().skip(1).all(|end| bounds.contains(end)));
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What holds for the passages of every text, and how a few look.
+
+use proptest::prelude::*;
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::*;
+
+/// Counts words, so that the examples can be read.
+const WORDS: Sizing = Sizing { tokens: |text| text.split_whitespace().count(), target: 20, max: 24 };
+/// Counts characters, so that nothing fits.
+const TINY: Sizing = Sizing { tokens: |text| text.chars().count(), target: 4, max: 6 };
+
+fn texts<'a>(text: &'a str, size: &Sizing) -> Vec<&'a str> {
+    split(text, size).iter().map(|piece| piece.of(text)).collect()
+}
+
+fn words(count: usize) -> String {
+    vec!["word"; count].join(" ")
+}
+
+#[test]
+fn empty_text_has_no_passage_and_blank_text_one() {
+    assert_eq!(split("", &Sizing::default()), []);
+    assert_eq!(texts(" \n", &Sizing::default()), [" \n"]);
+}
+
+#[test]
+fn a_heading_starts_a_passage_and_a_title_alone_is_none() {
+    let (a, b) = (words(9), words(9));
+    let text = format!("# Title\n\n# One\n\n{a}.\n\n# Two\n\n{b}.\n");
+    assert_eq!(texts(&text, &WORDS), [format!("# Title\n\n# One\n\n{a}.\n\n"), format!("# Two\n\n{b}.\n")]);
+}
+
+#[test]
+fn a_short_last_section_goes_with_what_stands_before_it() {
+    let text = format!("# One\n\n{}.\n\n# Two\n\nBye.", words(9));
+    assert_eq!(texts(&text, &WORDS), [text.as_str()]);
+}
+
+#[test]
+fn paragraphs_stay_whole_and_short_ones_go_together() {
+    let (long, short) = (words(18), words(4));
+    let text = format!("{long}.\n\n{long}.\n\n{short}.\n\n{short}.\n\n{short}.");
+    assert_eq!(
+        texts(&text, &WORDS),
+        [format!("{long}.\n\n"), format!("{long}.\n\n"), format!("{short}.\n\n{short}.\n\n{short}."),]
+    );
+}
+
+#[test]
+fn a_long_paragraph_is_parted_between_sentences_into_like_parts() {
+    let sentence = format!("W{}. ", words(7));
+    let text = sentence.repeat(5);
+    assert_eq!(texts(&text, &WORDS), [sentence.repeat(3), sentence.repeat(2)]);
+}
+
+#[test]
+fn a_heading_stays_with_the_beginning_of_a_paragraph_that_is_parted() {
+    let text = format!("# Heading here\n\n{}", format!("W{}. ", words(6)).repeat(6));
+    assert!(texts(&text, &WORDS)[0].split_whitespace().count() > 8);
+}
+
+#[test]
+fn a_word_without_end_is_parted_between_clusters() {
+    let flags = "🇳🇱".repeat(20);
+    for piece in texts(&flags, &TINY) {
+        assert_eq!(piece.chars().count() % 2, 0);
+        assert!(piece.chars().count() <= 6);
+    }
+}
+
+#[test]
+fn a_cluster_longer_than_a_passage_is_one() {
+    let monster = format!("a{}", "\u{301}".repeat(50));
+    assert_eq!(texts(&format!("{monster} b"), &TINY), [format!("{monster} "), "b".to_owned()]);
+}
+
+#[test]
+fn the_usual_text_gives_passages_of_the_usual_size() {
+    let sentence = "The heron stands still in the water for an hour, waiting for the fish to come near. ";
+    let text = [sentence.repeat(7), sentence.repeat(30), sentence.repeat(3)].join("\n\n");
+    let sizes: Vec<_> = texts(&text, &Sizing::default()).into_iter().map(estimate).collect();
+    assert!(sizes.iter().all(|size| (120..=230).contains(size)), "{sizes:?}");
+}
+
+#[test]
+fn pages_are_kept_apart_and_counted_from_one() {
+    let text = "One is here.\n\nTwo is thére.\n\nFour.";
+    let pieces = split_pages(text, &[0, 14, 29, 29], &Sizing::default());
+    let found: Vec<_> = pieces.iter().map(|piece| (piece.page, piece.of(text), piece.start)).collect();
+    assert_eq!(
+        found,
+        [(Some(1), "One is here.\n\n", 0), (Some(2), "Two is thére.\n\n", 14), (Some(4), "Four.", 29)]
+    );
+}
+
+proptest! {
+    #[test]
+    fn every_character_is_in_exactly_one_passage(
+        text in "(# |[A-C]{1,3}|[a-c]{1,9}|[.!?:。]|\n|\n\n| |  |👩\u{200d}👩\u{200d}👧|🇳🇱|e\u{301}|\u{301}|\r\n|क\u{94d}त|น้ำ|自由|\u{600}|-){0,120}",
+        tiny in any::<bool>(),
+    ) {
+        let size = if tiny { TINY } else { WORDS };
+        let pieces = split(&text, &size);
+        holds(&text, &pieces)?;
+        for piece in &pieces {
+            let piece = piece.of(&text);
+            let begin_visibly = piece.graphemes(true).skip(1).filter(|it| !it.trim().is_empty());
+            let fits = (size.tokens)(piece) <= size.max;
+            prop_assert!(fits || begin_visibly.count() == 0, "{piece:?}");
+        }
+    }
+
+    #[test]
+    fn any_text_is_split(text in any::<String>()) {
+        holds(&text, &split(&text, &Sizing::default()))?;
+        holds(&text, &split(&text, &TINY))?;
+    }
+
+    #[test]
+    fn pages_hold_every_character_once(text in "([a-c]|\n\n|é|[.] |[A-C]){0,60}", mut starts in prop::collection::vec(0usize..70, 1..6)) {
+        starts.sort_unstable();
+        let pieces = split_pages(&text, &starts, &TINY);
+        holds(&text, &pieces)?;
+        for (start, page) in starts.iter().zip(1..).skip(1) {
+            let apart = |piece: &Piece| if piece.page < Some(page) { piece.end <= *start } else { piece.start >= *start };
+            prop_assert!(pieces.iter().all(apart));
+        }
+    }
+}
+
+/// Pieces join to the text, at their offsets, between clusters, and begin with no white space that could have
+/// stayed behind.
+fn holds(text: &str, pieces: &[Piece]) -> Result<(), TestCaseError> {
+    let clusters: std::collections::HashSet<_> =
+        text.grapheme_indices(true).map(|(at, _)| at).chain([text.len()]).collect();
+    let (mut chars, mut bytes) = (0, 0);
+    for piece in pieces {
+        prop_assert_eq!((piece.start, piece.bytes.start), (chars, bytes));
+        prop_assert!(piece.end > piece.start);
+        prop_assert_eq!(piece.of(text).chars().count(), piece.end - piece.start);
+        prop_assert!(piece.page.is_some() || clusters.contains(&bytes), "parted at {}", bytes);
+        let visible = piece.bytes.end - piece.of(text).trim_start().len();
+        prop_assert!(piece.page.is_some() || bytes == 0 || visible == bytes || !clusters.contains(&visible));
+        (chars, bytes) = (piece.end, piece.bytes.end);
+    }
+    prop_assert_eq!((chars, bytes), (text.chars().count(), text.len()));
+    Ok(())
+}

@@ -1,0 +1,38 @@
+//! Takes what is out of sight out of the index.
+
+use entity::id::DocumentId;
+use entity::{document, job};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+
+use super::actor::Failure;
+use super::queue;
+use crate::app::App;
+use crate::error::Error;
+use crate::state;
+
+/// Runs the job: a document that came back meanwhile stays.
+pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
+    let id = DocumentId(job.subject);
+    if document::Entity::one_of(job.user_id, id).one(app.db.read()).await?.is_none() {
+        app.retrieval.forget(job.user_id, id).await?;
+        document::Entity::update_many()
+            .col_expr(document::Column::IndexedVersion, Expr::value(0))
+            .col_expr(document::Column::VectorsOf, Expr::value(None::<String>))
+            .filter(document::Column::UserId.eq(job.user_id))
+            .filter(document::Column::Id.eq(id))
+            .exec(app.db.write())
+            .await?;
+    }
+    queue::finish(app.db.write(), job, app.clock.now()).await?;
+    Ok(())
+}
+
+/// Takes users out whose accounts were removed: their rows are gone, so the mark stands for itself.
+pub async fn removed_users(app: &App) -> Result<(), Error> {
+    for user in state::removed(app.db.read()).await? {
+        app.retrieval.forget_user(user).await?;
+        state::forget_removed(app.db.write(), user).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! Puts a document's passages into the index; with that it is ready.
+
+use entity::id::{DocumentId, UserId};
+use entity::kind::DocumentStatus;
+use entity::{chunk, collection_bookmark, document, job};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
+
+use super::actor::Failure;
+use super::queue;
+use crate::adapters::index::{Labels, Language, Point, Source};
+use crate::app::App;
+use crate::error::Error;
+use crate::kit::Lane;
+use crate::retrieval::{Put, Vectors, lexical};
+
+/// Passages whose vectors are made at once, so that a long document is cancelled and renewed in between.
+const AT_ONCE: usize = 64;
+
+/// Runs the job.
+pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
+    let id = DocumentId(job.subject);
+    let found = document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).one(app.db.read()).await?;
+    let Some(document) = found.filter(|document| document.hidden_at.is_none()) else {
+        app.retrieval.forget(job.user_id, id).await?;
+        queue::finish(app.db.write(), job, app.clock.now()).await?;
+        return Ok(());
+    };
+    let rows = chunk::Entity::owned_by(job.user_id)
+        .filter(chunk::Column::DocumentId.eq(id))
+        .filter(chunk::Column::Version.eq(document.version))
+        .order_by_asc(chunk::Column::Ordinal)
+        .all(app.db.read())
+        .await?;
+    let labels = labels(app, &document).await?;
+    let vectors = vectors(app, &document.title, &rows).await?;
+    let model = vectors.as_ref().map(|made| made.model.clone());
+    let points = points(app, &document, labels, rows, vectors).await?;
+    let put = Put { user: job.user_id, document: id, version: i64::from(document.version), points };
+    app.retrieval.put(put).await?;
+    finish(app, job, &document, model).await
+}
+
+/// Ready, unless a newer text came in meanwhile: then the job that waits for it says so.
+async fn finish(
+    app: &App,
+    job: &job::Model,
+    document: &document::Model,
+    model: Option<String>,
+) -> Result<(), Failure> {
+    let now = app.clock.now();
+    let txn = app.db.begin().await?;
+    if !queue::finish(&txn, job, now).await? {
+        return Err(Failure::LeaseLost);
+    }
+    document::Entity::update_many()
+        .col_expr(document::Column::IndexedVersion, Expr::value(document.version))
+        .col_expr(document::Column::VectorsOf, Expr::value(model))
+        .col_expr(document::Column::Status, Expr::value(DocumentStatus::Ready))
+        .col_expr(document::Column::Error, Expr::value(None::<String>))
+        .filter(document::Column::UserId.eq(job.user_id))
+        .filter(document::Column::Id.eq(document.id))
+        .filter(document::Column::Version.eq(document.version))
+        .exec(&txn)
+        .await?;
+    Ok(txn.commit().await?)
+}
+
+async fn vectors(app: &App, title: &str, rows: &[chunk::Model]) -> Result<Option<Vectors>, Error> {
+    let mut all: Option<Vectors> = None;
+    for some in rows.chunks(AT_ONCE) {
+        let texts = some.iter().map(|row| with_title(title, &row.text)).collect();
+        match (app.retrieval.embed(texts).await?, &mut all) {
+            (Some(made), None) => all = Some(made),
+            (Some(made), Some(all)) if made.model == all.model => all.vectors.extend(made.vectors),
+            // The model went or changed under way: words alone for now, vectors by the catch-up.
+            (Some(_) | None, _) => return Ok(None),
+        }
+    }
+    Ok(all)
+}
+
+/// What a passage means is told by its title too: measured, it is worth more than a point of nDCG.
+fn with_title(title: &str, text: &str) -> String {
+    if title.is_empty() { text.to_owned() } else { format!("{title}. {text}") }
+}
+
+async fn points(
+    app: &App,
+    document: &document::Model,
+    labels: Labels,
+    rows: Vec<chunk::Model>,
+    vectors: Option<Vectors>,
+) -> Result<Vec<Point>, Error> {
+    let (title, id, version) = (document.title.clone(), document.id.0, i64::from(document.version));
+    let told = document.language.clone();
+    app.workers
+        .run(Lane::Background, move || {
+            let mut vectors = vectors.map(|made| made.vectors.into_iter());
+            let point = |row: chunk::Model| {
+                let language = language(told.as_deref(), &row.text);
+                Point {
+                    id: row.id.0,
+                    document: id,
+                    version,
+                    labels: labels.clone(),
+                    language,
+                    sparse: lexical::passage(&title, &row.text, language),
+                    dense: vectors.as_mut().and_then(Iterator::next),
+                }
+            };
+            rows.into_iter().map(point).collect()
+        })
+        .await
+}
+
+fn language(told: Option<&str>, text: &str) -> Language {
+    told.and_then(Language::of_code).unwrap_or_else(|| lexical::detect(text))
+}
+
+/// What the document's passages are filed under.
+pub async fn labels(app: &App, document: &document::Model) -> Result<Labels, Error> {
+    let source = if document.entry_id.is_some() && document.bookmark_id.is_none() {
+        Source::Feeds
+    } else {
+        Source::Bookmarks
+    };
+    let collections = match document.bookmark_id {
+        Some(bookmark) => {
+            let own = collection_bookmark::Entity::owned_by(document.user_id);
+            let rows = own.filter(collection_bookmark::Column::BookmarkId.eq(bookmark)).all(app.db.read()).await?;
+            rows.into_iter().map(|row| row.collection_id.0).collect()
+        }
+        None => Vec::new(),
+    };
+    let feed = document.feed_id.map(|feed| feed.0);
+    let projects = document.project_id.map(|project| project.0).into_iter().collect();
+    Ok(Labels { source, feed, collections, projects })
+}
+
+/// Files a document's passages anew.
+pub async fn relabel(app: &App, job: &job::Model) -> Result<(), Failure> {
+    let id = DocumentId(job.subject);
+    if let Some(document) = readable(app, job.user_id, id).await? {
+        let labels = labels(app, &document).await?;
+        app.retrieval.relabel(job.user_id, id, labels).await?;
+    }
+    queue::finish(app.db.write(), job, app.clock.now()).await?;
+    Ok(())
+}
+
+async fn readable(app: &App, user: UserId, id: DocumentId) -> Result<Option<document::Model>, Error> {
+    Ok(document::Entity::one_of(user, id).one(app.db.read()).await?)
+}

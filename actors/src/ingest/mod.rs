@@ -1,0 +1,56 @@
+//! Ingest: from an address or given content to passages that are found.
+//!
+//! The intent is a row ([`queue`]), written in the transaction that made it necessary; the actor claims due rows, runs
+//! each in a task of its own under a lease, and moves it on. Every step may run twice: a text comes in as a new version of
+//! its document in one transaction, and passages are points of the index under their own ids.
+
+mod actor;
+pub mod again;
+pub mod chunk;
+mod forget;
+mod index;
+mod page;
+pub mod queue;
+mod store;
+mod sweep;
+
+use std::time::Duration;
+
+use actix::ArbiterHandle;
+
+use crate::app::App;
+use crate::kit::{Kept, Port, keep};
+use actor::{IngestActor, Wake};
+
+pub use store::{Text, put_text};
+
+/// The way to the background work.
+#[derive(Clone)]
+pub struct Ingest {
+    port: Port<IngestActor>,
+}
+
+impl Ingest {
+    /// Starts the actor. `app` is asked for at each life, for the actor is itself a part of it.
+    pub fn start(on: &ArbiterHandle, app: impl Fn() -> Option<App> + Clone + Send + 'static, workers: usize) -> Self {
+        let how = Kept { name: "ingest", permits: 16, patience: Duration::from_secs(40) };
+        Self { port: keep(on, how, move || IngestActor::new(app.clone(), workers)) }
+    }
+
+    /// There may be something due.
+    pub fn wake(&self) {
+        self.port.tell(Wake);
+    }
+
+    /// Puts running jobs back and takes no more.
+    pub async fn stop(&self) {
+        if self.port.ask(actor::Stop).await.is_err() {
+            tracing::warn!("could not put the running jobs back; their leases will end");
+        }
+    }
+
+    /// The actor's port, for health and for draining.
+    pub fn port(&self) -> &Port<IngestActor> {
+        &self.port
+    }
+}

@@ -1,0 +1,97 @@
+//! Brings a text in: a new version of its document, whole or not at all.
+
+use entity::id::ChunkId;
+use entity::kind::DocumentStatus;
+use entity::time::Timestamp;
+use entity::{chunk, document};
+use sea_orm::ActiveValue::Set;
+use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+
+use super::chunk::{Sizing, split};
+use super::queue::{self, Priority, Work};
+use crate::error::Error;
+use crate::text;
+
+/// Rows of one statement: SQLite takes 32,766 values at once.
+const ROWS: usize = 1000;
+
+/// What a document is to say from now on.
+#[derive(Clone, Debug, Default)]
+pub struct Text {
+    /// The text, cleaned.
+    pub text: String,
+    /// Its title, where one was found.
+    pub title: Option<String>,
+    /// Who wrote it.
+    pub author: Option<String>,
+    /// What the site calls itself.
+    pub site_name: Option<String>,
+    /// What the page says of itself.
+    pub description: Option<String>,
+    /// Address of its picture.
+    pub image_url: Option<String>,
+    /// ISO 639-1, where it is known.
+    pub language: Option<String>,
+}
+
+/// Puts the text in as the document's next version and asks for the index, in the caller's transaction. The passages of
+/// the version before are gone with it: a reader sees the one or the other.
+pub async fn put_text(
+    db: &impl ConnectionTrait,
+    document: &document::Model,
+    new: Text,
+    priority: Priority,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let version = document.version + 1;
+    let rows = passages(document, version, &new.text, now);
+    chunk::Entity::delete_many().filter(chunk::Column::DocumentId.eq(document.id)).exec(db).await?;
+    let total_chars = rows.last().map_or(0, |last| last.end_offset);
+    let mut rows = rows.into_iter().map(IntoActiveModel::into_active_model).peekable();
+    while rows.peek().is_some() {
+        let some: Vec<chunk::ActiveModel> = rows.by_ref().take(ROWS).collect();
+        chunk::Entity::insert_many(some).exec_without_returning(db).await?;
+    }
+    let mut row = document.clone().into_active_model();
+    row.version = Set(version);
+    row.total_chars = Set(total_chars);
+    row.word_count = Set(i32::try_from(text::word_count(&new.text)).ok());
+    row.language = Set(new.language.or_else(|| text::language(&new.text).map(str::to_owned)));
+    row.status = Set(DocumentStatus::Processing);
+    row.error = Set(None);
+    row.updated_at = Set(now);
+    if let Some(title) = new.title.filter(|_| !document.title_given) {
+        row.title = Set(title);
+    }
+    for (column, found) in [
+        (&mut row.author, new.author),
+        (&mut row.site_name, new.site_name),
+        (&mut row.description, new.description),
+        (&mut row.image_url, new.image_url),
+    ] {
+        if found.is_some() {
+            *column = Set(found);
+        }
+    }
+    row.update(db).await?;
+    queue::ask(db, document.user_id, Work::Index, document.id.0, priority, now).await?;
+    Ok(())
+}
+
+fn passages(document: &document::Model, version: i32, text: &str, now: Timestamp) -> Vec<chunk::Model> {
+    let pieces = split(text, &Sizing::default()).into_iter();
+    let rows = pieces.zip(0..).map(|(piece, ordinal)| chunk::Model {
+        id: ChunkId::new(now),
+        document_id: document.id,
+        user_id: document.user_id,
+        version,
+        ordinal,
+        start_offset: i32::try_from(piece.start).unwrap_or(i32::MAX),
+        end_offset: i32::try_from(piece.end).unwrap_or(i32::MAX),
+        page: piece.page.and_then(|page| i32::try_from(page).ok()),
+        start_seconds: piece.start_seconds,
+        end_seconds: piece.end_seconds,
+        text: piece.of(text).to_owned(),
+    });
+    rows.collect()
+}

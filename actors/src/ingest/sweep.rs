@@ -1,0 +1,43 @@
+//! The clean-ups that run at the start and every hour after.
+
+use std::time::Duration;
+
+use entity::{bookmark, document};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+
+use super::{forget, queue};
+use crate::app::App;
+use crate::error::Error;
+use crate::ops::bookmarks::RESTORABLE;
+use crate::sessions;
+
+const DONE_JOBS: Duration = Duration::from_secs(24 * 3600);
+const AT_ONCE: u64 = 500;
+
+/// All of them, one after another.
+pub async fn run(app: &App) -> Result<(), Error> {
+    forget::removed_users(app).await?;
+    sessions::sweep(app).await?;
+    app.idempotency.sweep(app.clock.now()).await?;
+    queue::sweep(&app.db, app.clock.now() - DONE_JOBS).await?;
+    deleted_bookmarks(app).await
+}
+
+/// Removes bookmarks that can be restored no more, with their documents, marks and notes.
+async fn deleted_bookmarks(app: &App) -> Result<(), Error> {
+    let until = app.clock.now() - RESTORABLE;
+    let past = bookmark::Entity::find().filter(bookmark::Column::DeletedAt.lt(until)).limit(AT_ONCE);
+    for gone in past.all(app.db.read()).await? {
+        let of_bookmark = document::Column::BookmarkId.eq(gone.id);
+        let documents = document::Entity::of(gone.user_id).filter(of_bookmark.clone()).all(app.db.read()).await?;
+        for document in documents {
+            app.retrieval.forget(gone.user_id, document.id).await?;
+        }
+        document::Entity::delete_many()
+            .filter(document::Column::UserId.eq(gone.user_id))
+            .filter(of_bookmark)
+            .exec(app.db.write())
+            .await?;
+    }
+    Ok(())
+}

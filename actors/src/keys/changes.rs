@@ -1,0 +1,130 @@
+//! What changes a key: each one transaction, which raises the generation that other processes look at.
+//!
+//! The actor calls these for the running service, and the command line beside it.
+
+use entity::id::{KeyId, UserId};
+use entity::plan::{Limits, Plan};
+use entity::time::Timestamp;
+use entity::{api_key, user};
+use sea_orm::{ActiveModelTrait, ActiveValue::Set, ColumnTrait, EntityTrait, IntoActiveModel, PaginatorTrait};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, QueryFilter, QueryOrder, QuerySelect};
+
+use super::secret::Secret;
+use super::{Changes, Wish, rules};
+use crate::db::Db;
+use crate::error::Error;
+use crate::state;
+
+/// Makes a key; its secret is never to be had again. The scopes are checked before the count (contract.md, section 11).
+pub async fn create(
+    db: &Db,
+    user: UserId,
+    plan: Plan,
+    limits: &Limits,
+    wish: Wish,
+    now: Timestamp,
+) -> Result<(api_key::Model, Secret), Error> {
+    let scopes = rules::scopes(wish.kind, plan, wish.scopes)?;
+    let txn = db.begin().await?;
+    lock_owner(&txn, user).await?;
+    let kept = api_key::Entity::owned_by(user).filter(api_key::Column::Kind.eq(wish.kind)).count(&txn).await?;
+    if kept >= u64::from(rules::most_keys(wish.kind, limits)) {
+        return Err(Error::PlanLimit("the plan allows no more keys of this kind"));
+    }
+    let secret = Secret::new_key().map_err(Error::internal)?;
+    let row = api_key::Model {
+        id: KeyId::new(now),
+        user_id: user,
+        name: wish.name,
+        kind: wish.kind,
+        secret_hash: secret.hash().bytes().to_vec(),
+        display: secret.display(),
+        scopes,
+        hourly_limit: wish.hourly_limit,
+        created_at: now,
+        expires_at: wish.expires_at,
+        first_used_at: None,
+        last_used_at: None,
+        last_client: None,
+        mcp_client: None,
+    };
+    api_key::Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
+    txn.commit().await?;
+    Ok((row, secret))
+}
+
+/// Changes what is named of a key.
+pub async fn change(
+    db: &Db,
+    user: UserId,
+    plan: Plan,
+    key: KeyId,
+    changes: Changes,
+) -> Result<api_key::Model, Error> {
+    let txn = db.begin().await?;
+    let row = one_of(&txn, user, key).await?;
+    let kind = row.kind;
+    let mut changed = row.clone().into_active_model();
+    if let Some(name) = changes.name {
+        changed.name = Set(name);
+    }
+    if let Some(scopes) = changes.scopes {
+        changed.scopes = Set(rules::scopes(kind, plan, Some(scopes))?);
+    }
+    if let Some(limit) = changes.hourly_limit {
+        changed.hourly_limit = Set(limit);
+    }
+    if let Some(end) = changes.expires_at {
+        changed.expires_at = Set(end);
+    }
+    if !changed.is_changed() {
+        return Ok(row);
+    }
+    let changed = changed.update(&txn).await?;
+    commit(txn).await?;
+    Ok(changed)
+}
+
+/// Gives a key a new secret; id, scopes and history stay.
+pub async fn regenerate(db: &Db, user: UserId, key: KeyId) -> Result<(api_key::Model, Secret), Error> {
+    let txn = db.begin().await?;
+    let secret = Secret::new_key().map_err(Error::internal)?;
+    let mut row = one_of(&txn, user, key).await?.into_active_model();
+    row.secret_hash = Set(secret.hash().bytes().to_vec());
+    row.display = Set(secret.display());
+    let changed = row.update(&txn).await?;
+    commit(txn).await?;
+    Ok((changed, secret))
+}
+
+/// Removes a key; what it did stays in the activity.
+pub async fn revoke(db: &Db, user: UserId, key: KeyId) -> Result<(), Error> {
+    let txn = db.begin().await?;
+    one_of(&txn, user, key).await?.into_active_model().delete(&txn).await?;
+    commit(txn).await
+}
+
+/// The keys of a user, oldest first.
+pub async fn list(db: &Db, user: UserId) -> Result<Vec<api_key::Model>, Error> {
+    Ok(api_key::Entity::owned_by(user).order_by_asc(api_key::Column::Id).all(db.read()).await?)
+}
+
+/// Whose key this is: the operator names keys without their owners.
+pub async fn owner_of(db: &Db, key: KeyId) -> Result<UserId, Error> {
+    let found = api_key::Entity::find_by_id(key).one(db.read()).await?;
+    found.map(|row| row.user_id).ok_or(Error::NotFound)
+}
+
+async fn one_of(txn: &impl ConnectionTrait, user: UserId, key: KeyId) -> Result<api_key::Model, Error> {
+    api_key::Entity::one_of(user, key).one(txn).await?.ok_or(Error::NotFound)
+}
+
+/// Makes the counts of one user's keys wait for each other where more than one writes.
+async fn lock_owner(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error> {
+    user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.map(drop).ok_or(Error::NotFound)
+}
+
+async fn commit(txn: DatabaseTransaction) -> Result<(), Error> {
+    state::raise_generation(&txn).await?;
+    Ok(txn.commit().await?)
+}

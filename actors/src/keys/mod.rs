@@ -1,0 +1,157 @@
+//! Keys: who a secret belongs to, and everything that changes a key.
+//!
+//! [`Keys`] answers from its cache without a hop. A cached row counts only while nothing was changed since its read
+//! began (one epoch for all keys) and while the last look at the database's generation is younger than a second; so a
+//! revoked secret stops before the revocation is answered, and within a second where another process revoked it.
+
+mod actor;
+pub mod changes;
+mod freshness;
+pub mod rules;
+pub mod secret;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::ArbiterHandle;
+use entity::api_key;
+use entity::id::{KeyId, UserId};
+use entity::kind::KeyKind;
+use entity::plan::{Limits, Plan};
+use entity::scope::Scopes;
+use entity::time::Timestamp;
+use moka::sync::Cache;
+
+use crate::clock::Clock;
+use crate::db::Db;
+use crate::error::Error;
+use crate::kit::{Kept, Port, keep};
+use crate::notices::Notices;
+use actor::{Change, Create, Flush, KeyActor, Look, Regenerate, Revoke};
+use freshness::Freshness;
+use secret::{Secret, SecretHash};
+
+pub use actor::Used;
+
+const CACHED: u64 = 10_000;
+
+/// What is known of a key whose secret was presented.
+#[derive(Clone, Debug)]
+pub struct KeyRow {
+    /// The key.
+    pub key: api_key::Model,
+    /// Its owner's plan.
+    pub plan: Plan,
+    epoch: u64,
+}
+
+/// What a new key is to be.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// What the person calls it.
+    pub name: String,
+    /// For REST or MCP.
+    pub kind: KeyKind,
+    /// What it may do; none for the default of its kind.
+    pub scopes: Option<Scopes>,
+    /// Requests an hour; none for the plan's maximum.
+    pub hourly_limit: Option<i32>,
+    /// From then on it is refused.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// What is to change of a key; `None` leaves it as it is.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// Another name.
+    pub name: Option<String>,
+    /// Other scopes.
+    pub scopes: Option<Scopes>,
+    /// Another hourly setting, or none.
+    pub hourly_limit: Option<Option<i32>>,
+    /// Another end, or none.
+    pub expires_at: Option<Option<Timestamp>>,
+}
+
+/// The keys of everybody.
+#[derive(Clone)]
+pub struct Keys {
+    cache: Cache<SecretHash, Arc<KeyRow>>,
+    fresh: Arc<Freshness>,
+    clock: Arc<dyn Clock>,
+    port: Port<KeyActor>,
+}
+
+impl Keys {
+    /// Starts the actor and begins to look at the database's generation.
+    pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>, notices: Notices) -> Self {
+        let cache = Cache::builder().max_capacity(CACHED).time_to_idle(Duration::from_secs(600)).build();
+        let fresh = Arc::new(Freshness::new(clock.clone()));
+        let how = Kept { name: "keys", permits: 256, patience: Duration::from_secs(8) };
+        let (kept_cache, kept_fresh, kept_clock) = (cache.clone(), fresh.clone(), clock.clone());
+        let port = keep(on, how, move || {
+            KeyActor::new(db.clone(), kept_clock.clone(), kept_cache.clone(), kept_fresh.clone(), notices.clone())
+        });
+        Self { cache, fresh, clock, port }
+    }
+
+    /// The key with this secret. One answer for unknown, revoked, expired and disabled (contract.md, section 3).
+    pub async fn authenticate(&self, secret: &Secret) -> Result<Arc<KeyRow>, Error> {
+        let hash = secret.hash();
+        let cached = self.cache.get(&hash).filter(|row| self.fresh.holds(row.epoch));
+        let row = match cached {
+            Some(row) => row,
+            None => self.port.ask(Look(hash)).await??.ok_or(Error::KeyInvalid)?,
+        };
+        match row.key.expires_at {
+            Some(end) if end <= self.clock.now() => Err(Error::KeyInvalid),
+            Some(_) | None => Ok(row),
+        }
+    }
+
+    /// Makes a key; the secret is never to be had again.
+    pub async fn create(
+        &self,
+        user: UserId,
+        plan: Plan,
+        limits: &Limits,
+        wish: Wish,
+    ) -> Result<(api_key::Model, Secret), Error> {
+        self.port.ask(Create { user, plan, limits: limits.clone(), wish }).await?
+    }
+
+    /// Changes a key.
+    pub async fn change(&self, user: UserId, plan: Plan, key: KeyId, changes: Changes) -> Result<api_key::Model, Error> {
+        self.port.ask(Change { user, plan, key, changes }).await?
+    }
+
+    /// Gives a key a new secret; the old one has stopped when this returns.
+    pub async fn regenerate(&self, user: UserId, key: KeyId) -> Result<(api_key::Model, Secret), Error> {
+        self.port.ask(Regenerate { user, key }).await?
+    }
+
+    /// Removes a key; its secret has stopped when this returns.
+    pub async fn revoke(&self, user: UserId, key: KeyId) -> Result<(), Error> {
+        self.port.ask(Revoke { user, key }).await?
+    }
+
+    /// Drops all that is remembered: users or plans were changed.
+    pub fn forget(&self) {
+        self.fresh.raise();
+    }
+
+    /// Notes a use. What is lost when the actor has no room is one "last used".
+    pub fn used(&self, used: Used) {
+        self.port.tell(used);
+    }
+
+    /// Writes what was noted.
+    pub async fn flush(&self) -> Result<(), Error> {
+        self.port.ask(Flush).await?
+    }
+
+    /// The actor's port, for health and for draining.
+    pub fn port(&self) -> &Port<KeyActor> {
+        &self.port
+    }
+}

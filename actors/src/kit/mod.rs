@@ -1,0 +1,18 @@
+//! How actors are reached, kept alive and watched: the only module that knows how actix behaves.
+//!
+//! - [`Port`] bounds what is asked of an actor at once (a mailbox does not) and tells a busy, late or dead one apart.
+//! - [`keep`] starts an actor and starts it anew whatever it died of (actix's supervisor does not, after a panic).
+//! - [`Batch`] gathers small writes by number.
+//! - [`Workers`] runs blocking work: what somebody waits for never stands behind the background.
+
+mod batch;
+mod health;
+mod keeper;
+mod port;
+mod work;
+
+pub use batch::Batch;
+pub use health::{Health, Report};
+pub use keeper::{Kept, keep};
+pub use port::{Port, Unanswered};
+pub use work::{Lane, Workers};

@@ -1,0 +1,103 @@
+//! The port of an actor: permits bound what is in progress, patience bounds how long an answer is awaited.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use actix::dev::ToEnvelope;
+use actix::{Actor, Addr, Context, Handler, MailboxError, Message};
+use tokio::sync::Semaphore;
+
+use super::health::Health;
+
+/// Why a question got no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unanswered {
+    /// As much is in progress as the actor may have.
+    #[error("busy")]
+    Busy,
+    /// No answer within the port's patience. The work's own deadline is shorter, so this is rare.
+    #[error("late")]
+    Late,
+    /// The actor died while it answered, or is not there yet again.
+    #[error("crashed")]
+    Crashed,
+}
+
+/// The way to one actor. Clones share permits and address; the keeper swaps the address when it starts the actor anew.
+pub struct Port<A: Actor> {
+    pub(super) shared: Arc<Shared<A>>,
+}
+
+pub(super) struct Shared<A: Actor> {
+    pub(super) address: RwLock<Option<Addr<A>>>,
+    pub(super) permits: Semaphore,
+    pub(super) most: u32,
+    pub(super) patience: Duration,
+    pub(super) health: Health,
+}
+
+impl<A: Actor> Clone for Port<A> {
+    fn clone(&self) -> Self {
+        Self { shared: self.shared.clone() }
+    }
+}
+
+impl<A: Actor<Context = Context<A>>> Port<A> {
+    /// Asks and waits for the answer.
+    pub async fn ask<M>(&self, message: M) -> Result<M::Result, Unanswered>
+    where
+        M: Message + Send + 'static,
+        M::Result: Send,
+        A: Handler<M>,
+        Context<A>: ToEnvelope<A, M>,
+    {
+        let _permit = self.shared.permits.try_acquire().map_err(|_| self.refused())?;
+        let address = self.address().ok_or(Unanswered::Crashed)?;
+        let answer = address.send(message).timeout(self.shared.patience).await;
+        answer.map_err(|error| match error {
+            MailboxError::Closed => Unanswered::Crashed,
+            MailboxError::Timeout => Unanswered::Late,
+        })
+    }
+
+    /// Tells without waiting; `false` when the mailbox is full or the actor is not there. Refusals are counted.
+    pub fn tell<M>(&self, message: M) -> bool
+    where
+        M: Message + Send + 'static,
+        M::Result: Send,
+        A: Handler<M>,
+        Context<A>: ToEnvelope<A, M>,
+    {
+        // The one shared address is used, not a clone: each clone has a place of its own and is never full.
+        let guard = self.shared.address.read().unwrap_or_else(PoisonError::into_inner);
+        let told = guard.as_ref().is_some_and(|address| address.try_send(message).is_ok());
+        drop(guard);
+        if !told {
+            self.refused();
+        }
+        told
+    }
+
+    /// Waits until nothing that was asked is in progress, and refuses all further questions.
+    pub async fn drain(&self) {
+        if let Ok(all) = self.shared.permits.acquire_many(self.shared.most).await {
+            all.forget();
+        }
+        self.shared.permits.close();
+    }
+
+    /// How the actor is doing.
+    pub fn health(&self) -> &Health {
+        &self.shared.health
+    }
+
+    fn address(&self) -> Option<Addr<A>> {
+        self.shared.address.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn refused(&self) -> Unanswered {
+        self.shared.health.refused.fetch_add(1, Ordering::Relaxed);
+        Unanswered::Busy
+    }
+}

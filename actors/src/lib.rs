@@ -1,0 +1,42 @@
+//! # The verbs
+//!
+//! What can be *done*, by whom, how often, and who keeps the state. This crate knows rows and actors; it never sees HTTP.
+//!
+//! An **operation** ([`ops`]) is one thing that can be asked. [`perform`] is the one pipeline to it: key, plan, limits,
+//! scopes, parameters, then the operation, then a line in the activity. Having a [`caller::Caller`] proves that these
+//! checks ran.
+//!
+//! An **actor** owns state that must change in one place, a queue, or a schedule: [`keys`], [`limits`], [`retrieval`],
+//! [`ingest`], [`activity`], [`notices`]. Each stands behind a handle that hides its [`kit::Port`]: a port promises that an
+//! answer comes, or that the caller learns at once that the actor is busy, late or dead; whatever it died of, the keeper
+//! starts a fresh one. What must survive is a row; each actor's file says what is lost if it dies now.
+//!
+//! What needs no actor is a function with an owner in its query. The command line has the [`desk`] alone: it writes rows
+//! and jobs, never the index.
+
+pub mod accounts;
+pub mod activity;
+pub mod adapters;
+pub mod address;
+pub mod ai;
+pub mod app;
+pub mod caller;
+pub mod clock;
+pub mod db;
+pub mod desk;
+pub mod error;
+pub mod fields;
+pub mod idempotency;
+pub mod ingest;
+pub mod keys;
+pub mod kit;
+pub mod limits;
+pub mod models;
+pub mod notices;
+pub mod ops;
+pub mod password;
+pub mod perform;
+pub mod retrieval;
+pub mod sessions;
+pub mod state;
+pub mod text;

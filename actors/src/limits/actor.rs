@@ -1,0 +1,242 @@
+//! The actor of limits: the buckets of keys and connections, and today's counts.
+//!
+//! Counts are added to their rows once a second and at the drain; nobody is admitted before today's rows have been read.
+//! After a crash at most a second's counts are lost, and the hours start full.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{
+    Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture, fut::wrap_future,
+};
+use entity::id::UserId;
+use entity::kind::Surface;
+use entity::time::Day;
+use entity::usage_day;
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use tracing::warn;
+
+use super::day::DayCount;
+use super::hour::Hour;
+use super::{Ask, Counts, Quota};
+use crate::caller::Via;
+use crate::clock::Clock;
+use crate::db::Db;
+use crate::error::{Error, Wait};
+
+const FLUSH_EVERY: Duration = Duration::from_secs(1);
+/// Full buckets say nothing that a new one would not: they are dropped now and then.
+const SWEEP_EVERY: Duration = Duration::from_secs(300);
+
+type Unwritten = HashMap<(UserId, Surface, Day), i64>;
+
+/// See the file's head.
+pub struct LimitActor {
+    db: Db,
+    clock: Arc<dyn Clock>,
+    hours: HashMap<Via, Hour>,
+    days: HashMap<(UserId, Surface), DayCount>,
+    /// Of days that are over, or of a write that failed.
+    left: Unwritten,
+}
+
+impl LimitActor {
+    pub(super) fn new(db: Db, clock: Arc<dyn Clock>) -> Self {
+        Self { db, clock, hours: HashMap::new(), days: HashMap::new(), left: HashMap::new() }
+    }
+
+    fn admit(&mut self, ask: Ask) -> Result<Quota, Wait> {
+        let now = self.clock.now();
+        let to_midnight = now.day().end().since(now);
+        let hour = hour_of(&mut self.hours, &self.clock, ask.bucket, ask.hourly);
+        let day = self.days.entry((ask.user, ask.surface)).or_insert_with(|| DayCount::new(now, 0));
+        if !day.has_room(now, ask.weight, ask.daily) {
+            let retry_after = to_midnight.max(hour.wait());
+            return Err(Wait { limit: ask.daily, retry_after, reset: to_midnight });
+        }
+        if let Err(retry_after) = hour.take() {
+            return Err(Wait { limit: ask.hourly, retry_after, reset: hour.reset() });
+        }
+        if let Some((over, unwritten)) = day.count(now, ask.weight) {
+            *self.left.entry((ask.user, ask.surface, over)).or_default() += unwritten;
+        }
+        let of_hour = Quota { limit: ask.hourly, remaining: hour.left(), reset: hour.reset() };
+        let of_day = Quota {
+            limit: ask.daily,
+            remaining: ask.daily.saturating_sub(day.total(now)),
+            reset: to_midnight,
+        };
+        Ok(if of_day.remaining < of_hour.remaining { of_day } else { of_hour })
+    }
+
+    /// Reads today's rows; until then nobody is answered.
+    fn read_today(&mut self, context: &mut Context<Self>) {
+        let (db, now) = (self.db.clone(), self.clock.now());
+        let read = async move {
+            usage_day::Entity::find().filter(usage_day::Column::Day.eq(now.day())).all(db.read()).await
+        };
+        context.wait(wrap_future::<_, Self>(read).map(move |rows, actor, _| match rows {
+            Ok(rows) => {
+                for row in rows {
+                    actor.days.insert((row.user_id, row.surface), DayCount::new(now, row.calls));
+                }
+            }
+            // The keeper starts a fresh one, which reads again: counting from nothing would give the day anew.
+            Err(error) => panic_for_restart(&error),
+        }));
+    }
+
+    fn take_unwritten(&mut self) -> Unwritten {
+        let mut unwritten = std::mem::take(&mut self.left);
+        for ((user, surface), count) in &mut self.days {
+            if let Some((day, calls)) = count.take() {
+                *unwritten.entry((*user, *surface, day)).or_default() += calls;
+            }
+        }
+        unwritten
+    }
+
+    fn flush(&mut self) -> ResponseActFuture<Self, Result<(), Error>> {
+        let (db, unwritten) = (self.db.clone(), self.take_unwritten());
+        let write = async move {
+            let written = write(&db, &unwritten).await;
+            (unwritten, written)
+        };
+        Box::pin(write.into_actor(self).map(|(unwritten, written), actor, _| match written {
+            Ok(totals) => {
+                for ((user, surface, day), total) in totals {
+                    if let Some(count) = actor.days.get_mut(&(user, surface)) {
+                        count.learn(day, total);
+                    }
+                }
+                Ok(())
+            }
+            Err(error) => {
+                for (of, calls) in unwritten {
+                    *actor.left.entry(of).or_default() += calls;
+                }
+                Err(error)
+            }
+        }))
+    }
+}
+
+#[expect(clippy::panic, reason = "the keeper turns it into a restart")]
+fn panic_for_restart(error: &sea_orm::DbErr) {
+    panic!("could not read today's counts: {error}");
+}
+
+fn hour_of<'a>(
+    hours: &'a mut HashMap<Via, Hour>,
+    clock: &Arc<dyn Clock>,
+    bucket: Via,
+    hourly: u32,
+) -> &'a mut Hour {
+    let hour = hours.entry(bucket).or_insert_with(|| Hour::new(hourly, clock.clone()));
+    hour.set_limit(hourly);
+    hour
+}
+
+/// Adds the counts to their rows; what the rows then hold, which other nodes may have added to.
+async fn write(db: &Db, unwritten: &Unwritten) -> Result<Unwritten, Error> {
+    let mut totals = HashMap::new();
+    if unwritten.is_empty() {
+        return Ok(totals);
+    }
+    let txn = db.begin().await?;
+    for ((user, surface, day), calls) in unwritten {
+        let row = usage_day::Model { user_id: *user, day: *day, surface: *surface, calls: *calls };
+        let key = [usage_day::Column::UserId, usage_day::Column::Day, usage_day::Column::Surface];
+        let sum = Expr::col((usage_day::Entity, usage_day::Column::Calls)).add(*calls);
+        let add = OnConflict::columns(key).value(usage_day::Column::Calls, sum).to_owned();
+        let written =
+            usage_day::Entity::insert(row.into_active_model()).on_conflict(add).exec_with_returning(&txn).await;
+        match written {
+            Ok(row) => drop(totals.insert((*user, *surface, *day), row.calls)),
+            // The user was removed meanwhile.
+            Err(error) if matches!(error.sql_err(), Some(sea_orm::SqlErr::ForeignKeyConstraintViolation(_))) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    txn.commit().await?;
+    Ok(totals)
+}
+
+impl Actor for LimitActor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, context: &mut Self::Context) {
+        self.read_today(context);
+        context.run_interval(FLUSH_EVERY, |actor, context| {
+            context.spawn(actor.flush().map(|done, _, _| {
+                if let Err(error) = done {
+                    warn!(%error, "could not write the counts of the day");
+                }
+            }));
+        });
+        context.run_interval(SWEEP_EVERY, |actor, _| {
+            let now = actor.clock.now();
+            actor.hours.retain(|_, hour| !hour.reset().is_zero());
+            actor.days.retain(|_, count| count.total(now) > 0);
+        });
+    }
+}
+
+/// Lets a call in.
+#[derive(Message)]
+#[rtype(result = "Result<Quota, Wait>")]
+pub struct Admit(pub Ask);
+
+impl Handler<Admit> for LimitActor {
+    type Result = Result<Quota, Wait>;
+
+    fn handle(&mut self, Admit(ask): Admit, _: &mut Self::Context) -> Self::Result {
+        self.admit(ask)
+    }
+}
+
+/// Today's counts of a user.
+#[derive(Message)]
+#[rtype(result = "Counts")]
+pub struct Today(pub UserId);
+
+impl Handler<Today> for LimitActor {
+    type Result = actix::MessageResult<Today>;
+
+    fn handle(&mut self, Today(user): Today, _: &mut Self::Context) -> Self::Result {
+        let now = self.clock.now();
+        let total = |surface| self.days.get(&(user, surface)).map_or(0, |count| count.total(now));
+        actix::MessageResult(Counts { rest: total(Surface::Rest), mcp: total(Surface::Mcp) })
+    }
+}
+
+/// What is left of a bucket's hour.
+#[derive(Message)]
+#[rtype(result = "u32")]
+pub struct Remaining {
+    pub(super) bucket: Via,
+    pub(super) hourly: u32,
+}
+
+impl Handler<Remaining> for LimitActor {
+    type Result = u32;
+
+    fn handle(&mut self, asked: Remaining, _: &mut Self::Context) -> Self::Result {
+        hour_of(&mut self.hours, &self.clock, asked.bucket, asked.hourly).left()
+    }
+}
+
+/// Writes what was counted.
+#[derive(Message)]
+#[rtype(result = "Result<(), Error>")]
+pub struct Flush;
+
+impl Handler<Flush> for LimitActor {
+    type Result = ResponseActFuture<Self, Result<(), Error>>;
+
+    fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
+        self.flush()
+    }
+}

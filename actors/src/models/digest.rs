@@ -1,0 +1,112 @@
+//! SHA-256 of files, and the copying that computes it on the way.
+
+use std::{
+    fmt,
+    fs::File,
+    io::{self, Read, Write},
+    path::Path,
+};
+
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+/// Bytes read at once.
+const STEP: usize = 256 * 1024;
+
+/// A SHA-256.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Digest([u8; 32]);
+
+/// A text that is not 64 hexadecimal digits.
+#[derive(Debug, thiserror::Error)]
+#[error("read a SHA-256: it has 64 hexadecimal digits")]
+pub struct NotADigest;
+
+impl Digest {
+    /// The digest of a file's bytes.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn of(file: &Path) -> io::Result<Self> {
+        let (_, digest) = copy(&mut File::open(file)?, &mut io::sink())?;
+        Ok(digest)
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = NotADigest;
+
+    fn try_from(text: String) -> Result<Self, NotADigest> {
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        let mut digest = [0; 32];
+        if pairs.len() != digest.len() || !rest.is_empty() {
+            return Err(NotADigest);
+        }
+        for (byte, [high, low]) in digest.iter_mut().zip(pairs) {
+            *byte = half(*high)? * 16 + half(*low)?;
+        }
+        Ok(Self(digest))
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Digest({self})")
+    }
+}
+
+/// Copies everything, and answers how much it was and its digest.
+pub(super) fn copy(from: &mut dyn Read, to: &mut dyn Write) -> io::Result<(u64, Digest)> {
+    let (mut length, mut hash) = (0, Sha256::new());
+    let mut bytes = vec![0; STEP];
+    loop {
+        let read = match from.read(&mut bytes) {
+            Ok(0) => return Ok((length, Digest(hash.finalize().into()))),
+            Ok(read) => bytes.get(..read).unwrap_or_default(),
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
+            Err(cause) => return Err(cause),
+        };
+        hash.update(read);
+        to.write_all(read)?;
+        length += read.len() as u64;
+    }
+}
+
+fn half(digit: u8) -> Result<u8, NotADigest> {
+    let value = char::from(digit).to_digit(16).ok_or(NotADigest)?;
+    u8::try_from(value).map_err(|_| NotADigest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// FIPS 180-4, of "abc".
+    const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+    #[test]
+    fn a_copy_has_the_digest_of_its_bytes() {
+        let mut to = Vec::new();
+
+        let (length, digest) = copy(&mut b"abc".as_slice(), &mut to).unwrap();
+
+        assert_eq!((length, to.as_slice(), digest.to_string().as_str()), (3, b"abc".as_slice(), ABC));
+        assert_eq!(Digest::try_from(ABC.to_owned()).unwrap(), digest);
+    }
+
+    #[test]
+    fn what_is_no_digest_is_refused() {
+        let short = "0".repeat(63);
+        for text in ["", &short, &"0".repeat(65), &format!("{short}g"), &format!("{short}é"), &"é".repeat(32)]
+        {
+            assert!(Digest::try_from(text.to_owned()).is_err(), "{text}");
+        }
+    }
+}

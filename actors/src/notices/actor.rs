@@ -1,0 +1,103 @@
+//! The actor of notices: writes each notice once.
+//!
+//! A notice and the mark that it was made are one transaction, so after a crash nothing is told twice; what was not
+//! written is told again by the next use of the key.
+
+use std::sync::Arc;
+
+use actix::fut::wrap_future;
+use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message};
+use entity::id::{KeyId, NoticeId, UserId};
+use entity::kind::NoticeKind;
+use entity::time::Timestamp;
+use entity::{api_key, notice};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use tracing::warn;
+
+use crate::clock::Clock;
+use crate::db::Db;
+use crate::error::Error;
+
+/// See the file's head.
+pub struct NoticeActor {
+    db: Db,
+    clock: Arc<dyn Clock>,
+}
+
+impl NoticeActor {
+    pub(super) fn new(db: Db, clock: Arc<dyn Clock>) -> Self {
+        Self { db, clock }
+    }
+}
+
+impl Actor for NoticeActor {
+    type Context = Context<Self>;
+}
+
+/// A key was used for the first time.
+#[derive(Clone, Debug, Message)]
+#[rtype(result = "()")]
+pub struct FirstUse {
+    /// The key.
+    pub key: KeyId,
+    /// Its owner, who is told.
+    pub user: UserId,
+    /// What the person calls it.
+    pub name: String,
+    /// Who used it, as it names itself.
+    pub client: Option<String>,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl Handler<FirstUse> for NoticeActor {
+    type Result = ();
+
+    fn handle(&mut self, first: FirstUse, context: &mut Self::Context) {
+        let (db, now) = (self.db.clone(), self.clock.now());
+        // One after another, so that a flush waits for all that were told before it.
+        context.wait(wrap_future::<_, Self>(write_first_use(db, first, now)).map(|done, _, _| {
+            if let Err(error) = done {
+                warn!(%error, "could not write the notice of a first use");
+            }
+        }));
+    }
+}
+
+async fn write_first_use(db: Db, first: FirstUse, now: Timestamp) -> Result<(), Error> {
+    let txn = db.begin().await?;
+    let marked = api_key::Entity::update_many()
+        .col_expr(api_key::Column::FirstUsedAt, Expr::value(first.at))
+        .filter(api_key::Column::Id.eq(first.key))
+        .filter(api_key::Column::FirstUsedAt.is_null())
+        .exec(&txn)
+        .await?;
+    if marked.rows_affected == 0 {
+        return Ok(());
+    }
+    let client = first.client.as_deref().unwrap_or("a client that does not name itself");
+    let row = notice::Model {
+        id: NoticeId::new(now),
+        user_id: first.user,
+        kind: NoticeKind::KeyFirstUse,
+        title: format!("The key “{}” was used for the first time", first.name),
+        body: format!("It was used by {client}. If that was not you, revoke the key in the settings."),
+        client: first.client,
+        created_at: now,
+        read_at: None,
+    };
+    notice::Entity::insert(row.into_active_model()).exec_without_returning(&txn).await?;
+    Ok(txn.commit().await?)
+}
+
+/// Answers once everything told before has been written.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Flush;
+
+impl Handler<Flush> for NoticeActor {
+    type Result = ();
+
+    fn handle(&mut self, _: Flush, _: &mut Self::Context) {}
+}

@@ -1,0 +1,46 @@
+//! In-app notices: one the first time a key is used, one each time an application connects (spec.md: Events).
+
+mod actor;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::ArbiterHandle;
+
+use crate::clock::Clock;
+use crate::db::Db;
+use crate::kit::{Kept, Port, keep};
+use actor::NoticeActor;
+
+pub use actor::FirstUse;
+
+/// The way to the notices.
+#[derive(Clone)]
+pub struct Notices {
+    port: Port<NoticeActor>,
+}
+
+impl Notices {
+    /// Starts the actor.
+    pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>) -> Self {
+        let how = Kept { name: "notices", permits: 256, patience: Duration::from_secs(8) };
+        Self { port: keep(on, how, move || NoticeActor::new(db.clone(), clock.clone())) }
+    }
+
+    /// Tells of a first use; `false` when there is no room, so that it is told again at the next use.
+    pub fn first_use(&self, first: FirstUse) -> bool {
+        self.port.tell(first)
+    }
+
+    /// Waits until everything told before has been written.
+    pub async fn flush(&self) {
+        if self.port.ask(actor::Flush).await.is_err() {
+            tracing::warn!("could not wait for the notices");
+        }
+    }
+
+    /// The actor's port, for health and for draining.
+    pub fn port(&self) -> &Port<NoticeActor> {
+        &self.port
+    }
+}

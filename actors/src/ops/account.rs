@@ -1,0 +1,76 @@
+//! The account, as its owner's programs and pages see it.
+
+use entity::id::UserId;
+use entity::plan::Plan;
+use entity::scope::Scope;
+use entity::time::Timestamp;
+use entity::{bookmark, collection, document, feed, highlight, user};
+use sea_orm::{EntityTrait, PaginatorTrait};
+use serde::Serialize;
+
+use super::target::Target;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Values};
+use crate::perform::Operation;
+
+/// The account of the caller.
+#[derive(Debug)]
+pub struct ShowAccount;
+
+impl ShowAccount {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads nothing.
+    pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self)
+    }
+}
+
+/// The account (contract.md, section 6: GET /user).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Account {
+    user_id: UserId,
+    email: String,
+    name: Option<String>,
+    plan: Plan,
+    created_at: Timestamp,
+    counts: Counts,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Counts {
+    bookmarks: u64,
+    documents: u64,
+    highlights: u64,
+    collections: u64,
+    feeds: u64,
+}
+
+impl Operation for ShowAccount {
+    type Reply = Account;
+    const SCOPES: &'static [Scope] = &[Scope::ReadUser];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Account, Error> {
+        let (db, id) = (app.db.read(), caller.user);
+        let row = user::Entity::find_by_id(id).one(db).await?.ok_or(Error::NotFound)?;
+        Ok(Account {
+            user_id: row.id,
+            email: row.email,
+            name: row.name,
+            plan: row.plan,
+            created_at: row.created_at,
+            counts: Counts {
+                bookmarks: bookmark::Entity::owned_by(id).count(db).await?,
+                documents: document::Entity::readable_by(id).count(db).await?,
+                highlights: highlight::Entity::owned_by(id).count(db).await?,
+                collections: collection::Entity::owned_by(id).count(db).await?,
+                feeds: feed::Entity::owned_by(id).count(db).await?,
+            },
+        })
+    }
+}

@@ -1,0 +1,161 @@
+//! Changing what is named of a bookmark, and nothing else (contract.md, section 6: PATCH).
+
+use entity::id::{BookmarkId, CollectionId};
+use entity::scope::Scope;
+use entity::time::Timestamp;
+use entity::{bookmark, bookmark_tag, collection_bookmark, document};
+use sea_orm::{ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+
+use super::view::{self, OneBookmark};
+use super::{kinds, save};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::ingest::queue::{self, Priority, Work};
+use crate::ops::notes;
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+/// What is to be different.
+#[derive(Debug)]
+pub struct ChangeBookmark {
+    id: BookmarkId,
+    title: Option<String>,
+    tags: Option<Vec<String>>,
+    notes: Option<String>,
+    collections: Option<Vec<CollectionId>>,
+    favorite: Option<bool>,
+    archived: Option<bool>,
+    progress: Option<f64>,
+    saved_at: Option<Timestamp>,
+}
+
+impl ChangeBookmark {
+    /// The fields of the body.
+    pub const FIELDS: &'static [Field] = &[
+        Field::optional("title", Kind::Words { min: 1, max: 300 }, "Another title."),
+        Field::optional("tags", kinds::TAGS, "All tags from now on."),
+        Field::optional("notes", kinds::NOTES, "All notes from now on."),
+        Field::optional("collectionIds", kinds::COLLECTIONS, "All collections from now on."),
+        Field::optional("favorite", Kind::Flag, "Marked as a favourite."),
+        Field::optional("archived", Kind::Flag, "Put away."),
+        Field::optional("progress", kinds::PROGRESS, "How far it is read, 0 to 1."),
+        Field::optional("savedAt", Kind::Time, "When it was saved."),
+    ];
+
+    /// Reads path and body.
+    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+        Ok(Self {
+            id: target.id(0)?,
+            title: values.text("title"),
+            tags: values.texts("tags").map(save::tidy_tags),
+            notes: values.change("notes").map(Option::unwrap_or_default),
+            collections: values.ids("collectionIds").map(|ids| ids.into_iter().map(CollectionId).collect()),
+            favorite: values.flag("favorite"),
+            archived: values.flag("archived"),
+            progress: values.number("progress"),
+            saved_at: values.time("savedAt"),
+        })
+    }
+}
+
+impl Operation for ChangeBookmark {
+    type Reply = OneBookmark;
+    const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<OneBookmark, Error> {
+        let now = app.clock.now();
+        let txn = app.db.begin().await?;
+        let row = bookmark::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::NotFound)?;
+        let row = self.apply(&txn, row, now).await?;
+        let bookmark = view::one(app, &txn, row).await?;
+        txn.commit().await?;
+        app.ingest.wake();
+        Ok(OneBookmark { bookmark })
+    }
+}
+
+impl ChangeBookmark {
+    async fn apply(
+        self,
+        txn: &impl ConnectionTrait,
+        row: bookmark::Model,
+        now: Timestamp,
+    ) -> Result<bookmark::Model, Error> {
+        if let Some(title) = self.title {
+            retitle(txn, &row, title, now).await?;
+        }
+        if let Some(notes) = self.notes {
+            notes::write_on_bookmark(txn, &row, &notes, now).await?;
+        }
+        if let Some(tags) = self.tags {
+            let old = bookmark_tag::Entity::delete_many().filter(bookmark_tag::Column::UserId.eq(row.user_id));
+            old.filter(bookmark_tag::Column::BookmarkId.eq(row.id)).exec(txn).await?;
+            save::add_tags(txn, &row, &tags).await?;
+        }
+        if let Some(collections) = self.collections {
+            refile(txn, &row, &collections, now).await?;
+        }
+        let mut changed = row.into_active_model();
+        if let Some(favorite) = self.favorite {
+            changed.favorite = Set(favorite);
+        }
+        if let Some(archived) = self.archived {
+            changed.archived = Set(archived);
+        }
+        if let Some(progress) = self.progress {
+            changed.progress = Set(progress);
+        }
+        if let Some(saved_at) = self.saved_at {
+            changed.saved_at = Set(saved_at);
+        }
+        changed.updated_at = Set(now);
+        Ok(changed.update(txn).await?)
+    }
+}
+
+/// A title is part of what a passage is found by, so the index is told.
+async fn retitle(
+    txn: &impl ConnectionTrait,
+    row: &bookmark::Model,
+    title: String,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let own = document::Entity::of(row.user_id).filter(document::Column::BookmarkId.eq(row.id));
+    for document in own.all(txn).await? {
+        let (id, has_text) = (document.id, document.version > 0);
+        let mut changed = document.into_active_model();
+        changed.title = Set(title.clone());
+        changed.title_given = Set(true);
+        changed.update(txn).await?;
+        if has_text {
+            queue::ask(txn, row.user_id, Work::Index, id.0, Priority::Now, now).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn refile(
+    txn: &impl ConnectionTrait,
+    row: &bookmark::Model,
+    collections: &[CollectionId],
+    now: Timestamp,
+) -> Result<(), Error> {
+    save::own_collections(txn, row.user_id, collections).await?;
+    let old = collection_bookmark::Entity::delete_many().filter(collection_bookmark::Column::UserId.eq(row.user_id));
+    old.filter(collection_bookmark::Column::BookmarkId.eq(row.id)).exec(txn).await?;
+    for collection in collections {
+        save::put_in(txn, row.user_id, *collection, row.id, now).await?;
+    }
+    relabel(txn, row, now).await
+}
+
+/// Tells the index that the bookmark stands in other collections.
+pub async fn relabel(txn: &impl ConnectionTrait, row: &bookmark::Model, now: Timestamp) -> Result<(), Error> {
+    let own = document::Entity::of(row.user_id).filter(document::Column::BookmarkId.eq(row.id));
+    for document in own.all(txn).await? {
+        queue::ask(txn, row.user_id, Work::Relabel, document.id.0, Priority::Now, now).await?;
+    }
+    Ok(())
+}

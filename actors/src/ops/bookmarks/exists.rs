@@ -1,0 +1,49 @@
+//! Whether an address is saved.
+
+use entity::id::BookmarkId;
+use entity::scope::Scope;
+use serde::Serialize;
+
+use super::{kinds, save};
+use crate::address::PageUrl;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Values};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+/// Which address.
+#[derive(Debug)]
+pub struct BookmarkExists(String);
+
+impl BookmarkExists {
+    /// The parameters of the route.
+    pub const FIELDS: &'static [Field] = &[Field::required("url", kinds::URL, "The address.")];
+
+    /// Reads the parameters.
+    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+        Ok(Self(values.text("url").unwrap_or_default()))
+    }
+}
+
+/// Whether it is saved, and as what it is compared.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Existence {
+    exists: bool,
+    bookmark_id: Option<BookmarkId>,
+    normalized_url: String,
+}
+
+impl Operation for BookmarkExists {
+    type Reply = Existence;
+    const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Existence, Error> {
+        let url = PageUrl::parse(&self.0).map_err(|refusal| Error::UrlRejected(refusal.to_string()))?;
+        let normalized_url = url.normalized();
+        let found = save::with_address(app.db.read(), caller.user, &normalized_url).await?;
+        Ok(Existence { exists: found.is_some(), bookmark_id: found.map(|row| row.id), normalized_url })
+    }
+}

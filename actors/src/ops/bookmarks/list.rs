@@ -1,0 +1,309 @@
+//! Listing bookmarks, with filters and in several orders (contract.md, section 6: GET /bookmarks).
+
+use entity::id::{BookmarkId, CollectionId, UserId};
+use entity::scope::Scope;
+use entity::time::Timestamp;
+use entity::{bookmark, bookmark_tag, collection, collection_bookmark, document};
+use sea_orm::sea_query::{Expr, ExprTrait, Func, LikeExpr, Query};
+use sea_orm::{ColumnTrait, Condition, EntityTrait, JoinType, Order, QueryFilter, QueryOrder, QuerySelect, Select};
+use serde::{Deserialize, Serialize};
+
+use super::kinds;
+use super::view::{self, BookmarkView};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::ops::page::{CURSOR, PageOf};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+const DEFAULT_LIMIT: u64 = 50;
+/// Deletions told at once; who lags behind more asks with the last one's time again.
+const MOST_DELETED: u64 = 1000;
+const CONTENT_TYPES: &[&str] = &["article", "pdf", "audio", "video", "note"];
+
+/// A page of bookmarks.
+#[derive(Debug)]
+pub struct ListBookmarks {
+    page: PageOf,
+    sort: Sort,
+    filter: Filter,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Filter {
+    words: Option<String>,
+    tag: Option<String>,
+    collection: Option<CollectionId>,
+    archived: Option<bool>,
+    favorite: Option<bool>,
+    unread: Option<bool>,
+    content_type: Option<&'static str>,
+    saved_after: Option<Timestamp>,
+    saved_before: Option<Timestamp>,
+    updated_since: Option<Timestamp>,
+    include_deleted: bool,
+}
+
+/// In which order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sort {
+    SavedAt(Way),
+    UpdatedAt(Way),
+    Title,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Up,
+    Down,
+}
+
+impl ListBookmarks {
+    /// The parameters of the route.
+    pub const FIELDS: &'static [Field] = &[
+        CURSOR,
+        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Bookmarks at most; 50 when left out."),
+        Field::optional("q", Kind::Words { min: 1, max: 500 }, "Words in the title or the address."),
+        Field::optional("tag", kinds::TAG, "With this tag."),
+        Field::optional("collectionId", Kind::Id, "In this collection."),
+        Field::optional("archived", Kind::Flag, "Put away, or not."),
+        Field::optional("favorite", Kind::Flag, "A favourite, or not."),
+        Field::optional("unread", Kind::Flag, "With a progress below 1, or not."),
+        Field::optional("contentType", Kind::Choice(CONTENT_TYPES), "Of this kind."),
+        Field::optional("savedAfter", Kind::Time, "Saved after this."),
+        Field::optional("savedBefore", Kind::Time, "Saved before this."),
+        Field::optional("updatedSince", Kind::Time, "Changed at or after this."),
+        Field::optional("includeDeleted", Kind::Flag, "With updatedSince: also what was deleted since."),
+        Field::optional(
+            "sort",
+            Kind::Choice(&["savedAt", "-savedAt", "title", "updatedAt", "-updatedAt"]),
+            "The order; -savedAt when left out.",
+        ),
+    ];
+
+    /// Reads the parameters.
+    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+        let sort = match values.name("sort") {
+            Some("savedAt") => Sort::SavedAt(Way::Up),
+            Some("title") => Sort::Title,
+            Some("updatedAt") => Sort::UpdatedAt(Way::Up),
+            Some("-updatedAt") => Sort::UpdatedAt(Way::Down),
+            Some(_) | None => Sort::SavedAt(Way::Down),
+        };
+        let filter = Filter {
+            words: values.text("q"),
+            tag: values.text("tag"),
+            collection: values.id("collectionId").map(CollectionId),
+            archived: values.flag("archived"),
+            favorite: values.flag("favorite"),
+            unread: values.flag("unread"),
+            content_type: values.name("contentType"),
+            saved_after: values.time("savedAfter"),
+            saved_before: values.time("savedBefore"),
+            updated_since: values.time("updatedSince"),
+            include_deleted: values.flag("includeDeleted").unwrap_or(false),
+        };
+        if filter.include_deleted && filter.updated_since.is_none() {
+            return Err(Error::invalid("includeDeleted", "goes with updatedSince"));
+        }
+        Ok(Self { page: PageOf::read(&mut values, DEFAULT_LIMIT), sort, filter })
+    }
+}
+
+/// Bookmarks in the order asked for.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Bookmarks {
+    bookmarks: Vec<BookmarkView>,
+    next_cursor: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deleted: Option<Vec<DeletedBookmark>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DeletedBookmark {
+    bookmark_id: BookmarkId,
+    deleted_at: Timestamp,
+}
+
+/// The last row of the page before: what it is sorted by, and its id for those that are alike.
+#[derive(Serialize, Deserialize)]
+struct Position {
+    number: i64,
+    title: String,
+    id: BookmarkId,
+}
+
+impl Operation for ListBookmarks {
+    type Reply = Bookmarks;
+    const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
+
+    fn count(reply: &Bookmarks) -> Option<usize> {
+        Some(reply.bookmarks.len())
+    }
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Bookmarks, Error> {
+        let user = caller.user;
+        let list = format!("bookmarks:{:?}:{:?}", self.sort, self.filter);
+        let after: Option<Position> = self.page.position(app, user, &list)?;
+        if let Some(id) = self.filter.collection {
+            collection::Entity::one_of(user, id).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+        }
+        let mut query = self.filter.apply(bookmark::Entity::owned_by(user), user);
+        query = query.join(JoinType::InnerJoin, document_of_bookmark());
+        if let Some(after) = &after {
+            query = query.filter(self.sort.beyond(after));
+        }
+        let query = self.sort.order(query).limit(self.page.limit + 1);
+        let rows: Vec<(bookmark::Model, Option<document::Model>)> =
+            query.select_also(document::Entity).all(app.db.read()).await?;
+        let mut rows: Vec<(bookmark::Model, String)> = rows
+            .into_iter()
+            .map(|(row, document)| (row, document.map(|document| document.title).unwrap_or_default()))
+            .collect();
+        let position = |(row, title): &(bookmark::Model, String)| self.sort.position(row, title);
+        let next_cursor = self.page.cut(app, user, &list, &mut rows, position);
+        let rows = rows.into_iter().map(|(row, _)| row).collect();
+        let deleted = match self.filter.updated_since.filter(|_| self.filter.include_deleted) {
+            Some(since) => Some(deleted(app, user, since).await?),
+            None => None,
+        };
+        Ok(Bookmarks { bookmarks: view::many(app, app.db.read(), user, rows).await?, next_cursor, deleted })
+    }
+}
+
+fn document_of_bookmark() -> sea_orm::RelationDef {
+    bookmark::Entity::belongs_to(document::Entity)
+        .from(bookmark::Column::DocumentId)
+        .to(document::Column::Id)
+        .into()
+}
+
+async fn deleted(app: &App, user: UserId, since: Timestamp) -> Result<Vec<DeletedBookmark>, Error> {
+    let rows = bookmark::Entity::with_deleted(user)
+        .filter(bookmark::Column::DeletedAt.gte(since))
+        .order_by_asc(bookmark::Column::DeletedAt)
+        .limit(MOST_DELETED)
+        .all(app.db.read())
+        .await?;
+    let told = rows.into_iter().filter_map(|row| {
+        Some(DeletedBookmark { bookmark_id: row.id, deleted_at: row.deleted_at? })
+    });
+    Ok(told.collect())
+}
+
+impl Filter {
+    fn apply(&self, query: Select<bookmark::Entity>, user: UserId) -> Select<bookmark::Entity> {
+        use bookmark::Column as C;
+        let mut all = Condition::all();
+        if let Some(words) = &self.words {
+            all = all.add(words_in(words));
+        }
+        if let Some(tag) = &self.tag {
+            let tagged = Query::select()
+                .column(bookmark_tag::Column::BookmarkId)
+                .from(bookmark_tag::Entity)
+                .and_where(bookmark_tag::Column::UserId.eq(user))
+                .and_where(bookmark_tag::Column::Name.eq(tag.as_str()))
+                .to_owned();
+            all = all.add(C::Id.in_subquery(tagged));
+        }
+        if let Some(collection) = self.collection {
+            let filed = Query::select()
+                .column(collection_bookmark::Column::BookmarkId)
+                .from(collection_bookmark::Entity)
+                .and_where(collection_bookmark::Column::UserId.eq(user))
+                .and_where(collection_bookmark::Column::CollectionId.eq(collection))
+                .to_owned();
+            all = all.add(C::Id.in_subquery(filed));
+        }
+        let all = all
+            .add_option(self.archived.map(|archived| C::Archived.eq(archived)))
+            .add_option(self.favorite.map(|favorite| C::Favorite.eq(favorite)))
+            .add_option(self.unread.map(|unread| if unread { C::Progress.lt(1.0) } else { C::Progress.gte(1.0) }))
+            .add_option(self.content_type.map(|kind| document::Column::ContentType.eq(kind)))
+            .add_option(self.saved_after.map(|after| C::SavedAt.gt(after)))
+            .add_option(self.saved_before.map(|before| C::SavedAt.lt(before)))
+            .add_option(self.updated_since.map(|since| C::UpdatedAt.gte(since)));
+        query.filter(all)
+    }
+}
+
+/// Both databases compare the small letters of these; every word must be in the title or in the address.
+fn words_in(words: &str) -> Condition {
+    words.split_whitespace().fold(Condition::all(), |all, word| {
+        let like = || LikeExpr::new(format!("%{}%", escaped(&word.to_lowercase()))).escape('\\');
+        let title = Expr::expr(Func::lower(document::Column::Title.into_expr())).like(like());
+        let url = Expr::expr(Func::lower(bookmark::Column::Url.into_expr())).like(like());
+        all.add(Condition::any().add(title).add(url))
+    })
+}
+
+fn escaped(word: &str) -> String {
+    word.chars().flat_map(|c| matches!(c, '%' | '_' | '\\').then_some('\\').into_iter().chain([c])).collect()
+}
+
+impl Sort {
+    fn order(self, query: Select<bookmark::Entity>) -> Select<bookmark::Entity> {
+        let (column, order) = match self {
+            Sort::SavedAt(way) => (bookmark::Column::SavedAt.into_expr(), way.order()),
+            Sort::UpdatedAt(way) => (bookmark::Column::UpdatedAt.into_expr(), way.order()),
+            Sort::Title => (title(), Order::Asc),
+        };
+        query.order_by(column, order.clone()).order_by(bookmark::Column::Id, order)
+    }
+
+    fn beyond(self, after: &Position) -> Condition {
+        use bookmark::Column as C;
+        let (more, same, way) = match self {
+            Sort::SavedAt(way) => {
+                let at = Timestamp::from_millis(after.number);
+                (way.beyond(C::SavedAt.into_expr(), at), C::SavedAt.eq(at), way)
+            }
+            Sort::UpdatedAt(way) => {
+                let at = Timestamp::from_millis(after.number);
+                (way.beyond(C::UpdatedAt.into_expr(), at), C::UpdatedAt.eq(at), way)
+            }
+            Sort::Title => {
+                let text = after.title.as_str();
+                (Way::Up.beyond(title(), text), title().eq(text), Way::Up)
+            }
+        };
+        let later = way.beyond(C::Id.into_expr(), after.id);
+        Condition::any().add(more).add(Condition::all().add(same).add(later))
+    }
+
+    fn position(self, row: &bookmark::Model, title: &str) -> Position {
+        let number = match self {
+            Sort::SavedAt(_) => row.saved_at.millis(),
+            Sort::UpdatedAt(_) => row.updated_at.millis(),
+            Sort::Title => 0,
+        };
+        let title = if self == Sort::Title { title.to_owned() } else { String::new() };
+        Position { number, title, id: row.id }
+    }
+}
+
+fn title() -> Expr {
+    document::Column::Title.into_expr()
+}
+
+impl Way {
+    fn order(self) -> Order {
+        match self {
+            Way::Up => Order::Asc,
+            Way::Down => Order::Desc,
+        }
+    }
+
+    fn beyond(self, column: Expr, value: impl Into<sea_orm::Value>) -> Expr {
+        let value = Expr::value(value);
+        match self {
+            Way::Up => column.gt(value),
+            Way::Down => column.lt(value),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Deleting a bookmark, and bringing it back: gone from every list and search at once, and for good after 30 days.
+
+use entity::id::{BookmarkId, UserId};
+use entity::scope::Scope;
+use entity::time::Timestamp;
+use entity::{bookmark, document};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use serde::Serialize;
+
+use super::view::{self, OneBookmark};
+use super::{RESTORABLE, save};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Values};
+use crate::ingest::queue::{self, Priority, Work};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+/// Which is deleted.
+#[derive(Debug)]
+pub struct DeleteBookmark(pub BookmarkId);
+
+impl DeleteBookmark {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the path.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+/// What was deleted, and until when it may come back.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Deleted {
+    bookmark_id: BookmarkId,
+    deleted: bool,
+    restorable_until: Timestamp,
+}
+
+impl Operation for DeleteBookmark {
+    type Reply = Deleted;
+    const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Deleted, Error> {
+        let (user, now) = (caller.user, app.clock.now());
+        let txn = app.db.begin().await?;
+        let row = bookmark::Entity::one_of(user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
+        mark(&txn, &row, Some(now), now).await?;
+        set_hidden(&txn, user, row.id, Some(now), Work::Forget, now).await?;
+        txn.commit().await?;
+        app.ingest.wake();
+        Ok(Deleted { bookmark_id: row.id, deleted: true, restorable_until: now + RESTORABLE })
+    }
+}
+
+/// Which comes back.
+#[derive(Debug)]
+pub struct RestoreBookmark(BookmarkId);
+
+impl RestoreBookmark {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the path.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+impl Operation for RestoreBookmark {
+    type Reply = OneBookmark;
+    const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<OneBookmark, Error> {
+        let (user, now) = (caller.user, app.clock.now());
+        let txn = app.db.begin().await?;
+        let found = bookmark::Entity::with_deleted(user).filter(bookmark::Column::Id.eq(self.0)).one(&txn).await?;
+        let row = found.ok_or(Error::NotFound)?;
+        let Some(deleted) = row.deleted_at else {
+            return Ok(OneBookmark { bookmark: view::one(app, &txn, row).await? });
+        };
+        if now.since(deleted) >= RESTORABLE {
+            return Err(Error::NotFound);
+        }
+        if save::with_address(&txn, user, &row.normalized_url).await?.is_some() {
+            return Err(Error::Conflict("the address has been saved again since"));
+        }
+        mark(&txn, &row, None, now).await?;
+        set_hidden(&txn, user, row.id, None, Work::Index, now).await?;
+        let row = bookmark::Model { deleted_at: None, updated_at: now, ..row };
+        let bookmark = view::one(app, &txn, row).await?;
+        txn.commit().await?;
+        app.ingest.wake();
+        Ok(OneBookmark { bookmark })
+    }
+}
+
+async fn mark(
+    txn: &impl ConnectionTrait,
+    row: &bookmark::Model,
+    deleted: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<(), Error> {
+    bookmark::Entity::update_many()
+        .col_expr(bookmark::Column::DeletedAt, Expr::value(deleted))
+        .col_expr(bookmark::Column::UpdatedAt, Expr::value(now))
+        .filter(bookmark::Column::UserId.eq(row.user_id))
+        .filter(bookmark::Column::Id.eq(row.id))
+        .exec(txn)
+        .await?;
+    Ok(())
+}
+
+/// Takes the bookmark's documents, its notes too, out of sight or back, and tells the index.
+async fn set_hidden(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    bookmark: BookmarkId,
+    hidden: Option<Timestamp>,
+    work: Work,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let of_bookmark = document::Column::BookmarkId.eq(bookmark);
+    for document in document::Entity::of(user).filter(of_bookmark.clone()).all(txn).await? {
+        let text_is_there = document.version > 0;
+        let work = if text_is_there || work == Work::Forget { work } else { Work::Page };
+        queue::ask(txn, user, work, document.id.0, Priority::Now, now).await?;
+    }
+    document::Entity::update_many()
+        .col_expr(document::Column::HiddenAt, Expr::value(hidden))
+        .filter(document::Column::UserId.eq(user))
+        .filter(of_bookmark)
+        .exec(txn)
+        .await?;
+    Ok(())
+}

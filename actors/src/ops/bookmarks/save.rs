@@ -1,0 +1,283 @@
+//! How a page comes into a library, by whichever way: bookmark, document, marks and the job for its text are one
+//! transaction, so what was acknowledged is there and will become text.
+
+use std::collections::BTreeSet;
+
+use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
+use entity::kind::{BookmarkKind, ContentType, DocumentStatus, SourceForm};
+use entity::time::Timestamp;
+use entity::{bookmark, bookmark_tag, collection, collection_bookmark, document, source};
+use sea_orm::sea_query::{Expr, OnConflict};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, TryInsertResult};
+
+use crate::address::{Guard, PageUrl};
+use crate::caller::Caller;
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::ingest::queue::{self, Priority, Work};
+use crate::ops::notes;
+
+/// A page to be saved.
+#[derive(Clone, Debug, Default)]
+pub struct NewBookmark {
+    /// Its address, as given.
+    pub url: String,
+    /// A title instead of the page's own.
+    pub title: Option<String>,
+    /// Tags, each once.
+    pub tags: Vec<String>,
+    /// The person's notes.
+    pub notes: Option<String>,
+    /// Collections to put it in.
+    pub collections: Vec<CollectionId>,
+    /// Marked as a favourite.
+    pub favorite: bool,
+    /// Put away.
+    pub archived: bool,
+    /// How far it is read.
+    pub progress: f64,
+    /// When it was saved, where that was not now.
+    pub saved_at: Option<Timestamp>,
+    /// The content itself; none is to be fetched.
+    pub content: Option<Content>,
+}
+
+/// Content that was given.
+#[derive(Clone, Debug)]
+pub struct Content {
+    /// HTML or text.
+    pub form: SourceForm,
+    /// As given.
+    pub body: String,
+}
+
+/// Whether a page at this address may be fetched: literal addresses that lead inside are refused at once.
+pub fn may_fetch(url: &str, guard: &Guard) -> Result<(), Error> {
+    guard.literal(&parse(url)?).map_err(|refusal| Error::UrlRejected(refusal.to_string()))
+}
+
+fn parse(url: &str) -> Result<PageUrl, Error> {
+    PageUrl::parse(url).map_err(|refusal| Error::UrlRejected(refusal.to_string()))
+}
+
+/// Trims tags and says each once, in the order in which they were given.
+pub fn tidy_tags(tags: Vec<String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let trimmed = tags.into_iter().map(|tag| tag.trim().to_owned()).filter(|tag| !tag.is_empty());
+    trimmed.filter(|tag| seen.insert(tag.clone())).collect()
+}
+
+/// Saves a page. An address that is saved already only gets the tags (`false`).
+pub async fn save(
+    desk: &Desk,
+    caller: &Caller,
+    new: NewBookmark,
+    priority: Priority,
+) -> Result<(bookmark::Model, bool), Error> {
+    let txn = desk.db.begin().await?;
+    let saved = save_in(&txn, caller.user, new, priority, desk.clock.now()).await?;
+    txn.commit().await?;
+    Ok(saved)
+}
+
+/// Saves a page within a transaction.
+pub async fn save_in(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    new: NewBookmark,
+    priority: Priority,
+    now: Timestamp,
+) -> Result<(bookmark::Model, bool), Error> {
+    let address = parse(&new.url)?;
+    own_collections(txn, user, &new.collections).await?;
+    let document = new_document(user, &address, &new, now);
+    let row = bookmark::Model {
+        id: BookmarkId::new(now),
+        user_id: user,
+        document_id: document.id,
+        kind: BookmarkKind::Page,
+        url: address.as_str().to_owned(),
+        normalized_url: address.normalized(),
+        favorite: new.favorite,
+        archived: new.archived,
+        progress: new.progress,
+        saved_at: new.saved_at.unwrap_or(now),
+        created_at: now,
+        updated_at: now,
+        deleted_at: None,
+    };
+    if let Some(there) = with_address(txn, user, &row.normalized_url).await? {
+        let changed = add_tags(txn, &there, &new.tags).await?;
+        return Ok((if changed { touch(txn, there, now).await? } else { there }, false));
+    }
+    let document = document::Model { bookmark_id: Some(row.id), ..document };
+    document::Entity::insert(document.clone().into_active_model()).exec_without_returning(txn).await?;
+    if !insert(txn, row.clone()).await? {
+        // Another node saved it between the look and the insert: this one only adds its tags.
+        document::Entity::delete_by_id(document.id).exec(txn).await?;
+        let there = with_address(txn, user, &row.normalized_url).await?.ok_or(Error::StillRunning)?;
+        add_tags(txn, &there, &new.tags).await?;
+        return Ok((there, false));
+    }
+    complete(txn, &row, &document, new, priority, now).await?;
+    Ok((row, true))
+}
+
+/// Everything that comes with a bookmark that was made now.
+async fn complete(
+    txn: &impl ConnectionTrait,
+    row: &bookmark::Model,
+    document: &document::Model,
+    new: NewBookmark,
+    priority: Priority,
+    now: Timestamp,
+) -> Result<(), Error> {
+    add_tags(txn, row, &new.tags).await?;
+    for collection in new.collections {
+        put_in(txn, row.user_id, collection, row.id, now).await?;
+    }
+    if let Some(body) = new.notes {
+        notes::write_on_bookmark(txn, row, &body, now).await?;
+    }
+    if let Some(content) = new.content {
+        let given =
+            source::Model { document_id: document.id, user_id: row.user_id, form: content.form, body: content.body };
+        source::Entity::insert(given.into_active_model()).exec_without_returning(txn).await?;
+    }
+    queue::ask(txn, row.user_id, Work::Page, document.id.0, priority, now).await?;
+    Ok(())
+}
+
+fn new_document(user: UserId, address: &PageUrl, new: &NewBookmark, now: Timestamp) -> document::Model {
+    document::Model {
+        id: DocumentId::new(now),
+        user_id: user,
+        content_type: ContentType::Article,
+        bookmark_id: None,
+        entry_id: None,
+        feed_id: None,
+        project_id: None,
+        url: Some(address.as_str().to_owned()),
+        title: new.title.clone().unwrap_or_else(|| address.as_str().to_owned()),
+        title_given: new.title.is_some(),
+        author: None,
+        site_name: None,
+        description: None,
+        image_url: None,
+        language: None,
+        total_chars: 0,
+        word_count: None,
+        version: 0,
+        indexed_version: 0,
+        vectors_of: None,
+        status: DocumentStatus::Processing,
+        error: None,
+        hidden_at: None,
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+async fn insert(txn: &impl ConnectionTrait, row: bookmark::Model) -> Result<bool, Error> {
+    let taken = OnConflict::columns([bookmark::Column::UserId, bookmark::Column::NormalizedUrl])
+        .target_and_where(Expr::cust("deleted_at IS NULL"))
+        .do_nothing()
+        .to_owned();
+    let made = bookmark::Entity::insert(row.into_active_model())
+        .on_conflict(taken)
+        .try_insert()
+        .exec_without_returning(txn)
+        .await?;
+    Ok(matches!(made, TryInsertResult::Inserted(1)))
+}
+
+/// The bookmark with this normalised address.
+pub async fn with_address(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    normalized: &str,
+) -> Result<Option<bookmark::Model>, Error> {
+    let saved = bookmark::Entity::owned_by(user).filter(bookmark::Column::NormalizedUrl.eq(normalized));
+    Ok(saved.one(db).await?)
+}
+
+/// Adds tags; whether any was new.
+pub async fn add_tags(txn: &impl ConnectionTrait, row: &bookmark::Model, tags: &[String]) -> Result<bool, Error> {
+    let rows: Vec<_> = tags
+        .iter()
+        .map(|name| bookmark_tag::Model { bookmark_id: row.id, name: name.clone(), user_id: row.user_id })
+        .map(IntoActiveModel::into_active_model)
+        .collect();
+    if rows.is_empty() {
+        return Ok(false);
+    }
+    let there = OnConflict::columns([bookmark_tag::Column::BookmarkId, bookmark_tag::Column::Name])
+        .do_nothing()
+        .to_owned();
+    let added =
+        bookmark_tag::Entity::insert_many(rows).on_conflict(there).try_insert().exec_without_returning(txn).await?;
+    Ok(matches!(added, TryInsertResult::Inserted(count) if count > 0))
+}
+
+/// Says that something of the bookmark changed now.
+pub async fn touch(
+    txn: &impl ConnectionTrait,
+    mut row: bookmark::Model,
+    now: Timestamp,
+) -> Result<bookmark::Model, Error> {
+    bookmark::Entity::update_many()
+        .col_expr(bookmark::Column::UpdatedAt, Expr::value(now))
+        .filter(bookmark::Column::UserId.eq(row.user_id))
+        .filter(bookmark::Column::Id.eq(row.id))
+        .exec(txn)
+        .await?;
+    row.updated_at = now;
+    Ok(row)
+}
+
+/// Puts a bookmark into a collection; twice is once.
+pub async fn put_in(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    collection: CollectionId,
+    bookmark: BookmarkId,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let row = collection_bookmark::Model {
+        collection_id: collection,
+        bookmark_id: bookmark,
+        user_id: user,
+        added_at: now,
+    };
+    let there = [collection_bookmark::Column::CollectionId, collection_bookmark::Column::BookmarkId];
+    let there = OnConflict::columns(there).do_nothing().to_owned();
+    collection_bookmark::Entity::insert(row.into_active_model())
+        .on_conflict(there)
+        .try_insert()
+        .exec_without_returning(txn)
+        .await?;
+    Ok(())
+}
+
+/// Every collection is the user's own, or the first that is not is named.
+pub async fn own_collections(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    collections: &[CollectionId],
+) -> Result<(), Error> {
+    for id in collections {
+        collection::Entity::one_of(user, *id).one(txn).await?.ok_or(Error::NotFound)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_trimmed_and_said_once() {
+        let given = [" a ", "b", "a", "", "  "].map(str::to_owned).to_vec();
+        assert_eq!(tidy_tags(given), ["a", "b"]);
+    }
+}

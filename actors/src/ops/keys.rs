@@ -1,0 +1,250 @@
+//! What a person does with their keys, in the web app (contract.md, section 9).
+
+use entity::api_key;
+use entity::id::KeyId;
+use entity::kind::KeyKind;
+use entity::scope::{Scope, Scopes};
+use entity::time::Timestamp;
+use serde::Serialize;
+
+use super::target::Target;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::{Error, Fault, Invalid};
+use crate::fields::{Field, Kind, Values};
+use crate::keys::{Changes, Wish, changes, rules};
+use crate::perform::Operation;
+
+const NAME: Kind = Kind::Words { min: 1, max: 300 };
+const SCOPES: Kind = Kind::List { of: &Kind::Words { min: 1, max: 100 }, min: 0, max: 50 };
+const HOURLY: Kind = Kind::Integer { min: 1, max: i32::MAX as i64 };
+
+/// A key as its owner sees it.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeyView {
+    id: KeyId,
+    name: String,
+    kind: KeyKind,
+    display: String,
+    scopes: Scopes,
+    effective_scopes: Scopes,
+    hourly_limit: u32,
+    created_at: Timestamp,
+    expires_at: Option<Timestamp>,
+    last_used_at: Option<Timestamp>,
+    last_client: Option<String>,
+}
+
+fn view(app: &App, caller: &Caller, row: api_key::Model) -> KeyView {
+    KeyView {
+        id: row.id,
+        name: row.name,
+        kind: row.kind,
+        display: row.display,
+        effective_scopes: row.scopes.within(caller.plan),
+        scopes: row.scopes,
+        hourly_limit: rules::hourly_limit(row.hourly_limit, app.plans.limits(caller.plan)),
+        created_at: row.created_at,
+        expires_at: row.expires_at,
+        last_used_at: row.last_used_at,
+        last_client: row.last_client,
+    }
+}
+
+/// The scopes by their names, or the fault.
+pub fn read_scopes(names: Option<Vec<String>>) -> Result<Option<Scopes>, Error> {
+    let Some(names) = names else { return Ok(None) };
+    let mut faults = Vec::new();
+    let mut scopes = Vec::new();
+    for (place, name) in names.iter().enumerate() {
+        match name.parse::<Scope>() {
+            Ok(scope) => scopes.push(scope),
+            Err(_) => faults.push(Fault {
+                field: if faults.is_empty() { "scopes".to_owned() } else { format!("scopes[{place}]") },
+                reason: "names a scope that there is not".to_owned(),
+            }),
+        }
+    }
+    if faults.is_empty() { Ok(Some(scopes.into_iter().collect())) } else { Err(Invalid { faults }.into()) }
+}
+
+fn in_the_future(app: &App, end: Option<Timestamp>) -> Result<(), Error> {
+    match end {
+        Some(end) if end <= app.clock.now() => Err(Error::invalid("expiresAt", "must be in the future")),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The keys of the person.
+#[derive(Debug)]
+pub struct ListKeys;
+
+impl ListKeys {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads nothing.
+    pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self)
+    }
+}
+
+/// All keys, oldest first.
+#[derive(Debug, Serialize)]
+pub struct Keys {
+    keys: Vec<KeyView>,
+}
+
+impl Operation for ListKeys {
+    type Reply = Keys;
+    const SCOPES: &'static [Scope] = &[];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Keys, Error> {
+        let rows = changes::list(&app.db, caller.user).await?;
+        Ok(Keys { keys: rows.into_iter().map(|row| view(app, caller, row)).collect() })
+    }
+}
+
+/// A new key.
+#[derive(Debug)]
+pub struct CreateKey(Wish);
+
+impl CreateKey {
+    /// The fields of the body.
+    pub const FIELDS: &'static [Field] = &[
+        Field::required("name", NAME, "What the person calls it."),
+        Field::required("kind", Kind::Choice(KeyKind::NAMES), "For REST or for MCP."),
+        Field::optional("scopes", SCOPES, "What it may do; reading the library when left out."),
+        Field::optional("hourlyLimit", HOURLY, "Requests an hour; the plan's maximum when left out."),
+        Field::optional("expiresAt", Kind::Time, "From then on it is refused."),
+    ];
+
+    /// Reads the body.
+    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+        let kind = if values.name("kind") == Some("mcp") { KeyKind::Mcp } else { KeyKind::Rest };
+        Ok(Self(Wish {
+            name: values.text("name").unwrap_or_default(),
+            kind,
+            scopes: read_scopes(values.texts("scopes"))?,
+            hourly_limit: values.integer("hourlyLimit"),
+            expires_at: values.time("expiresAt"),
+        }))
+    }
+}
+
+/// A key with its secret: the only time that it is shown.
+#[derive(Serialize)]
+pub struct KeyWithSecret {
+    key: KeyView,
+    secret: String,
+}
+
+impl Operation for CreateKey {
+    type Reply = KeyWithSecret;
+    const SCOPES: &'static [Scope] = &[];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<KeyWithSecret, Error> {
+        in_the_future(app, self.0.expires_at)?;
+        let limits = app.plans.limits(caller.plan);
+        let (row, secret) = app.keys.create(caller.user, caller.plan, limits, self.0).await?;
+        Ok(KeyWithSecret { key: view(app, caller, row), secret: secret.expose().to_owned() })
+    }
+}
+
+/// What is to be different of a key.
+#[derive(Debug)]
+pub struct ChangeKey {
+    id: KeyId,
+    changes: Changes,
+}
+
+impl ChangeKey {
+    /// The fields of the body.
+    pub const FIELDS: &'static [Field] = &[
+        Field::optional("name", NAME, "Another name."),
+        Field::optional("scopes", SCOPES, "All scopes from now on."),
+        Field::optional("hourlyLimit", HOURLY, "Requests an hour; null for the plan's maximum."),
+        Field::optional("expiresAt", Kind::Time, "From then on it is refused; null for never."),
+    ];
+
+    /// Reads path and body.
+    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+        let changes = Changes {
+            name: values.text("name"),
+            scopes: read_scopes(values.texts("scopes"))?,
+            hourly_limit: values.has("hourlyLimit").then(|| values.integer("hourlyLimit")),
+            expires_at: values.has("expiresAt").then(|| values.time("expiresAt")),
+        };
+        Ok(Self { id: target.id(0)?, changes })
+    }
+}
+
+/// One key under its name.
+#[derive(Debug, Serialize)]
+pub struct OneKey {
+    key: KeyView,
+}
+
+impl Operation for ChangeKey {
+    type Reply = OneKey;
+    const SCOPES: &'static [Scope] = &[];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<OneKey, Error> {
+        in_the_future(app, self.changes.expires_at.flatten())?;
+        let row = app.keys.change(caller.user, caller.plan, self.id, self.changes).await?;
+        Ok(OneKey { key: view(app, caller, row) })
+    }
+}
+
+/// Which key gets a new secret.
+#[derive(Debug)]
+pub struct RegenerateKey(KeyId);
+
+impl RegenerateKey {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the path.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+impl Operation for RegenerateKey {
+    type Reply = KeyWithSecret;
+    const SCOPES: &'static [Scope] = &[];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<KeyWithSecret, Error> {
+        let (row, secret) = app.keys.regenerate(caller.user, self.0).await?;
+        Ok(KeyWithSecret { key: view(app, caller, row), secret: secret.expose().to_owned() })
+    }
+}
+
+/// Which key is removed.
+#[derive(Debug)]
+pub struct RevokeKey(KeyId);
+
+impl RevokeKey {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the path.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+/// Nothing more to say.
+#[derive(Debug, Serialize)]
+pub struct Revoked {}
+
+impl Operation for RevokeKey {
+    type Reply = Revoked;
+    const SCOPES: &'static [Scope] = &[];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Revoked, Error> {
+        app.keys.revoke(caller.user, self.0).await?;
+        Ok(Revoked {})
+    }
+}

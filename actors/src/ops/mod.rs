@@ -1,0 +1,20 @@
+//! What can be asked: one file an operation, with what is asked, what is answered, what it needs and what it does.
+//!
+//! Each names its fields as tables ([`crate::fields`]), so that every surface reads it in the same way.
+
+pub mod account;
+pub mod activity;
+pub mod bookmarks;
+pub mod chunks;
+pub mod collections;
+pub mod cursor;
+pub mod document;
+pub mod highlights;
+pub mod keys;
+pub mod notes;
+pub mod notices;
+pub mod page;
+pub mod search;
+pub mod target;
+pub mod unknown;
+pub mod usage;

@@ -1,0 +1,137 @@
+//! Reading notices (contract.md, section 9).
+
+use entity::id::NoticeId;
+use entity::kind::NoticeKind;
+use entity::notice;
+use entity::scope::Scope;
+use entity::time::Timestamp;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect};
+use serde::Serialize;
+
+use super::page::{CURSOR, PageOf};
+use super::target::Target;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::perform::Operation;
+
+const DEFAULT_LIMIT: u64 = 50;
+
+/// A notice.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NoticeView {
+    id: NoticeId,
+    kind: NoticeKind,
+    title: String,
+    body: String,
+    client: Option<String>,
+    created_at: Timestamp,
+    read_at: Option<Timestamp>,
+}
+
+impl From<notice::Model> for NoticeView {
+    fn from(row: notice::Model) -> Self {
+        Self {
+            id: row.id,
+            kind: row.kind,
+            title: row.title,
+            body: row.body,
+            client: row.client,
+            created_at: row.created_at,
+            read_at: row.read_at,
+        }
+    }
+}
+
+/// A page of notices, newest first.
+#[derive(Debug)]
+pub struct ListNotices(PageOf);
+
+impl ListNotices {
+    /// The parameters of the route.
+    pub const FIELDS: &'static [Field] = &[
+        CURSOR,
+        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Notices at most; 50 when left out."),
+    ];
+
+    /// Reads the parameters.
+    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+        Ok(Self(PageOf::read(&mut values, DEFAULT_LIMIT)))
+    }
+}
+
+/// Notices, and how many are unread.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Notices {
+    notices: Vec<NoticeView>,
+    unread: u64,
+    next_cursor: Option<String>,
+}
+
+impl Operation for ListNotices {
+    type Reply = Notices;
+    const SCOPES: &'static [Scope] = &[];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Notices, Error> {
+        let before: Option<NoticeId> = self.0.position(app, caller.user, "notices")?;
+        let mut query = notice::Entity::owned_by(caller.user).order_by_desc(notice::Column::Id);
+        if let Some(before) = before {
+            query = query.filter(notice::Column::Id.lt(before));
+        }
+        let mut rows = query.limit(self.0.limit + 1).all(app.db.read()).await?;
+        let next_cursor = self.0.cut(app, caller.user, "notices", &mut rows, |row| row.id);
+        let unread = notice::Entity::owned_by(caller.user).filter(notice::Column::ReadAt.is_null());
+        let unread = unread.count(app.db.read()).await?;
+        Ok(Notices { notices: rows.into_iter().map(NoticeView::from).collect(), unread, next_cursor })
+    }
+}
+
+/// Marks one notice as read, or all.
+#[derive(Debug)]
+pub struct MarkRead(Option<NoticeId>);
+
+impl MarkRead {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// One, by the path.
+    pub fn one(target: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self(Some(target.id(0)?)))
+    }
+
+    /// All.
+    pub fn all(_: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self(None))
+    }
+}
+
+/// How many are unread now.
+#[derive(Debug, Serialize)]
+pub struct Marked {
+    unread: u64,
+}
+
+impl Operation for MarkRead {
+    type Reply = Marked;
+    const SCOPES: &'static [Scope] = &[];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Marked, Error> {
+        if let Some(id) = self.0 {
+            notice::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+        }
+        let mut marked = notice::Entity::update_many()
+            .col_expr(notice::Column::ReadAt, Expr::value(app.clock.now()))
+            .filter(notice::Column::UserId.eq(caller.user))
+            .filter(notice::Column::ReadAt.is_null());
+        if let Some(id) = self.0 {
+            marked = marked.filter(notice::Column::Id.eq(id));
+        }
+        marked.exec(app.db.write()).await?;
+        let unread = notice::Entity::owned_by(caller.user).filter(notice::Column::ReadAt.is_null());
+        Ok(Marked { unread: unread.count(app.db.write()).await? })
+    }
+}

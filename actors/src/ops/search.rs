@@ -1,0 +1,102 @@
+//! Search over the library (spec.md: GET /search, search_library).
+
+use entity::id::{CollectionId, FeedId};
+use entity::scope::Scope;
+use entity::{collection, feed};
+use serde::Serialize;
+
+use super::target::Target;
+use crate::adapters::index::{Filter, Source};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::perform::Operation;
+use crate::retrieval::Wanted;
+use crate::retrieval::passage::{self, SearchResult};
+
+/// What a search text may be.
+pub const QUERY: Kind = Kind::Words { min: 1, max: 500 };
+/// How many results there may be.
+pub const LIMIT: Kind = Kind::Integer { min: 1, max: 20 };
+const DEFAULT_LIMIT: usize = 8;
+
+/// A search.
+#[derive(Debug)]
+pub struct Search {
+    /// The words.
+    pub query: String,
+    /// Passages at most.
+    pub limit: Option<usize>,
+    /// Only bookmarks of this collection.
+    pub collection: Option<CollectionId>,
+    /// Only entries of this feed.
+    pub feed: Option<FeedId>,
+    /// Only one half of the library.
+    pub source: Option<Source>,
+}
+
+impl Search {
+    /// The parameters of the route.
+    pub const FIELDS: &'static [Field] = &[
+        Field::required("q", QUERY, "What to look for."),
+        Field::optional("limit", LIMIT, "Passages at most; 8 when left out."),
+        Field::optional("collectionId", Kind::Id, "Only bookmarks of this collection."),
+        Field::optional("feedId", Kind::Id, "Only entries of this followed feed."),
+        Field::optional("source", Kind::Choice(&["bookmarks", "feeds", "all"]), "Which half of the library."),
+    ];
+
+    /// Reads the route's parameters.
+    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+        let source = match values.name("source") {
+            Some("bookmarks") => Some(Source::Bookmarks),
+            Some("feeds") => Some(Source::Feeds),
+            Some(_) | None => None,
+        };
+        Ok(Self {
+            query: values.text("q").unwrap_or_default(),
+            limit: values.integer("limit"),
+            collection: values.id("collectionId").map(CollectionId),
+            feed: values.id("feedId").map(FeedId),
+            source,
+        })
+    }
+}
+
+/// What was found.
+#[derive(Debug, Serialize)]
+pub struct Found {
+    /// Passages, best first.
+    pub results: Vec<SearchResult>,
+    /// `lexical` where the results come from text matching only.
+    pub degraded: Option<&'static str>,
+}
+
+impl Operation for Search {
+    type Reply = Found;
+    const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
+
+    fn count(reply: &Found) -> Option<usize> {
+        Some(reply.results.len())
+    }
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Found, Error> {
+        if let Some(id) = self.collection {
+            collection::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+        }
+        if let Some(id) = self.feed {
+            feed::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+        }
+        let within = Filter {
+            source: self.source,
+            collection: self.collection.map(|id| id.0),
+            feed: self.feed.map(|id| id.0),
+            ..Filter::default()
+        };
+        let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
+        let wanted = Wanted { query: self.query.clone(), within, limit };
+        let ranked = app.retrieval.search(caller.user, wanted).await?;
+        let results = passage::load(app, caller.user, &self.query, &ranked.found).await?;
+        Ok(Found { results, degraded: ranked.lexical_only.then_some("lexical") })
+    }
+}

@@ -1,0 +1,24 @@
+//! A route or a method that there is not: it counts, is logged as unknown, and answers its error.
+
+use entity::scope::Scope;
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::perform::Operation;
+
+/// What was asked for in vain.
+#[derive(Debug)]
+pub struct Unknown {
+    /// The methods that the route does have; none where there is no such route.
+    pub methods: Vec<String>,
+}
+
+impl Operation for Unknown {
+    type Reply = ();
+    const SCOPES: &'static [Scope] = &[];
+
+    async fn run(self, _: &Caller, _: &App) -> Result<(), Error> {
+        Err(if self.methods.is_empty() { Error::NotFound } else { Error::MethodNotAllowed(self.methods) })
+    }
+}

@@ -1,0 +1,135 @@
+//! What a key's owner has used (spec.md: GET /usage).
+
+use entity::id::KeyId;
+use entity::kind::{BudgetGroup, KeyKind};
+use entity::plan::Plan;
+use entity::scope::{Scope, Scopes};
+use entity::time::Timestamp;
+use entity::usage_month;
+use sea_orm::{ColumnTrait, QueryFilter};
+use serde::Serialize;
+
+use super::target::Target;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Values};
+use crate::perform::Operation;
+
+/// The usage of today and of this month.
+#[derive(Debug)]
+pub struct ReadUsage;
+
+impl ReadUsage {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads nothing.
+    pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self)
+    }
+}
+
+/// Counts, limits and shares, this call included.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    plan: Plan,
+    rest: Today,
+    mcp: Today,
+    key: Option<KeyUsage>,
+    answers: Month,
+    ai_budget: Budget,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Today {
+    today: u32,
+    limit: u32,
+    resets_at: Timestamp,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct KeyUsage {
+    id: KeyId,
+    name: String,
+    kind: KeyKind,
+    scopes: Scopes,
+    hourly_limit: u32,
+    remaining: u32,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Month {
+    this_month: i64,
+    limit: u32,
+    resets_at: Timestamp,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Budget {
+    resets_at: Timestamp,
+    groups: Vec<Share>,
+}
+
+#[derive(Debug, Serialize)]
+struct Share {
+    group: BudgetGroup,
+    share: f64,
+}
+
+impl Operation for ReadUsage {
+    type Reply = Usage;
+    const SCOPES: &'static [Scope] = &[];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Usage, Error> {
+        let now = app.clock.now();
+        let limits = app.plans.limits(caller.plan);
+        let counts = app.limits.today(caller.user).await?;
+        let day = |today, limit| Today { today, limit, resets_at: now.day().end() };
+        let month = usage_month::Entity::owned_by(caller.user)
+            .filter(usage_month::Column::Month.eq(now.month()))
+            .all(app.db.read())
+            .await?;
+        let of = |group| month.iter().find(move |row| row.budget_group == group);
+        let share = |group| Share {
+            group,
+            share: share(of(group).map_or(0, |row| row.tokens), limits.ai_tokens_per_month),
+        };
+        Ok(Usage {
+            plan: caller.plan,
+            rest: day(counts.rest, limits.rest_per_day),
+            mcp: day(counts.mcp, limits.mcp_per_day),
+            key: key(caller, app).await?,
+            answers: Month {
+                this_month: of(BudgetGroup::Chat).map_or(0, |row| row.times),
+                limit: limits.answers_per_month,
+                resets_at: now.month().end(),
+            },
+            ai_budget: Budget {
+                resets_at: now.month().end(),
+                groups: [BudgetGroup::Chat, BudgetGroup::Embedding, BudgetGroup::Transcription].map(share).into(),
+            },
+        })
+    }
+}
+
+async fn key(caller: &Caller, app: &App) -> Result<Option<KeyUsage>, Error> {
+    let Some(key) = caller.key.clone() else { return Ok(None) };
+    let remaining = app.limits.remaining(caller.via.clone(), key.hourly_limit).await?;
+    let (id, name, kind) = (key.id, key.name, key.kind);
+    Ok(Some(KeyUsage { id, name, kind, scopes: key.scopes, hourly_limit: key.hourly_limit, remaining }))
+}
+
+/// The part of the budget that is spent, at most 1.
+#[expect(clippy::cast_precision_loss, reason = "a share is shown, not counted with")]
+fn share(tokens: i64, budget: u64) -> f64 {
+    if tokens <= 0 {
+        return 0.0;
+    }
+    if budget == 0 { 1.0 } else { (tokens as f64 / budget as f64).min(1.0) }
+}

@@ -1,0 +1,322 @@
+//! The one pipeline that every call goes through, and the only place that checks a key, a plan, a limit or a scope.
+//!
+//! The order is the contract's (section 2): key - plan - limits - scopes - parameters - resource - state and counts.
+//! Whoever the key recognised finds the call in the activity view, however it ended.
+
+use std::net::IpAddr;
+
+use entity::activity;
+use entity::id::ActivityId;
+use entity::kind::{KeyKind, Surface};
+use entity::plan::Plan;
+use entity::scope::{Scope, Scopes};
+use serde::Serialize;
+
+use crate::app::App;
+use crate::caller::{Caller, CallerKey, Credential, Proof, Via};
+use crate::error::Error;
+use crate::idempotency::{Claim, Claimed, Replay, Stored};
+use crate::keys::{Used, rules};
+use crate::limits::{Ask, Quota};
+
+/// Something that can be asked.
+pub trait Operation: Sized + 'static {
+    /// What it answers.
+    type Reply: Serialize + 'static;
+    /// Needed in any case, by a faulty call too.
+    const SCOPES: &'static [Scope];
+    /// What a faulty call counts for; 2 for a write tool.
+    const WEIGHT: u32 = 1;
+
+    /// What this call needs: [`Self::SCOPES`], and more where what it names is more.
+    fn scopes(&self) -> Scopes {
+        Self::SCOPES.into()
+    }
+
+    /// What this call counts for.
+    fn weight(&self) -> u32 {
+        Self::WEIGHT
+    }
+
+    /// How many results the answer holds, for the activity view.
+    fn count(_reply: &Self::Reply) -> Option<usize> {
+        None
+    }
+
+    /// Does it. Whoever calls this has checked nothing more than that the caller is one.
+    fn run(self, caller: &Caller, app: &App) -> impl Future<Output = Result<Self::Reply, Error>>;
+}
+
+/// By what name a call stands in the activity view.
+#[derive(Clone, Copy, Debug)]
+pub enum Entry {
+    /// Method and pattern of a route, without the version.
+    Route(&'static str),
+    /// A tool.
+    Tool(&'static str),
+}
+
+/// A request at the door, as its surface read it.
+pub struct Door {
+    /// What was presented; `None` where nothing was.
+    pub credential: Result<Option<Credential>, Error>,
+    /// Which surface it came by.
+    pub surface: Surface,
+    /// Where it came from.
+    pub address: Option<IpAddr>,
+    /// What it calls itself: the User-Agent's first product.
+    pub client: Option<String>,
+    /// Its name in the activity view.
+    pub entry: Entry,
+}
+
+/// What a request came to, once it was read whole.
+pub struct Asked<O> {
+    /// What is asked.
+    pub operation: O,
+    /// Its Idempotency-Key, with what that stands for.
+    pub replay: Option<Replay>,
+}
+
+impl<O> From<O> for Asked<O> {
+    fn from(operation: O) -> Self {
+        Self { operation, replay: None }
+    }
+}
+
+/// What came of a call.
+pub struct Performed<R> {
+    /// The limit that is nearest to its end; it stands on errors too.
+    pub quota: Option<Quota>,
+    /// The answer.
+    pub result: Result<Answer<R>, Error>,
+    /// The claim of an Idempotency-Key, to be settled with what is sent.
+    pub claim: Option<Claim>,
+}
+
+/// An answer, made now or stored before.
+#[derive(Debug)]
+pub enum Answer<R> {
+    /// The operation ran.
+    Fresh(R),
+    /// The same request was answered before.
+    Stored(Stored),
+}
+
+/// Lets a request in, does what it asks, and writes it down.
+///
+/// `asked` reads the operation from the request: it is called once the key and the plan are known, and its error stands
+/// back until limits and scopes have been looked at. `verdict` says how the surface tells what came of it, for the
+/// activity view.
+pub async fn perform<O: Operation>(
+    app: &App,
+    door: Door,
+    verdict: impl Fn(&Result<Answer<O::Reply>, Error>) -> String,
+    asked: impl AsyncFnOnce() -> Result<Asked<O>, Error>,
+) -> Performed<O::Reply> {
+    let Door { credential, surface, address, client, entry } = door;
+    match recognise(app, credential, surface, address, client).await {
+        Ok(caller) => perform_as(app, &caller, entry, verdict, asked).await,
+        Err(error) => Performed { quota: None, result: Err(error), claim: None },
+    }
+}
+
+/// The pipeline from the plan on, for a caller that is recognised already.
+pub async fn perform_as<O: Operation>(
+    app: &App,
+    caller: &Caller,
+    entry: Entry,
+    verdict: impl Fn(&Result<Answer<O::Reply>, Error>) -> String,
+    asked: impl AsyncFnOnce() -> Result<Asked<O>, Error>,
+) -> Performed<O::Reply> {
+    let has_surface = match caller.surface {
+        Some(Surface::Rest) => caller.plan.has_rest(),
+        Some(Surface::Mcp) | None => true,
+    };
+    let performed = if has_surface {
+        let asked = asked().await;
+        admitted(app, caller, asked).await
+    } else {
+        Performed { quota: None, result: Err(Error::PlanRequired), claim: None }
+    };
+    let count = match &performed.result {
+        Ok(Answer::Fresh(reply)) => O::count(reply),
+        Ok(Answer::Stored(_)) | Err(_) => None,
+    };
+    record(app, caller, entry, verdict(&performed.result), count);
+    performed
+}
+
+async fn admitted<O: Operation>(
+    app: &App,
+    caller: &Caller,
+    asked: Result<Asked<O>, Error>,
+) -> Performed<O::Reply> {
+    let weight = asked.as_ref().map_or(O::WEIGHT, |asked| asked.operation.weight());
+    let quota = match admit(app, caller, weight).await {
+        Ok(quota) => quota,
+        Err(error) => return Performed { quota: None, result: Err(error), claim: None },
+    };
+    match allowed(app, caller, asked).await {
+        Ok((operation, claim)) => {
+            let result = operation.run(caller, app).await.map(Answer::Fresh);
+            Performed { quota, result, claim }
+        }
+        Err(Refused::With(error)) => Performed { quota, result: Err(error), claim: None },
+        Err(Refused::For(stored)) => Performed { quota, result: Ok(Answer::Stored(stored)), claim: None },
+    }
+}
+
+/// Why an operation does not run: an error, or an answer that was given before.
+enum Refused {
+    With(Error),
+    For(Stored),
+}
+
+impl<E: Into<Error>> From<E> for Refused {
+    fn from(error: E) -> Self {
+        Refused::With(error.into())
+    }
+}
+
+/// Scopes, then the parameters, then the Idempotency-Key.
+async fn allowed<O: Operation>(
+    app: &App,
+    caller: &Caller,
+    asked: Result<Asked<O>, Error>,
+) -> Result<(O, Option<Claim>), Refused> {
+    let needed = asked.as_ref().map_or_else(|_| O::SCOPES.into(), |asked| asked.operation.scopes());
+    permitted(caller, &needed)?;
+    let Asked { operation, replay } = asked?;
+    let (Some(replay), Some(key)) = (replay, &caller.key) else { return Ok((operation, None)) };
+    match app.idempotency.claim(key.id, replay, app.clock.now()).await? {
+        Claimed::First(claim) => Ok((operation, Some(claim))),
+        Claimed::Answered(stored) => Err(Refused::For(stored)),
+    }
+}
+
+/// The plan is looked at before the scopes: what an upgrade would bring is not told as a missing tick.
+fn permitted(caller: &Caller, needed: &Scopes) -> Result<(), Error> {
+    if !needed.beyond(caller.plan).is_empty() {
+        return Err(Error::PlanRequired);
+    }
+    let missing = caller.scopes.missing(needed);
+    if missing.is_empty() { Ok(()) } else { Err(Error::ScopeRequired(missing)) }
+}
+
+/// Who presents this; whoever is recognised has used the key.
+pub async fn recognise(
+    app: &App,
+    credential: Result<Option<Credential>, Error>,
+    surface: Surface,
+    address: Option<IpAddr>,
+    client: Option<String>,
+) -> Result<Caller, Error> {
+    let secret = match credential?.ok_or(Error::KeyInvalid)? {
+        Credential::ApiKey(secret) => secret,
+        Credential::Other => return Err(app.failures.failed(address)),
+    };
+    let row = match app.keys.authenticate(&secret).await {
+        Ok(row) => row,
+        Err(Error::KeyInvalid) => return Err(app.failures.failed(address)),
+        Err(other) => return Err(other),
+    };
+    let client = match surface {
+        Surface::Mcp => row.key.mcp_client.clone().or(client),
+        Surface::Rest => client,
+    };
+    let key = CallerKey {
+        id: row.key.id,
+        name: row.key.name.clone(),
+        kind: row.key.kind,
+        scopes: row.key.scopes.clone(),
+        hourly_limit: rules::hourly_limit(row.key.hourly_limit, app.plans.limits(row.plan)),
+    };
+    let caller = Caller {
+        user: row.key.user_id,
+        plan: row.plan,
+        scopes: row.key.scopes.within(row.plan),
+        via: Via::Key(row.key.id),
+        key: Some(key),
+        surface: Some(surface),
+        client,
+        _proof: Proof,
+    };
+    let first = row.key.first_used_at.is_none();
+    if surface == Surface::Mcp && row.key.kind != KeyKind::Mcp {
+        used(app, &caller, first, None);
+        return Err(Error::NotForMcp);
+    }
+    Ok(caller.noted(app, first))
+}
+
+impl Caller {
+    fn noted(self, app: &App, first: bool) -> Self {
+        used(app, &self, first, None);
+        self
+    }
+}
+
+/// Notes that the caller's key was used; `mcp_client` where it introduced itself by `initialize`.
+pub fn used(app: &App, caller: &Caller, first: bool, mcp_client: Option<String>) {
+    let Some(key) = &caller.key else { return };
+    app.keys.used(Used {
+        key: key.id,
+        user: caller.user,
+        name: key.name.clone(),
+        first,
+        at: app.clock.now(),
+        client: mcp_client.clone().or_else(|| caller.client.clone()),
+        mcp_client,
+    });
+}
+
+async fn admit(app: &App, caller: &Caller, weight: u32) -> Result<Option<Quota>, Error> {
+    let (Some(surface), Some(key)) = (caller.surface, &caller.key) else { return Ok(None) };
+    let limits = app.plans.limits(caller.plan);
+    let daily = match surface {
+        Surface::Rest => limits.rest_per_day,
+        Surface::Mcp => limits.mcp_per_day,
+    };
+    let ask =
+        Ask { bucket: caller.via.clone(), hourly: key.hourly_limit, user: caller.user, surface, daily, weight };
+    app.limits.admit(ask).await.map(Some)
+}
+
+fn record(app: &App, caller: &Caller, entry: Entry, status: String, count: Option<usize>) {
+    let (Some(surface), Some(key)) = (caller.surface, &caller.key) else { return };
+    let now = app.clock.now();
+    let (route, tool) = match entry {
+        Entry::Route(route) => (Some(route.to_owned()), None),
+        Entry::Tool(tool) => (None, Some(tool.to_owned())),
+    };
+    app.activity.record(activity::Model {
+        id: ActivityId::new(now),
+        user_id: caller.user,
+        at: now,
+        surface,
+        key_id: Some(key.id),
+        app_id: None,
+        key_name: Some(key.name.clone()),
+        route,
+        tool,
+        status,
+        client: caller.client.clone(),
+        result_count: count.and_then(|count| i32::try_from(count).ok()),
+    });
+}
+
+/// Does what the web app or the command line asks: their own doors have recognised the caller, and they count nowhere.
+pub async fn perform_for<O: Operation>(
+    app: &App,
+    caller: &Caller,
+    asked: impl AsyncFnOnce() -> Result<O, Error>,
+) -> Result<O::Reply, Error> {
+    asked().await?.run(caller, app).await
+}
+
+/// The caller behind a door of its own: a session's, or the operator's.
+pub(crate) fn own_caller(user: entity::id::UserId, plan: Plan, via: Via) -> Caller {
+    let scopes = Scope::ALL.into();
+    Caller { user, plan, scopes, via, key: None, surface: None, client: None, _proof: Proof }
+}

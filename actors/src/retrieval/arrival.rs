@@ -1,0 +1,45 @@
+//! The embedding model arrives: until its files are there search goes by words alone; then it is opened, and what the
+//! library holds is embedded behind everything else.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tracing::{info, warn};
+
+use crate::adapters::embedder::MiniLm;
+use crate::app::App;
+use crate::ingest::again;
+use crate::kit::Lane;
+use crate::models::{Model, Store};
+
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// Waits for the model, opens it, and asks for the vectors that are lacking. Ends when that is done.
+pub async fn await_model(app: App, store: Store, model: Model) {
+    let mut told = false;
+    let folder = loop {
+        match store.find(&model) {
+            Some(folder) => break folder,
+            None if told => {}
+            None => {
+                told = true;
+                warn!(model.name, "the embedding model is not there yet: search goes by words alone until it is");
+            }
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    };
+    match app.workers.run(Lane::Background, move || MiniLm::open(&folder)).await {
+        Ok(Ok(embedder)) => app.retrieval.set_model(Arc::new(embedder)),
+        Ok(Err(error)) => return warn!(%error, model.name, "could not open the embedding model; search goes by words alone"),
+        Err(error) => return warn!(%error, model.name, "could not open the embedding model"),
+    }
+    info!(model.name, "the embedding model is there: search goes by meaning too");
+    match again::ask_for_vectors(&app.db, &model.name, app.clock.now()).await {
+        Ok(0) => {}
+        Ok(documents) => {
+            info!(documents, "the vectors of what was saved before are being made");
+            app.ingest.wake();
+        }
+        Err(error) => warn!(%error, "could not ask for the vectors that are lacking; the next start does"),
+    }
+}

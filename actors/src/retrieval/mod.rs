@@ -1,0 +1,141 @@
+//! Retrieval: passages by their words and by their meaning, and the one way by which the index changes.
+//!
+//! Where no model is there, or the AI pauses, search goes on by words alone and says so.
+
+mod actor;
+pub mod arrival;
+mod engine;
+pub mod fuse;
+pub mod lexical;
+pub mod passage;
+pub mod snippet;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::ArbiterHandle;
+use entity::id::{ChunkId, DocumentId, UserId};
+
+use crate::adapters::embedder::Embedder;
+use crate::adapters::index::{Filter, Labels, PassageIndex};
+use crate::ai::Pause;
+use crate::clock::Clock;
+use crate::db::Db;
+use crate::error::Error;
+use crate::kit::{Kept, Port, Workers, keep};
+use actor::{Change, Maintain, Retrieve, RetrievalActor};
+use engine::Engine;
+
+pub use actor::Put;
+pub use engine::Vectors;
+
+/// What is looked for.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// In these words.
+    pub query: String,
+    /// Where.
+    pub within: Filter,
+    /// How many passages at most.
+    pub limit: usize,
+}
+
+/// A passage that was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// The passage.
+    pub chunk: ChunkId,
+    /// Its document.
+    pub document: DocumentId,
+    /// From 0 to 1, falling.
+    pub score: f32,
+}
+
+/// What was found, best first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ranked {
+    /// The passages.
+    pub found: Vec<Found>,
+    /// By words alone: the AI pauses, or no model is there.
+    pub lexical_only: bool,
+}
+
+/// The way to the index.
+#[derive(Clone)]
+pub struct Retrieval {
+    port: Port<RetrievalActor>,
+    engine: Arc<Engine>,
+}
+
+impl Retrieval {
+    /// Starts the actor over an open index.
+    pub fn start(
+        on: &ArbiterHandle,
+        db: Db,
+        clock: Arc<dyn Clock>,
+        workers: Workers,
+        index: Arc<dyn PassageIndex>,
+        pause: Pause,
+    ) -> Self {
+        let engine = Arc::new(Engine::new(index, clock, pause, workers));
+        let how = Kept { name: "retrieval", permits: 32, patience: Duration::from_secs(120) };
+        let kept = engine.clone();
+        let port = keep(on, how, move || RetrievalActor::new(db.clone(), kept.clone()));
+        Self { port, engine }
+    }
+
+    /// The best passages of a user's library.
+    pub async fn search(&self, user: UserId, wanted: Wanted) -> Result<Ranked, Error> {
+        self.port.ask(Retrieve { user, wanted }).await?
+    }
+
+    /// Puts the passages of a document's version in, and takes those of its other versions out; durable when it returns.
+    pub async fn put(&self, put: Put) -> Result<(), Error> {
+        self.port.ask(Change::Put(put)).await?
+    }
+
+    /// Takes a document out.
+    pub async fn forget(&self, user: UserId, document: DocumentId) -> Result<(), Error> {
+        self.port.ask(Change::Forget(user, document)).await?
+    }
+
+    /// Files a document's passages anew.
+    pub async fn relabel(&self, user: UserId, document: DocumentId, labels: Labels) -> Result<(), Error> {
+        self.port.ask(Change::Relabel(user, document, labels)).await?
+    }
+
+    /// Takes everything of a user out.
+    pub async fn forget_user(&self, user: UserId) -> Result<(), Error> {
+        self.port.ask(Change::ForgetUser(user)).await?
+    }
+
+    /// Packs the index where there is something to pack.
+    pub async fn maintain(&self) -> Result<bool, Error> {
+        self.port.ask(Maintain).await?
+    }
+
+    /// Vectors of passages, where a model is there: background work.
+    pub async fn embed(&self, texts: Vec<String>) -> Result<Option<Vectors>, Error> {
+        self.engine.embed(texts).await
+    }
+
+    /// The model whose vectors are made, where it is there.
+    pub fn model(&self) -> Option<String> {
+        self.engine.embedder().map(|embedder| embedder.model().to_owned())
+    }
+
+    /// From now on vectors are made by this model.
+    pub fn set_model(&self, embedder: Arc<dyn Embedder>) {
+        self.engine.set_embedder(embedder);
+    }
+
+    /// Passages in the index, of everybody.
+    pub async fn count(&self) -> Result<usize, Error> {
+        self.engine.count().await
+    }
+
+    /// The actor's port, for health and for draining.
+    pub fn port(&self) -> &Port<RetrievalActor> {
+        &self.port
+    }
+}

@@ -1,0 +1,169 @@
+//! Sessions: how a browser stays signed in, and how guessing passwords is slowed.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use entity::id::SessionId;
+use entity::time::Timestamp;
+use entity::{session, user};
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+
+use crate::app::App;
+use crate::caller::{Caller, Via};
+use crate::error::Error;
+use crate::keys::secret::Secret;
+use crate::kit::Lane;
+use crate::{password, perform};
+
+/// What the secret of a session begins with.
+pub const PREFIX: &str = "cs_";
+/// How long a session lives.
+pub const LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
+const WINDOW: Duration = Duration::from_secs(15 * 60);
+const MOST_FAILURES: usize = 5;
+/// A hash of no password: verifying against it takes as long as against a real one.
+const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$Zm9vYmFyZm9vYmFyZm9vYmFyZm9vYmFyZm9vYmFyMDE";
+
+/// A browser that has just signed in.
+pub struct SignedIn {
+    /// Who.
+    pub user: user::Model,
+    /// What its cookie holds.
+    pub secret: Secret,
+}
+
+/// Signs in. Unknown address, wrong password and a disabled account get one answer; the sixth failure of an account and
+/// address within 15 minutes is told to wait, even with the right password (contract.md, section 11).
+pub async fn sign_in(app: &App, address: Option<IpAddr>, email: &str, typed: String) -> Result<SignedIn, Error> {
+    let email = email.trim().to_lowercase();
+    let attempt = (email, address);
+    app.sign_ins.may_try(&attempt, app.clock.now())?;
+    let found = user::Entity::by_email(&attempt.0).one(app.db.read()).await?;
+    let hash = found.as_ref().map_or_else(|| NOBODY.to_owned(), |user| user.password_hash.clone());
+    let right = app.workers.run(Lane::Foreground, move || password::verify(&typed, &hash)).await?;
+    match found.filter(|user| right && user.disabled_at.is_none()) {
+        Some(user) => {
+            app.sign_ins.succeeded(&attempt);
+            let secret = open(app, &user).await?;
+            Ok(SignedIn { user, secret })
+        }
+        None => {
+            app.sign_ins.failed(attempt, app.clock.now());
+            Err(Error::NotSignedIn)
+        }
+    }
+}
+
+/// Begins a session for a user whose password was checked, or who has just made the account.
+pub async fn open(app: &App, user: &user::Model) -> Result<Secret, Error> {
+    let (now, secret) = (app.clock.now(), Secret::new_token(PREFIX).map_err(Error::internal)?);
+    let row = session::Model {
+        id: SessionId::new(now),
+        user_id: user.id,
+        secret_hash: secret.hash().bytes().to_vec(),
+        created_at: now,
+        expires_at: now + LIFE,
+    };
+    session::Entity::insert(row.into_active_model()).exec_without_returning(app.db.write()).await?;
+    Ok(secret)
+}
+
+/// Who has this session's cookie.
+pub async fn recognise(app: &App, secret: &Secret) -> Result<(Caller, user::Model), Error> {
+    let found = session::Entity::living(secret.hash().bytes(), app.clock.now()).one(app.db.read()).await?;
+    let session = found.ok_or(Error::NotSignedIn)?;
+    let owner = user::Entity::find_by_id(session.user_id).one(app.db.read()).await?;
+    let owner = owner.filter(|owner| owner.disabled_at.is_none()).ok_or(Error::NotSignedIn)?;
+    Ok((perform::own_caller(owner.id, owner.plan, Via::Session(session.id)), owner))
+}
+
+/// Ends a session.
+pub async fn sign_out(app: &App, caller: &Caller) -> Result<(), Error> {
+    let Via::Session(id) = &caller.via else { return Ok(()) };
+    let own = session::Entity::delete_many().filter(session::Column::UserId.eq(caller.user));
+    own.filter(session::Column::Id.eq(*id)).exec(app.db.write()).await?;
+    Ok(())
+}
+
+/// Changes the password of the signed-in person and ends their other sessions.
+pub async fn change_password(app: &App, caller: &Caller, current: String, new: String) -> Result<(), Error> {
+    let Via::Session(kept) = &caller.via else { return Err(Error::NotSignedIn) };
+    let owner = user::Entity::find_by_id(caller.user).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+    let hash = owner.password_hash;
+    if !app.workers.run(Lane::Foreground, move || password::verify(&current, &hash)).await? {
+        return Err(Error::invalid("current", "is not the password"));
+    }
+    password::acceptable(&new).map_err(|reason| Error::invalid("new", reason))?;
+    crate::accounts::set_password(app, caller.user, new, Some(*kept)).await?;
+    app.keys.forget();
+    Ok(())
+}
+
+/// Removes sessions that have ended.
+pub async fn sweep(app: &App) -> Result<(), Error> {
+    let ended = session::Column::ExpiresAt.lt(app.clock.now());
+    session::Entity::delete_many().filter(ended).exec(app.db.write()).await?;
+    Ok(())
+}
+
+/// The caller that the command line acts as: the operator, for one user.
+pub fn operator(user: &user::Model) -> Caller {
+    perform::own_caller(user.id, user.plan, Via::Operator)
+}
+
+type Attempt = (String, Option<IpAddr>);
+
+/// Failed sign-ins of an account from an address.
+#[derive(Default)]
+pub struct SignIns {
+    failures: Mutex<HashMap<Attempt, Vec<Timestamp>>>,
+}
+
+impl SignIns {
+    fn may_try(&self, attempt: &Attempt, now: Timestamp) -> Result<(), Error> {
+        let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let recent = failures.get(attempt).into_iter().flatten().filter(|at| now.since(**at) < WINDOW);
+        let recent: Vec<_> = recent.collect();
+        match recent.first() {
+            Some(first) if recent.len() >= MOST_FAILURES => {
+                Err(Error::TooManyFailures(WINDOW.saturating_sub(now.since(**first))))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn failed(&self, attempt: Attempt, now: Timestamp) {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        failures.retain(|_, times| times.iter().any(|at| now.since(*at) < WINDOW));
+        let times = failures.entry(attempt).or_default();
+        times.retain(|at| now.since(*at) < WINDOW);
+        times.push(now);
+    }
+
+    fn succeeded(&self, attempt: &Attempt) {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(attempt);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_five_failures_an_account_and_address_waits_for_the_first_to_be_old() {
+        let sign_ins = SignIns::default();
+        let start = Timestamp::from_millis(1_000_000);
+        let here = ("a@b.example".to_owned(), "127.0.0.1".parse().ok());
+        let there = ("a@b.example".to_owned(), "127.0.0.2".parse().ok());
+        for _ in 0..5 {
+            assert!(sign_ins.may_try(&here, start).is_ok());
+            sign_ins.failed(here.clone(), start);
+        }
+
+        assert!(matches!(sign_ins.may_try(&here, start), Err(Error::TooManyFailures(wait)) if wait == WINDOW));
+        assert!(sign_ins.may_try(&there, start).is_ok());
+        assert!(sign_ins.may_try(&here, start + WINDOW).is_ok());
+    }
+}

@@ -1,0 +1,82 @@
+//! Facts of the whole service that outlive a restart and that every process sees: secrets of the service, the
+//! generation of keys and users, the pause of the AI.
+
+use entity::id::UserId;
+use entity::service_state::{ActiveModel, Column, Entity};
+use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::{Expr, OnConflict};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
+
+/// The name of a fact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// Raised by every change of keys, users and plans, so that other processes drop what they remember.
+    Generation,
+    /// Milliseconds of the moment until which the AI pauses.
+    AiPausedUntil,
+    /// What cursors and addresses are signed with, as hexadecimal digits.
+    SigningKey,
+}
+
+impl Fact {
+    fn name(self) -> &'static str {
+        match self {
+            Fact::Generation => "generation",
+            Fact::AiPausedUntil => "ai.paused_until",
+            Fact::SigningKey => "signing_key",
+        }
+    }
+}
+
+/// Reads a fact.
+pub async fn read(db: &impl ConnectionTrait, fact: Fact) -> Result<Option<String>, DbErr> {
+    Ok(Entity::find_by_id(fact.name().to_owned()).one(db).await?.map(|row| row.value))
+}
+
+/// Writes a fact.
+pub async fn write(db: &impl ConnectionTrait, fact: Fact, value: String) -> Result<(), DbErr> {
+    let row = ActiveModel { name: Set(fact.name().to_owned()), value: Set(value) };
+    let anew = OnConflict::column(Column::Name).update_column(Column::Value).to_owned();
+    Entity::insert(row).on_conflict(anew).exec_without_returning(db).await.map(drop)
+}
+
+/// Forgets a fact.
+pub async fn forget(db: &impl ConnectionTrait, fact: Fact) -> Result<(), DbErr> {
+    Entity::delete_many().filter(Column::Name.eq(fact.name())).exec(db).await.map(drop)
+}
+
+/// Writes a fact unless it is there, and reads what then stands there: whoever comes first decides.
+pub async fn settle(db: &impl ConnectionTrait, fact: Fact, value: String) -> Result<String, DbErr> {
+    let row = ActiveModel { name: Set(fact.name().to_owned()), value: Set(value.clone()) };
+    let keep = OnConflict::column(Column::Name).do_nothing().to_owned();
+    Entity::insert(row).on_conflict(keep).try_insert().exec_without_returning(db).await?;
+    Ok(read(db, fact).await?.unwrap_or(value))
+}
+
+/// Says that keys, users or plans were changed, within the transaction that changes them.
+pub async fn raise_generation(db: &impl ConnectionTrait) -> Result<(), DbErr> {
+    let row = ActiveModel { name: Set(Fact::Generation.name().to_owned()), value: Set("1".to_owned()) };
+    let next = Expr::cust("CAST(CAST(service_state.value AS BIGINT) + 1 AS TEXT)");
+    let raise = OnConflict::column(Column::Name).value(Column::Value, next).to_owned();
+    Entity::insert(row).on_conflict(raise).exec_without_returning(db).await.map(drop)
+}
+
+const REMOVED: &str = "removed_user:";
+
+/// Notes that a user's passages are to leave the index, in the transaction that removes the account.
+pub async fn note_removed(db: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
+    let row = ActiveModel { name: Set(format!("{REMOVED}{user}")), value: Set(String::new()) };
+    let again = OnConflict::column(Column::Name).update_column(Column::Value).to_owned();
+    Entity::insert(row).on_conflict(again).exec_without_returning(db).await.map(drop)
+}
+
+/// The removed users whose passages are still in the index.
+pub async fn removed(db: &impl ConnectionTrait) -> Result<Vec<UserId>, DbErr> {
+    let rows = Entity::find().filter(Column::Name.starts_with(REMOVED)).all(db).await?;
+    Ok(rows.iter().filter_map(|row| row.name.strip_prefix(REMOVED)?.parse().ok()).collect())
+}
+
+/// A removed user's passages have left the index.
+pub async fn forget_removed(db: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
+    Entity::delete_many().filter(Column::Name.eq(format!("{REMOVED}{user}"))).exec(db).await.map(drop)
+}

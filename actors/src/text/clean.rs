@@ -1,0 +1,75 @@
+//! Makes text fit to be kept: NFC, one kind of line ending, no control characters. Nothing is trimmed.
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+
+/// The text as it is kept (contract.md, section 11: NFC, nothing trimmed inside).
+///
+/// CRLF, CR, NEL, vertical tab and form feed become a line feed; other control characters but the tab are
+/// left out, so that what is kept fits into JSON, XML and PostgreSQL. Cleaning twice changes nothing more.
+pub fn clean(text: &str) -> String {
+    if is_clean(text) {
+        return text.to_owned();
+    }
+    let mut chars = text.chars().peekable();
+    let kept = std::iter::from_fn(move || {
+        loop {
+            match chars.next()? {
+                '\r' if chars.peek() == Some(&'\n') => {}
+                ending if is_line_ending(ending) => return Some('\n'),
+                '\t' => return Some('\t'),
+                control if control.is_control() => {}
+                other => return Some(other),
+            }
+        }
+    });
+    // Controls go first: one that stood between a letter and its accent would keep the two apart.
+    kept.nfc().collect()
+}
+
+/// Whether nothing is to be done, as for most text of the web.
+fn is_clean(text: &str) -> bool {
+    let plain = text.chars().all(|c| matches!(c, '\n' | '\t') || !c.is_control());
+    plain && (text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes)
+}
+
+fn is_line_ending(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use unicode_normalization::is_nfc;
+
+    use super::*;
+
+    #[test]
+    fn line_endings_become_one_kind() {
+        assert_eq!(clean("a\r\nb\rc\n\rd\u{85}e\u{c}f\r\r\ng"), "a\nb\nc\n\nd\ne\nf\n\ng");
+    }
+
+    #[test]
+    fn controls_go_and_white_space_stays() {
+        assert_eq!(clean("  a\0b\u{7}\tc\u{9b}\u{a0}d \n\n"), "  ab\tc\u{a0}d \n\n");
+    }
+
+    #[test]
+    fn letters_and_their_accents_are_composed_even_across_a_control() {
+        assert_eq!(clean("e\u{301} e\0\u{301}"), "é é");
+    }
+
+    proptest! {
+        #[test]
+        fn cleaning_twice_changes_nothing_more(text in "[\\x00-\\x20a-c\u{85}\u{301}\u{327}\u{e9}\u{1100}\u{1161}\u{958}👩]{0,40}") {
+            let once = clean(&text);
+            prop_assert!(is_nfc(&once));
+            prop_assert!(once.chars().all(|c| matches!(c, '\n' | '\t') || !c.is_control()));
+            prop_assert_eq!(clean(&once), once);
+        }
+
+        #[test]
+        fn any_text_is_taken(text in any::<String>()) {
+            clean(&text);
+        }
+    }
+}

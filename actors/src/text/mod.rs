@@ -1,0 +1,149 @@
+//! Plain text: made clean on its way in, counted, cut and paged in Unicode scalar values.
+//!
+//! Offsets and lengths are scalar values (contract.md, section 1) unless a name says bytes. Nothing here parts
+//! a grapheme cluster, and nothing fails on any text; everything takes time linear in what it is given.
+
+mod clean;
+mod language;
+mod page;
+
+pub use clean::clean;
+pub use language::language;
+pub use page::{Page, Window, page, segments};
+use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
+
+/// How many scalar values the text has.
+pub fn char_count(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// How many words the text has, by the word boundaries of UAX #29. Scripts that write no spaces count a
+/// character a word.
+pub fn word_count(text: &str) -> usize {
+    text.unicode_words().count()
+}
+
+/// The text from scalar value `start` up to `end`; `None` where the two do not lie in the text in this order.
+pub fn slice_chars(text: &str, start: usize, end: usize) -> Option<&str> {
+    let rest = text.get(byte_of(text, start)?..)?;
+    rest.get(..byte_of(rest, end.checked_sub(start)?)?)
+}
+
+/// The longest beginning of `text` that has at most `max_chars` scalar values and ends with a whole grapheme
+/// cluster. Empty where the first cluster alone is longer.
+pub fn cut(text: &str, max_chars: usize) -> String {
+    head(text, max_chars).to_owned()
+}
+
+/// What [`cut`] gives, borrowed.
+pub fn head(text: &str, max_chars: usize) -> &str {
+    let bytes = byte_of(text, max_chars).unwrap_or(text.len());
+    text.get(..cluster_floor(text, bytes)).unwrap_or_default()
+}
+
+/// Where a word begins or ends by UAX #29, but for places within a grapheme cluster: byte offsets, rising,
+/// without 0 and with the length of the text.
+pub fn word_bounds(text: &str) -> impl Iterator<Item = usize> {
+    // The two rules differ for some scripts (Thai vowels, prepended marks): a word may end within a cluster.
+    // Both are walked side by side, because asking about a single place may look back without limit.
+    let mut clusters = text.grapheme_indices(true).map(|(at, cluster)| at + cluster.len()).peekable();
+    text.split_word_bound_indices().map(|(at, word)| at + word.len()).filter(move |end| {
+        while clusters.next_if(|cluster| cluster < end).is_some() {}
+        clusters.peek() == Some(end)
+    })
+}
+
+/// Whether the byte offset `at` lies between two grapheme clusters; at both ends of the text it does.
+pub fn is_cluster_bound(text: &str, at: usize) -> bool {
+    text.is_char_boundary(at)
+        && GraphemeCursor::new(at, text.len(), true).is_boundary(text, 0).unwrap_or(true)
+}
+
+/// The byte offset of scalar value number `index`; the length of the text for its count; `None` beyond.
+fn byte_of(text: &str, index: usize) -> Option<usize> {
+    let Some(last) = index.checked_sub(1) else { return Some(0) };
+    let mut chars = text.chars();
+    chars.nth(last)?; // passes over whole blocks of bytes: about 10 GB/s
+    Some(text.len() - chars.as_str().len())
+}
+
+/// The greatest cluster boundary at or before the byte offset `at`, which lies between two scalar values.
+fn cluster_floor(text: &str, at: usize) -> usize {
+    if at >= text.len() {
+        return text.len();
+    }
+    if is_cluster_bound(text, at) {
+        return at;
+    }
+    GraphemeCursor::new(at, text.len(), true).prev_boundary(text, 0).ok().flatten().unwrap_or(0)
+}
+
+/// The byte offset where the first cluster ends.
+fn first_cluster(text: &str) -> usize {
+    text.graphemes(true).next().map_or(0, str::len)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn words_are_counted_as_people_count_them() {
+        assert_eq!(word_count("Seven words stand in this little text."), 7);
+        assert_eq!(word_count("It's 3.14, isn't it?"), 4);
+        assert_eq!(word_count(" \n…!"), 0);
+    }
+
+    #[test]
+    fn slices_outside_the_text_are_none() {
+        assert_eq!(slice_chars("äöü", 1, 3), Some("öü"));
+        assert_eq!(slice_chars("äöü", 3, 3), Some(""));
+        assert_eq!(slice_chars("äöü", 1, 4), None);
+        assert_eq!(slice_chars("äöü", 4, 4), None);
+        assert_eq!(slice_chars("äöü", 2, 1), None);
+    }
+
+    #[test]
+    fn a_cut_keeps_clusters_whole() {
+        assert_eq!(cut("ab👩‍👩‍👧‍👦", 8), "ab");
+        assert_eq!(cut("ab👩‍👩‍👧‍👦", 9), "ab👩‍👩‍👧‍👦");
+        assert_eq!(cut("👩‍👩‍👧‍👦", 3), "");
+        assert_eq!(cut("🇳🇱🇫🇷", 3), "🇳🇱");
+    }
+
+    #[test]
+    fn words_of_thai_end_between_clusters() {
+        let text = "น้ำใจ";
+        assert!(word_bounds(text).all(|at| is_cluster_bound(text, at)));
+        assert_eq!(word_bounds(text).last(), Some(text.len()));
+    }
+
+    proptest! {
+        #[test]
+        fn a_slice_is_what_its_scalar_values_say(text in "\\PC{0,40}", start in 0usize..45, length in 0usize..45) {
+            let expected = (start + length <= char_count(&text))
+                .then(|| text.chars().skip(start).take(length).collect::<String>());
+            prop_assert_eq!(slice_chars(&text, start, start + length).map(str::to_owned), expected);
+        }
+
+        #[test]
+        fn a_cut_is_the_longest_beginning_of_whole_clusters(text in "[a\u{301}\u{200d}👩🇳क\u{94d}\r\n]{0,40}", most in 0usize..45) {
+            let mut expected = String::new();
+            for cluster in text.graphemes(true) {
+                if char_count(&expected) + char_count(cluster) > most {
+                    break;
+                }
+                expected.push_str(cluster);
+            }
+            prop_assert_eq!(cut(&text, most), expected);
+        }
+
+        #[test]
+        fn word_bounds_never_part_a_cluster(text in any::<String>()) {
+            let clusters: Vec<_> = text.grapheme_indices(true).map(|(at, _)| at).chain([text.len()]).collect();
+            prop_assert!(word_bounds(&text).all(|at| clusters.contains(&at)));
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Pages of a text, and the segments in which a long text is kept so that a page reads little of it.
+//!
+//! Pages that follow each other by `next_offset` join to the text, whatever their size, and none parts a
+//! grapheme cluster.
+
+use super::{byte_of, char_count, cluster_floor, first_cluster};
+
+/// A run of a text from a place that the caller asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page<'a> {
+    /// The text of the page.
+    pub text: &'a str,
+    /// Where it begins, in scalar values: what was asked for, past the end too.
+    pub offset: usize,
+    /// Where the next page begins; `None` when nothing is left.
+    pub next_offset: Option<usize>,
+    /// How many scalar values the whole text has.
+    pub total_chars: usize,
+}
+
+/// The page of at most `max_chars` scalar values from `offset` on.
+///
+/// A first cluster longer than that is given whole (contract.md, section 11), so that reading on always
+/// comes to an end. An offset within a cluster is taken as asked; past the end the page is empty.
+pub fn page(text: &str, offset: usize, max_chars: usize) -> Page<'_> {
+    Window { text, offset: 0, total_chars: char_count(text) }.page(offset, max_chars)
+}
+
+/// A stretch of a text that is kept elsewhere as a whole: some of its [`segments`], joined.
+#[derive(Debug, Clone, Copy)]
+pub struct Window<'a> {
+    /// The stretch. It begins and ends between grapheme clusters.
+    pub text: &'a str,
+    /// Where in the whole text it begins, in scalar values.
+    pub offset: usize,
+    /// How many scalar values the whole text has.
+    pub total_chars: usize,
+}
+
+impl<'a> Window<'a> {
+    /// The page as [`page`] gives it of the whole text. Where the window ends sooner the page does too, and says
+    /// where to read on; outside the window it is empty and the last.
+    pub fn page(&self, offset: usize, max_chars: usize) -> Page<'a> {
+        let rest =
+            offset.checked_sub(self.offset).and_then(|skip| self.text.get(byte_of(self.text, skip)?..));
+        let text = take(rest.unwrap_or_default(), max_chars);
+        let end = offset.saturating_add(char_count(text));
+        let more = !text.is_empty() && end < self.total_chars;
+        Page { text, offset, next_offset: more.then_some(end), total_chars: self.total_chars }
+    }
+}
+
+/// The text in segments of at most `size` scalar values, each with the offset at which it begins, and none
+/// parting a grapheme cluster: a cluster longer than `size` is a segment of its own. Empty text has none.
+pub fn segments(text: &str, size: usize) -> impl Iterator<Item = (usize, &str)> {
+    let (mut rest, mut offset) = (text, 0);
+    std::iter::from_fn(move || {
+        let segment = take(rest, size);
+        rest = rest.get(segment.len()..)?;
+        let from = offset;
+        offset += char_count(segment);
+        (!segment.is_empty()).then_some((from, segment))
+    })
+}
+
+/// The longest beginning of whole clusters within `max_chars`, and at least one cluster.
+fn take(text: &str, max_chars: usize) -> &str {
+    let Some(bytes) = byte_of(text, max_chars) else { return text };
+    let end = match cluster_floor(text, bytes) {
+        0 => first_cluster(text),
+        end => end,
+    };
+    text.get(..end).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use unicode_segmentation::UnicodeSegmentation;
+
+    use super::*;
+
+    const CLUSTERS: &str = "(👩\u{200d}👩\u{200d}👧|🇳🇱|🇫|e\u{301}\u{301}|क\u{94d}त|\r\n|\r|\n|각|\u{1100}|น้ำ|x| |\u{600}|𝒳){0,30}";
+
+    fn read(text: &str, size: usize) -> Vec<String> {
+        let (mut pages, mut offset) = (Vec::new(), 0);
+        loop {
+            let page = page(text, offset, size);
+            assert_eq!(page.offset, offset);
+            pages.push(page.text.to_owned());
+            match page.next_offset {
+                Some(next) => offset = next,
+                None => return pages,
+            }
+        }
+    }
+
+    #[test]
+    fn a_cluster_longer_than_the_page_is_given_whole() {
+        assert_eq!(read("👩‍👩‍👧‍👦é👩‍👩‍👧‍👦", 3), ["👩‍👩‍👧‍👦", "é", "👩‍👩‍👧‍👦"]);
+    }
+
+    #[test]
+    fn an_offset_within_a_cluster_is_taken_as_asked() {
+        assert_eq!(page("e\u{301}x", 1, 5).text, "\u{301}x");
+    }
+
+    #[test]
+    fn past_the_end_the_page_is_empty_and_the_last() {
+        for offset in [3, 4, usize::MAX] {
+            assert_eq!(page("abc", offset, 9), Page { text: "", offset, next_offset: None, total_chars: 3 });
+        }
+    }
+
+    #[test]
+    fn empty_text_has_an_empty_page_and_no_segment() {
+        assert_eq!(page("", 0, 9), Page { text: "", offset: 0, next_offset: None, total_chars: 0 });
+        assert_eq!(segments("", 9).count(), 0);
+    }
+
+    #[test]
+    fn a_window_that_ends_early_says_where_to_read_on() {
+        let window = Window { text: "cdef", offset: 2, total_chars: 9 };
+        assert_eq!(window.page(4, 5), Page { text: "ef", offset: 4, next_offset: Some(6), total_chars: 9 });
+        assert_eq!(window.page(6, 5).next_offset, None);
+        assert_eq!(window.page(1, 5).text, "");
+    }
+
+    proptest! {
+        #[test]
+        fn pages_join_to_the_text_and_hold_whole_clusters(text in CLUSTERS, size in 1usize..12) {
+            let pages = read(&text, size);
+            prop_assert_eq!(pages.concat(), text.clone());
+            let clusters: Vec<_> = pages.iter().flat_map(|page| page.graphemes(true)).collect();
+            prop_assert_eq!(clusters, text.graphemes(true).collect::<Vec<_>>());
+            for page in &pages {
+                prop_assert!(char_count(page) <= size || page.graphemes(true).count() == 1);
+            }
+        }
+
+        #[test]
+        fn any_offset_and_size_give_a_page(text in any::<String>(), offset in 0usize..60, size in 1usize..60) {
+            let page = page(&text, offset, size);
+            prop_assert_eq!(page.next_offset.is_some(), offset + char_count(page.text) < char_count(&text));
+        }
+
+        #[test]
+        fn segments_join_to_the_text_at_their_offsets(text in CLUSTERS, size in 1usize..12) {
+            let parts: Vec<_> = segments(&text, size).collect();
+            prop_assert_eq!(parts.iter().map(|(_, part)| *part).collect::<String>(), text.clone());
+            let mut offset = 0;
+            for (from, part) in parts {
+                prop_assert_eq!(from, offset);
+                prop_assert!(!part.is_empty());
+                offset += char_count(part);
+            }
+        }
+
+        #[test]
+        fn a_page_of_segments_is_the_page_of_the_text(text in CLUSTERS, size in 4usize..12, offset in 0usize..60, most in 1usize..9) {
+            let total_chars = char_count(&text);
+            let parts: Vec<_> = segments(&text, size).collect();
+            let wanted: Vec<_> = parts
+                .iter()
+                .filter(|(from, part)| *from <= offset + most && from + char_count(part) > offset)
+                .collect();
+            let joined: String = wanted.iter().map(|(_, part)| *part).collect();
+            let window = Window { text: &joined, offset: wanted.first().map_or(0, |(from, _)| *from), total_chars };
+            let (found, expected) = (window.page(offset, most), page(&text, offset, most));
+            prop_assert_eq!(found.text, expected.text);
+            prop_assert_eq!(found.next_offset, expected.next_offset);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! An API key (spec.md: API key; contract.md, section 3). Only the hash of its secret is kept.
+
+use sea_orm::entity::prelude::*;
+use crate::id::{KeyId, UserId};
+use crate::kind::KeyKind;
+use crate::scope::Scopes;
+use crate::time::Timestamp;
+
+/// An API key (spec.md: API key; contract.md, section 3). Only the hash of its secret is kept.
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "api_key")]
+pub struct Model {
+    /// Stays the same when the secret is made anew.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub id: KeyId,
+    /// Whose key it is.
+    pub user_id: UserId,
+    /// What the person calls it.
+    pub name: String,
+    /// For REST or for MCP.
+    pub kind: KeyKind,
+    /// SHA-256 of the secret; unique.
+    pub secret_hash: Vec<u8>,
+    /// `pk_`, four characters, `...`, four characters.
+    pub display: String,
+    /// What the person ticked; the plan may hide some.
+    pub scopes: Scopes,
+    /// Requests an hour that the person set; none is the plan's maximum.
+    pub hourly_limit: Option<i32>,
+    /// When the key was made.
+    pub created_at: Timestamp,
+    /// From then on the key is refused.
+    pub expires_at: Option<Timestamp>,
+    /// When it was used for the first time; set once.
+    pub first_used_at: Option<Timestamp>,
+    /// When it was last used.
+    pub last_used_at: Option<Timestamp>,
+    /// Who used it last.
+    pub last_client: Option<String>,
+    /// Name and version of the latest MCP `initialize`.
+    pub mcp_client: Option<String>,
+}
+
+/// No relations are walked; finders name what they need.
+#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}
+
+impl Entity {
+    /// The rows of one user.
+    pub fn owned_by(user: UserId) -> Select<Entity> {
+        Self::find().filter(Column::UserId.eq(user))
+    }
+
+    /// One row, if it is this user's.
+    pub fn one_of(user: UserId, id: KeyId) -> Select<Entity> {
+        Self::owned_by(user).filter(Column::Id.eq(id))
+    }
+
+    /// The key with this secret, whoever's it is: how a caller is recognised.
+    pub fn by_hash(secret_hash: &[u8]) -> Select<Entity> {
+        Self::find().filter(Column::SecretHash.eq(secret_hash))
+    }
+}

@@ -1,0 +1,45 @@
+//! A person's collection of bookmarks.
+
+use sea_orm::entity::prelude::*;
+use crate::id::{CollectionId, UserId};
+use crate::time::Timestamp;
+
+/// A person's collection of bookmarks.
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "collection")]
+pub struct Model {
+    /// The collection.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub id: CollectionId,
+    /// Whose it is.
+    pub user_id: UserId,
+    /// Its name; names may repeat.
+    pub name: String,
+    /// What it is for.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub description: Option<String>,
+    /// The collection that it stands in.
+    pub parent_id: Option<CollectionId>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When anything of it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// No relations are walked; finders name what they need.
+#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}
+
+impl Entity {
+    /// The rows of one user.
+    pub fn owned_by(user: UserId) -> Select<Entity> {
+        Self::find().filter(Column::UserId.eq(user))
+    }
+
+    /// One row, if it is this user's.
+    pub fn one_of(user: UserId, id: CollectionId) -> Select<Entity> {
+        Self::owned_by(user).filter(Column::Id.eq(id))
+    }
+}

@@ -1,0 +1,34 @@
+//! A bookmark's place in a collection.
+
+use sea_orm::entity::prelude::*;
+use crate::id::{BookmarkId, CollectionId, UserId};
+use crate::time::Timestamp;
+
+/// A bookmark's place in a collection.
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "collection_bookmark")]
+pub struct Model {
+    /// The collection.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub collection_id: CollectionId,
+    /// The bookmark.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub bookmark_id: BookmarkId,
+    /// Whose both are.
+    pub user_id: UserId,
+    /// When it was put there.
+    pub added_at: Timestamp,
+}
+
+/// No relations are walked; finders name what they need.
+#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}
+
+impl Entity {
+    /// The rows of one user.
+    pub fn owned_by(user: UserId) -> Select<Entity> {
+        Self::find().filter(Column::UserId.eq(user))
+    }
+}

@@ -1,0 +1,94 @@
+//! A text with its passages: of a saved page, an upload, a feed entry or a note.
+
+use sea_orm::entity::prelude::*;
+use crate::id::{BookmarkId, DocumentId, EntryId, FeedId, ProjectId, UserId};
+use crate::kind::{ContentType, DocumentStatus};
+use crate::time::Timestamp;
+
+/// A text with its passages: of a saved page, an upload, a feed entry or a note.
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "document")]
+pub struct Model {
+    /// The document.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub id: DocumentId,
+    /// Who may read it.
+    pub user_id: UserId,
+    /// What it was before it became text.
+    pub content_type: ContentType,
+    /// The bookmark that it is the text of, or that the note is on.
+    pub bookmark_id: Option<BookmarkId>,
+    /// The feed entry that it is the text of.
+    pub entry_id: Option<EntryId>,
+    /// The feed of that entry.
+    pub feed_id: Option<FeedId>,
+    /// The project whose note it is.
+    pub project_id: Option<ProjectId>,
+    /// Its address; none for uploads and notes, whose address is their page in the web app.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub url: Option<String>,
+    /// Its title.
+    #[sea_orm(column_type = "Text")]
+    pub title: String,
+    /// The person gave the title, so extraction leaves it.
+    pub title_given: bool,
+    /// Who wrote it.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub author: Option<String>,
+    /// What the site calls itself.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub site_name: Option<String>,
+    /// What the page says of itself.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub description: Option<String>,
+    /// Address of the page's picture.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub image_url: Option<String>,
+    /// ISO 639-1, where it could be told.
+    pub language: Option<String>,
+    /// Unicode scalar values of the text.
+    pub total_chars: i32,
+    /// Words of the text.
+    pub word_count: Option<i32>,
+    /// Raised each time a new text comes in; chunks belong to one version.
+    pub version: i32,
+    /// The version whose passages the index holds; 0 is none.
+    pub indexed_version: i32,
+    /// The embedding model whose vectors the index holds for that version.
+    pub vectors_of: Option<String>,
+    /// How far it is.
+    pub status: DocumentStatus,
+    /// Why the last try failed, in words for the person.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub error: Option<String>,
+    /// Out of sight since its bookmark was deleted.
+    pub hidden_at: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When its text last changed.
+    pub updated_at: Timestamp,
+}
+
+/// No relations are walked; finders name what they need.
+#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}
+
+impl Entity {
+    /// The documents that a user may read: the text of an own bookmark, upload or note, or of an entry of a
+    /// followed feed (spec.md: Document). Those of deleted bookmarks are hidden.
+    pub fn readable_by(user: UserId) -> Select<Entity> {
+        Self::of(user).filter(Column::HiddenAt.is_null())
+    }
+
+    /// One document, if the user may read it.
+    pub fn one_of(user: UserId, id: DocumentId) -> Select<Entity> {
+        Self::readable_by(user).filter(Column::Id.eq(id))
+    }
+
+    /// The documents of a user, hidden ones too: what the index and the clean-up speak of.
+    pub fn of(user: UserId) -> Select<Entity> {
+        Self::find().filter(Column::UserId.eq(user))
+    }
+}

@@ -1,0 +1,50 @@
+//! A marked part of a bookmark's document.
+
+use sea_orm::entity::prelude::*;
+use crate::id::{BookmarkId, HighlightId, UserId};
+use crate::time::Timestamp;
+
+/// A marked part of a bookmark's document.
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "highlight")]
+pub struct Model {
+    /// The highlight.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub id: HighlightId,
+    /// Whose it is.
+    pub user_id: UserId,
+    /// The bookmark.
+    pub bookmark_id: BookmarkId,
+    /// The marked words.
+    #[sea_orm(column_type = "Text")]
+    pub text: String,
+    /// What the person wrote beside them.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub note: Option<String>,
+    /// A colour's name.
+    pub color: Option<String>,
+    /// Where the words begin in the document's text.
+    pub start_offset: i32,
+    /// Where they end.
+    pub end_offset: i32,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// No relations are walked; finders name what they need.
+#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}
+
+impl Entity {
+    /// The rows of one user.
+    pub fn owned_by(user: UserId) -> Select<Entity> {
+        Self::find().filter(Column::UserId.eq(user))
+    }
+
+    /// One row, if it is this user's.
+    pub fn one_of(user: UserId, id: HighlightId) -> Select<Entity> {
+        Self::owned_by(user).filter(Column::Id.eq(id))
+    }
+}

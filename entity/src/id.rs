@@ -1,0 +1,135 @@
+//! Typed ids: one macro, and the one place that makes new ones. All are UUIDv7 (contract.md, section 1).
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use sea_orm::{DbErr, DeriveValueType, TryFromU64};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::time::Timestamp;
+
+/// A text that is no id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not an id")]
+pub struct NotAnId;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, DeriveValueType, Serialize, Deserialize,
+        )]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl $name {
+            /// A new id; ids made later sort after earlier ones.
+            pub fn new(now: Timestamp) -> Self {
+                Self(fresh(now))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.as_hyphenated().fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NotAnId;
+
+            fn from_str(text: &str) -> Result<Self, NotAnId> {
+                parse(text).map(Self)
+            }
+        }
+
+        /// Ids are never made from numbers; the database library asks for this of every primary key.
+        impl TryFromU64 for $name {
+            fn try_from_u64(_: u64) -> Result<Self, DbErr> {
+                Err(DbErr::ConvertFromU64(stringify!($name)))
+            }
+        }
+    )+};
+}
+
+ids! {
+    /// A person with an account.
+    UserId,
+    /// A signed-in browser.
+    SessionId,
+    /// An API key; stays the same when its secret is made anew.
+    KeyId,
+    /// An application connected by OAuth.
+    GrantId,
+    /// A saved page or upload.
+    BookmarkId,
+    /// A text with its passages.
+    DocumentId,
+    /// A passage of a document.
+    ChunkId,
+    /// A marked part of a document.
+    HighlightId,
+    /// A person's collection of bookmarks.
+    CollectionId,
+    /// A note: on a bookmark, or of a project.
+    NoteId,
+    /// A followed feed.
+    FeedId,
+    /// An entry of a followed feed.
+    EntryId,
+    /// A project.
+    ProjectId,
+    /// A piece of durable background work.
+    JobId,
+    /// A line of the activity view.
+    ActivityId,
+    /// An in-app notice.
+    NoticeId,
+    /// An import of a file.
+    ImportId,
+}
+
+/// The only spelling that is taken: lower case, with hyphens.
+fn parse(text: &str) -> Result<Uuid, NotAnId> {
+    let id = Uuid::try_parse(text).map_err(|_| NotAnId)?;
+    let mut buffer = Uuid::encode_buffer();
+    if id.as_hyphenated().encode_lower(&mut buffer) == text { Ok(id) } else { Err(NotAnId) }
+}
+
+/// Ids of one millisecond are told apart, and kept in the order of their making, by this.
+static SEQUENCE: AtomicU16 = AtomicU16::new(0);
+
+fn fresh(now: Timestamp) -> Uuid {
+    let millis = u64::try_from(now.millis()).unwrap_or_default();
+    // Bytes 6 and 8 of a version 4 id hold version and variant; the others are random.
+    let [a, b, c, d, e, f, _, g, _, h, ..] = *Uuid::new_v4().as_bytes();
+    let [s0, s1] = SEQUENCE.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+    let random = [s0, s1, a, b, c, d, e, f, g, h];
+    uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_read_in_one_spelling_only() {
+        let id = UserId::new(Timestamp::from_millis(1_700_000_000_000));
+        let text = id.to_string();
+
+        assert_eq!(text.parse(), Ok(id));
+        assert_eq!(text.to_uppercase().parse::<UserId>(), Err(NotAnId));
+        assert_eq!(text.replace('-', "").parse::<UserId>(), Err(NotAnId));
+        assert_eq!(format!("{{{text}}}").parse::<UserId>(), Err(NotAnId));
+    }
+
+    #[test]
+    fn a_new_id_is_of_version_7_and_holds_its_time() {
+        let id = UserId::new(Timestamp::from_millis(1_700_000_000_123));
+
+        assert_eq!(id.0.get_version_num(), 7);
+        assert_eq!(id.0.get_timestamp().map(|t| t.to_unix().0), Some(1_700_000_000));
+    }
+}

@@ -1,0 +1,32 @@
+//! The answer that an Idempotency-Key stands for (contract.md, sections 2 and 11). It holds no secret.
+
+use sea_orm::entity::prelude::*;
+use crate::id::KeyId;
+use crate::time::Timestamp;
+
+/// The answer that an Idempotency-Key stands for (contract.md, sections 2 and 11). It holds no secret.
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "idempotency")]
+pub struct Model {
+    /// The key of the caller.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub key_id: KeyId,
+    /// SHA-256 of the header's value.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub name_hash: Vec<u8>,
+    /// SHA-256 of method, path and body.
+    pub request_hash: Vec<u8>,
+    /// Status of the stored answer; none while the request runs.
+    pub status: Option<i16>,
+    /// `data` or `error` of the stored answer, as JSON.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub body: Option<String>,
+    /// When the request came.
+    pub created_at: Timestamp,
+}
+
+/// No relations are walked; finders name what they need.
+#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}

@@ -1,0 +1,51 @@
+//! Durable background work: a row is the intent, a lease is the doing (architecture.md, section 8).
+
+use sea_orm::entity::prelude::*;
+use crate::id::{JobId, UserId};
+use crate::kind::JobState;
+use crate::time::Timestamp;
+
+/// Durable background work: a row is the intent, a lease is the doing (architecture.md, section 8).
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "job")]
+pub struct Model {
+    /// The job.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub id: JobId,
+    /// For whom it runs.
+    pub user_id: UserId,
+    /// What is to be done; the worker knows the names.
+    pub kind: String,
+    /// What it is done to: a document, an import.
+    pub subject: Uuid,
+    /// Where it stands.
+    pub state: JobState,
+    /// Lower runs first: what a person waits for comes before a backlog.
+    pub priority: i16,
+    /// Not before then.
+    pub run_at: Timestamp,
+    /// How often it was begun; also the fencing token of the running try.
+    pub attempts: i32,
+    /// A running try is taken for dead after this.
+    pub lease_until: Option<Timestamp>,
+    /// Why the last try failed, in words for the person.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub error: Option<String>,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+    /// When it ended, well or badly.
+    pub finished_at: Option<Timestamp>,
+}
+
+/// No relations are walked; finders name what they need.
+#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}
+
+impl Entity {
+    /// The rows of one user.
+    pub fn owned_by(user: UserId) -> Select<Entity> {
+        Self::find().filter(Column::UserId.eq(user))
+    }
+}

@@ -1,0 +1,132 @@
+//! The small enums that are columns, each with its name on the wire and in the database.
+
+use std::fmt;
+use std::str::FromStr;
+
+use sea_orm::DeriveValueType;
+use serde::{Deserialize, Serialize};
+
+/// A text that names none of the kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not one of the names")]
+pub struct NotAKind;
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident { $($(#[$vdoc:meta])* $variant:ident = $name:literal),+ $(,)? })+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, DeriveValueType, Serialize, Deserialize)]
+        #[sea_orm(value_type = "String")]
+        pub enum $kind { $($(#[$vdoc])* #[serde(rename = $name)] $variant),+ }
+
+        impl $kind {
+            /// Every kind's name.
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
+
+            /// The name on the wire and in the database.
+            pub fn name(self) -> &'static str {
+                match self { $($kind::$variant => $name),+ }
+            }
+        }
+
+        /// It is never a key by itself; the database library asks for this of every part of a key.
+        impl sea_orm::TryFromU64 for $kind {
+            fn try_from_u64(_: u64) -> Result<Self, sea_orm::DbErr> {
+                Err(sea_orm::DbErr::ConvertFromU64(stringify!($kind)))
+            }
+        }
+
+        impl fmt::Display for $kind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl FromStr for $kind {
+            type Err = NotAKind;
+
+            fn from_str(name: &str) -> Result<Self, NotAKind> {
+                match name { $($name => Ok($kind::$variant),)+ _ => Err(NotAKind) }
+            }
+        }
+    )+};
+}
+
+kinds! {
+    /// The two kinds of API key.
+    KeyKind {
+        /// For the REST API.
+        Rest = "rest",
+        /// For the MCP server; carries the scope `mcp`.
+        Mcp = "mcp",
+    }
+    /// What a document was before it became text (contract.md, section 1).
+    ContentType {
+        /// A page.
+        Article = "article",
+        /// A PDF file.
+        Pdf = "pdf",
+        /// A sound recording.
+        Audio = "audio",
+        /// A film.
+        Video = "video",
+        /// A note of the user's own.
+        Note = "note",
+    }
+    /// How far a document is (contract.md, section 5).
+    DocumentStatus {
+        /// Something is still to be done.
+        Processing = "processing",
+        /// Readable and searchable.
+        Ready = "ready",
+        /// The last try failed; later tries may still make it ready.
+        Failed = "failed",
+    }
+    /// How a bookmark came to be.
+    BookmarkKind {
+        /// A saved address.
+        Page = "page",
+        /// A file of the user's own.
+        Upload = "upload",
+    }
+    /// The form of content that came with a save.
+    SourceForm {
+        /// A page's HTML.
+        Html = "html",
+        /// Plain text.
+        Text = "text",
+    }
+    /// Where durable work stands.
+    JobState {
+        /// Due at its `run_at`.
+        Queued = "queued",
+        /// Taken by a worker, until its lease ends.
+        Running = "running",
+        /// Finished.
+        Done = "done",
+        /// Given up after its last try; kept with its reason.
+        Dead = "dead",
+    }
+    /// The two surfaces whose calls are counted and logged.
+    Surface {
+        /// REST v1 and v2.
+        Rest = "rest",
+        /// The MCP server.
+        Mcp = "mcp",
+    }
+    /// The two kinds of notice (spec.md: Events).
+    NoticeKind {
+        /// An application was connected by OAuth.
+        AppConnected = "app_connected",
+        /// A key was used for the first time.
+        KeyFirstUse = "key_first_use",
+    }
+    /// Groups of the AI budget (contract.md, section 4).
+    BudgetGroup {
+        /// Questions.
+        Chat = "chat",
+        /// Vectors of passages and questions.
+        Embedding = "embedding",
+        /// Speech to text.
+        Transcription = "transcription",
+    }
+}

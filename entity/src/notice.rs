@@ -1,0 +1,47 @@
+//! An in-app notice (spec.md: Events).
+
+use sea_orm::entity::prelude::*;
+use crate::id::{NoticeId, UserId};
+use crate::kind::NoticeKind;
+use crate::time::Timestamp;
+
+/// An in-app notice (spec.md: Events).
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "notice")]
+pub struct Model {
+    /// The notice; notices sort by their making.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub id: NoticeId,
+    /// Who is told.
+    pub user_id: UserId,
+    /// What it tells of.
+    pub kind: NoticeKind,
+    /// One line.
+    pub title: String,
+    /// A sentence or two.
+    pub body: String,
+    /// The client that it names.
+    pub client: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When the person read it.
+    pub read_at: Option<Timestamp>,
+}
+
+/// No relations are walked; finders name what they need.
+#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}
+
+impl Entity {
+    /// The rows of one user.
+    pub fn owned_by(user: UserId) -> Select<Entity> {
+        Self::find().filter(Column::UserId.eq(user))
+    }
+
+    /// One row, if it is this user's.
+    pub fn one_of(user: UserId, id: NoticeId) -> Select<Entity> {
+        Self::owned_by(user).filter(Column::Id.eq(id))
+    }
+}

@@ -1,0 +1,21 @@
+//! A fact of the whole service, by name: secrets that outlive restarts, the generation of the keys, the pause of the AI.
+
+use sea_orm::entity::prelude::*;
+
+/// A fact of the whole service, by name: secrets that outlive restarts, the generation of the keys, the pause of the AI.
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "service_state")]
+pub struct Model {
+    /// What it is.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub name: String,
+    /// The fact.
+    #[sea_orm(column_type = "Text")]
+    pub value: String,
+}
+
+/// No relations are walked; finders name what they need.
+#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}

@@ -1,0 +1,27 @@
+//! What a document is made from, where it was given and not fetched: kept until the text is in.
+
+use sea_orm::entity::prelude::*;
+use crate::id::{DocumentId, UserId};
+use crate::kind::SourceForm;
+
+/// What a document is made from, where it was given and not fetched: kept until the text is in.
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "source")]
+pub struct Model {
+    /// The document.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub document_id: DocumentId,
+    /// Whose it is.
+    pub user_id: UserId,
+    /// `html` or `text`.
+    pub form: SourceForm,
+    /// The content as it was given.
+    #[sea_orm(column_type = "Text")]
+    pub body: String,
+}
+
+/// No relations are walked; finders name what they need.
+#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}

@@ -1,0 +1,36 @@
+//! What a user asked for on one UTC day, by surface.
+
+use sea_orm::entity::prelude::*;
+use crate::id::UserId;
+use crate::kind::Surface;
+use crate::time::Day;
+
+/// What a user asked for on one UTC day, by surface.
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "usage_day")]
+pub struct Model {
+    /// Whose calls they were.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub user_id: UserId,
+    /// The UTC day.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub day: Day,
+    /// By REST or by MCP.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub surface: Surface,
+    /// Requests, or tool calls by their weight.
+    pub calls: i64,
+}
+
+/// No relations are walked; finders name what they need.
+#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}
+
+impl Entity {
+    /// The rows of one user.
+    pub fn owned_by(user: UserId) -> Select<Entity> {
+        Self::find().filter(Column::UserId.eq(user))
+    }
+}

@@ -1,0 +1,38 @@
+//! What a user spent of the AI budget in one UTC month, by group.
+
+use sea_orm::entity::prelude::*;
+use crate::id::UserId;
+use crate::kind::BudgetGroup;
+use crate::time::Month;
+
+/// What a user spent of the AI budget in one UTC month, by group.
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "usage_month")]
+pub struct Model {
+    /// Whose budget it is.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub user_id: UserId,
+    /// The UTC month.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub month: Month,
+    /// The group of the budget.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub budget_group: BudgetGroup,
+    /// Answers, images, recordings: how often.
+    pub times: i64,
+    /// Tokens of the models.
+    pub tokens: i64,
+}
+
+/// No relations are walked; finders name what they need.
+#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}
+
+impl Entity {
+    /// The rows of one user.
+    pub fn owned_by(user: UserId) -> Select<Entity> {
+        Self::find().filter(Column::UserId.eq(user))
+    }
+}

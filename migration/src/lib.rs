@@ -1,0 +1,21 @@
+//! # How the tables came to be
+//!
+//! One file a step, each written once and never changed after it has landed. The statements are SQL that SQLite and
+//! PostgreSQL both read; [`statement`] puts in the few words that differ. Each step is one transaction, so a process
+//! that dies within it leaves the tables as they were; on PostgreSQL an advisory lock lets one node migrate at a time.
+
+mod m0001_accounts;
+mod m0002_library;
+mod m0003_work;
+mod statement;
+
+pub use sea_orm_migration::{MigratorTrait, SchemaManager};
+
+/// All steps, in order.
+pub struct Migrator;
+
+impl MigratorTrait for Migrator {
+    fn migrations() -> Vec<Box<dyn sea_orm_migration::MigrationTrait>> {
+        vec![Box::new(m0001_accounts::Step), Box::new(m0002_library::Step), Box::new(m0003_work::Step)]
+    }
+}

@@ -1,0 +1,47 @@
+//! Durable background work.
+
+use sea_orm_migration::prelude::*;
+
+use crate::statement;
+
+/// Durable background work.
+pub struct Step;
+
+impl MigrationName for Step {
+    fn name(&self) -> &str {
+        "m0003_work"
+    }
+}
+
+#[async_trait::async_trait]
+impl MigrationTrait for Step {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        statement::run(manager, UP).await
+    }
+
+    fn use_transaction(&self) -> Option<bool> {
+        Some(true)
+    }
+}
+
+const UP: &str = r#"
+CREATE TABLE job (
+    id UUID PRIMARY KEY,
+    user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    subject UUID NOT NULL,
+    state TEXT NOT NULL,
+    priority SMALLINT NOT NULL,
+    run_at BIGINT NOT NULL,
+    attempts INTEGER NOT NULL,
+    lease_until BIGINT,
+    error TEXT,
+    created_at BIGINT NOT NULL,
+    finished_at BIGINT
+);
+CREATE INDEX job_due ON job (priority, run_at) WHERE state = 'queued';
+CREATE INDEX job_lease ON job (lease_until) WHERE state = 'running';
+CREATE UNIQUE INDEX job_waiting ON job (kind, subject) WHERE state = 'queued';
+CREATE INDEX job_subject ON job (subject);
+CREATE INDEX job_finished ON job (finished_at) WHERE state = 'done'
+"#;

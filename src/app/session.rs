@@ -1,0 +1,182 @@
+//! Setting up, signing up, signing in and out, and changing the password: what needs or makes a cookie.
+
+use actix_web::http::StatusCode;
+use actix_web::web::{self, Payload, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use actors::accounts::{self, NewAccount};
+use actors::app::App;
+use actors::error::Error;
+use actors::fields::{self, Field, Kind, Values};
+use actors::sessions;
+use entity::plan::Plan;
+use entity::user;
+use serde::Serialize;
+use serde_json::json;
+
+use super::door::{app, cookie, no_cookie, own_origin, session_secret};
+use crate::http::peer;
+use crate::rest::{failure, success, whole_body};
+
+const EMAIL: Field = Field::required("email", Kind::Words { min: 1, max: 254 }, "The account's address.");
+const PASSWORD: Field = Field::required("password", Kind::Text { max: 1024 }, "The password.");
+const SIGN_IN: &[Field] = &[EMAIL, PASSWORD];
+const NEW_ACCOUNT: &[Field] =
+    &[EMAIL, PASSWORD, Field::optional("name", Kind::Text { max: 300 }, "What the person is called.")];
+const CHANGE: &[Field] = &[
+    Field::required("current", Kind::Text { max: 1024 }, "The password until now."),
+    Field::required("new", Kind::Text { max: 1024 }, "The password from now on."),
+];
+
+/// Mounts the routes.
+pub fn mount(config: &mut ServiceConfig) {
+    config
+        .route("/setup", web::post().to(set_up))
+        .route("/signup", web::post().to(sign_up))
+        .service(
+            web::resource("/session")
+                .route(web::post().to(sign_in))
+                .route(web::get().to(who_am_i))
+                .route(web::delete().to(sign_out)),
+        )
+        .route("/password", web::post().to(change_password));
+}
+
+/// Who is signed in.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Who {
+    user_id: entity::id::UserId,
+    email: String,
+    name: Option<String>,
+    plan: Plan,
+}
+
+impl From<user::Model> for Who {
+    fn from(row: user::Model) -> Self {
+        Self { user_id: row.id, email: row.email, name: row.name, plan: row.plan }
+    }
+}
+
+async fn set_up(request: HttpRequest, payload: Payload) -> HttpResponse {
+    let Some(app) = app(&request) else { return HttpResponse::InternalServerError().finish() };
+    let made = async {
+        let new = new_account(&request, &app, payload, Plan::Research).await?;
+        let user = accounts::set_up(&app, new).await?;
+        begin(&app, user).await
+    };
+    begun(&request, &app, StatusCode::CREATED, made.await)
+}
+
+async fn sign_up(request: HttpRequest, payload: Payload) -> HttpResponse {
+    let Some(app) = app(&request) else { return HttpResponse::InternalServerError().finish() };
+    let made = async {
+        let plan = app.signup.ok_or(Error::Closed("signing up is closed"))?;
+        let new = new_account(&request, &app, payload, plan).await?;
+        let user = accounts::create(&app, new).await?;
+        begin(&app, user).await
+    };
+    begun(&request, &app, StatusCode::CREATED, made.await)
+}
+
+async fn sign_in(request: HttpRequest, payload: Payload) -> HttpResponse {
+    let Some(app) = app(&request) else { return HttpResponse::InternalServerError().finish() };
+    let signed_in = async {
+        own_origin(&request, &app)?;
+        let mut given = read(&request, payload, SIGN_IN).await?;
+        let (email, password) = (given.text("email").unwrap_or_default(), given.text("password").unwrap_or_default());
+        let signed_in = sessions::sign_in(&app, peer::address(&request), &email, password).await?;
+        Ok((signed_in.user, signed_in.secret.expose().to_owned()))
+    };
+    begun(&request, &app, StatusCode::OK, signed_in.await)
+}
+
+async fn who_am_i(request: HttpRequest) -> HttpResponse {
+    let Some(app) = app(&request) else { return HttpResponse::InternalServerError().finish() };
+    let who = async {
+        let secret = session_secret(&request).ok_or(Error::NotSignedIn)?;
+        Ok::<_, Error>(Who::from(sessions::recognise(&app, &secret).await?.1))
+    };
+    match who.await {
+        Ok(who) => success(&request, &app, StatusCode::OK, &json!({ "user": who })),
+        Err(error) => failure(&request, &app, &error),
+    }
+}
+
+async fn sign_out(request: HttpRequest) -> HttpResponse {
+    let Some(app) = app(&request) else { return HttpResponse::InternalServerError().finish() };
+    let done = async {
+        own_origin(&request, &app)?;
+        let secret = session_secret(&request).ok_or(Error::NotSignedIn)?;
+        let (caller, _) = sessions::recognise(&app, &secret).await?;
+        sessions::sign_out(&app, &caller).await
+    };
+    ended(&request, &app, done.await, true)
+}
+
+async fn change_password(request: HttpRequest, payload: Payload) -> HttpResponse {
+    let Some(app) = app(&request) else { return HttpResponse::InternalServerError().finish() };
+    let done = async {
+        own_origin(&request, &app)?;
+        let secret = session_secret(&request).ok_or(Error::NotSignedIn)?;
+        let (caller, _) = sessions::recognise(&app, &secret).await?;
+        let mut given = read(&request, payload, CHANGE).await?;
+        let (current, new) = (given.text("current").unwrap_or_default(), given.text("new").unwrap_or_default());
+        sessions::change_password(&app, &caller, current, new).await
+    };
+    ended(&request, &app, done.await, false)
+}
+
+async fn read(request: &HttpRequest, payload: Payload, fields: &'static [Field]) -> Result<Values, Error> {
+    let body = whole_body(request, payload).await?;
+    Ok(fields::read_json(&body, fields)?)
+}
+
+async fn new_account(
+    request: &HttpRequest,
+    app: &App,
+    payload: Payload,
+    plan: Plan,
+) -> Result<NewAccount, Error> {
+    own_origin(request, app)?;
+    let mut given = read(request, payload, NEW_ACCOUNT).await?;
+    Ok(NewAccount {
+        email: given.text("email").unwrap_or_default(),
+        password: given.text("password").unwrap_or_default(),
+        name: given.text("name"),
+        plan,
+    })
+}
+
+async fn begin(app: &App, user: user::Model) -> Result<(user::Model, String), Error> {
+    let secret = sessions::open(app, &user).await?;
+    Ok((user, secret.expose().to_owned()))
+}
+
+fn begun(
+    request: &HttpRequest,
+    app: &App,
+    status: StatusCode,
+    begun: Result<(user::Model, String), Error>,
+) -> HttpResponse {
+    match begun {
+        Ok((user, secret)) => {
+            let mut answer = success(request, app, status, &json!({ "user": Who::from(user) }));
+            match answer.add_cookie(&cookie(app, &secret)) {
+                Ok(()) => answer,
+                Err(error) => failure(request, app, &Error::internal(error.to_string())),
+            }
+        }
+        Err(error) => failure(request, app, &error),
+    }
+}
+
+fn ended(request: &HttpRequest, app: &App, done: Result<(), Error>, forget: bool) -> HttpResponse {
+    if let Err(error) = done {
+        return failure(request, app, &error);
+    }
+    let mut answer = success(request, app, StatusCode::OK, &json!({}));
+    if forget && let Err(error) = answer.add_cookie(&no_cookie(app)) {
+        return failure(request, app, &Error::internal(error.to_string()));
+    }
+    answer
+}

@@ -1,0 +1,34 @@
+//! Values that are read off the command line as the types they stand for, so that a mistake is told with what is allowed.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use entity::id::KeyId;
+use entity::kind::KeyKind;
+use entity::plan::Plan;
+use entity::scope::Scope;
+use entity::time::Timestamp;
+
+/// A plan by its name.
+pub fn plan() -> impl TypedValueParser<Value = Plan> {
+    PossibleValuesParser::new(Plan::ALL.map(Plan::name)).try_map(|name| name.parse::<Plan>())
+}
+
+/// A kind of key by its name.
+pub fn key_kind() -> impl TypedValueParser<Value = KeyKind> {
+    PossibleValuesParser::new(KeyKind::NAMES).try_map(|name| name.parse::<KeyKind>())
+}
+
+/// A scope by its name.
+pub fn scope() -> impl TypedValueParser<Value = Scope> {
+    PossibleValuesParser::new(Scope::ALL.iter().map(|scope| scope.name()))
+        .try_map(|name| name.parse::<Scope>())
+}
+
+/// A moment of RFC 3339.
+pub fn time(text: &str) -> Result<Timestamp, &'static str> {
+    Timestamp::parse(text).ok_or("expected a time like 2030-05-06T07:08:09Z")
+}
+
+/// The id of a key.
+pub fn key_id(text: &str) -> Result<KeyId, &'static str> {
+    text.parse().map_err(|_| "expected an id as `carrel key list` shows it")
+}

@@ -1,0 +1,219 @@
+//! `carrel doctor`: looks at everything that the service stands on, and says what is wrong and what to do.
+
+mod check;
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use actors::accounts;
+use actors::app::index_folder;
+use actors::desk::Desk;
+use serde::Serialize;
+
+pub use self::check::Check;
+use self::check::State;
+use super::failure::Failure;
+use super::output::Said;
+use super::probe::{self, Found};
+use super::{folder, models, opening};
+use crate::settings::{Settings, SettingsError};
+
+/// Looks, and reports; the status is a failure's where something is wrong.
+pub async fn run(settings: Result<Settings, SettingsError>) -> Result<Said, Failure> {
+    let checks = match settings {
+        Ok(settings) => all(&settings).await,
+        Err(error) => {
+            vec![Check::wrong("settings", error.to_string(), "correct the settings that are named")]
+        }
+    };
+    let report = Report { ok: checks.iter().all(|check| check.state != State::Wrong), checks };
+    Ok(Said::of(&report)?.ended(report.ok))
+}
+
+async fn all(settings: &Settings) -> Vec<Check> {
+    let mut checks = vec![check_settings(settings), check_folder(&settings.data_dir)];
+    checks.extend(check_database(settings).await);
+    checks.push(check_index(&settings.data_dir));
+    checks.extend(models::check(settings));
+    checks.push(check_server(settings).await);
+    checks
+}
+
+fn check_settings(settings: &Settings) -> Check {
+    if let Err(error) = settings.refuse_unbuilt() {
+        return Check::wrong("settings", error.to_string(), "leave the setting that is named empty");
+    }
+    let warnings = settings.warnings();
+    if warnings.is_empty() {
+        Check::good("settings", format!("the service is {}", settings.base_url(settings.server.listen)))
+    } else {
+        Check::warning("settings", warnings.join("; "), "set server.base_url to an https address")
+    }
+}
+
+fn check_folder(folder: &Path) -> Check {
+    let name = "data folder";
+    let rights = match fs::metadata(folder) {
+        Ok(found) if found.is_dir() => found.permissions().mode() & 0o777,
+        Ok(_) => {
+            return Check::wrong(
+                name,
+                format!("{} is no folder", folder.display()),
+                "set data_dir to a folder",
+            );
+        }
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+            return Check::warning(
+                name,
+                format!("{} is not there yet", folder.display()),
+                "the first start makes it",
+            );
+        }
+        Err(cause) => {
+            return Check::wrong(
+                name,
+                format!("could not read {}: {cause}", folder.display()),
+                "give it to the user of the service",
+            );
+        }
+    };
+    if let Err(cause) = try_to_write(folder) {
+        let found = format!("could not write to {}: {cause}", folder.display());
+        return Check::wrong(name, found, "give it to the user of the service, or make room");
+    }
+    if rights & 0o077 != 0 {
+        let found = format!("{} can be read by others (mode {rights:03o})", folder.display());
+        return Check::warning(name, found, format!("chmod 700 {}", folder.display()));
+    }
+    Check::good(name, format!("{} is the owner's alone and can be written", folder.display()))
+}
+
+/// Whether a file can be made there: rights, a full disk and a read-only mount all say no in their own words.
+fn try_to_write(folder: &Path) -> io::Result<()> {
+    let trial = folder.join(format!(".doctor-{}", std::process::id()));
+    let written = fs::write(&trial, b"carrel doctor");
+    let removed = fs::remove_file(&trial);
+    written.and(removed)
+}
+
+async fn check_database(settings: &Settings) -> Vec<Check> {
+    let name = "database";
+    let own = settings.database.url.is_none();
+    if own && !folder::database_file(&settings.data_dir).exists() {
+        return vec![Check::warning(
+            name,
+            "it is not there yet",
+            "the first start, or `carrel migrate`, makes it",
+        )];
+    }
+    match opening::desk(settings).await {
+        Ok(desk) => {
+            let found = format!("{} answers, and its tables are up to date", opening::kind(&desk));
+            vec![Check::good(name, found), check_accounts(&desk).await]
+        }
+        Err(failure) => {
+            let advice = if own { "look at the file carrel.db in data_dir" } else { "look at database.url" };
+            vec![Check::wrong(name, failure.to_string(), advice)]
+        }
+    }
+}
+
+async fn check_accounts(desk: &Desk) -> Check {
+    let name = "accounts";
+    match accounts::all(desk).await {
+        Ok(none) if none.is_empty() => Check::warning(name, "there are none", "make one: `carrel user add`"),
+        Ok(some) => Check::good(name, format!("{} of them", some.len())),
+        Err(error) => Check::wrong(name, super::failure::words(&error), "look at the database"),
+    }
+}
+
+fn check_index(data_dir: &Path) -> Check {
+    let (name, folder) = ("index", index_folder(data_dir));
+    match fs::read_dir(&folder) {
+        Ok(_) => Check::good(name, format!("{} is there", folder.display())),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+            let advice = "the first start makes it; where it was lost, `carrel reindex` fills it again";
+            Check::warning(name, format!("{} is not there yet", folder.display()), advice)
+        }
+        Err(cause) => {
+            let found = format!("could not read {}: {cause}", folder.display());
+            Check::wrong(name, found, "give it to the user of the service")
+        }
+    }
+}
+
+async fn check_server(settings: &Settings) -> Check {
+    let (name, listen) = ("server", settings.server.listen);
+    match probe::look(settings).await {
+        Found::Ready => Check::good(name, format!("one runs on {listen} and is ready")),
+        Found::NotReady => {
+            let advice = format!("see what http://{listen}/readyz says, and the log");
+            Check::warning(name, format!("one runs on {listen} and is not ready"), advice)
+        }
+        Found::Stranger => {
+            let found = format!("something else answers on {listen}");
+            Check::wrong(name, found, "end it, or set server.listen to another address")
+        }
+        Found::Nobody => Check::good(name, format!("none runs on {listen}; `carrel serve` starts one")),
+    }
+}
+
+#[derive(Serialize)]
+struct Report {
+    ok: bool,
+    checks: Vec<Check>,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.checks.iter().try_for_each(|check| writeln!(f, "{check}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> std::path::PathBuf {
+        let place = std::env::temp_dir().join(format!("carrel-doctor-{name}-{}", std::process::id()));
+        fs::create_dir_all(&place).unwrap();
+        place
+    }
+
+    #[test]
+    fn a_folder_that_others_can_read_is_told_with_what_to_do() {
+        let place = folder("open");
+        fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
+        let open = check_folder(&place);
+        fs::set_permissions(&place, fs::Permissions::from_mode(0o700)).unwrap();
+        let own = check_folder(&place);
+        fs::remove_dir_all(&place).unwrap();
+
+        assert_eq!((open.state, own.state), (State::Warning, State::Good));
+        assert_eq!(open.advice, Some(format!("chmod 700 {}", place.display())));
+    }
+
+    #[test]
+    fn what_is_no_folder_is_wrong_and_a_missing_one_is_not() {
+        let place = folder("file");
+        let file = place.join("data");
+        fs::write(&file, b"").unwrap();
+
+        assert_eq!(check_folder(&file).state, State::Wrong);
+        assert_eq!(check_folder(&place.join("none")).state, State::Warning);
+        assert_eq!(check_index(&place).state, State::Warning);
+        fs::remove_dir_all(&place).unwrap();
+    }
+
+    #[tokio::test]
+    async fn wrong_settings_are_a_report_and_a_failure() {
+        let unknown = [("CARREL__SERVER__NOPE".to_owned(), "1".to_owned())];
+        let said = run(Settings::load(None, unknown.into_iter())).await.unwrap();
+
+        assert!(format!("{said:?}").contains("server.nope"));
+        assert!(!said.is_good());
+    }
+}

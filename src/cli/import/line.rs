@@ -1,0 +1,148 @@
+//! A line of JSON as a save. What is too long is cut rather than refused: an import brings what other programs let in
+//! (contract.md, section 11: v1). Reasons for passing over a line never repeat what stands in it.
+
+use actors::address::Guard;
+use actors::error::{Error, Invalid};
+use actors::fields::{self, Kind};
+use actors::ops::bookmarks::CreateBookmark;
+use actors::ops::bookmarks::save::{self, NewBookmark};
+use serde_json::{Map, Value};
+
+use crate::cli::failure::words;
+
+/// The save that a line asks for, or why it is passed over.
+pub fn read(line: &[u8], guard: &Guard) -> Result<NewBookmark, String> {
+    // Nothing is touched yet, so whatever is wrong is wrong with the line.
+    parse(line, guard).map_err(|error| reason(&error).unwrap_or_else(|| words(&error)))
+}
+
+fn parse(line: &[u8], guard: &Guard) -> Result<NewBookmark, Error> {
+    let Value::Object(mut members) = fields::parse_json(line)? else {
+        return Err(Invalid::new("body", "must be a JSON object").into());
+    };
+    cut(&mut members);
+    let CreateBookmark(new) =
+        CreateBookmark::from_values(fields::read_map(members, CreateBookmark::FIELDS)?)?;
+    if new.content.is_none() {
+        save::may_fetch(&new.url, guard)?;
+    }
+    Ok(new)
+}
+
+/// Cuts texts to the length that their fields may have; an address that is cut would be another one.
+fn cut(members: &mut Map<String, Value>) {
+    for field in CreateBookmark::FIELDS.iter().filter(|field| field.name != "url") {
+        if let Some(value) = members.get_mut(field.name) {
+            cut_value(value, &field.kind);
+        }
+    }
+}
+
+fn cut_value(value: &mut Value, kind: &Kind) {
+    if let (Value::String(text), Kind::Words { max, .. } | Kind::Text { max }) = (&mut *value, kind) {
+        text.retain(|c| c != '\0');
+        if let Some((end, _)) = text.char_indices().nth(*max) {
+            text.truncate(end);
+        }
+    } else if let (Value::Array(items), Kind::List { of, max, .. }) = (value, kind) {
+        items.truncate(*max);
+        items.iter_mut().for_each(|item| cut_value(item, of));
+    }
+}
+
+/// Why a line is passed over; `None` where the line is not to blame, and the next would fare no better.
+pub fn reason(error: &Error) -> Option<String> {
+    if let Error::Invalid(invalid) = error {
+        return Some(faults(invalid));
+    }
+    if let Error::UrlRejected(why) = error {
+        return Some(format!("url {why}"));
+    }
+    if let Error::NotFound = error {
+        return Some("collectionIds names a collection that the account does not have".to_owned());
+    }
+    None
+}
+
+fn faults(invalid: &Invalid) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for fault in &invalid.faults {
+        let words = if fault.field == "body" || is_known(&fault.field) {
+            format!("{} {}", fault.field, fault.reason)
+        } else {
+            "has a field that is not known".to_owned()
+        };
+        if !told.contains(&words) {
+            told.push(words);
+        }
+    }
+    told.join("; ")
+}
+
+/// Whether the path begins with a field of ours; another name is the user's own text.
+fn is_known(path: &str) -> bool {
+    let name = path.split(['.', '[']).next().unwrap_or(path);
+    CreateBookmark::FIELDS.iter().any(|field| field.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn new(line: &str) -> NewBookmark {
+        read(line.as_bytes(), &Guard::default()).unwrap()
+    }
+
+    fn refused(line: &str) -> String {
+        read(line.as_bytes(), &Guard::default()).unwrap_err()
+    }
+
+    #[test]
+    fn a_line_has_the_fields_of_a_save() {
+        let new = new(r#"{"url": "https://a.example/", "title": "T", "tags": ["x", "y"], "favorite": true}"#);
+
+        assert_eq!((new.url.as_str(), new.title.as_deref()), ("https://a.example/", Some("T")));
+        assert_eq!((new.tags, new.favorite), (vec!["x".to_owned(), "y".to_owned()], true));
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut_between_characters() {
+        let line = serde_json::json!({
+            "url": "https://a.example/", "title": "ä".repeat(301), "tags": ["é".repeat(101)], "notes": "a\0b",
+        });
+
+        let new = new(&line.to_string());
+
+        assert_eq!(new.title.map(|title| title.chars().count()), Some(300));
+        assert_eq!(new.tags.first().map(|tag| tag.chars().count()), Some(100));
+        assert_eq!(new.notes.as_deref(), Some("ab"));
+    }
+
+    #[test]
+    fn reasons_name_the_field_and_never_its_content() {
+        assert_eq!(refused("{\"canary\""), "body is not valid JSON in UTF-8");
+        assert_eq!(refused("[\"canary\"]"), "body must be a JSON object");
+        assert_eq!(refused(r#"{"title": "canary"}"#), "url is required");
+        assert_eq!(refused(r#"{"url": "canary"}"#), "url is no absolute http or https address");
+        assert_eq!(refused(r#"{"url": "https://a.example/", "canary": 1}"#), "has a field that is not known");
+        assert_eq!(
+            refused(r#"{"url": "https://a.example/", "canary": 1, "canary": 2}"#),
+            "has a field that is not known"
+        );
+        assert!(
+            refused(r#"{"url": "https://a.example/", "savedAt": "canary"}"#)
+                .starts_with("savedAt must be a time")
+        );
+    }
+
+    #[test]
+    fn an_address_that_leads_inside_is_taken_with_its_content_only() {
+        assert_eq!(refused(r#"{"url": "http://10.0.0.1/"}"#), "url leads to a private or reserved address");
+        assert_eq!(new(r#"{"url": "http://10.0.0.1/", "text": "T"}"#).url, "http://10.0.0.1/");
+    }
+
+    #[test]
+    fn what_is_not_the_lines_fault_stops_the_import() {
+        assert_eq!(reason(&Error::internal("the disk is full")), None);
+    }
+}

@@ -1,0 +1,114 @@
+//! The command line, one file a subcommand. Beside a running server it writes rows and jobs only: the server owns the
+//! index and the files (contract.md, section 11).
+
+mod ai;
+mod choices;
+mod doctor;
+mod failure;
+mod folder;
+mod import;
+mod key;
+mod lines;
+mod migrate;
+mod models;
+mod opening;
+mod output;
+mod password;
+mod probe;
+mod progress;
+mod reindex;
+mod serve;
+mod user;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use self::failure::Failure;
+use self::output::Said;
+use crate::settings::Settings;
+
+/// What was typed.
+#[derive(Debug, Parser)]
+#[command(name = "carrel", version, about = "A personal reading library with a REST API and an MCP server")]
+struct Cli {
+    /// Settings that go over the built-in ones; stands before the subcommand
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Print one JSON object, for a program
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start the service; so does no subcommand at all
+    Serve,
+    /// Make, change and remove accounts
+    #[command(subcommand)]
+    User(user::Asked),
+    /// Make, list and revoke API keys
+    #[command(subcommand)]
+    Key(key::Asked),
+    /// Save a file of bookmarks for an account
+    Import(import::Asked),
+    /// Pause the AI, or end the pause
+    #[command(subcommand)]
+    Ai(ai::Asked),
+    /// The local models: fetch them, list them, check them
+    #[command(subcommand)]
+    Models(models::Asked),
+    /// Put every document into the index anew
+    Reindex,
+    /// Look for what is wrong and say what to do
+    Doctor,
+    /// Bring the tables of the database up to date
+    Migrate,
+}
+
+/// Does what the arguments of this process ask for.
+pub fn run() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(told) => {
+            // Help and version come this way too. Where nobody can read the words, the status still tells.
+            let _ = told.print();
+            return u8::try_from(told.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
+        }
+    };
+    let json = cli.json;
+    match cli.perform() {
+        Ok(said) => said.print(json),
+        Err(failure) => failure.print(),
+    }
+}
+
+impl Cli {
+    fn perform(self) -> Result<Said, Failure> {
+        let settings = Settings::load(self.config.as_deref(), Settings::environment());
+        match self.command.unwrap_or(Command::Serve) {
+            Command::Serve => serve::run(settings?),
+            Command::User(asked) => wait(user::run(asked, &settings?)),
+            Command::Key(asked) => wait(key::run(asked, &settings?)),
+            Command::Import(asked) => wait(import::run(asked, &settings?)),
+            Command::Ai(asked) => wait(ai::run(asked, &settings?)),
+            Command::Models(asked) => wait(models::run(asked, &settings?)),
+            Command::Reindex => wait(reindex::run(&settings?)),
+            // It has something to say about wrong settings too.
+            Command::Doctor => wait(doctor::run(settings)),
+            Command::Migrate => wait(migrate::run(&settings?)),
+        }
+    }
+}
+
+/// Runs a short command to its end, on this thread.
+fn wait(command: impl Future<Output = Result<Said, Failure>>) -> Result<Said, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(Failure::Runtime)?.block_on(command)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! `carrel models`: the local models, which search by meaning needs.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use actors::models::{Catalogue, Model, ModelStatus, Progress, Store, import, pull};
+use clap::{Args, Subcommand};
+use indicatif::{HumanBytes, ProgressBar};
+use serde::Serialize;
+
+use super::doctor::Check;
+use super::failure::Failure;
+use super::output::{Said, table};
+use super::{folder, progress};
+use crate::settings::Settings;
+
+/// What is asked of the models.
+#[derive(Debug, Subcommand)]
+pub enum Asked {
+    /// Fetch the models that are missing
+    Pull,
+    /// List the models, and whether they are there
+    List,
+    /// Read the models and compare their digests
+    Verify,
+    /// Take models from a folder or an archive
+    Import(Import),
+}
+
+/// From where.
+#[derive(Debug, Args)]
+pub struct Import {
+    /// A folder, or a zip, wheel, tar or tar.gz file
+    path: PathBuf,
+}
+
+/// Does what is asked.
+pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
+    let store = Store::new(settings.model_folders());
+    match asked {
+        Asked::Pull => {
+            folder::make(settings)?;
+            for model in Catalogue::built_in().models() {
+                fetch(&store, model).await?;
+            }
+            list(&store)
+        }
+        Asked::List => list(&store),
+        Asked::Verify => verify(&store),
+        Asked::Import(Import { path }) => {
+            folder::make(settings)?;
+            import(&store, Catalogue::built_in(), &path).map_err(|cause| Failure::Models(cause.into()))?;
+            list(&store)
+        }
+    }
+}
+
+/// How each model is, for the doctor. Reads them: a broken one is worse than none.
+pub fn check(settings: &Settings) -> Vec<Check> {
+    let store = Store::new(settings.model_folders());
+    let name = "models";
+    let check = |model: &Model| match (store.find(model), store.verify(model)) {
+        (None, _) => {
+            let found = format!("{} is not there: search matches text only", model.name);
+            Check::warning(name, found, "fetch it: `carrel models pull`")
+        }
+        (Some(_), Ok(place)) => Check::good(name, format!("{} is in {}", model.name, place.display())),
+        (Some(place), Err(broken)) => {
+            let advice = format!("remove {} and fetch it again: `carrel models pull`", place.display());
+            Check::wrong(name, format!("could not {broken}"), advice)
+        }
+    };
+    Catalogue::built_in().models().iter().map(check).collect()
+}
+
+async fn fetch(store: &Store, model: &Model) -> Result<(), Failure> {
+    let bar = progress::bytes(model.name.clone(), Some(model.bytes()));
+    let fetched = pull(store, model, &|how| show(&bar, &model.name, how)).await;
+    bar.finish_and_clear();
+    fetched.map(drop).map_err(|cause| Failure::Models(cause.into()))
+}
+
+fn show(bar: &ProgressBar, model: &str, how: Progress<'_>) {
+    match how {
+        Progress::Asking(source) => bar.println(format!("fetching {model} from {source}")),
+        Progress::Received { file, bytes, of } => {
+            bar.set_message(file.to_owned());
+            bar.set_length(of);
+            bar.set_position(bytes);
+        }
+        Progress::Refused(refusal) => bar.println(refusal.to_string()),
+    }
+}
+
+fn list(store: &Store) -> Result<Said, Failure> {
+    Said::of(&Listed { models: store.status(Catalogue::built_in()) })
+}
+
+#[derive(Serialize)]
+struct Listed {
+    models: Vec<ModelStatus>,
+}
+
+impl fmt::Display for Listed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let row = |model: &ModelStatus| {
+            let place =
+                model.path.as_ref().map_or_else(|| "missing".to_owned(), |path| path.display().to_string());
+            let size = HumanBytes(model.bytes).to_string();
+            [model.name.clone(), size, model.licence.clone(), model.about.clone(), place]
+        };
+        let rows: Vec<_> = self.models.iter().map(row).collect();
+        f.write_str(&table(["MODEL", "SIZE", "LICENCE", "FOR", "WHERE"], &rows))?;
+        if self.models.iter().all(|model| model.present) {
+            return Ok(());
+        }
+        f.write_str("`carrel models pull` fetches what is missing")
+    }
+}
+
+fn verify(store: &Store) -> Result<Said, Failure> {
+    let verified = |model: &Model| {
+        let fault = store.verify(model).err().map(|broken| format!("could not {broken}"));
+        Verified { name: model.name.clone(), ok: fault.is_none(), fault }
+    };
+    let models: Vec<_> = Catalogue::built_in().models().iter().map(verified).collect();
+    let report = Report { ok: models.iter().all(|model| model.ok), models };
+    Ok(Said::of(&report)?.ended(report.ok))
+}
+
+#[derive(Serialize)]
+struct Report {
+    ok: bool,
+    models: Vec<Verified>,
+}
+
+#[derive(Serialize)]
+struct Verified {
+    name: String,
+    ok: bool,
+    fault: Option<String>,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.models.iter().try_for_each(|model| match &model.fault {
+            None => writeln!(f, "{} is what it should be", model.name),
+            Some(fault) => writeln!(f, "{}: {fault}", model.name),
+        })
+    }
+}

@@ -1,0 +1,143 @@
+//! What a command says on stdout: words for a person, or one JSON object for a program.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::failure::Failure;
+
+/// What a command has to say at its end.
+#[derive(Debug)]
+pub struct Said {
+    text: String,
+    json: Value,
+    well: bool,
+}
+
+impl Said {
+    /// A report in both forms.
+    pub fn of(report: &(impl Serialize + Display)) -> Result<Self, Failure> {
+        let json = serde_json::to_value(report).map_err(Failure::Written)?;
+        Ok(Self { text: report.to_string(), json, well: true })
+    }
+
+    /// Nothing: the command has ended, and that is all.
+    pub fn nothing() -> Self {
+        Self { text: String::new(), json: Value::Null, well: true }
+    }
+
+    /// The same, with the status of a failure where it is not `well`: for reports of something that is wrong.
+    pub fn ended(self, well: bool) -> Self {
+        Self { well, ..self }
+    }
+
+    /// Whether the status is that of success.
+    pub fn is_good(&self) -> bool {
+        self.well
+    }
+
+    /// Prints it and says how the process is to end.
+    pub fn print(&self, json: bool) -> ExitCode {
+        match self.write(json, &mut io::stdout().lock()) {
+            Ok(()) if self.is_good() => ExitCode::SUCCESS,
+            Ok(()) => ExitCode::FAILURE,
+            // Whoever read it has gone; there is nobody to tell.
+            Err(cause) if cause.kind() == ErrorKind::BrokenPipe => ExitCode::FAILURE,
+            Err(cause) => Failure::Unsaid(cause).print(),
+        }
+    }
+
+    fn write(&self, json: bool, to: &mut impl Write) -> io::Result<()> {
+        if self.json.is_null() {
+            return Ok(());
+        }
+        if json {
+            serde_json::to_writer(&mut *to, &self.json)?;
+        } else {
+            write!(to, "{}", self.text.trim_end())?;
+        }
+        writeln!(to)?;
+        to.flush()
+    }
+}
+
+/// A text of somebody else's on one line of the terminal: what could move its cursor or colour it is shown as `?`.
+pub fn shown(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+/// Rows under their heads, each column as wide as its widest text.
+pub fn table<const N: usize>(heads: [&str; N], rows: &[[String; N]]) -> String {
+    let heads = heads.map(str::to_owned);
+    let mut widths = [0; N];
+    for row in std::iter::once(&heads).chain(rows) {
+        for (width, text) in widths.iter_mut().zip(row) {
+            *width = (*width).max(text.chars().count());
+        }
+    }
+    let mut drawn = String::new();
+    for row in std::iter::once(&heads).chain(rows) {
+        let cells: Vec<_> = row.iter().zip(widths).map(|(text, width)| format!("{text:width$}")).collect();
+        drawn.push_str(cells.join("  ").trim_end());
+        drawn.push('\n');
+    }
+    drawn
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt;
+
+    use super::*;
+
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Made {
+        user_id: &'static str,
+    }
+
+    impl Display for Made {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "made the account\n{}\n", self.user_id)
+        }
+    }
+
+    fn written(said: &Said, json: bool) -> String {
+        let mut sink = Vec::new();
+        said.write(json, &mut sink).unwrap();
+        String::from_utf8(sink).unwrap()
+    }
+
+    #[test]
+    fn a_report_is_one_json_object_or_words() {
+        let said = Said::of(&Made { user_id: "u1" }).unwrap();
+
+        assert_eq!(written(&said, true), "{\"userId\":\"u1\"}\n");
+        assert_eq!(written(&said, false), "made the account\nu1\n");
+    }
+
+    #[test]
+    fn a_command_with_nothing_to_say_prints_nothing() {
+        assert_eq!(written(&Said::nothing(), true), "");
+        assert_eq!(written(&Said::nothing(), false), "");
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_text() {
+        let rows =
+            [["a@b.example".to_owned(), "pro".to_owned()], ["ä@b.example".to_owned(), "free".to_owned()]];
+
+        assert_eq!(
+            table(["EMAIL", "PLAN"], &rows),
+            "EMAIL        PLAN\na@b.example  pro\nä@b.example  free\n"
+        );
+    }
+
+    #[test]
+    fn a_name_cannot_speak_to_the_terminal() {
+        assert_eq!(shown("A\u{1b}[31mnn\r\nx"), "A?[31mnn??x");
+    }
+}

@@ -1,0 +1,50 @@
+//! A password: a line of standard input, or typed twice at a terminal without being shown. Never an argument, where the
+//! list of processes and the shell's history would show it.
+
+use std::io::{self, BufRead, IsTerminal};
+
+use super::failure::Failure;
+
+/// The password for an account.
+pub fn read(from_stdin: bool) -> Result<String, Failure> {
+    if from_stdin {
+        return first_line(&mut io::stdin().lock()).map_err(Failure::Password);
+    }
+    if !io::stdin().is_terminal() {
+        return Err(Failure::NoTerminal);
+    }
+    let typed = ask("Password: ")?;
+    let again = ask("The same again: ")?;
+    if typed == again { Ok(typed) } else { Err(Failure::PasswordsDiffer) }
+}
+
+fn ask(words: &str) -> Result<String, Failure> {
+    rpassword::prompt_password(words).map_err(Failure::Password)
+}
+
+/// One line, without its end; spaces belong to the password.
+fn first_line(from: &mut impl BufRead) -> io::Result<String> {
+    let mut line = String::new();
+    if from.read_line(&mut line)? == 0 {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "standard input is empty"));
+    }
+    let line = line.strip_suffix('\n').unwrap_or(&line);
+    Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_one_line_without_its_end() {
+        for input in ["two words 7! \n", "two words 7! \r\nmore\n", "two words 7! "] {
+            assert_eq!(first_line(&mut input.as_bytes()).unwrap(), "two words 7! ", "{input:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_no_password() {
+        assert!(first_line(&mut "".as_bytes()).is_err());
+    }
+}

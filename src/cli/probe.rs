@@ -1,0 +1,107 @@
+//! Whether a server runs: asked of the address that it listens on.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::settings::Settings;
+
+/// It is on this machine; a server that says nothing for so long is in no state to work.
+const PATIENCE: Duration = Duration::from_secs(3);
+const LONGEST_ANSWER: u64 = 64 << 10;
+
+/// What answers at the address of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// A server that is ready.
+    Ready,
+    /// A server that starts, drains, or lacks something it needs.
+    NotReady,
+    /// Something that is no server of this kind.
+    Stranger,
+    /// Nothing.
+    Nobody,
+}
+
+/// Whether a server is there to take up what was left for it.
+pub async fn runs(settings: &Settings) -> bool {
+    matches!(look(settings).await, Found::Ready | Found::NotReady)
+}
+
+/// Who takes up what was left, in words.
+pub fn who(server_running: bool) -> &'static str {
+    if server_running { "the running server does it" } else { "no server is running, the next start does it" }
+}
+
+/// Asks for `/readyz`.
+pub async fn look(settings: &Settings) -> Found {
+    let address = reachable(settings.server.listen);
+    match timeout(PATIENCE, ask(address)).await {
+        Ok(Ok(answer)) => judge(&answer),
+        Ok(Err(_)) | Err(_) => Found::Nobody,
+    }
+}
+
+/// An address that stands for every one of the machine is asked on the loopback.
+fn reachable(listen: SocketAddr) -> SocketAddr {
+    let ip = match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        own @ (IpAddr::V4(_) | IpAddr::V6(_)) => own,
+    };
+    SocketAddr::new(ip, listen.port())
+}
+
+/// One request in plain HTTP; the HTTP client of the service is for the web, and would have to be let in here.
+async fn ask(address: SocketAddr) -> std::io::Result<Vec<u8>> {
+    let mut stream = TcpStream::connect(address).await?;
+    let request = format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = Vec::new();
+    stream.take(LONGEST_ANSWER).read_to_end(&mut answer).await?;
+    Ok(answer)
+}
+
+fn judge(answer: &[u8]) -> Found {
+    let status = answer.strip_prefix(b"HTTP/1.1 ").and_then(|rest| rest.get(..3));
+    match status {
+        Some(b"200") => Found::Ready,
+        Some(b"503") => Found::NotReady,
+        Some(_) | None => Found::Stranger,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_all_networks_is_asked_on_the_loopback() {
+        assert_eq!(reachable("0.0.0.0:8080".parse().unwrap()), "127.0.0.1:8080".parse().unwrap());
+        assert_eq!(reachable("[::]:8080".parse().unwrap()), "[::1]:8080".parse().unwrap());
+        assert_eq!(reachable("10.0.0.1:80".parse().unwrap()), "10.0.0.1:80".parse().unwrap());
+    }
+
+    #[test]
+    fn the_status_of_readyz_tells_who_is_there() {
+        assert_eq!(judge(b"HTTP/1.1 200 OK\r\n\r\n{}"), Found::Ready);
+        assert_eq!(judge(b"HTTP/1.1 503 Service Unavailable\r\n\r\n"), Found::NotReady);
+        assert_eq!(judge(b"HTTP/1.1 404 Not Found\r\n\r\n"), Found::Stranger);
+        assert_eq!(judge(b"220 mail.example ESMTP\r\n"), Found::Stranger);
+        assert_eq!(judge(b""), Found::Stranger);
+    }
+
+    #[tokio::test]
+    async fn nobody_is_found_where_nothing_listens() {
+        // Bound and not listened on for us: closed again at once, so that the connection is refused.
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let listen = [("CARREL__SERVER__LISTEN".to_owned(), free.to_string())];
+        let settings = Settings::load(None, listen.into_iter()).unwrap();
+
+        assert_eq!(look(&settings).await, Found::Nobody);
+        assert!(!runs(&settings).await);
+    }
+}

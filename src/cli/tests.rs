@@ -1,0 +1,106 @@
+//! What the command line takes and what it refuses, before anything is opened.
+
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+
+use super::*;
+
+fn parse(line: &str) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(std::iter::once("carrel").chain(line.split_whitespace()))
+}
+
+fn refused(line: &str) -> (ErrorKind, String) {
+    let error = parse(line).unwrap_err();
+    (error.kind(), error.to_string())
+}
+
+#[test]
+fn the_definitions_hold_together() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn no_subcommand_is_serve() {
+    assert!(parse("").unwrap().command.is_none());
+    assert!(matches!(parse("serve").unwrap().command, Some(Command::Serve)));
+}
+
+#[test]
+fn the_settings_file_stands_before_the_subcommand() {
+    assert_eq!(parse("--config a.toml serve").unwrap().config, Some("a.toml".into()));
+    assert_eq!(refused("serve --config a.toml").0, ErrorKind::UnknownArgument);
+}
+
+#[test]
+fn every_subcommand_takes_json_at_its_end() {
+    let lines = [
+        "serve",
+        "user add --email a@b.example --plan pro --name N --password-stdin",
+        "user list",
+        "user set-plan --email a@b.example --plan free",
+        "user set-password --email a@b.example --password-stdin",
+        "user disable --email a@b.example",
+        "user enable --email a@b.example",
+        "user delete --email a@b.example",
+        "key create --user a@b.example --kind mcp --name N --scope read:library --scope write:notes \
+         --hourly-limit 5 --expires-at 2030-01-01T00:00:00Z",
+        "key list --user a@b.example",
+        "key revoke 018f4d5e-0000-7000-8000-000000000000",
+        "import --user a@b.example --format jsonl -",
+        "ai pause",
+        "ai resume",
+        "ai status",
+        "models pull",
+        "models list",
+        "models verify",
+        "models import folder",
+        "reindex",
+        "doctor",
+        "migrate",
+    ];
+    for line in lines {
+        assert!(parse(&format!("{line} --json")).unwrap().json, "{line}");
+        assert!(!parse(line).unwrap().json, "{line}");
+    }
+}
+
+#[test]
+fn a_mistake_is_told_with_what_is_allowed() {
+    let mistakes = [
+        ("user add --email a@b.example --plan gold", "free, pro, research"),
+        ("key create --user a@b.example --kind web --name N", "rest, mcp"),
+        ("key create --user a@b.example --kind mcp --name N --scope all", "read:library"),
+        ("key create --user a@b.example --kind mcp --name N --hourly-limit 0", "1.."),
+        ("key create --user a@b.example --kind mcp --name N --expires-at tomorrow", "2030-05-06T07:08:09Z"),
+        ("key revoke 7", "carrel key list"),
+        ("import --user a@b.example --format html -", "jsonl"),
+    ];
+    for (line, allowed) in mistakes {
+        let (_, told) = refused(line);
+        assert!(told.contains(allowed), "{line}: {told}");
+    }
+}
+
+#[test]
+fn a_key_needs_a_name_that_is_not_blank_nor_endless() {
+    for name in [String::new(), " ".to_owned(), "x".repeat(301)] {
+        let args = ["carrel", "key", "create", "--user", "a@b.example", "--kind", "mcp", "--name", &name];
+        assert!(Cli::try_parse_from(args).is_err(), "{name:?}");
+    }
+}
+
+#[test]
+fn what_is_no_command_or_lacks_its_parts_is_refused() {
+    assert_eq!(refused("no-such-command").0, ErrorKind::InvalidSubcommand);
+    assert_eq!(refused("user set-plan --email a@b.example").0, ErrorKind::MissingRequiredArgument);
+    assert_eq!(refused("import --user a@b.example --format jsonl").0, ErrorKind::MissingRequiredArgument);
+    assert_eq!(refused("ai").0, ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand);
+}
+
+#[test]
+fn a_password_is_never_an_argument() {
+    assert_eq!(
+        refused("user add --email a@b.example --plan pro --password secret").0,
+        ErrorKind::UnknownArgument
+    );
+}

@@ -1,0 +1,82 @@
+//! Reads who a request says it is (spec.md: Authentication; contract.md, sections 2 and 3).
+
+use actix_web::HttpRequest;
+use actix_web::http::header::AUTHORIZATION;
+use actors::caller::Credential;
+use actors::error::Error;
+use actors::keys::secret::Secret;
+
+/// What was presented, by `Authorization: Bearer` or `X-API-Key`; `None` where nothing was.
+///
+/// # Errors
+/// A key in the URL, whatever else is there; two credentials that differ; anything but a bearer.
+pub fn credential(request: &HttpRequest) -> Result<Option<Credential>, Error> {
+    if in_query(request.query_string()) {
+        return Err(Error::KeyInQuery);
+    }
+    let mut presented = Vec::new();
+    for header in request.headers().get_all(AUTHORIZATION) {
+        presented.push(bearer(header.to_str().map_err(|_| Error::KeyInvalid)?)?);
+    }
+    for header in request.headers().get_all("X-API-Key") {
+        presented.push(header.to_str().map_err(|_| Error::KeyInvalid)?.trim().to_owned());
+    }
+    let Some(first) = presented.first() else { return Ok(None) };
+    if presented.iter().any(|other| other != first) {
+        return Err(Error::KeyInvalid);
+    }
+    Ok(Some(Secret::parse_key(first).map_or(Credential::Other, Credential::ApiKey)))
+}
+
+/// Whether the URL holds an `api_key`, with any value and in any case.
+fn in_query(query: &str) -> bool {
+    url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name.eq_ignore_ascii_case("api_key"))
+}
+
+/// The scheme is compared without case (RFC 9110, section 11.1).
+fn bearer(header: &str) -> Result<String, Error> {
+    let (scheme, token) = header.trim().split_once(' ').unwrap_or((header.trim(), ""));
+    if scheme.eq_ignore_ascii_case("bearer") { Ok(token.trim().to_owned()) } else { Err(Error::KeyInvalid) }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    fn read(request: TestRequest) -> Result<Option<Credential>, Error> {
+        credential(&request.to_http_request())
+    }
+
+    #[test]
+    fn a_key_comes_by_either_header_and_the_scheme_in_any_case() {
+        let key = Secret::new_key().unwrap();
+        let bearer = format!("bEaReR   {}", key.expose());
+        for request in [
+            TestRequest::get().insert_header(("Authorization", bearer)),
+            TestRequest::get().insert_header(("X-API-Key", key.expose())),
+        ] {
+            assert!(matches!(read(request), Ok(Some(Credential::ApiKey(found))) if found.hash() == key.hash()));
+        }
+        assert!(matches!(read(TestRequest::get()), Ok(None)));
+    }
+
+    #[test]
+    fn a_key_in_the_url_is_refused_with_a_good_header_too() {
+        for uri in ["/?api_key=x", "/?API_KEY=", "/?a=b&api%5Fkey=x"] {
+            let request = TestRequest::with_uri(uri).insert_header(("X-API-Key", "x"));
+            assert!(matches!(read(request), Err(Error::KeyInQuery)), "{uri}");
+        }
+    }
+
+    #[test]
+    fn credentials_that_differ_and_other_schemes_are_refused() {
+        let two = TestRequest::get().insert_header(("Authorization", "Bearer a")).insert_header(("X-API-Key", "b"));
+        assert!(matches!(read(two), Err(Error::KeyInvalid)));
+        let twice = TestRequest::get().append_header(("X-API-Key", "a")).append_header(("X-API-Key", "b"));
+        assert!(matches!(read(twice), Err(Error::KeyInvalid)));
+        let basic = TestRequest::get().insert_header(("Authorization", "Basic dXNlcjpwYXNz"));
+        assert!(matches!(read(basic), Err(Error::KeyInvalid)));
+    }
+}

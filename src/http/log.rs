@@ -1,0 +1,42 @@
+//! A request's id and its line in the log: method, pattern, status, time; never the filled path, the query or a header.
+
+use std::time::Instant;
+
+use actix_web::body::MessageBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::{HeaderName, HeaderValue};
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpMessage};
+use tracing::{Instrument, debug, info_span};
+use uuid::Uuid;
+
+/// The header that names a request; so does the log.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The id of the request at hand.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestId(pub Uuid);
+
+/// Gives each request an id, on its answer and in the log.
+///
+/// # Errors
+/// Those of the service behind it.
+pub async fn request(
+    request: ServiceRequest,
+    next: Next<impl MessageBody>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    let (id, began, method) = (Uuid::now_v7(), Instant::now(), request.method().clone());
+    request.extensions_mut().insert(RequestId(id));
+    let span = info_span!("request", request.id = %id);
+    let mut answer = next.call(request).instrument(span.clone()).await?;
+    if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
+        answer.headers_mut().insert(REQUEST_ID, value);
+    }
+    let pattern = answer.request().match_pattern().unwrap_or_else(|| "unknown".to_owned());
+    let status = answer.status().as_u16();
+    metrics::counter!("carrel_requests_total", "method" => method.to_string(), "route" => pattern.clone(), "status" => status.to_string())
+        .increment(1);
+    metrics::histogram!("carrel_request_seconds", "route" => pattern.clone()).record(began.elapsed().as_secs_f64());
+    span.in_scope(|| debug!(%method, pattern, status, duration_ms = began.elapsed().as_millis(), "answered"));
+    Ok(answer)
+}

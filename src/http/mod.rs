@@ -1,0 +1,7 @@
+//! What the surfaces share of HTTP.
+
+pub mod body;
+pub mod credential;
+pub mod health;
+pub mod log;
+pub mod peer;

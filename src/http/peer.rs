@@ -1,0 +1,74 @@
+//! Where a request comes from.
+
+use std::net::IpAddr;
+
+use actix_web::HttpRequest;
+use actix_web::http::header::USER_AGENT;
+use actix_web::web::Data;
+use ipnet::IpNet;
+
+const LONGEST_CLIENT: usize = 100;
+
+/// Proxies whose `X-Forwarded-For` is believed.
+#[derive(Clone, Debug, Default)]
+pub struct TrustedProxies(pub Vec<IpNet>);
+
+/// The connection's address, or the last one before a trusted proxy (contract.md, section 3).
+pub fn address(request: &HttpRequest) -> Option<IpAddr> {
+    let peer = request.peer_addr()?.ip();
+    let proxies = request.app_data::<Data<TrustedProxies>>()?;
+    let trusted = |ip: IpAddr| proxies.0.iter().any(|net| net.contains(&ip.to_canonical()));
+    if !trusted(peer) {
+        return Some(peer.to_canonical());
+    }
+    let chain: Vec<&str> = request.headers().get_all("X-Forwarded-For").filter_map(|h| h.to_str().ok()).collect();
+    let hops = chain.iter().flat_map(|header| header.split(',')).map(|hop| hop.trim().parse::<IpAddr>());
+    let mut last = peer;
+    for hop in hops.collect::<Vec<_>>().into_iter().rev() {
+        let Ok(hop) = hop else { break };
+        last = hop;
+        if !trusted(hop) {
+            break;
+        }
+    }
+    Some(last.to_canonical())
+}
+
+/// The User-Agent's first product, as a name to show: no control characters, and not endless.
+pub fn client(request: &HttpRequest) -> Option<String> {
+    let header = request.headers().get(USER_AGENT)?.to_str().ok()?;
+    let product = header.split_whitespace().next()?;
+    let shown: String = product.chars().filter(|c| !c.is_control()).take(LONGEST_CLIENT).collect();
+    (!shown.is_empty()).then_some(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    fn from(peer: &str, forwarded: &str) -> Option<IpAddr> {
+        let trusted = TrustedProxies(vec!["10.0.0.0/8".parse().unwrap()]);
+        let request = TestRequest::get()
+            .peer_addr(format!("{peer}:1").parse().unwrap())
+            .app_data(Data::new(trusted))
+            .insert_header(("X-Forwarded-For", forwarded));
+        address(&request.to_http_request())
+    }
+
+    #[test]
+    fn only_a_trusted_proxy_is_believed_and_only_as_far_as_trust_goes() {
+        assert_eq!(from("192.0.2.9", "198.51.100.1"), "192.0.2.9".parse().ok());
+        assert_eq!(from("10.0.0.1", "203.0.113.5, 198.51.100.1"), "198.51.100.1".parse().ok());
+        assert_eq!(from("10.0.0.1", "198.51.100.1, 10.0.0.2"), "198.51.100.1".parse().ok());
+        assert_eq!(from("10.0.0.1", "nonsense"), "10.0.0.1".parse().ok());
+    }
+
+    #[test]
+    fn a_client_is_the_first_product_of_its_user_agent() {
+        let request = TestRequest::get().insert_header(("User-Agent", "bookworm/3.1 (linux)")).to_http_request();
+        assert_eq!(client(&request).as_deref(), Some("bookworm/3.1"));
+        assert_eq!(client(&TestRequest::get().to_http_request()), None);
+    }
+}

@@ -1,0 +1,145 @@
+//! The log: lines on stderr, for a person or as JSON. It never stops the program: when nobody reads the lines any
+//! more they are lost, and that is all. A panic is a line like any other, without the text that it speaks of.
+
+use std::any::Any;
+use std::io::{self, IsTerminal};
+use std::panic::{self, PanicHookInfo};
+
+use tracing::{Subscriber, error};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
+
+use crate::settings::{Log, LogFormat};
+
+/// Writes the log of the whole process to stderr from now on, and panics into it.
+///
+/// # Errors
+/// When the process has a log already.
+pub fn start(settings: &Log) -> Result<(), TryInitError> {
+    subscriber(settings, io::stderr, io::stderr().is_terminal()).try_init()?;
+    panic::set_hook(Box::new(panicked));
+    Ok(())
+}
+
+fn subscriber<W>(settings: &Log, sink: W, colours: bool) -> Box<dyn Subscriber + Send + Sync>
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::new(settings.level.as_str()))
+        .with_writer(sink)
+        .with_ansi(colours && settings.format == LogFormat::Text)
+        // It would tell a failed write on stderr, with a macro that panics when stderr is gone.
+        .log_internal_errors(false);
+    match settings.format {
+        LogFormat::Text => Box::new(builder.finish()),
+        LogFormat::Json => Box::new(builder.json().flatten_event(true).with_span_list(false).finish()),
+    }
+}
+
+fn panicked(info: &PanicHookInfo<'_>) {
+    let place = info.location().map(ToString::to_string).unwrap_or_default();
+    error!(panic.place = place, "panicked: {}", said(info.payload()));
+}
+
+/// What a panic says, if it was written into the program. A message that was put together may hold text of a library:
+/// slicing inside a character quotes the whole text, for one.
+fn said(payload: &dyn Any) -> &'static str {
+    payload.downcast_ref::<&'static str>().copied().unwrap_or("(a message that is not shown)")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    use tracing::subscriber::with_default;
+    use tracing::{info, info_span};
+
+    use super::*;
+    use crate::settings::Settings;
+
+    #[derive(Clone, Default)]
+    struct Sink(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Sink {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    struct Closed;
+
+    impl Write for Closed {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+    }
+
+    fn settings(format: &str, level: &str) -> Log {
+        let variables = [("CARREL__LOG__FORMAT", format), ("CARREL__LOG__LEVEL", level)];
+        let owned = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Settings::load(None, owned.into_iter()).unwrap().log
+    }
+
+    fn written(log: &Log, colours: bool, what: impl FnOnce()) -> String {
+        let sink = Sink::default();
+        let kept = sink.clone();
+        with_default(subscriber(log, move || kept.clone(), colours), what);
+        String::from_utf8(sink.0.lock().unwrap().clone()).unwrap()
+    }
+
+    #[test]
+    fn a_json_line_is_one_object_with_its_fields() {
+        let log = settings("json", "info");
+
+        let line = written(&log, true, || {
+            let _span = info_span!("request", request.id = "r1").entered();
+            info!(job.id = 7, "transcribed upload");
+        });
+
+        let read: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(line.lines().count(), 1);
+        assert_eq!(read["message"], "transcribed upload");
+        assert_eq!((&read["job.id"], &read["span"]["request.id"]), (&7.into(), &"r1".into()));
+    }
+
+    #[test]
+    fn colours_are_for_terminals() {
+        let log = settings("text", "info");
+
+        assert!(written(&log, true, || info!("a")).contains('\u{1b}'));
+        assert!(!written(&log, false, || info!("a")).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn the_level_says_what_is_written() {
+        assert_eq!(written(&settings("text", "warn"), false, || info!("quiet")), "");
+    }
+
+    #[test]
+    fn a_closed_sink_loses_lines_and_nothing_else() {
+        for format in ["text", "json"] {
+            with_default(subscriber(&settings(format, "trace"), || Closed, false), || info!("lost"));
+        }
+    }
+
+    #[test]
+    fn a_panic_says_only_what_stands_in_the_program() {
+        let literal = panic::catch_unwind(|| panic!("the desk is gone")).unwrap_err();
+        let put_together = panic::catch_unwind(|| panic!("{} is gone", String::from("canary"))).unwrap_err();
+
+        assert_eq!(said(literal.as_ref()), "the desk is gone");
+        assert_eq!(said(put_together.as_ref()), "(a message that is not shown)");
+    }
+}

@@ -1,0 +1,13 @@
+//! The program `carrel`.
+
+use std::process::ExitCode;
+
+use actors::adapters::sandbox;
+
+fn main() -> ExitCode {
+    // A child that parses foreign bytes gives up its rights before anything else runs, and while it has one thread.
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == sandbox::SUBCOMMAND) {
+        return sandbox::child::run();
+    }
+    carrel::cli::run()
+}

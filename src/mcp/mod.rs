@@ -1,0 +1,97 @@
+//! The MCP server at /mcp: Streamable HTTP without sessions, in both eras of the protocol (design: mcp-oauth.md).
+//!
+//! A request passes, in this order: preflight, origin and host, key, method, size, type, JSON, envelope, era. It is
+//! answered with plain JSON; nothing is remembered of it but its line in the activity view and the client's name.
+
+mod cors;
+mod era;
+mod error;
+mod headers;
+mod methods;
+mod result;
+mod rpc;
+mod schema;
+mod tools;
+
+use actix_web::http::header::{CACHE_CONTROL, HeaderValue};
+use actix_web::http::{Method, StatusCode};
+use actix_web::web::{Data, Payload, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse, web};
+use actors::app::App;
+use actors::caller::Caller;
+use actors::error::Error;
+use actors::perform::{recognise, used};
+use entity::kind::Surface;
+
+use crate::http::{body, credential, peer};
+use cors::Visit;
+use error::refusal;
+use headers::Mirrored;
+use rpc::{Failure, Message};
+
+/// Mounts /mcp, with and without a slash at its end: clients that are redirected lose their body.
+pub fn mount(config: &mut ServiceConfig) {
+    config.service(web::resource(["/mcp", "/mcp/"]).to(serve));
+}
+
+async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
+    let visit = Visit::of(&request, &app.base_url, &app.mcp_origins);
+    let mut response = if request.method() == Method::OPTIONS {
+        cors::preflight()
+    } else if visit.is_welcome() {
+        admitted(&request, &app, payload).await.unwrap_or_else(Failure::response)
+    } else {
+        refusal(&Error::ForeignOrigin, &app.base_url, false).response()
+    };
+    visit.share(response.headers_mut());
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// The key comes first: whoever has none learns how to get one, whatever else is wrong.
+async fn admitted(request: &HttpRequest, app: &App, payload: Payload) -> Result<HttpResponse, Failure> {
+    let presented = credential::credential(request);
+    let sent = !matches!(presented, Ok(None));
+    let caller = recognise(app, presented, Surface::Mcp, peer::address(request), peer::client(request)).await;
+    let caller = caller.map_err(|error| refusal(&error, &app.base_url, sent))?;
+    let body = readable(request, payload).await.map_err(|error| refusal(&error, &app.base_url, sent))?;
+    if !headers::takes_json(request) {
+        return Err(Failure::new(
+            StatusCode::NOT_ACCEPTABLE,
+            rpc::INVALID_REQUEST,
+            "answers are application/json",
+        ));
+    }
+    answered(request, app, caller, &body).await
+}
+
+async fn readable(request: &HttpRequest, payload: Payload) -> Result<web::Bytes, Error> {
+    if request.method() != Method::POST {
+        return Err(Error::MethodNotAllowed(Vec::new()));
+    }
+    let body = body::read(request, payload, body::most(request)).await?;
+    body::must_be_json(request)?;
+    Ok(body)
+}
+
+async fn answered(
+    request: &HttpRequest,
+    app: &App,
+    mut caller: Caller,
+    body: &[u8],
+) -> Result<HttpResponse, Failure> {
+    let asked = match rpc::read(body)? {
+        Message::Request(asked) => asked,
+        Message::Notification => return Ok(HttpResponse::new(StatusCode::ACCEPTED)),
+    };
+    let id = asked.id.clone();
+    let answer = async {
+        let (era, method) = era::of(&Mirrored::of(request), &asked)?;
+        if let Some(client) = era::client(&asked.params) {
+            caller.client = Some(client);
+            used(app, &caller, false, None);
+        }
+        methods::answer(app, &caller, era, method, asked).await
+    };
+    answer.await.map_err(|failure| failure.to(Some(id)))
+}

@@ -1,0 +1,149 @@
+//! `get_document`: what it takes and what it answers.
+
+use actors::error::{Error, Fault, Invalid};
+use actors::fields::{Field, Kind, Values};
+use actors::ops::document::{MAX_CHARS, Named, OFFSET, ReadDocument};
+use entity::id::{BookmarkId, DocumentId};
+use entity::kind::{ContentType, DocumentStatus};
+use serde_json::Value;
+
+use crate::mcp::schema::{about, count, flag, id, list, maybe, object, one_of, text, time};
+
+/// The three names of a document, of which a call gives one.
+const NAMES: [&str; 3] = ["documentId", "bookmarkId", "url"];
+
+/// What it takes.
+pub const FIELDS: &[Field] = &[
+    Field::optional(NAMES[0], Kind::Id, "The document, as search_library names it."),
+    Field::optional(NAMES[1], Kind::Id, "The bookmark whose text it is."),
+    Field::optional(NAMES[2], Kind::Words { min: 1, max: 8192 }, "The address that was saved."),
+    OFFSET,
+    MAX_CHARS,
+];
+
+/// Reads what was given.
+pub fn read(mut values: Values) -> Result<ReadDocument, Error> {
+    let names = [
+        values.id(NAMES[0]).map(|id| Named::Document(DocumentId(id))),
+        values.id(NAMES[1]).map(|id| Named::Bookmark(BookmarkId(id))),
+        values.text(NAMES[2]).map(Named::Url),
+    ];
+    let given = names.map(|name| name.ok_or(()));
+    match given {
+        [Ok(named), Err(()), Err(())] | [Err(()), Ok(named), Err(())] | [Err(()), Err(()), Ok(named)] => {
+            Ok(ReadDocument::page(named, values))
+        }
+        none_or_many => Err(not_one(none_or_many.map(|name| name.is_ok())).into()),
+    }
+}
+
+/// Names the fields that are too many, or all three where there is none.
+fn not_one(given: [bool; 3]) -> Invalid {
+    let none = !given.contains(&true);
+    let faulty = NAMES.iter().zip(given).filter(|(_, given)| none || *given);
+    let reason = "exactly one of documentId, bookmarkId and url must be given";
+    Invalid {
+        faults: faulty
+            .map(|(name, _)| Fault { field: (*name).to_owned(), reason: reason.to_owned() })
+            .collect(),
+    }
+}
+
+/// What it answers.
+pub fn output() -> Value {
+    object([
+        ("documentId", id()),
+        ("title", text()),
+        ("url", about(text(), "The way back to the source.")),
+        ("contentType", one_of(ContentType::NAMES)),
+        ("author", maybe(text())),
+        ("bookmarkId", maybe(id())),
+        ("entryId", maybe(id())),
+        ("savedAt", time()),
+        ("tags", about(list(text()), "The user's tags.")),
+        ("notes", about(text(), "The user's own notes.")),
+        (
+            "highlights",
+            about(list(object([("text", text()), ("note", maybe(text()))])), "What the user marked."),
+        ),
+        ("status", about(one_of(DocumentStatus::NAMES), "Until it is ready, text may be missing.")),
+        ("error", about(maybe(text()), "Why the last try to read it failed.")),
+        ("text", about(text(), "This page of the text.")),
+        ("offset", count()),
+        ("nextOffset", about(maybe(count()), "Where the next page begins; null at the end.")),
+        ("truncated", about(flag(), "There is more.")),
+        ("totalChars", about(count(), "Characters of the whole text.")),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use actors::fields::read_map;
+    use actors::ops::document::{DocumentPage, Mark};
+    use actors::perform::Operation;
+    use entity::time::Timestamp;
+    use serde_json::json;
+
+    use super::super::sample;
+    use super::*;
+
+    const ID: &str = "01890000-0000-7000-8000-000000000000";
+
+    fn given(arguments: Value) -> Result<ReadDocument, Error> {
+        let Value::Object(arguments) = arguments else { panic!("no object") };
+        read(read_map(arguments, FIELDS)?)
+    }
+
+    fn faulty(arguments: Value) -> Vec<String> {
+        match given(arguments) {
+            Err(Error::Invalid(invalid)) => invalid.faults.into_iter().map(|fault| fault.field).collect(),
+            other => panic!("not refused: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_document_is_named_in_exactly_one_way() {
+        assert!(matches!(given(json!({ "documentId": ID })).unwrap().named, Named::Document(_)));
+        assert!(matches!(given(json!({ "bookmarkId": ID, "url": null })).unwrap().named, Named::Bookmark(_)));
+        assert!(matches!(given(json!({ "url": "https://a.example" })).unwrap().named, Named::Url(_)));
+
+        assert_eq!(faulty(json!({})), NAMES);
+        assert_eq!(faulty(json!({ "documentId": ID, "url": "https://a.example" })), ["documentId", "url"]);
+        assert_eq!(faulty(json!({ "documentId": "nonsense" })), ["documentId"]);
+    }
+
+    #[test]
+    fn a_call_counts_by_the_characters_that_are_asked_for() {
+        for (most, calls) in [(1, 1), (12_000, 1), (12_001, 2), (20_000, 2)] {
+            assert_eq!(given(json!({ "documentId": ID, "maxChars": most })).unwrap().weight(), calls);
+        }
+        assert_eq!(given(json!({ "documentId": ID })).unwrap().weight(), 1);
+    }
+
+    #[test]
+    fn the_schema_names_what_is_answered() {
+        let now = Timestamp::from_millis(0);
+        let page = DocumentPage {
+            document_id: DocumentId::new(now),
+            title: String::new(),
+            url: String::new(),
+            content_type: ContentType::Article,
+            author: None,
+            bookmark_id: Some(BookmarkId::new(now)),
+            entry_id: None,
+            saved_at: now,
+            tags: vec![String::new()],
+            notes: String::new(),
+            highlights: vec![Mark { text: String::new(), note: None }],
+            status: DocumentStatus::Ready,
+            error: None,
+            text: String::new(),
+            offset: 0,
+            next_offset: Some(7),
+            truncated: true,
+            total_chars: 9,
+        };
+
+        sample::fits(&page, &output());
+    }
+}

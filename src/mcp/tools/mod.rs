@@ -1,0 +1,198 @@
+//! THE table of tools: the order in which they are listed, and all that the layer around them knows.
+
+mod get_document;
+#[cfg(test)]
+mod sample;
+mod search_library;
+
+use actors::app::App;
+use actors::caller::Caller;
+use actors::error::Error;
+use actors::fields::{Field, Values, read_map};
+use actors::ops::document::ReadDocument;
+use actors::ops::search::Search;
+use actors::perform::{Answer, Entry, Operation, perform_as};
+use entity::scope::{Scope, Scopes};
+use futures_util::future::LocalBoxFuture;
+use serde_json::{Map, Value, json};
+
+use super::error::told;
+use super::schema;
+
+/// A tool.
+pub struct Tool {
+    /// Its name on the wire.
+    pub name: &'static str,
+    title: &'static str,
+    description: &'static str,
+    fields: &'static [Field],
+    output: fn() -> Value,
+    hints: Hints,
+    /// Without these it is neither listed nor run. The plan's rule is in them: a plan that does not include a scope
+    /// takes it from the caller.
+    scopes: &'static [Scope],
+    /// Whether its answers may hold what others wrote.
+    pub third_party: bool,
+    call: for<'a> fn(Call<'a>) -> LocalBoxFuture<'a, Result<Value, Error>>,
+}
+
+/// What a client may think of a tool before it runs it.
+#[derive(Clone, Copy)]
+struct Hints {
+    read_only: bool,
+    idempotent: bool,
+    open_world: bool,
+}
+
+impl Hints {
+    /// Looks at the library and changes nothing.
+    const READS: Self = Self { read_only: true, idempotent: true, open_world: false };
+}
+
+/// Every tool, in the order of the list.
+pub static TOOLS: &[Tool] = &[
+    Tool {
+        name: "search_library",
+        title: "Search the library",
+        description: "Searches the user's personal library of saved pages, PDFs, recordings, notes and feed entries, by \
+                      meaning and by words. Answers with the best-matching passages, each with the title and URL of its \
+                      source and, where there is one, the page of the PDF or the seconds in the recording. Read on with \
+                      get_document and the documentId of a result. `degraded` is `lexical` while only text matching is \
+                      available.",
+        fields: search_library::FIELDS,
+        output: search_library::output,
+        hints: Hints::READS,
+        scopes: Search::SCOPES,
+        third_party: true,
+        call: |call| call.run(search_library::read),
+    },
+    Tool {
+        name: "get_document",
+        title: "Read a document",
+        description: "Reads the text of one document of the user's library, with the user's tags, notes and highlights. \
+                      Name it by exactly one of documentId, bookmarkId and url. A long text comes in pages: while \
+                      nextOffset is not null, call again with offset set to it.",
+        fields: get_document::FIELDS,
+        output: get_document::output,
+        hints: Hints::READS,
+        scopes: ReadDocument::SCOPES,
+        third_party: true,
+        call: |call| call.run(get_document::read),
+    },
+];
+
+impl Tool {
+    /// The tool of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        TOOLS.iter().find(|tool| tool.name == name)
+    }
+
+    /// Whether a caller with these scopes sees it.
+    pub fn is_for(&self, scopes: &Scopes) -> bool {
+        self.scopes.iter().all(|scope| scopes.has(*scope))
+    }
+
+    /// How it is listed.
+    pub fn listed(&self) -> Value {
+        json!({
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": schema::input(self.fields),
+            "outputSchema": (self.output)(),
+            "annotations": {
+                "title": self.title,
+                "readOnlyHint": self.hints.read_only,
+                // Nothing that a tool does takes anything away.
+                "destructiveHint": false,
+                "idempotentHint": self.hints.idempotent,
+                "openWorldHint": self.hints.open_world,
+            },
+        })
+    }
+
+    /// Does what it is for.
+    pub async fn call(
+        &'static self,
+        app: &App,
+        caller: &Caller,
+        arguments: Option<Value>,
+    ) -> Result<Value, Error> {
+        (self.call)(Call { app, caller, tool: self, arguments }).await
+    }
+}
+
+/// A call of a tool, on its way through the pipeline.
+struct Call<'a> {
+    app: &'a App,
+    caller: &'a Caller,
+    tool: &'static Tool,
+    arguments: Option<Value>,
+}
+
+impl<'a> Call<'a> {
+    fn run<O: Operation>(
+        self,
+        read: fn(Values) -> Result<O, Error>,
+    ) -> LocalBoxFuture<'a, Result<Value, Error>> {
+        Box::pin(async move {
+            let Call { app, caller, tool, arguments } = self;
+            let asked = async || Ok(read(read_map(object(arguments)?, tool.fields)?)?.into());
+            let performed = perform_as(app, caller, Entry::Tool(tool.name), verdict, asked).await;
+            match performed.result? {
+                Answer::Fresh(reply) => serde_json::to_value(reply).map_err(Error::internal),
+                Answer::Stored(_) => Err(Error::internal("a tool has no stored answers")),
+            }
+        })
+    }
+}
+
+/// What the activity view shows.
+fn verdict<R>(came: &Result<Answer<R>, Error>) -> String {
+    match came {
+        Ok(Answer::Fresh(_) | Answer::Stored(_)) => "ok".to_owned(),
+        Err(failed) => told(failed).code.to_owned(),
+    }
+}
+
+fn object(arguments: Option<Value>) -> Result<Map<String, Value>, Error> {
+    match arguments {
+        None | Some(Value::Null) => Ok(Map::new()),
+        Some(Value::Object(members)) => Ok(members),
+        Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+            Err(Error::invalid("arguments", "must be an object"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_seen_with_all_of_its_scopes() {
+        let tool = Tool::named("search_library").unwrap();
+
+        assert!(tool.is_for(&[Scope::Mcp, Scope::ReadLibrary].as_slice().into()));
+        assert!(!tool.is_for(&[Scope::Mcp, Scope::ReadProjects].as_slice().into()));
+        assert!(Tool::named("drop_tables").is_none());
+    }
+
+    #[test]
+    fn every_tool_is_described_for_a_model() {
+        for tool in TOOLS {
+            let listed = tool.listed();
+            for schema in ["inputSchema", "outputSchema"] {
+                assert_eq!(listed[schema]["type"], "object", "{}", tool.name);
+            }
+            assert!(tool.fields.iter().all(|field| !field.about.is_empty()), "{}", tool.name);
+            assert!(tool.description.len() > 100 && !tool.description.contains("  "), "{}", tool.name);
+        }
+    }
+
+    #[test]
+    fn arguments_are_an_object_or_left_out() {
+        assert!(object(None).unwrap().is_empty() && object(Some(Value::Null)).unwrap().is_empty());
+        assert!(matches!(object(Some(json!([]))), Err(Error::Invalid(_))));
+    }
+}

@@ -1,0 +1,153 @@
+//! The envelope of every answer (spec.md: Conventions for REST; contract.md, section 2).
+
+use std::time::Duration;
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
+use actors::app::App;
+use actors::error::Error;
+use actors::limits::Quota;
+use entity::time::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tracing::error;
+
+use super::error::{describe, status};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Meta<'a> {
+    timestamp: Timestamp,
+    path: &'a str,
+    method: &'a str,
+    status_code: u16,
+}
+
+#[derive(Serialize)]
+struct Success<'a, T: ?Sized> {
+    success: bool,
+    data: &'a T,
+    meta: Meta<'a>,
+}
+
+#[derive(Serialize)]
+struct Failure<'a> {
+    success: bool,
+    data: (),
+    error: &'a RawValue,
+    meta: Meta<'a>,
+}
+
+/// A success with its data.
+pub fn success<T: Serialize + ?Sized>(request: &HttpRequest, app: &App, status: StatusCode, data: &T) -> HttpResponse {
+    let body = Success { success: true, data, meta: meta(request, app, status) };
+    json(status, &body)
+}
+
+/// A failure, with the headers that its error asks for.
+pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse {
+    if let Error::Internal(cause) = error {
+        error!(cause = %chain(cause.as_ref()), "a request failed inside");
+    }
+    let mut answer = told(request, app, status(error), &describe(error));
+    let headers = answer.headers_mut();
+    let mut add = |name, value: String| {
+        if let Ok(value) = value.parse() {
+            headers.insert(name, value);
+        }
+    };
+    match error {
+        Error::KeyInvalid | Error::KeyInQuery => add(WWW_AUTHENTICATE, "Bearer".to_owned()),
+        Error::MethodNotAllowed(methods) => add(ALLOW, methods.join(", ")),
+        Error::StillRunning => add(RETRY_AFTER, "1".to_owned()),
+        Error::Busy(wait) | Error::TooManyFailures(wait) => add(RETRY_AFTER, seconds(*wait).to_string()),
+        Error::RateLimited(wait) => {
+            add(RETRY_AFTER, seconds(wait.retry_after).to_string());
+            add(LIMIT, wait.limit.to_string());
+            add(REMAINING, "0".to_owned());
+            add(RESET, seconds(wait.reset).to_string());
+        }
+        Error::NotForMcp
+        | Error::NotSignedIn
+        | Error::ForeignOrigin
+        | Error::Closed(_)
+        | Error::PlanRequired
+        | Error::PlanLimit(_)
+        | Error::ScopeRequired(_)
+        | Error::ScopeNotAllowed(_)
+        | Error::Invalid(_)
+        | Error::UrlRejected(_)
+        | Error::NotFound
+        | Error::Conflict(_)
+        | Error::TooLarge
+        | Error::UnsupportedType(_)
+        | Error::Internal(_) => {}
+    }
+    answer
+}
+
+/// A failure whose `error` is there already.
+pub fn told(request: &HttpRequest, app: &App, status: StatusCode, error: &Value) -> HttpResponse {
+    match serde_json::value::to_raw_value(error) {
+        Ok(error) => json(status, &Failure { success: false, data: (), error: &error, meta: meta(request, app, status) }),
+        Err(_) => HttpResponse::InternalServerError().finish(),
+    }
+}
+
+use actix_web::http::header::HeaderName;
+
+const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+
+/// The limit headers of an admitted call.
+pub fn limit(answer: &mut HttpResponse, quota: &Quota) {
+    for (name, value) in [
+        (LIMIT, u64::from(quota.limit)),
+        (REMAINING, u64::from(quota.remaining)),
+        (RESET, seconds(quota.reset).min(86_400)),
+    ] {
+        answer.headers_mut().insert(name, value.into());
+    }
+}
+
+/// Whole seconds, rounded up: rounding down would send a client back too early.
+pub fn seconds(wait: Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}
+
+fn meta<'a>(request: &'a HttpRequest, app: &App, status: StatusCode) -> Meta<'a> {
+    Meta {
+        timestamp: app.clock.now(),
+        path: request.path(),
+        method: request.method().as_str(),
+        status_code: status.as_u16(),
+    }
+}
+
+fn json(status: StatusCode, body: &impl Serialize) -> HttpResponse {
+    match serde_json::to_vec(body) {
+        Ok(bytes) => HttpResponseBuilder::new(status)
+            .insert_header((CONTENT_TYPE, "application/json"))
+            .insert_header((CACHE_CONTROL, "no-store"))
+            .insert_header(("X-Content-Type-Options", "nosniff"))
+            .body(bytes),
+        Err(cause) => {
+            error!(%cause, "an answer could not be written as JSON");
+            HttpResponse::InternalServerError().finish()
+        }
+    }
+}
+
+/// An error and what caused it, on one line.
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut said = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        said = format!("{said}: {inner}");
+        cause = inner.source();
+    }
+    said
+}

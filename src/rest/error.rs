@@ -1,0 +1,81 @@
+//! How REST tells each error: status, code and details (architecture.md, section 7; contract.md, section 2).
+
+use actix_web::http::StatusCode;
+use actors::error::Error;
+use serde_json::{Value, json};
+
+/// The HTTP status of an error.
+pub fn status(error: &Error) -> StatusCode {
+    match error {
+        Error::KeyInvalid | Error::KeyInQuery | Error::NotSignedIn => StatusCode::UNAUTHORIZED,
+        Error::NotForMcp | Error::ForeignOrigin | Error::Closed(_) | Error::ScopeRequired(_) => StatusCode::FORBIDDEN,
+        Error::PlanRequired | Error::PlanLimit(_) => StatusCode::PAYMENT_REQUIRED,
+        Error::ScopeNotAllowed(_) | Error::Invalid(_) => StatusCode::BAD_REQUEST,
+        Error::UrlRejected(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        Error::NotFound => StatusCode::NOT_FOUND,
+        Error::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
+        Error::Conflict(_) | Error::StillRunning => StatusCode::CONFLICT,
+        Error::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        Error::UnsupportedType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        Error::RateLimited(_) | Error::TooManyFailures(_) => StatusCode::TOO_MANY_REQUESTS,
+        Error::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
+        Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+/// The stable code of an error.
+pub fn code(error: &Error) -> &'static str {
+    match error {
+        Error::KeyInvalid => "API_KEY_INVALID",
+        Error::KeyInQuery => "API_KEY_IN_QUERY",
+        Error::NotForMcp | Error::ScopeRequired(_) => "SCOPE_REQUIRED",
+        Error::NotSignedIn => "NOT_SIGNED_IN",
+        Error::ForeignOrigin => "FOREIGN_ORIGIN",
+        Error::Closed(_) => "CLOSED",
+        Error::PlanRequired => "PLAN_REQUIRED",
+        Error::PlanLimit(_) => "PLAN_LIMIT_REACHED",
+        Error::ScopeNotAllowed(_) => "SCOPE_NOT_ALLOWED",
+        Error::Invalid(_) => "VALIDATION_FAILED",
+        Error::UrlRejected(_) => "URL_REJECTED",
+        Error::NotFound => "NOT_FOUND",
+        Error::MethodNotAllowed(_) => "METHOD_NOT_ALLOWED",
+        Error::Conflict(_) | Error::StillRunning => "CONFLICT",
+        Error::TooLarge => "PAYLOAD_TOO_LARGE",
+        Error::UnsupportedType(_) => "UNSUPPORTED_MEDIA_TYPE",
+        Error::RateLimited(_) | Error::TooManyFailures(_) => "RATE_LIMITED",
+        Error::Busy(_) => "OVERLOADED",
+        Error::Internal(_) => "INTERNAL",
+    }
+}
+
+/// The `error` of a failure's envelope. What an internal error was caused by is for the log alone.
+pub fn describe(error: &Error) -> Value {
+    let mut told = json!({ "code": code(error), "message": error.to_string() });
+    let details = match error {
+        Error::ScopeRequired(scopes) | Error::ScopeNotAllowed(scopes) => Some(json!({ "scopes": scopes })),
+        Error::Invalid(invalid) => Some(json!({ "fields": invalid.faults })),
+        Error::KeyInvalid
+        | Error::KeyInQuery
+        | Error::NotForMcp
+        | Error::NotSignedIn
+        | Error::ForeignOrigin
+        | Error::Closed(_)
+        | Error::PlanRequired
+        | Error::PlanLimit(_)
+        | Error::UrlRejected(_)
+        | Error::NotFound
+        | Error::MethodNotAllowed(_)
+        | Error::Conflict(_)
+        | Error::StillRunning
+        | Error::TooLarge
+        | Error::UnsupportedType(_)
+        | Error::RateLimited(_)
+        | Error::TooManyFailures(_)
+        | Error::Busy(_)
+        | Error::Internal(_) => None,
+    };
+    if let (Some(details), Some(told)) = (details, told.as_object_mut()) {
+        told.insert("details".to_owned(), details);
+    }
+    told
+}

@@ -1,0 +1,219 @@
+//! The one handler: a route's fields and path become its operation, the reply becomes the envelope.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use actix_web::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use actix_web::http::{Method, StatusCode};
+use actix_web::web::{Bytes, Data, Payload, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use actors::app::App;
+use actors::error::Error;
+use actors::fields::{self, Field, Values};
+use actors::idempotency::{Claim, Replay, Stored};
+use actors::ops::target::Target;
+use actors::ops::unknown::Unknown;
+use actors::perform::{Answer, Asked, Door, Entry, Operation, Performed, perform};
+use entity::kind::Surface;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{envelope, error};
+use crate::http::{body, credential, peer};
+
+/// The answer of a handler.
+pub type Answered = Pin<Box<dyn Future<Output = HttpResponse>>>;
+
+/// One row of a table of routes.
+pub struct Route {
+    /// The method.
+    pub method: Method,
+    /// The pattern, in actix-web's spelling.
+    pub pattern: &'static str,
+    /// Its name in the activity view: method and pattern.
+    pub name: &'static str,
+    /// What it takes, by the query for GET and DELETE and by the body otherwise.
+    pub fields: &'static [Field],
+    /// Answers a request.
+    pub answer: fn(&'static Route, HttpRequest, Payload) -> Answered,
+}
+
+/// Mounts a table: each pattern once, with all its methods; other methods are 405.
+pub fn mount(config: &mut ServiceConfig, routes: &'static [Route]) {
+    let mut patterns: Vec<&'static str> = Vec::new();
+    for route in routes {
+        if !patterns.contains(&route.pattern) {
+            patterns.push(route.pattern);
+        }
+    }
+    for pattern in patterns {
+        let mut resource = Resource::new(pattern);
+        let mut methods = Vec::new();
+        for route in routes.iter().filter(|route| route.pattern == pattern) {
+            methods.push(route.method.to_string());
+            let handle = move |request, payload| (route.answer)(route, request, payload);
+            resource = resource.route(web::method(route.method.clone()).to(handle));
+        }
+        config.service(resource.default_service(refuse(methods)));
+    }
+}
+
+/// Answers for a path that there is not: the key comes first there too.
+pub fn unknown() -> actix_web::Route {
+    refuse(Vec::new())
+}
+
+fn refuse(methods: Vec<String>) -> actix_web::Route {
+    let methods = Rc::new(methods);
+    web::to(move |request: HttpRequest| {
+        let methods = methods.as_ref().clone();
+        async move {
+            let Some(app) = request.app_data::<Data<App>>().cloned() else {
+                return HttpResponse::InternalServerError().finish();
+            };
+            let asked = async || Ok(Unknown { methods }.into());
+            let performed = perform(&app, door(&request, "unknown"), |came| verdict(came, |()| StatusCode::OK), asked);
+            let performed = performed.await;
+            answer(&request, &app, |()| StatusCode::OK, performed).await
+        }
+    })
+}
+
+/// Answers by this operation: `read` makes it from path and fields, `success` is the status of its reply.
+pub async fn operation<O: Operation>(
+    route: &'static Route,
+    request: HttpRequest,
+    payload: Payload,
+    read: fn(&Target, Values) -> Result<O, Error>,
+    success: fn(&O::Reply) -> StatusCode,
+) -> HttpResponse {
+    let Some(app) = request.app_data::<Data<App>>().cloned() else {
+        return HttpResponse::InternalServerError().finish();
+    };
+    let asked = async || {
+        let body = if takes_body(&request) { whole_body(&request, payload).await? } else { Bytes::new() };
+        let operation = read(&target(&request), values(&request, route.fields, &body)?)?;
+        Ok(Asked { operation, replay: replay(&request, &body)? })
+    };
+    let performed = perform(&app, door(&request, route.name), |came| verdict(came, success), asked).await;
+    answer(&request, &app, success, performed).await
+}
+
+fn door(request: &HttpRequest, name: &'static str) -> Door {
+    Door {
+        credential: credential::credential(request),
+        surface: Surface::Rest,
+        address: peer::address(request),
+        client: peer::client(request),
+        entry: Entry::Route(name),
+    }
+}
+
+/// The status that the activity view shows.
+fn verdict<R>(came: &Result<Answer<R>, Error>, success: fn(&R) -> StatusCode) -> String {
+    match came {
+        Ok(Answer::Fresh(reply)) => success(reply).as_str().to_owned(),
+        Ok(Answer::Stored(stored)) => stored.status.to_string(),
+        Err(failed) => error::status(failed).as_str().to_owned(),
+    }
+}
+
+/// GET and DELETE say everything in the address; a body beside it is looked at by nobody.
+pub fn takes_body(request: &HttpRequest) -> bool {
+    !matches!(*request.method(), Method::GET | Method::HEAD | Method::DELETE)
+}
+
+/// The body, where the route has fields for one: it must be JSON then, unless there is none and none is needed.
+pub async fn whole_body(request: &HttpRequest, payload: Payload) -> Result<Bytes, Error> {
+    let bytes = body::read(request, payload, body::most(request)).await?;
+    if !bytes.is_empty() || request.headers().contains_key(CONTENT_TYPE) {
+        body::must_be_json(request)?;
+    }
+    Ok(bytes)
+}
+
+/// The fields of a request: from the query, or from the body; then the query must be empty.
+pub fn values(request: &HttpRequest, fields: &'static [Field], body: &[u8]) -> Result<Values, Error> {
+    if !takes_body(request) {
+        return Ok(fields::read_query(request.query_string(), fields)?);
+    }
+    fields::read_query(request.query_string(), &[])?;
+    let needs_none = fields.iter().all(|field| !field.required);
+    if body.is_empty() && needs_none { Ok(Values::default()) } else { Ok(fields::read_json(body, fields)?) }
+}
+
+/// The variable parts of the path, in order.
+pub fn target(request: &HttpRequest) -> Target {
+    Target(request.match_info().iter().map(|(_, part)| part.to_owned()).collect())
+}
+
+fn replay(request: &HttpRequest, body: &[u8]) -> Result<Option<Replay>, Error> {
+    if *request.method() != Method::POST {
+        return Ok(None);
+    }
+    let Some(name) = request.headers().get("Idempotency-Key") else { return Ok(None) };
+    Replay::new(name.as_bytes(), request.method().as_str(), request.path(), body).map(Some)
+}
+
+async fn answer<R: Serialize>(
+    request: &HttpRequest,
+    app: &App,
+    success: fn(&R) -> StatusCode,
+    performed: Performed<R>,
+) -> HttpResponse {
+    let Performed { quota, result, claim } = performed;
+    let mut answer = match &result {
+        Ok(Answer::Fresh(reply)) => envelope::success(request, app, success(reply), reply),
+        Ok(Answer::Stored(stored)) => replayed(request, app, stored),
+        Err(error) => envelope::failure(request, app, error),
+    };
+    if let Some(quota) = &quota {
+        envelope::limit(&mut answer, quota);
+    }
+    if let Some(claim) = claim {
+        settle(app, claim, &result, success).await;
+    }
+    answer
+}
+
+/// Keeps what is sent, or frees the Idempotency-Key where the request may be tried again (contract.md, section 11).
+async fn settle<R: Serialize>(
+    app: &App,
+    claim: Claim,
+    result: &Result<Answer<R>, Error>,
+    success: fn(&R) -> StatusCode,
+) {
+    let kept = match result {
+        Ok(Answer::Fresh(reply)) => {
+            serde_json::to_string(reply).ok().map(|body| Stored { status: success(reply).as_u16(), body })
+        }
+        Ok(Answer::Stored(_)) => None,
+        Err(failed) => {
+            let status = error::status(failed).as_u16();
+            let body = error::describe(failed).to_string();
+            matches!(status, 402 | 404 | 409 | 410 | 422).then_some(Stored { status, body })
+        }
+    };
+    let done = match kept {
+        Some(stored) => app.idempotency.settle(claim, stored).await,
+        None => app.idempotency.give_up(claim).await,
+    };
+    if let Err(error) = done {
+        tracing::warn!(%error, "could not keep the answer of an Idempotency-Key");
+    }
+}
+
+fn replayed(request: &HttpRequest, app: &App, stored: &Stored) -> HttpResponse {
+    let status = StatusCode::from_u16(stored.status).unwrap_or(StatusCode::OK);
+    let body: Value = serde_json::from_str(&stored.body).unwrap_or_default();
+    let mut answer = if status.is_success() {
+        envelope::success(request, app, status, &body)
+    } else {
+        envelope::told(request, app, status, &body)
+    };
+    answer.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    answer
+}
+
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");

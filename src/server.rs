@@ -1,0 +1,257 @@
+//! Puts the service together, runs it, and takes it apart in the right order.
+//!
+//! Stopping: readiness off, then the server (requests in progress are answered), then ingest, retrieval, limits, keys,
+//! activity, notices, then the database.
+
+use std::error::Error;
+use std::fs::{DirBuilder, Permissions};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use actix_web::dev::{Server, ServerHandle};
+use actix_web::web::Data;
+use actix_web::{App as Web, HttpServer, middleware};
+use actors::adapters::fetch::FetchSettings;
+use actors::adapters::index::EdgeIndex;
+use actors::adapters::index::edge::Model as IndexModel;
+use actors::adapters::sandbox::{SandboxCommand, SandboxSettings};
+use actors::app::{App, Setup, index_folder};
+use actors::clock::{Clock, SystemClock};
+use actors::desk::Desk;
+use actors::models::{self, Catalogue, Model, Purpose, Store};
+use actors::retrieval::arrival;
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use tracing::{info, warn};
+
+use crate::http::body::MaxBody;
+use crate::http::health::{self, Readiness};
+use crate::http::peer::TrustedProxies;
+use crate::settings::{Access, Settings};
+use crate::{app, http, mcp, rest};
+
+/// Anything that keeps the service from starting.
+pub type StartError = Box<dyn Error + Send + Sync>;
+
+/// Requests in progress have so long to end.
+const SHUTDOWN: u64 = 30;
+/// Headers that take longer are given up.
+const SLOW_HEADERS: Duration = Duration::from_secs(5);
+/// Numbers that a vector of the local model has.
+const VECTOR_LENGTH: usize = 384;
+
+/// A running service.
+pub struct Running {
+    /// Where it listens.
+    pub address: SocketAddr,
+    app: App,
+    readiness: Readiness,
+    servers: Vec<ServerHandle>,
+}
+
+/// Runs the service until a signal ends it. Blocks.
+///
+/// # Errors
+/// What keeps it from starting: a setting, the database, the index, the address.
+pub fn serve(settings: Settings) -> Result<(), StartError> {
+    actix_web::rt::System::new().block_on(async move {
+        let began = Instant::now();
+        let running = start(settings, Arc::new(SystemClock::new())).await?;
+        info!(address = %running.address, ready_ms = began.elapsed().as_millis(), "ready");
+        wait_for_signal().await?;
+        running.stop().await;
+        Ok(())
+    })
+}
+
+/// Starts the service on the current system.
+///
+/// # Errors
+/// As [`serve`].
+pub async fn start(settings: Settings, clock: Arc<dyn Clock>) -> Result<Running, StartError> {
+    for warning in settings.warnings() {
+        warn!("{warning}");
+    }
+    settings.refuse_unbuilt()?;
+    private_folder(&settings.data_dir)?;
+    let listener = TcpListener::bind(settings.server.listen)?;
+    let address = listener.local_addr()?;
+    let base_url = settings.base_url(address).as_str().to_owned();
+    let database = settings.database_url();
+    let data_dir = settings.data_dir.clone();
+    let desk = Desk::open(database.expose(), data_dir, &base_url, settings.plans.clone(), clock).await?;
+    let embedding = Catalogue::built_in().usual(Purpose::Embedding).cloned();
+    let setup = setup(&settings, &base_url, embedding.as_ref())?;
+    let app = App::start(desk, setup).await?;
+    let readiness = Readiness::default();
+    let servers = listen(&settings, listener, &app, &readiness)?;
+    private_files(&settings.data_dir);
+    if let Some(model) = embedding {
+        let store = Store::new(settings.model_folders());
+        if settings.models.auto && store.find(&model).is_none() {
+            actix_web::rt::spawn(fetch_model(store.clone(), model.clone()));
+        }
+        actix_web::rt::spawn(arrival::await_model(app.clone(), store, model));
+    }
+    readiness.set(true);
+    Ok(Running { address, app, readiness, servers })
+}
+
+impl Running {
+    /// Stops it: what is in progress ends, what is gathered is written.
+    pub async fn stop(self) {
+        self.readiness.set(false);
+        for server in self.servers {
+            server.stop(true).await;
+        }
+        self.app.drain().await;
+    }
+
+    /// The service itself, for tests that look behind the wire.
+    pub fn app(&self) -> &App {
+        &self.app
+    }
+}
+
+fn setup(settings: &Settings, base_url: &str, embedding: Option<&Model>) -> Result<Setup, StartError> {
+    let own = url::Url::parse(base_url)?;
+    let own = own.host_str().zip(own.port_or_known_default()).map(|(host, port)| (host.to_owned(), port));
+    let folder = index_folder(&settings.data_dir);
+    private_folder(&folder)?;
+    let model = embedding.map(|model| IndexModel { name: model.name.clone(), length: VECTOR_LENGTH });
+    Ok(Setup {
+        fetch: FetchSettings {
+            timeout: settings.fetch.timeout,
+            max_bytes: settings.fetch.max_bytes,
+            allow_private: settings.fetch.allow_private.clone(),
+            own,
+        },
+        sandbox: SandboxCommand::this_program()?,
+        sandbox_settings: SandboxSettings::default(),
+        index: Arc::new(EdgeIndex::open(&folder, model)?),
+        failures_per_minute: settings.auth.failures_per_minute,
+        activity_kept: settings.activity.retention,
+        ingest_workers: settings.ingest.workers,
+        signup: match settings.accounts.signup {
+            Access::Open => Some(settings.accounts.default_plan),
+            Access::Closed => None,
+        },
+        mcp_origins: settings.mcp.allowed_origins.iter().map(|origin| origin.as_str().to_owned()).collect(),
+    })
+}
+
+fn listen(
+    settings: &Settings,
+    listener: TcpListener,
+    app: &App,
+    readiness: &Readiness,
+) -> Result<Vec<ServerHandle>, StartError> {
+    let recorder = recorder()?;
+    let apart = settings.server.metrics_listen;
+    let main = main_server(settings, listener, app.clone(), readiness.clone(), recorder.clone(), apart.is_none())?;
+    let mut handles = vec![main.handle()];
+    actix_web::rt::spawn(main);
+    if let Some(address) = apart {
+        let metrics = metrics_server(address, app.clone(), recorder)?;
+        handles.push(metrics.handle());
+        actix_web::rt::spawn(metrics);
+    }
+    Ok(handles)
+}
+
+fn main_server(
+    settings: &Settings,
+    listener: TcpListener,
+    app: App,
+    readiness: Readiness,
+    recorder: PrometheusHandle,
+    with_metrics: bool,
+) -> std::io::Result<Server> {
+    let (app, readiness) = (Data::new(app), Data::new(readiness));
+    let max_body = Data::new(MaxBody(settings.server.max_body_bytes));
+    let proxies = Data::new(TrustedProxies(settings.server.trusted_proxies.clone()));
+    let recorder = Data::new(recorder);
+    let server = HttpServer::new(move || {
+        Web::new()
+            .app_data(app.clone())
+            .app_data(readiness.clone())
+            .app_data(max_body.clone())
+            .app_data(proxies.clone())
+            .app_data(recorder.clone())
+            .wrap(middleware::from_fn(http::log::request))
+            .configure(health::mount)
+            .configure(|config| {
+                if with_metrics {
+                    health::mount_metrics(config);
+                }
+            })
+            .configure(rest::mount)
+            .configure(app::mount)
+            .configure(mcp::mount)
+    });
+    Ok(server
+        .disable_signals()
+        .shutdown_timeout(SHUTDOWN)
+        .client_request_timeout(SLOW_HEADERS)
+        .listen(listener)?
+        .run())
+}
+
+fn metrics_server(address: SocketAddr, app: App, recorder: PrometheusHandle) -> std::io::Result<Server> {
+    let (app, recorder) = (Data::new(app), Data::new(recorder));
+    let server = HttpServer::new(move || {
+        Web::new().app_data(app.clone()).app_data(recorder.clone()).configure(health::mount_metrics)
+    });
+    Ok(server.disable_signals().workers(1).bind(address)?.run())
+}
+
+/// The recorder of metrics: one for the whole process, whichever service of it began.
+fn recorder() -> Result<PrometheusHandle, StartError> {
+    use std::sync::OnceLock;
+    static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
+    if let Some(there) = RECORDER.get() {
+        return Ok(there.clone());
+    }
+    let made = PrometheusBuilder::new().install_recorder()?;
+    Ok(RECORDER.get_or_init(|| made).clone())
+}
+
+async fn fetch_model(store: Store, model: Model) {
+    match models::pull(&store, &model, &|_| {}).await {
+        Ok(_) => info!(model.name, "fetched the model"),
+        Err(error) => warn!(%error, model.name, "could not fetch the model; `carrel models pull` tries again"),
+    }
+}
+
+async fn wait_for_signal() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    tokio::select! {
+        _ = terminate.recv() => info!("stopping: SIGTERM"),
+        _ = interrupt.recv() => info!("stopping: SIGINT"),
+    }
+    Ok(())
+}
+
+/// A folder that its owner alone may open.
+///
+/// # Errors
+/// It cannot be made.
+pub fn private_folder(folder: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// The files of the database were made with the process's usual rights: from now on their owner's alone.
+fn private_files(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            let narrowed = std::fs::set_permissions(entry.path(), Permissions::from_mode(0o600));
+            if let Err(error) = narrowed {
+                warn!(%error, "could not keep a file of the data folder to its owner");
+            }
+        }
+    }
+}
+

@@ -1,0 +1,167 @@
+//! The settings: config/default.toml, then a file, then the environment. A name that is not in
+//! config/default.toml is refused, and every fault is told at once, before anything starts.
+
+mod address;
+mod fault;
+mod layers;
+mod section;
+mod value;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use entity::plan::Plans;
+use serde::Deserialize;
+
+use self::layers::Layers;
+use self::value::text;
+
+pub use self::address::{BaseUrl, DatabaseUrl, FilesUrl, HttpUrl, MailUrl, Origin};
+pub use self::fault::{Fault, SettingsError};
+pub use self::section::{
+    Access, Accounts, Activity, Ai, Auth, Chat, Database, Fetch, Files, Ingest, Log, LogFormat, Mail, Mcp,
+    Models, Oauth, Server, Uploads, Vectors,
+};
+pub use self::value::{LogFilter, Mailbox, Secret};
+
+/// What every environment variable of the settings begins with.
+const PREFIX: &str = "CARREL__";
+
+/// All settings, checked. config/default.toml tells what each means.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Folder of the database, the index, the files and the models.
+    #[serde(deserialize_with = "text")]
+    pub data_dir: PathBuf,
+    /// The web server.
+    pub server: Server,
+    /// Where the rows are.
+    pub database: Database,
+    /// Where the index is.
+    pub vectors: Vectors,
+    /// Where the stored files are.
+    pub files: Files,
+    /// How letters leave.
+    pub mail: Mail,
+    /// Fetching saved pages and feeds.
+    pub fetch: Fetch,
+    /// The outside model and its allowance.
+    pub ai: Ai,
+    /// The local models.
+    pub models: Models,
+    /// Making accounts.
+    pub accounts: Accounts,
+    /// Failed authentications.
+    pub auth: Auth,
+    /// Assistants that sign in.
+    pub oauth: Oauth,
+    /// Uploads.
+    pub uploads: Uploads,
+    /// The activity view.
+    pub activity: Activity,
+    /// The MCP server.
+    pub mcp: Mcp,
+    /// Background work.
+    pub ingest: Ingest,
+    /// The log.
+    pub log: Log,
+    /// What each plan allows.
+    pub plans: Plans,
+}
+
+impl Settings {
+    /// Reads the settings: the built-in defaults, over them `config`, over that the variables of `env` that begin
+    /// with `CARREL__`; others are left alone.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is no TOML, or else every unknown name and every wrong value at once.
+    pub fn load(
+        config: Option<&Path>,
+        env: impl Iterator<Item = (String, String)>,
+    ) -> Result<Self, SettingsError> {
+        let mut layers = Layers::built_in()?;
+        if let Some(path) = config {
+            layers.file(path)?;
+        }
+        layers.environment(env);
+        let settings: Self = layers.read()?;
+        settings.check_together()?;
+        Ok(settings)
+    }
+
+    /// The variables of this process that `load` looks at. A value that is not UTF-8 has replacement characters, so
+    /// that it is told as wrong rather than passed over.
+    pub fn environment() -> impl Iterator<Item = (String, String)> {
+        std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+            .filter(|(name, _)| name.starts_with(PREFIX))
+            .map(|(name, value)| (name, value.to_string_lossy().into_owned()))
+    }
+
+    /// The address under which the world sees the service, where it listens on `bound`. Without a setting, that is
+    /// `bound` itself, or the loopback when the service listens on every address.
+    pub fn base_url(&self, bound: SocketAddr) -> BaseUrl {
+        self.server.base_url.clone().unwrap_or_else(|| BaseUrl::of(bound))
+    }
+
+    /// The database: the one that is set, or SQLite in `data_dir`.
+    pub fn database_url(&self) -> DatabaseUrl {
+        self.database.url.clone().unwrap_or_else(|| DatabaseUrl::sqlite(&self.data_dir.join("carrel.db")))
+    }
+
+    /// Where the stored files are: what is set, or a folder in `data_dir`.
+    pub fn files_url(&self) -> FilesUrl {
+        self.files.url.clone().unwrap_or_else(|| FilesUrl::Folder(self.data_dir.join("files")))
+    }
+
+    /// Folders in which the local models are looked for, first one first.
+    pub fn model_folders(&self) -> Vec<PathBuf> {
+        self.models.dir.iter().cloned().chain([self.data_dir.join("models")]).collect()
+    }
+
+    /// What is allowed and yet worth a line in the log at the start.
+    pub fn warnings(&self) -> Vec<String> {
+        let base = self.base_url(self.server.listen);
+        let plain = (!base.is_https() && !base.is_loopback()).then(|| {
+            format!(
+                "server.base_url is {base}: without https keys and passwords can be read on the way, and assistants \
+                 refuse to sign in (OAuth 2.1, section 1.5)"
+            )
+        });
+        let mute = self.mail.url.is_some().then(|| {
+            "mail.url is set, but this version writes its notices in the app alone and sends no letters".to_owned()
+        });
+        plain.into_iter().chain(mute).collect()
+    }
+
+    /// Refuses what is named here and not there in this version, rather than going on without it.
+    ///
+    /// # Errors
+    /// Names the setting.
+    pub fn refuse_unbuilt(&self) -> Result<(), SettingsError> {
+        if self.vectors.url.is_some() {
+            let needed = "nothing: this version has the embedded index alone";
+            return Err(SettingsError::Wrong(vec![Fault::missing("vectors.url", needed)]));
+        }
+        match self.files_url() {
+            FilesUrl::Folder(_) => Ok(()),
+            FilesUrl::S3(_) => {
+                let needed = "a folder: this version keeps files nowhere else";
+                Err(SettingsError::Wrong(vec![Fault::missing("files.url", needed)]))
+            }
+        }
+    }
+
+    /// Faults that only two settings together show.
+    fn check_together(&self) -> Result<(), SettingsError> {
+        if self.ai.chat.url.is_some() && self.ai.chat.model.is_none() {
+            let needed = "the name of a model, because ai.chat.url is set";
+            return Err(SettingsError::Wrong(vec![Fault::missing("ai.chat.model", needed)]));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

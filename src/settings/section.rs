@@ -1,0 +1,242 @@
+//! One struct a section of config/default.toml, where the meaning, the unit and the bounds of each setting stand.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use entity::plan::Plan;
+use ipnet::IpNet;
+use serde::Deserialize;
+
+use super::address::{BaseUrl, DatabaseUrl, FilesUrl, HttpUrl, MailUrl, Origin};
+use super::value::{LogFilter, Mailbox, Secret, days, list, optional, seconds, text, whole};
+
+/// 1 GiB: the most that a body or a page may be allowed to have.
+const GIB: u64 = 1 << 30;
+
+/// `server`: the web server.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// Address and port to listen on; port 0 takes a free one.
+    #[serde(deserialize_with = "text")]
+    pub listen: SocketAddr,
+    /// Address under which the world sees the service; see `Settings::base_url` for none.
+    #[serde(deserialize_with = "optional")]
+    pub base_url: Option<BaseUrl>,
+    /// An address of its own for /metrics.
+    #[serde(deserialize_with = "optional")]
+    pub metrics_listen: Option<SocketAddr>,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    #[serde(deserialize_with = "list")]
+    pub trusted_proxies: Vec<IpNet>,
+    /// A larger JSON body is refused.
+    #[serde(deserialize_with = "whole::<_, usize, 1024, GIB>")]
+    pub max_body_bytes: usize,
+}
+
+/// `database`: where the rows are.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Database {
+    /// The database; see `Settings::database_url` for none.
+    #[serde(deserialize_with = "optional")]
+    pub url: Option<DatabaseUrl>,
+    /// Connections kept to it.
+    #[serde(deserialize_with = "whole::<_, u32, 1, 1000>")]
+    pub max_connections: u32,
+}
+
+/// `vectors`: where the index is.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vectors {
+    /// A Qdrant server; none is the embedded index.
+    #[serde(deserialize_with = "optional")]
+    pub url: Option<HttpUrl>,
+}
+
+/// `files`: where the stored files are.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Files {
+    /// A folder or a bucket; see `Settings::files_url` for none.
+    #[serde(deserialize_with = "optional")]
+    pub url: Option<FilesUrl>,
+}
+
+/// `mail`: how letters leave.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mail {
+    /// A mail server or a folder; none sends nothing.
+    #[serde(deserialize_with = "optional")]
+    pub url: Option<MailUrl>,
+    /// Sender of the notices.
+    #[serde(deserialize_with = "text")]
+    pub from: Mailbox,
+}
+
+/// `fetch`: fetching saved pages and feeds.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fetch {
+    /// Networks that may be fetched although they are private.
+    #[serde(deserialize_with = "list")]
+    pub allow_private: Vec<IpNet>,
+    /// A fetch that takes longer fails.
+    #[serde(rename = "timeout_seconds", deserialize_with = "seconds::<_, 1, 600>")]
+    pub timeout: Duration,
+    /// A page that is larger after decompression fails.
+    #[serde(deserialize_with = "whole::<_, u64, 1024, GIB>")]
+    pub max_bytes: u64,
+}
+
+/// `ai`: the outside model and its allowance.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ai {
+    /// Tokens of all users in a UTC day before AI pauses; 0 is no limit.
+    #[serde(deserialize_with = "whole::<_, u64, 0, { i64::MAX as u64 }>")]
+    pub daily_tokens: u64,
+    /// The outside model.
+    pub chat: Chat,
+}
+
+/// `ai.chat`: an OpenAI-compatible endpoint.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chat {
+    /// Base to which `/chat/completions` is added.
+    #[serde(deserialize_with = "optional")]
+    pub url: Option<HttpUrl>,
+    /// Name of the model that is asked for; there whenever `url` is.
+    #[serde(deserialize_with = "optional")]
+    pub model: Option<String>,
+    /// Sent as `Authorization: Bearer`.
+    #[serde(deserialize_with = "optional")]
+    pub key: Option<Secret>,
+}
+
+/// `models`: the local models.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Models {
+    /// Their folder; see `Settings::model_folders`.
+    #[serde(deserialize_with = "optional")]
+    pub dir: Option<PathBuf>,
+    /// Whether missing ones are fetched in the background at the start.
+    pub auto: bool,
+}
+
+/// Whether something may be made by anyone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    /// By nobody.
+    Closed,
+    /// By anyone.
+    Open,
+}
+
+/// `accounts`: making accounts.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Accounts {
+    /// Whether anyone may make an account.
+    pub signup: Access,
+    /// Plan of an account that signed up.
+    pub default_plan: Plan,
+}
+
+/// `auth`: failed authentications.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Auth {
+    /// Failures of one address in a minute before it is told to wait.
+    #[serde(deserialize_with = "whole::<_, u32, 1, 1_000_000>")]
+    pub failures_per_minute: u32,
+}
+
+/// `oauth`: assistants that sign in.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Oauth {
+    /// Whether assistants may register themselves.
+    pub registration: Access,
+    /// Registrations of one address in an hour.
+    #[serde(deserialize_with = "whole::<_, u32, 1, 1_000_000>")]
+    pub registrations_per_hour: u32,
+    /// Life of an authorization code.
+    #[serde(rename = "code_seconds", deserialize_with = "seconds::<_, 1, 600>")]
+    pub code: Duration,
+    /// Life of an access token.
+    #[serde(rename = "access_token_seconds", deserialize_with = "seconds::<_, 1, 86_400>")]
+    pub access_token: Duration,
+    /// A client unused for longer is removed; zero: at the next clean-up.
+    #[serde(rename = "unused_client_days", deserialize_with = "days")]
+    pub unused_client: Duration,
+}
+
+/// `uploads`: uploads.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Uploads {
+    /// Life of the address that an upload is sent to.
+    #[serde(rename = "put_seconds", deserialize_with = "seconds::<_, 1, 604_800>")]
+    pub put: Duration,
+}
+
+/// `activity`: the activity view.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Activity {
+    /// What is older is removed; zero: at the next clean-up.
+    #[serde(rename = "retention_days", deserialize_with = "days")]
+    pub retention: Duration,
+}
+
+/// `mcp`: the MCP server.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mcp {
+    /// Origins, besides that of the base address, whose pages may call /mcp.
+    #[serde(deserialize_with = "list")]
+    pub allowed_origins: Vec<Origin>,
+}
+
+/// `ingest`: background work.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ingest {
+    /// Jobs that are worked on at the same time.
+    #[serde(deserialize_with = "whole::<_, usize, 1, 64>")]
+    pub workers: usize,
+    /// How long a job belongs to its worker without a sign of life.
+    #[serde(rename = "lease_seconds", deserialize_with = "seconds::<_, 2, 600>")]
+    pub lease: Duration,
+    /// Tries before a job is given up.
+    #[serde(deserialize_with = "whole::<_, u32, 1, 20>")]
+    pub attempts: u32,
+}
+
+/// `log`: the log.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    /// For a person or for a program.
+    pub format: LogFormat,
+    /// What is written.
+    #[serde(deserialize_with = "text")]
+    pub level: LogFilter,
+}
+
+/// How a line of the log looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// Lines for a person.
+    Text,
+    /// One JSON object a line.
+    Json,
+}

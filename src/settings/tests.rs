@@ -1,0 +1,317 @@
+//! The settings from outside: what goes over what, and what is said when something is wrong.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use entity::plan::Plan;
+use proptest::prelude::*;
+
+use super::*;
+
+fn with(variables: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+    Settings::load(None, owned(variables))
+}
+
+fn owned(variables: &[(&str, &str)]) -> impl Iterator<Item = (String, String)> {
+    let owned: Vec<_> = variables.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    owned.into_iter()
+}
+
+fn told(variables: &[(&str, &str)]) -> String {
+    with(variables).expect_err("refused").to_string()
+}
+
+/// What is said of each of the variables alone, without its source.
+fn told_briefly(variables: &[(&str, &str)]) -> String {
+    let brief = |(name, value): &(&str, &str)| {
+        let said = told(&[(&format!("CARREL__{name}"), value)]);
+        said.split_once(" (from ").unwrap().0.to_owned()
+    };
+    variables.iter().map(brief).collect::<Vec<_>>().join("\n")
+}
+
+/// A settings file that goes when the test ends.
+struct File(PathBuf);
+
+impl File {
+    fn new(name: &str, content: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("carrel-settings-{}-{name}.toml", std::process::id()));
+        std::fs::write(&path, content).unwrap();
+        Self(path)
+    }
+
+    fn load(&self, variables: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+        Settings::load(Some(&self.0), owned(variables))
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn the_defaults_stand_alone_and_are_those_of_the_contract() {
+    let settings = with(&[]).unwrap();
+
+    assert_eq!(settings.server.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!(settings.base_url(settings.server.listen).as_str(), "http://127.0.0.1:8080");
+    assert_eq!(settings.data_dir, PathBuf::from("./data"));
+    assert_eq!(settings.database_url().expose(), "sqlite://./data/carrel.db?mode=rwc");
+    assert_eq!(settings.server.max_body_bytes, 32 << 20);
+    assert_eq!(settings.fetch.timeout, Duration::from_secs(30));
+    assert_eq!(settings.activity.retention, Duration::from_secs(90 * 86_400));
+    assert_eq!(settings.accounts.signup, Access::Closed);
+    assert_eq!(settings.accounts.default_plan, Plan::Free);
+    assert_eq!(settings.oauth.registration, Access::Open);
+    assert_eq!(settings.plans.limits(Plan::Pro).rest_per_day, 10_000);
+    assert_eq!(settings.plans.limits(Plan::Research).stored_bytes, 200 << 30);
+    assert!(settings.mail.url.is_none() && settings.ai.chat.key.is_none() && settings.models.dir.is_none());
+    assert!(settings.fetch.allow_private.is_empty() && settings.warnings().is_empty());
+}
+
+#[test]
+fn the_environment_goes_over_the_file_and_the_file_over_the_defaults() {
+    let file = File::new("layers", "[plans.pro]\nhourly_per_key = 44\nanswers_per_month = 55\n");
+
+    let settings = file.load(&[("CARREL__PLANS__PRO__HOURLY_PER_KEY", "33")]).unwrap();
+
+    let pro = settings.plans.limits(Plan::Pro);
+    assert_eq!((pro.hourly_per_key, pro.answers_per_month, pro.rest_per_day), (33, 55, 10_000));
+}
+
+#[test]
+fn a_value_is_read_as_what_the_setting_is_and_not_as_what_it_looks_like() {
+    let settings = with(&[
+        ("CARREL__DATA_DIR", "07"),
+        ("CARREL__AI__CHAT__URL", "http://127.0.0.1:9/v1/"),
+        ("CARREL__AI__CHAT__MODEL", "123"),
+        ("CARREL__AI__CHAT__KEY", "true"),
+        ("CARREL__AI__DAILY_TOKENS", "007"),
+        ("CARREL__MODELS__AUTO", "true"),
+    ])
+    .unwrap();
+
+    assert_eq!(settings.data_dir, PathBuf::from("07"));
+    assert_eq!(settings.ai.chat.model.as_deref(), Some("123"));
+    assert_eq!(settings.ai.chat.key.unwrap().expose(), "true");
+    assert_eq!(settings.ai.chat.url.unwrap().as_str(), "http://127.0.0.1:9/v1");
+    assert_eq!(settings.ai.daily_tokens, 7);
+    assert!(settings.models.auto);
+}
+
+#[test]
+fn a_file_may_say_a_number_where_a_text_is_meant_and_a_text_where_a_list_is() {
+    let file = File::new(
+        "forms",
+        "data_dir = 7\n[fetch]\nallow_private = '10.0.0.0/8, ::1'\n[ai]\ndaily_tokens = '5'\n[server]\ntrusted_proxies = ['10.0.0.7']\n",
+    );
+
+    let settings = file.load(&[]).unwrap();
+
+    assert_eq!(settings.data_dir, PathBuf::from("7"));
+    assert_eq!(settings.fetch.allow_private.len(), 2);
+    assert_eq!(settings.ai.daily_tokens, 5);
+    assert_eq!(settings.server.trusted_proxies[0].to_string(), "10.0.0.7/32");
+}
+
+#[test]
+fn an_empty_text_is_none_and_an_empty_list() {
+    let file =
+        File::new("empty", "[mail]\nurl = 'smtp://127.0.0.1:25'\n[fetch]\nallow_private = ['127.0.0.1']\n");
+
+    let settings = file.load(&[("CARREL__MAIL__URL", ""), ("CARREL__FETCH__ALLOW_PRIVATE", "")]).unwrap();
+
+    assert!(settings.mail.url.is_none());
+    assert!(settings.fetch.allow_private.is_empty());
+}
+
+#[test]
+fn a_wrong_value_is_told_with_its_name_and_what_is_allowed() {
+    let said = told_briefly(&[
+        ("SERVER__LISTEN", "banana"),
+        ("SERVER__LISTEN", ""),
+        ("ACCOUNTS__SIGNUP", "perhaps"),
+        ("ACCOUNTS__DEFAULT_PLAN", "gold"),
+        ("PLANS__PRO__REST_PER_DAY", "-3"),
+        ("PLANS__PRO__STORED_BYTES", "-3"),
+        ("OAUTH__CODE_SECONDS", "soon"),
+        ("OAUTH__CODE_SECONDS", "601"),
+        ("FETCH__ALLOW_PRIVATE", "127.0.0.1,10.0.0.0/99"),
+        ("MODELS__AUTO", "yes"),
+        ("LOG__LEVEL", "inof"),
+    ]);
+
+    insta::assert_snapshot!(said, @r#"
+    setting server.listen = "banana": expected an address and port like 127.0.0.1:8080
+    setting server.listen = "": expected an address and port like 127.0.0.1:8080
+    setting accounts.signup = "perhaps": expected one of closed, open
+    setting accounts.default_plan = "gold": expected one of free, pro, research
+    setting plans.pro.rest_per_day = -3: expected a whole number from 0 to 4294967295
+    setting plans.pro.stored_bytes = -3: expected a whole number, 0 or more
+    setting oauth.code_seconds = "soon": expected a whole number from 1 to 600
+    setting oauth.code_seconds = 601: expected a whole number from 1 to 600
+    setting fetch.allow_private = ["127.0.0.1", "10.0.0.0/99"]: expected a network like 10.1.0.0/16 or an address
+    setting models.auto = "yes": expected true or false
+    setting log.level = "inof": expected one of error, warn, info, debug, trace and off, or a list like info,carrel=debug
+    "#);
+}
+
+#[test]
+fn an_unknown_name_is_told_with_the_names_there_are() {
+    let said = told_briefly(&[
+        ("SERVER__NOPE", "1"),
+        ("NOPE__NOPE", "1"),
+        ("SERVER__LISTEN__PORT", "1"),
+        ("MAIL", "smtp://h"),
+    ]);
+
+    insta::assert_snapshot!(said, @r#"
+    unknown setting server.nope = "1": expected one of base_url, listen, max_body_bytes, metrics_listen, trusted_proxies
+    unknown setting nope.nope = "1": expected one of accounts, activity, ai, auth, data_dir, database, fetch, files, ingest, log, mail, mcp, models, oauth, plans, server, uploads, vectors
+    unknown setting server.listen.port = "1": expected one of base_url, listen, max_body_bytes, metrics_listen, trusted_proxies
+    setting mail = "smtp://h": expected a section with settings of its own
+    "#);
+}
+
+#[test]
+fn a_fault_says_where_its_value_came_from() {
+    insta::assert_snapshot!(told(&[("CARREL__SERVER__LISTEN", "banana")]), @r#"setting server.listen = "banana": expected an address and port like 127.0.0.1:8080 (from the environment variable CARREL__SERVER__LISTEN)"#);
+}
+
+#[test]
+fn all_faults_of_all_layers_are_told_at_once() {
+    let file = File::new("many", "[server]\nlisten = 80\nnope = true\n[nope]\na = 1\n");
+
+    let said = file
+        .load(&[("CARREL__INGEST__WORKERS", "0"), ("CARREL__OTHER", "x"), ("CARREL__LOG__FORMAT", "xml")])
+        .expect_err("refused")
+        .to_string()
+        .replace(&file.0.display().to_string(), "FILE");
+
+    insta::assert_snapshot!(said, @r#"
+    unknown setting nope = {...}: expected one of accounts, activity, ai, auth, data_dir, database, fetch, files, ingest, log, mail, mcp, models, oauth, plans, server, uploads, vectors (from the file FILE)
+    unknown setting server.nope = true: expected one of base_url, listen, max_body_bytes, metrics_listen, trusted_proxies (from the file FILE)
+    unknown setting other = "x": expected one of accounts, activity, ai, auth, data_dir, database, fetch, files, ingest, log, mail, mcp, models, oauth, plans, server, uploads, vectors (from the environment variable CARREL__OTHER)
+    setting ingest.workers = 0: expected a whole number from 1 to 64 (from the environment variable CARREL__INGEST__WORKERS)
+    setting log.format = "xml": expected one of text, json (from the environment variable CARREL__LOG__FORMAT)
+    setting server.listen = "80": expected an address and port like 127.0.0.1:8080 (from the file FILE)
+    "#);
+}
+
+#[test]
+fn a_file_that_is_not_there_or_no_toml_is_told_without_its_text() {
+    let file = File::new("broken", "[ai.chat]\nkey = sk-canary-of-a-secret\n");
+
+    let broken = file.load(&[]).expect_err("refused").to_string();
+    let absent = Settings::load(Some(Path::new("/nowhere/own.toml")), owned(&[])).expect_err("refused");
+
+    insta::assert_snapshot!(broken.replace(&file.0.display().to_string(), "FILE"), @"could not read the settings of FILE, line 2: string values must be quoted, expected literal string");
+    insta::assert_snapshot!(absent, @"could not read the settings of /nowhere/own.toml: No such file or directory (os error 2)");
+}
+
+#[test]
+fn secrets_are_never_shown() {
+    let right = with(&[
+        ("CARREL__DATABASE__URL", "postgres://me:canary@db/carrel"),
+        ("CARREL__MAIL__URL", "smtps://me:canary@mail"),
+        ("CARREL__FILES__URL", "s3://me:canary@bucket/prefix"),
+        ("CARREL__AI__CHAT__KEY", "canary"),
+    ])
+    .unwrap();
+    let wrong = told(&[
+        ("CARREL__DATABASE__URL", "mysql://me:can@ary/canary@db/carrel?password=canary"),
+        ("CARREL__MAIL__URL", "http://me:canary@mail?auth=canary"),
+        ("CARREL__AI__CHAT__KEY", "canary canary"),
+        ("CARREL__AI__CHAT__KYE", "canary"),
+        ("CARREL__DATABASE__PASSWORD", "canary"),
+        ("CARREL__VECTORS__URL", "http://me:canary@qdrant"),
+    ]);
+
+    assert!(!format!("{right:?}").contains("canary"), "{right:?}");
+    assert_eq!(right.database.url.as_ref().map(DatabaseUrl::is_postgres), Some(true));
+    insta::assert_snapshot!(wrong, @r#"
+    unknown setting ai.chat.kye = (hidden): expected one of key, model, url (from the environment variable CARREL__AI__CHAT__KYE)
+    unknown setting database.password = (hidden): expected one of max_connections, url (from the environment variable CARREL__DATABASE__PASSWORD)
+    setting ai.chat.key = (hidden): expected a key of visible ASCII characters (from the environment variable CARREL__AI__CHAT__KEY)
+    setting database.url = "(hidden)": expected sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME (from the environment variable CARREL__DATABASE__URL)
+    setting mail.url = "http://***@mail?***": expected smtp://HOST:PORT, smtps://USER:PASSWORD@HOST or file://FOLDER (from the environment variable CARREL__MAIL__URL)
+    setting vectors.url = "http://***@qdrant": expected an http or https address, without user name, password, query and fragment (from the environment variable CARREL__VECTORS__URL)
+    "#);
+}
+
+#[test]
+fn the_base_address_loses_its_slash_and_plain_http_is_a_warning_unless_it_is_this_machine() {
+    let base = |written: &str| with(&[("CARREL__SERVER__BASE_URL", written)]).unwrap();
+    let one = base("HTTPS://Library.Example.org:443/carrel/").server.base_url.unwrap();
+
+    assert_eq!(one.as_str(), "https://library.example.org/carrel");
+    assert_eq!((one.origin().as_str(), one.path()), ("https://library.example.org", "/carrel"));
+    assert_eq!(base("https://a.example/").server.base_url.unwrap().as_str(), "https://a.example");
+    assert!(base("http://[::1]:8080").warnings().is_empty());
+    insta::assert_snapshot!(base("http://library.example.org").warnings().join("\n"), @"server.base_url is http://library.example.org: without https keys and passwords can be read on the way, and assistants refuse to sign in (OAuth 2.1, section 1.5)");
+    for wrong in
+        ["library.example.org", "ftp://a.example", "https://a.example/?q", "https://me:pw@a.example", "/x"]
+    {
+        assert!(told(&[("CARREL__SERVER__BASE_URL", wrong)]).contains("server.base_url"), "{wrong}");
+    }
+}
+
+#[test]
+fn a_service_that_listens_everywhere_calls_itself_by_the_loopback() {
+    let settings = with(&[("CARREL__SERVER__LISTEN", "[::]:0")]).unwrap();
+
+    assert_eq!(settings.base_url("0.0.0.0:81".parse().unwrap()).as_str(), "http://127.0.0.1:81");
+    assert_eq!(settings.base_url("[::]:81".parse().unwrap()).as_str(), "http://[::1]:81");
+}
+
+#[test]
+fn addresses_are_of_their_kind() {
+    let fits = |name: &str, value: &str| with(&[(name, value)]).is_ok();
+    for (name, right, wrong) in [
+        ("CARREL__MAIL__URL", "file://letters", "file://"),
+        ("CARREL__MAIL__URL", "smtp://127.0.0.1:2525", "127.0.0.1:2525"),
+        ("CARREL__DATABASE__URL", "postgres:///carrel?host=/run/pg", "postgres"),
+        ("CARREL__DATABASE__URL", "sqlite:/tmp/a.db", "sqlite:"),
+        ("CARREL__FILES__URL", "/var/lib/carrel", "gs://bucket"),
+        ("CARREL__FILES__URL", "s3://bucket", "s3://"),
+        ("CARREL__VECTORS__URL", "http://127.0.0.1:6334", "qdrant:6334"),
+        ("CARREL__MAIL__FROM", "Carrel <carrel@example.org>", "Carrel"),
+        ("CARREL__MCP__ALLOWED_ORIGINS", "https://a.example,vscode-webview://x", "https://a.example/path"),
+        ("CARREL__LOG__LEVEL", "info,carrel=debug,sqlx=off", "loud"),
+    ] {
+        assert!(fits(name, right), "{name} {right}");
+        assert!(!fits(name, wrong), "{name} {wrong}");
+    }
+}
+
+#[test]
+fn an_outside_model_needs_a_name() {
+    insta::assert_snapshot!(told(&[("CARREL__AI__CHAT__URL", "http://127.0.0.1:9")]), @r#"setting ai.chat.model = "": expected the name of a model, because ai.chat.url is set"#);
+}
+
+#[test]
+fn every_setting_has_a_line_of_its_own_above_it_or_a_section_that_explains() {
+    let lines: Vec<_> = include_str!("../../config/default.toml").lines().collect();
+    let bare: BTreeSet<_> = lines
+        .windows(2)
+        .filter(|pair| pair[1].contains(" = ") && !pair[1].starts_with('#') && !pair[0].starts_with('#'))
+        .filter(|pair| !pair[0].starts_with("[plans.") && !pair[0].contains(" = "))
+        .map(|pair| pair[1])
+        .collect();
+    assert!(bare.is_empty(), "{bare:?}");
+}
+
+proptest! {
+    #[test]
+    fn no_value_of_any_setting_makes_the_reading_panic_or_span_lines(
+        name in "(SERVER__LISTEN|SERVER__BASE_URL|AI__CHAT__KEY|MAIL__URL|FETCH__ALLOW_PRIVATE|PLANS__PRO__MCP_KEYS|[A-Z_]{0,12})",
+        value in "\\PC{0,40}|[\\x00-\\x7f]{0,40}|.{0,200}",
+    ) {
+        if let Err(error) = with(&[(&format!("CARREL__{name}"), &value)]) {
+            prop_assert_eq!(error.to_string().lines().count(), 1);
+        }
+    }
+}

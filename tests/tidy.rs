@@ -1,0 +1,152 @@
+//! The house rules that the compiler does not know, read off the sources: arrows between crates, heads of files, names
+//! of files, clocks and ids from one place each (design: "Rule of the arrows", "What is deliberately absent").
+
+#![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Folders that hold Rust sources.
+const SOURCES: [&str; 5] = ["src", "entity", "migration", "actors", "tests"];
+
+/// Our crates, and which of ours each may use.
+const ARROWS: [(&str, &[&str]); 4] =
+    [("entity", &[]), ("migration", &[]), ("actors", &["entity"]), (".", &["entity", "migration", "actors"])];
+
+/// What a part of the tree does not speak of, and which files are excepted.
+const ABSENT: [(&str, &str, &[&str]); 7] = [
+    ("entity", "actix_web", &[]),
+    ("migration", "actix_web", &[]),
+    ("actors", "actix_web", &[]),
+    ("src", "sea_orm", &[]),
+    ("actors", "SystemTime::now", &["actors/src/clock.rs"]),
+    ("src", "SystemTime::now", &[]),
+    ("actors", "Uuid::now_v7", &[]),
+];
+
+/// Names that may hold anything and so tell nothing.
+const EMPTY_NAMES: [&str; 10] =
+    ["utils", "util", "common", "helpers", "helper", "manager", "managers", "types", "misc", "stuff"];
+
+struct File {
+    /// From the root of the tree, with slashes.
+    name: String,
+    content: String,
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn files_under(folder: &Path, found: &mut Vec<File>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        let name = path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
+        if path.is_symlink() || [".git", "target"].contains(&name.as_str()) {
+            continue;
+        }
+        if path.is_dir() {
+            files_under(&path, found);
+        } else if let Ok(content) = fs::read_to_string(&path) {
+            found.push(File { name, content });
+        }
+    }
+}
+
+/// Every file of text in the tree.
+fn all() -> Vec<File> {
+    let mut found = Vec::new();
+    files_under(&root(), &mut found);
+    found
+}
+
+/// Every Rust source of ours.
+fn sources() -> Vec<File> {
+    let ours = |file: &File| SOURCES.iter().any(|folder| file.name.starts_with(&format!("{folder}/")));
+    all().into_iter().filter(|file| file.name.ends_with(".rs") && ours(file)).collect()
+}
+
+/// Which of our crates a manifest depends on; what only its tests use does not count.
+fn uses(manifest: &str) -> Vec<String> {
+    let mut within = false;
+    let mut found = Vec::new();
+    for line in manifest.lines().map(str::trim) {
+        if line.starts_with('[') {
+            within = line.ends_with("dependencies]") && !line.contains("dev-") && !line.contains("workspace");
+        } else if within {
+            let name = line.split(['.', '=', ' ']).next().unwrap_or_default().trim_start_matches("carrel-");
+            found.extend(ARROWS.iter().filter(|(ours, _)| *ours == name).map(|_| name.to_owned()));
+        }
+    }
+    found
+}
+
+#[test]
+fn crates_use_only_what_stands_below_them() {
+    for (name, allowed) in ARROWS {
+        let manifest = fs::read_to_string(root().join(name).join("Cargo.toml")).unwrap();
+        let wrong: Vec<_> =
+            uses(&manifest).into_iter().filter(|used| !allowed.contains(&used.as_str())).collect();
+        assert!(wrong.is_empty(), "{name} must not use {wrong:?}");
+    }
+}
+
+#[test]
+fn an_arrow_is_seen_in_every_spelling() {
+    let manifest = "[dependencies]\nentity.workspace = true\nserde = \"1\"\ncarrel-actors = { path = \"x\" }\n\
+                    [dev-dependencies]\nmigration = { path = \"y\" }\n[build-dependencies]\nmigration = \"1\"\n";
+
+    assert_eq!(uses(manifest), ["entity", "actors", "migration"]);
+}
+
+#[test]
+fn every_source_opens_with_what_it_holds() {
+    let wrong: Vec<_> = sources()
+        .into_iter()
+        .filter(|file| !file.content.starts_with("//! "))
+        .map(|file| file.name)
+        .collect();
+    assert!(wrong.is_empty(), "without a `//! ` at its head: {wrong:#?}");
+}
+
+#[test]
+fn no_file_or_folder_has_a_name_that_tells_nothing() {
+    let empty = |name: &str| name.split(['/', '.']).any(|part| EMPTY_NAMES.contains(&part));
+    let wrong: Vec<_> = sources().into_iter().map(|file| file.name).filter(|name| empty(name)).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn each_part_is_silent_on_what_is_not_its_own() {
+    let all = sources();
+    let mut wrong = Vec::new();
+    for (folder, word, excepted) in ABSENT {
+        let within = format!("{folder}/");
+        let speaks = |file: &&File| file.name.starts_with(&within) && file.content.contains(word);
+        let found = all.iter().filter(speaks).filter(|file| !excepted.contains(&file.name.as_str()));
+        wrong.extend(found.map(|file| format!("{}: {word}", file.name)));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn packages_are_named_and_never_the_hosts_they_come_from() {
+    // Put together here, so that this file does not name them either.
+    let hosts = [
+        ["crates", "io"].join("."),
+        ["pypi", "org"].join("."),
+        ["pythonhosted", "org"].join("."),
+        ["npmjs", "org"].join("."),
+        ["npmjs", "com"].join("."),
+        ["deb.debian", "org"].join("."),
+        ["proxy.golang", "org"].join("."),
+    ];
+    // Cargo writes its registry into the lock file itself.
+    let wrong: Vec<_> = all()
+        .into_iter()
+        .filter(|file| file.name != "Cargo.lock")
+        .filter(|file| hosts.iter().any(|host| file.content.contains(host)))
+        .map(|file| file.name)
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
