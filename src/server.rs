@@ -42,6 +42,22 @@ const SLOW_HEADERS: Duration = Duration::from_secs(5);
 /// Numbers that a vector of the local model has.
 const VECTOR_LENGTH: usize = 384;
 
+/// What the service starts or reaches outside its own process; tests put theirs in place.
+pub struct Outside {
+    /// How children that parse foreign bytes are started.
+    pub sandbox: SandboxCommand,
+}
+
+impl Outside {
+    /// As the program has it: its children are itself.
+    ///
+    /// # Errors
+    /// The system does not say which program this is.
+    pub fn usual() -> std::io::Result<Self> {
+        Ok(Self { sandbox: SandboxCommand::this_program()? })
+    }
+}
+
 /// A running service.
 pub struct Running {
     /// Where it listens.
@@ -71,6 +87,18 @@ pub fn serve(settings: Settings) -> Result<(), StartError> {
 /// # Errors
 /// As [`serve`].
 pub async fn start(settings: Settings, clock: Arc<dyn Clock>) -> Result<Running, StartError> {
+    start_with(settings, clock, Outside::usual()?).await
+}
+
+/// Starts the service with this outside.
+///
+/// # Errors
+/// As [`serve`].
+pub async fn start_with(
+    settings: Settings,
+    clock: Arc<dyn Clock>,
+    outside: Outside,
+) -> Result<Running, StartError> {
     for warning in settings.warnings() {
         warn!("{warning}");
     }
@@ -83,7 +111,7 @@ pub async fn start(settings: Settings, clock: Arc<dyn Clock>) -> Result<Running,
     let data_dir = settings.data_dir.clone();
     let desk = Desk::open(database.expose(), data_dir, &base_url, settings.plans.clone(), clock).await?;
     let embedding = Catalogue::built_in().usual(Purpose::Embedding).cloned();
-    let setup = setup(&settings, &base_url, embedding.as_ref())?;
+    let setup = setup(&settings, &base_url, embedding.as_ref(), outside)?;
     let app = App::start(desk, setup).await?;
     let readiness = Readiness::default();
     let servers = listen(&settings, listener, &app, &readiness)?;
@@ -115,7 +143,12 @@ impl Running {
     }
 }
 
-fn setup(settings: &Settings, base_url: &str, embedding: Option<&Model>) -> Result<Setup, StartError> {
+fn setup(
+    settings: &Settings,
+    base_url: &str,
+    embedding: Option<&Model>,
+    outside: Outside,
+) -> Result<Setup, StartError> {
     let own = url::Url::parse(base_url)?;
     let own = own.host_str().zip(own.port_or_known_default()).map(|(host, port)| (host.to_owned(), port));
     let folder = index_folder(&settings.data_dir);
@@ -128,7 +161,7 @@ fn setup(settings: &Settings, base_url: &str, embedding: Option<&Model>) -> Resu
             allow_private: settings.fetch.allow_private.clone(),
             own,
         },
-        sandbox: SandboxCommand::this_program()?,
+        sandbox: outside.sandbox,
         sandbox_settings: SandboxSettings::default(),
         index: Arc::new(EdgeIndex::open(&folder, model)?),
         failures_per_minute: settings.auth.failures_per_minute,
@@ -150,7 +183,8 @@ fn listen(
 ) -> Result<Vec<ServerHandle>, StartError> {
     let recorder = recorder()?;
     let apart = settings.server.metrics_listen;
-    let main = main_server(settings, listener, app.clone(), readiness.clone(), recorder.clone(), apart.is_none())?;
+    let main =
+        main_server(settings, listener, app.clone(), readiness.clone(), recorder.clone(), apart.is_none())?;
     let mut handles = vec![main.handle()];
     actix_web::rt::spawn(main);
     if let Some(address) = apart {
@@ -221,7 +255,9 @@ fn recorder() -> Result<PrometheusHandle, StartError> {
 async fn fetch_model(store: Store, model: Model) {
     match models::pull(&store, &model, &|_| {}).await {
         Ok(_) => info!(model.name, "fetched the model"),
-        Err(error) => warn!(%error, model.name, "could not fetch the model; `carrel models pull` tries again"),
+        Err(error) => {
+            warn!(%error, model.name, "could not fetch the model; `carrel models pull` tries again")
+        }
     }
 }
 
@@ -254,4 +290,3 @@ fn private_files(folder: &Path) {
         }
     }
 }
-

@@ -6,7 +6,9 @@ use entity::id::UserId;
 use entity::plan::Plan;
 use entity::time::Timestamp;
 use entity::{activity, session, user};
-use sea_orm::{ActiveModelTrait, ActiveValue::Set, ColumnTrait, EntityTrait, IntoActiveModel, PaginatorTrait};
+use sea_orm::{
+    ActiveModelTrait, ActiveValue::Set, ColumnTrait, EntityTrait, IntoActiveModel, PaginatorTrait,
+};
 use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, SqlErr};
 
 use crate::desk::Desk;
@@ -62,7 +64,15 @@ async fn prepare(desk: &Desk, new: NewAccount) -> Result<user::Model, Error> {
     let now = desk.clock.now();
     let password_hash = hash(desk, new.password).await?;
     let name = new.name.filter(|name| !name.trim().is_empty());
-    Ok(user::Model { id: UserId::new(now), email, name, password_hash, plan: new.plan, disabled_at: None, created_at: now })
+    Ok(user::Model {
+        id: UserId::new(now),
+        email,
+        name,
+        password_hash,
+        plan: new.plan,
+        disabled_at: None,
+        created_at: now,
+    })
 }
 
 async fn insert(db: &impl ConnectionTrait, row: user::Model) -> Result<user::Model, Error> {

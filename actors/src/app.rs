@@ -188,7 +188,9 @@ impl App {
 
     /// Whether the database answers.
     pub async fn reaches_database(&self) -> bool {
-        tokio::time::timeout(REACHES, state::read(self.db.read(), Fact::Generation)).await.is_ok_and(|read| read.is_ok())
+        tokio::time::timeout(REACHES, state::read(self.db.read(), Fact::Generation))
+            .await
+            .is_ok_and(|read| read.is_ok())
     }
 }
 

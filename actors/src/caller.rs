@@ -65,6 +65,8 @@ pub struct CallerKey {
     pub scopes: Scopes,
     /// Requests an hour, as they count now.
     pub hourly_limit: u32,
+    /// No use of it was written down yet.
+    pub is_new: bool,
 }
 
 /// Only this crate can make one.

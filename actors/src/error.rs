@@ -131,10 +131,11 @@ impl Error {
 
 impl From<DbErr> for Error {
     fn from(error: DbErr) -> Self {
-        match error {
-            DbErr::ConnectionAcquire(_) => Error::Busy(Duration::from_secs(1)),
-            other => Error::internal(other),
+        // No connection became free in time: somebody else writes for long, or the database is away.
+        if matches!(error, DbErr::ConnectionAcquire(_)) {
+            return Error::Busy(Duration::from_secs(1));
         }
+        Error::internal(error)
     }
 }
 

@@ -91,7 +91,11 @@ impl Idempotency {
             created_at: Set(now),
         };
         let taken = OnConflict::columns([Column::KeyId, Column::NameHash]).do_nothing().to_owned();
-        let made = Entity::insert(row).on_conflict(taken).try_insert().exec_without_returning(self.db.write()).await?;
+        let made = Entity::insert(row)
+            .on_conflict(taken)
+            .try_insert()
+            .exec_without_returning(self.db.write())
+            .await?;
         if matches!(made, sea_orm::TryInsertResult::Inserted(1)) {
             return Ok(Claimed::First(Claim { key, name_hash: replay.name_hash, at: now }));
         }

@@ -116,7 +116,10 @@ pub async fn perform<O: Operation>(
 ) -> Performed<O::Reply> {
     let Door { credential, surface, address, client, entry } = door;
     match recognise(app, credential, surface, address, client).await {
-        Ok(caller) => perform_as(app, &caller, entry, verdict, asked).await,
+        Ok(caller) => {
+            used(app, &caller, None);
+            perform_as(app, &caller, entry, verdict, asked).await
+        }
         Err(error) => Performed { quota: None, result: Err(error), claim: None },
     }
 }
@@ -204,7 +207,8 @@ fn permitted(caller: &Caller, needed: &Scopes) -> Result<(), Error> {
     if missing.is_empty() { Ok(()) } else { Err(Error::ScopeRequired(missing)) }
 }
 
-/// Who presents this; whoever is recognised has used the key.
+/// Who presents this. Whoever is recognised has used the key: it is for the surface to note that with [`used`], once it
+/// knows what the client calls itself.
 pub async fn recognise(
     app: &App,
     credential: Result<Option<Credential>, Error>,
@@ -231,6 +235,7 @@ pub async fn recognise(
         kind: row.key.kind,
         scopes: row.key.scopes.clone(),
         hourly_limit: rules::hourly_limit(row.key.hourly_limit, app.plans.limits(row.plan)),
+        is_new: row.key.first_used_at.is_none(),
     };
     let caller = Caller {
         user: row.key.user_id,
@@ -242,29 +247,21 @@ pub async fn recognise(
         client,
         _proof: Proof,
     };
-    let first = row.key.first_used_at.is_none();
     if surface == Surface::Mcp && row.key.kind != KeyKind::Mcp {
-        used(app, &caller, first, None);
+        used(app, &caller, None);
         return Err(Error::NotForMcp);
     }
-    Ok(caller.noted(app, first))
+    Ok(caller)
 }
 
-impl Caller {
-    fn noted(self, app: &App, first: bool) -> Self {
-        used(app, &self, first, None);
-        self
-    }
-}
-
-/// Notes that the caller's key was used; `mcp_client` where it introduced itself by `initialize`.
-pub fn used(app: &App, caller: &Caller, first: bool, mcp_client: Option<String>) {
+/// Notes that the caller's key was used; `mcp_client` where the client introduced itself by an MCP `initialize`.
+pub fn used(app: &App, caller: &Caller, mcp_client: Option<String>) {
     let Some(key) = &caller.key else { return };
     app.keys.used(Used {
         key: key.id,
         user: caller.user,
         name: key.name.clone(),
-        first,
+        first: key.is_new,
         at: app.clock.now(),
         client: mcp_client.clone().or_else(|| caller.client.clone()),
         mcp_client,
@@ -278,8 +275,14 @@ async fn admit(app: &App, caller: &Caller, weight: u32) -> Result<Option<Quota>,
         Surface::Rest => limits.rest_per_day,
         Surface::Mcp => limits.mcp_per_day,
     };
-    let ask =
-        Ask { bucket: caller.via.clone(), hourly: key.hourly_limit, user: caller.user, surface, daily, weight };
+    let ask = Ask {
+        bucket: caller.via.clone(),
+        hourly: key.hourly_limit,
+        user: caller.user,
+        surface,
+        daily,
+        weight,
+    };
     app.limits.admit(ask).await.map(Some)
 }
 

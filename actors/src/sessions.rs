@@ -24,7 +24,8 @@ pub const LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
 const WINDOW: Duration = Duration::from_secs(15 * 60);
 const MOST_FAILURES: usize = 5;
 /// A hash of no password: verifying against it takes as long as against a real one.
-const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$Zm9vYmFyZm9vYmFyZm9vYmFyZm9vYmFyZm9vYmFyMDE";
+const NOBODY: &str =
+    "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$Zm9vYmFyZm9vYmFyZm9vYmFyZm9vYmFyZm9vYmFyMDE";
 
 /// A browser that has just signed in.
 pub struct SignedIn {
@@ -36,7 +37,12 @@ pub struct SignedIn {
 
 /// Signs in. Unknown address, wrong password and a disabled account get one answer; the sixth failure of an account and
 /// address within 15 minutes is told to wait, even with the right password (contract.md, section 11).
-pub async fn sign_in(app: &App, address: Option<IpAddr>, email: &str, typed: String) -> Result<SignedIn, Error> {
+pub async fn sign_in(
+    app: &App,
+    address: Option<IpAddr>,
+    email: &str,
+    typed: String,
+) -> Result<SignedIn, Error> {
     let email = email.trim().to_lowercase();
     let attempt = (email, address);
     app.sign_ins.may_try(&attempt, app.clock.now())?;
@@ -162,7 +168,9 @@ mod tests {
             sign_ins.failed(here.clone(), start);
         }
 
-        assert!(matches!(sign_ins.may_try(&here, start), Err(Error::TooManyFailures(wait)) if wait == WINDOW));
+        assert!(
+            matches!(sign_ins.may_try(&here, start), Err(Error::TooManyFailures(wait)) if wait == WINDOW)
+        );
         assert!(sign_ins.may_try(&there, start).is_ok());
         assert!(sign_ins.may_try(&here, start + WINDOW).is_ok());
     }

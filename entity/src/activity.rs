@@ -1,9 +1,9 @@
 //! One call in the activity view (spec.md: Privacy rules). It has no column for what was asked or read.
 
-use sea_orm::entity::prelude::*;
 use crate::id::{ActivityId, GrantId, KeyId, UserId};
 use crate::kind::Surface;
 use crate::time::Timestamp;
+use sea_orm::entity::prelude::*;
 
 /// One call in the activity view (spec.md: Privacy rules). It has no column for what was asked or read.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,10 +1,10 @@
 //! An API key (spec.md: API key; contract.md, section 3). Only the hash of its secret is kept.
 
-use sea_orm::entity::prelude::*;
 use crate::id::{KeyId, UserId};
 use crate::kind::KeyKind;
 use crate::scope::Scopes;
 use crate::time::Timestamp;
+use sea_orm::entity::prelude::*;
 
 /// An API key (spec.md: API key; contract.md, section 3). Only the hash of its secret is kept.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,9 +1,9 @@
 //! A saved page or upload: what the person does with it. Its text is the document's.
 
-use sea_orm::entity::prelude::*;
 use crate::id::{BookmarkId, DocumentId, UserId};
 use crate::kind::BookmarkKind;
 use crate::time::Timestamp;
+use sea_orm::entity::prelude::*;
 
 /// A saved page or upload: what the person does with it. Its text is the document's.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,7 +1,7 @@
 //! A tag on a bookmark.
 
-use sea_orm::entity::prelude::*;
 use crate::id::{BookmarkId, UserId};
+use sea_orm::entity::prelude::*;
 
 /// A tag on a bookmark.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,7 +1,7 @@
 //! A passage. The chunks of a document's version, in order, are its text: there is no other copy.
 
-use sea_orm::entity::prelude::*;
 use crate::id::{ChunkId, DocumentId, UserId};
+use sea_orm::entity::prelude::*;
 
 /// A passage. The chunks of a document's version, in order, are its text: there is no other copy.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

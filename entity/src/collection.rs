@@ -1,8 +1,8 @@
 //! A person's collection of bookmarks.
 
-use sea_orm::entity::prelude::*;
 use crate::id::{CollectionId, UserId};
 use crate::time::Timestamp;
+use sea_orm::entity::prelude::*;
 
 /// A person's collection of bookmarks.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

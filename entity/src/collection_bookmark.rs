@@ -1,8 +1,8 @@
 //! A bookmark's place in a collection.
 
-use sea_orm::entity::prelude::*;
 use crate::id::{BookmarkId, CollectionId, UserId};
 use crate::time::Timestamp;
+use sea_orm::entity::prelude::*;
 
 /// A bookmark's place in a collection.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,9 +1,9 @@
 //! A text with its passages: of a saved page, an upload, a feed entry or a note.
 
-use sea_orm::entity::prelude::*;
 use crate::id::{BookmarkId, DocumentId, EntryId, FeedId, ProjectId, UserId};
 use crate::kind::{ContentType, DocumentStatus};
 use crate::time::Timestamp;
+use sea_orm::entity::prelude::*;
 
 /// A text with its passages: of a saved page, an upload, a feed entry or a note.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

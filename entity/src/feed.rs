@@ -1,8 +1,8 @@
 //! A followed feed: each follower's own row.
 
-use sea_orm::entity::prelude::*;
 use crate::id::{FeedId, UserId};
 use crate::time::Timestamp;
+use sea_orm::entity::prelude::*;
 
 /// A followed feed: each follower's own row.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

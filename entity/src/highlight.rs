@@ -1,8 +1,8 @@
 //! A marked part of a bookmark's document.
 
-use sea_orm::entity::prelude::*;
 use crate::id::{BookmarkId, HighlightId, UserId};
 use crate::time::Timestamp;
+use sea_orm::entity::prelude::*;
 
 /// A marked part of a bookmark's document.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,8 +1,8 @@
 //! The answer that an Idempotency-Key stands for (contract.md, sections 2 and 11). It holds no secret.
 
-use sea_orm::entity::prelude::*;
 use crate::id::KeyId;
 use crate::time::Timestamp;
+use sea_orm::entity::prelude::*;
 
 /// The answer that an Idempotency-Key stands for (contract.md, sections 2 and 11). It holds no secret.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,9 +1,9 @@
 //! Durable background work: a row is the intent, a lease is the doing (architecture.md, section 8).
 
-use sea_orm::entity::prelude::*;
 use crate::id::{JobId, UserId};
 use crate::kind::JobState;
 use crate::time::Timestamp;
+use sea_orm::entity::prelude::*;
 
 /// Durable background work: a row is the intent, a lease is the doing (architecture.md, section 8).
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,8 +1,8 @@
 //! A person's note: on a bookmark (one note there) or of a project. Its text is a document too, so that it is found.
 
-use sea_orm::entity::prelude::*;
 use crate::id::{BookmarkId, DocumentId, NoteId, ProjectId, UserId};
 use crate::time::Timestamp;
+use sea_orm::entity::prelude::*;
 
 /// A person's note: on a bookmark (one note there) or of a project. Its text is a document too, so that it is found.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

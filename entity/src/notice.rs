@@ -1,9 +1,9 @@
 //! An in-app notice (spec.md: Events).
 
-use sea_orm::entity::prelude::*;
 use crate::id::{NoticeId, UserId};
 use crate::kind::NoticeKind;
 use crate::time::Timestamp;
+use sea_orm::entity::prelude::*;
 
 /// An in-app notice (spec.md: Events).
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,8 +1,8 @@
 //! A signed-in browser.
 
-use sea_orm::entity::prelude::*;
 use crate::id::{SessionId, UserId};
 use crate::time::Timestamp;
+use sea_orm::entity::prelude::*;
 
 /// A signed-in browser.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,8 +1,8 @@
 //! What a document is made from, where it was given and not fetched: kept until the text is in.
 
-use sea_orm::entity::prelude::*;
 use crate::id::{DocumentId, UserId};
 use crate::kind::SourceForm;
+use sea_orm::entity::prelude::*;
 
 /// What a document is made from, where it was given and not fetched: kept until the text is in.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

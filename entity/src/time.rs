@@ -100,7 +100,8 @@ impl Sub<Duration> for Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shape = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
+        let shape =
+            format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
         f.write_str(&self.calendar().format(&shape).map_err(|_| fmt::Error)?)
     }
 }
@@ -143,7 +144,10 @@ mod tests {
 
         assert_eq!(moment.day().end().to_string(), "2025-01-01T00:00:00.000Z");
         assert_eq!(moment.month().end().to_string(), "2025-01-01T00:00:00.000Z");
-        assert_eq!(Timestamp::parse("2024-02-01T00:00:00Z").unwrap().month().end().to_string(), "2024-03-01T00:00:00.000Z");
+        assert_eq!(
+            Timestamp::parse("2024-02-01T00:00:00Z").unwrap().month().end().to_string(),
+            "2024-03-01T00:00:00.000Z"
+        );
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! What a user asked for on one UTC day, by surface.
 
-use sea_orm::entity::prelude::*;
 use crate::id::UserId;
 use crate::kind::Surface;
 use crate::time::Day;
+use sea_orm::entity::prelude::*;
 
 /// What a user asked for on one UTC day, by surface.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,9 +1,9 @@
 //! What a user spent of the AI budget in one UTC month, by group.
 
-use sea_orm::entity::prelude::*;
 use crate::id::UserId;
 use crate::kind::BudgetGroup;
 use crate::time::Month;
+use sea_orm::entity::prelude::*;
 
 /// What a user spent of the AI budget in one UTC month, by group.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

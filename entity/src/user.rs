@@ -1,9 +1,9 @@
 //! An account.
 
-use sea_orm::entity::prelude::*;
 use crate::id::UserId;
 use crate::plan::Plan;
 use crate::time::Timestamp;
+use sea_orm::entity::prelude::*;
 
 /// An account.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

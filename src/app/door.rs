@@ -1,75 +1,31 @@
 //! The session's door: who the cookie names, and whether the request comes from our own pages.
 
-use std::future::Future;
-use std::pin::Pin;
-
 use actix_web::cookie::{Cookie, SameSite, time::Duration as CookieAge};
 use actix_web::http::header::ORIGIN;
 use actix_web::http::{Method, StatusCode};
-use actix_web::web::{Bytes, Data, Payload, ServiceConfig};
-use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use actix_web::web::{Bytes, Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
 use actors::caller::Caller;
 use actors::error::Error;
-use actors::fields::{Field, Values};
+use actors::fields::Values;
 use actors::keys::secret::Secret;
 use actors::ops::target::Target;
 use actors::perform::{Operation, perform_for};
 use actors::sessions;
 
+use crate::http::table::Route;
 use crate::rest::{failure, success, takes_body, target, values, whole_body};
 
 const COOKIE: &str = "carrel_session";
 
-/// The answer of a handler.
-pub type Answered = Pin<Box<dyn Future<Output = HttpResponse>>>;
-
-/// One row of the table of routes.
-pub struct Route {
-    /// The method.
-    pub method: Method,
-    /// The pattern, in actix-web's spelling.
-    pub pattern: &'static str,
-    /// What it takes, by the query for GET and DELETE and by the body otherwise.
-    pub fields: &'static [Field],
-    /// Answers a request.
-    pub answer: fn(&'static Route, HttpRequest, Payload) -> Answered,
-}
-
-/// Mounts the table: each pattern once, with all its methods.
-pub fn mount(config: &mut ServiceConfig, routes: &'static [Route]) {
-    let mut patterns: Vec<&'static str> = Vec::new();
-    for route in routes {
-        if !patterns.contains(&route.pattern) {
-            patterns.push(route.pattern);
-        }
+/// Answers where there is no such route, or not with this method.
+pub fn refuse(request: &HttpRequest, methods: Vec<String>) -> HttpResponse {
+    let error = if methods.is_empty() { Error::NotFound } else { Error::MethodNotAllowed(methods) };
+    match app(request) {
+        Some(app) => failure(request, &app, &error),
+        None => HttpResponse::InternalServerError().finish(),
     }
-    for pattern in patterns {
-        let mut resource = Resource::new(pattern);
-        let mut methods = Vec::new();
-        for route in routes.iter().filter(|route| route.pattern == pattern) {
-            methods.push(route.method.to_string());
-            let handle = move |request, payload| (route.answer)(route, request, payload);
-            resource = resource.route(web::method(route.method.clone()).to(handle));
-        }
-        config.service(resource.default_service(refuse(methods)));
-    }
-}
-
-/// Answers for a path that there is not.
-pub fn unknown() -> actix_web::Route {
-    refuse(Vec::new())
-}
-
-fn refuse(methods: Vec<String>) -> actix_web::Route {
-    web::to(move |request: HttpRequest| {
-        let methods = methods.clone();
-        async move {
-            let app = app(&request);
-            let error = if methods.is_empty() { Error::NotFound } else { Error::MethodNotAllowed(methods) };
-            app.map_or_else(|| HttpResponse::InternalServerError().finish(), |app| failure(&request, &app, &error))
-        }
-    })
 }
 
 /// Answers by this operation, for the signed-in person.
@@ -130,7 +86,9 @@ pub fn own_origin(request: &HttpRequest, app: &App) -> Result<(), Error> {
     if matches!(*request.method(), Method::GET | Method::HEAD) {
         return Ok(());
     }
-    let said = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap_or("unreadable").to_owned());
+    let said = |name: &str| {
+        request.headers().get(name).map(|value| value.to_str().unwrap_or("unreadable").to_owned())
+    };
     let own = said(ORIGIN.as_str()).is_none_or(|origin| origin == origin_of(&app.base_url));
     let site = said("Sec-Fetch-Site").is_none_or(|site| matches!(site.as_str(), "same-origin" | "none"));
     if own && site { Ok(()) } else { Err(Error::ForeignOrigin) }

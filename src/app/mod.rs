@@ -6,12 +6,23 @@ mod session;
 
 use actix_web::web::{self, ServiceConfig};
 
-/// Mounts everything under /app/api.
+pub use door::{operation, refuse};
+
+use crate::http::table::{self, Door};
+use crate::rest;
+
+/// Mounts everything under /app/api; under /library stands all that REST has.
 pub fn mount(config: &mut ServiceConfig) {
+    let unknown = || table::refuse(Door::Session, Vec::new());
+    let library = web::scope("/library")
+        .configure(|scope| table::mount(scope, Door::Session, rest::V1))
+        .configure(|scope| table::mount(scope, Door::Session, rest::V2))
+        .default_service(unknown());
     config.service(
         web::scope("/app/api")
             .configure(session::mount)
-            .configure(|scope| door::mount(scope, routes::ROUTES))
-            .default_service(door::unknown()),
+            .service(library)
+            .configure(|scope| table::mount(scope, Door::Session, routes::ROUTES))
+            .default_service(unknown()),
     );
 }

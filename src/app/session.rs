@@ -83,7 +83,8 @@ async fn sign_in(request: HttpRequest, payload: Payload) -> HttpResponse {
     let signed_in = async {
         own_origin(&request, &app)?;
         let mut given = read(&request, payload, SIGN_IN).await?;
-        let (email, password) = (given.text("email").unwrap_or_default(), given.text("password").unwrap_or_default());
+        let (email, password) =
+            (given.text("email").unwrap_or_default(), given.text("password").unwrap_or_default());
         let signed_in = sessions::sign_in(&app, peer::address(&request), &email, password).await?;
         Ok((signed_in.user, signed_in.secret.expose().to_owned()))
     };
@@ -120,7 +121,8 @@ async fn change_password(request: HttpRequest, payload: Payload) -> HttpResponse
         let secret = session_secret(&request).ok_or(Error::NotSignedIn)?;
         let (caller, _) = sessions::recognise(&app, &secret).await?;
         let mut given = read(&request, payload, CHANGE).await?;
-        let (current, new) = (given.text("current").unwrap_or_default(), given.text("new").unwrap_or_default());
+        let (current, new) =
+            (given.text("current").unwrap_or_default(), given.text("new").unwrap_or_default());
         sessions::change_password(&app, &caller, current, new).await
     };
     ended(&request, &app, done.await, false)

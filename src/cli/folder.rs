@@ -45,9 +45,7 @@ mod tests {
 
     #[test]
     fn the_folder_and_the_database_are_their_owners_alone() {
-        let place = std::env::temp_dir().join(format!("carrel-folder-{}", std::process::id()));
-        let variables = [("CARREL__DATA_DIR".to_owned(), place.join("data").display().to_string())];
-        let settings = Settings::load(None, variables.into_iter()).unwrap();
+        let settings = crate::cli::tests::settings("folder");
 
         make_with_database(&settings).unwrap();
         make_with_database(&settings).unwrap();
@@ -55,6 +53,6 @@ mod tests {
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&settings.data_dir), 0o700);
         assert_eq!(mode(&database_file(&settings.data_dir)), 0o600);
-        fs::remove_dir_all(place).unwrap();
+        fs::remove_dir_all(&settings.data_dir).unwrap();
     }
 }

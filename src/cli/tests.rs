@@ -5,6 +5,15 @@ use clap::error::ErrorKind;
 
 use super::*;
 
+/// Settings of a service of its own: nothing else has its folder, and nothing listens where it would.
+pub fn settings(name: &str) -> Settings {
+    let place = std::env::temp_dir().join(format!("carrel-cli-{name}-{}", std::process::id()));
+    let variables =
+        [("CARREL__DATA_DIR", place.to_string_lossy()), ("CARREL__SERVER__LISTEN", "127.0.0.1:1".into())];
+    let owned = variables.map(|(name, value)| (name.to_owned(), value.into_owned()));
+    Settings::load(None, owned.into_iter()).unwrap()
+}
+
 fn parse(line: &str) -> Result<Cli, clap::Error> {
     Cli::try_parse_from(std::iter::once("carrel").chain(line.split_whitespace()))
 }

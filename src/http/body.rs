@@ -20,7 +20,8 @@ pub struct MaxBody(pub usize);
 /// # Errors
 /// [`Error::TooLarge`], from the declared length already where there is one.
 pub async fn read(request: &HttpRequest, mut payload: Payload, most: usize) -> Result<Bytes, Error> {
-    let declared = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    let declared =
+        request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if declared.is_some_and(|length| length > most as u64) {
         return Err(Error::TooLarge);
     }

@@ -57,7 +57,9 @@ mod tests {
             TestRequest::get().insert_header(("Authorization", bearer)),
             TestRequest::get().insert_header(("X-API-Key", key.expose())),
         ] {
-            assert!(matches!(read(request), Ok(Some(Credential::ApiKey(found))) if found.hash() == key.hash()));
+            assert!(
+                matches!(read(request), Ok(Some(Credential::ApiKey(found))) if found.hash() == key.hash())
+            );
         }
         assert!(matches!(read(TestRequest::get()), Ok(None)));
     }
@@ -72,7 +74,8 @@ mod tests {
 
     #[test]
     fn credentials_that_differ_and_other_schemes_are_refused() {
-        let two = TestRequest::get().insert_header(("Authorization", "Bearer a")).insert_header(("X-API-Key", "b"));
+        let two =
+            TestRequest::get().insert_header(("Authorization", "Bearer a")).insert_header(("X-API-Key", "b"));
         assert!(matches!(read(two), Err(Error::KeyInvalid)));
         let twice = TestRequest::get().append_header(("X-API-Key", "a")).append_header(("X-API-Key", "b"));
         assert!(matches!(read(twice), Err(Error::KeyInvalid)));

@@ -36,7 +36,8 @@ pub async fn request(
     let status = answer.status().as_u16();
     metrics::counter!("carrel_requests_total", "method" => method.to_string(), "route" => pattern.clone(), "status" => status.to_string())
         .increment(1);
-    metrics::histogram!("carrel_request_seconds", "route" => pattern.clone()).record(began.elapsed().as_secs_f64());
+    metrics::histogram!("carrel_request_seconds", "route" => pattern.clone())
+        .record(began.elapsed().as_secs_f64());
     span.in_scope(|| debug!(%method, pattern, status, duration_ms = began.elapsed().as_millis(), "answered"));
     Ok(answer)
 }

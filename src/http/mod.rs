@@ -5,3 +5,4 @@ pub mod credential;
 pub mod health;
 pub mod log;
 pub mod peer;
+pub mod table;

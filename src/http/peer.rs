@@ -21,7 +21,8 @@ pub fn address(request: &HttpRequest) -> Option<IpAddr> {
     if !trusted(peer) {
         return Some(peer.to_canonical());
     }
-    let chain: Vec<&str> = request.headers().get_all("X-Forwarded-For").filter_map(|h| h.to_str().ok()).collect();
+    let chain: Vec<&str> =
+        request.headers().get_all("X-Forwarded-For").filter_map(|h| h.to_str().ok()).collect();
     let hops = chain.iter().flat_map(|header| header.split(',')).map(|hop| hop.trim().parse::<IpAddr>());
     let mut last = peer;
     for hop in hops.collect::<Vec<_>>().into_iter().rev() {
@@ -67,7 +68,8 @@ mod tests {
 
     #[test]
     fn a_client_is_the_first_product_of_its_user_agent() {
-        let request = TestRequest::get().insert_header(("User-Agent", "bookworm/3.1 (linux)")).to_http_request();
+        let request =
+            TestRequest::get().insert_header(("User-Agent", "bookworm/3.1 (linux)")).to_http_request();
         assert_eq!(client(&request).as_deref(), Some("bookworm/3.1"));
         assert_eq!(client(&TestRequest::get().to_http_request()), None);
     }

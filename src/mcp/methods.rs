@@ -4,7 +4,6 @@ use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actors::app::App;
 use actors::caller::Caller;
-use actors::perform::used;
 use serde_json::{Map, Value, json};
 
 use super::era::{Era, LEGACY, Method, SUPPORTED, introduced};
@@ -34,7 +33,7 @@ pub async fn answer(
 ) -> Result<HttpResponse, Failure> {
     let params = &mut request.params;
     let (result, kept) = match method {
-        Method::Initialize => (initialize(app, caller, params), None),
+        Method::Initialize => (initialize(params), None),
         Method::Ping => (Map::new(), None),
         Method::Discover => (discover(), Some(DISCOVERY)),
         Method::ListTools => (list(caller, params)?, Some(TOOL_LIST)),
@@ -43,12 +42,13 @@ pub async fn answer(
     Ok(rpc::result(&request.id, result::of(era, result, kept)))
 }
 
-/// The handshake. Nothing of it is kept but what the client calls itself.
-fn initialize(app: &App, caller: &Caller, params: &Map<String, Value>) -> Map<String, Value> {
-    let client = params.get("clientInfo").and_then(introduced);
-    if client.is_some() {
-        used(app, caller, false, client);
-    }
+/// What a client calls itself in the handshake: all of it that is kept.
+pub fn introduction(method: &Method, params: &Map<String, Value>) -> Option<String> {
+    matches!(method, Method::Initialize).then(|| params.get("clientInfo").and_then(introduced))?
+}
+
+/// The handshake.
+fn initialize(params: &Map<String, Value>) -> Map<String, Value> {
     members([
         ("protocolVersion", json!(agreed(params.get("protocolVersion")))),
         ("capabilities", json!({ "tools": {} })),

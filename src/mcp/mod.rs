@@ -27,7 +27,7 @@ use crate::http::{body, credential, peer};
 use cors::Visit;
 use error::refusal;
 use headers::Mirrored;
-use rpc::{Failure, Message};
+use rpc::{Failure, Message, Request};
 
 /// Mounts /mcp, with and without a slash at its end: clients that are redirected lose their body.
 pub fn mount(config: &mut ServiceConfig) {
@@ -53,8 +53,23 @@ async fn admitted(request: &HttpRequest, app: &App, payload: Payload) -> Result<
     let presented = credential::credential(request);
     let sent = !matches!(presented, Ok(None));
     let caller = recognise(app, presented, Surface::Mcp, peer::address(request), peer::client(request)).await;
-    let caller = caller.map_err(|error| refusal(&error, &app.base_url, sent))?;
-    let body = readable(request, payload).await.map_err(|error| refusal(&error, &app.base_url, sent))?;
+    let mut caller = caller.map_err(|error| refusal(&error, &app.base_url, sent))?;
+    let mut introduced = None;
+    let answer = spoken(request, app, payload, &mut caller, &mut introduced).await;
+    // Whatever was said, the key was used; by now it is known by whom.
+    used(app, &caller, introduced);
+    answer
+}
+
+/// Reads what is said and answers it. `introduced` is what a client calls itself in the handshake.
+async fn spoken(
+    request: &HttpRequest,
+    app: &App,
+    payload: Payload,
+    caller: &mut Caller,
+    introduced: &mut Option<String>,
+) -> Result<HttpResponse, Failure> {
+    let body = readable(request, payload).await.map_err(|error| refusal(&error, &app.base_url, true))?;
     if !headers::takes_json(request) {
         return Err(Failure::new(
             StatusCode::NOT_ACCEPTABLE,
@@ -62,7 +77,13 @@ async fn admitted(request: &HttpRequest, app: &App, payload: Payload) -> Result<
             "answers are application/json",
         ));
     }
-    answered(request, app, caller, &body).await
+    match rpc::read(&body)? {
+        Message::Notification => Ok(HttpResponse::new(StatusCode::ACCEPTED)),
+        Message::Request(asked) => {
+            let id = asked.id.clone();
+            answered(request, app, caller, introduced, asked).await.map_err(|failure| failure.to(Some(id)))
+        }
+    }
 }
 
 async fn readable(request: &HttpRequest, payload: Payload) -> Result<web::Bytes, Error> {
@@ -77,21 +98,14 @@ async fn readable(request: &HttpRequest, payload: Payload) -> Result<web::Bytes,
 async fn answered(
     request: &HttpRequest,
     app: &App,
-    mut caller: Caller,
-    body: &[u8],
+    caller: &mut Caller,
+    introduced: &mut Option<String>,
+    asked: Request,
 ) -> Result<HttpResponse, Failure> {
-    let asked = match rpc::read(body)? {
-        Message::Request(asked) => asked,
-        Message::Notification => return Ok(HttpResponse::new(StatusCode::ACCEPTED)),
-    };
-    let id = asked.id.clone();
-    let answer = async {
-        let (era, method) = era::of(&Mirrored::of(request), &asked)?;
-        if let Some(client) = era::client(&asked.params) {
-            caller.client = Some(client);
-            used(app, &caller, false, None);
-        }
-        methods::answer(app, &caller, era, method, asked).await
-    };
-    answer.await.map_err(|failure| failure.to(Some(id)))
+    let (era, method) = era::of(&Mirrored::of(request), &asked)?;
+    if let Some(client) = era::client(&asked.params) {
+        caller.client = Some(client);
+    }
+    *introduced = methods::introduction(&method, &asked.params);
+    methods::answer(app, caller, era, method, asked).await
 }

@@ -41,7 +41,12 @@ struct Failure<'a> {
 }
 
 /// A success with its data.
-pub fn success<T: Serialize + ?Sized>(request: &HttpRequest, app: &App, status: StatusCode, data: &T) -> HttpResponse {
+pub fn success<T: Serialize + ?Sized>(
+    request: &HttpRequest,
+    app: &App,
+    status: StatusCode,
+    data: &T,
+) -> HttpResponse {
     let body = Success { success: true, data, meta: meta(request, app, status) };
     json(status, &body)
 }
@@ -91,7 +96,10 @@ pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse 
 /// A failure whose `error` is there already.
 pub fn told(request: &HttpRequest, app: &App, status: StatusCode, error: &Value) -> HttpResponse {
     match serde_json::value::to_raw_value(error) {
-        Ok(error) => json(status, &Failure { success: false, data: (), error: &error, meta: meta(request, app, status) }),
+        Ok(error) => json(
+            status,
+            &Failure { success: false, data: (), error: &error, meta: meta(request, app, status) },
+        ),
         Err(_) => HttpResponse::InternalServerError().finish(),
     }
 }

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 pub fn status(error: &Error) -> StatusCode {
     match error {
         Error::KeyInvalid | Error::KeyInQuery | Error::NotSignedIn => StatusCode::UNAUTHORIZED,
-        Error::NotForMcp | Error::ForeignOrigin | Error::Closed(_) | Error::ScopeRequired(_) => StatusCode::FORBIDDEN,
+        Error::NotForMcp | Error::ForeignOrigin | Error::Closed(_) | Error::ScopeRequired(_) => {
+            StatusCode::FORBIDDEN
+        }
         Error::PlanRequired | Error::PlanLimit(_) => StatusCode::PAYMENT_REQUIRED,
         Error::ScopeNotAllowed(_) | Error::Invalid(_) => StatusCode::BAD_REQUEST,
         Error::UrlRejected(_) => StatusCode::UNPROCESSABLE_ENTITY,

@@ -1,13 +1,9 @@
 //! The one handler: a route's fields and path become its operation, the reply becomes the envelope.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::rc::Rc;
-
 use actix_web::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
-use actix_web::web::{Bytes, Data, Payload, ServiceConfig};
-use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use actix_web::web::{Bytes, Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
 use actors::error::Error;
 use actors::fields::{self, Field, Values};
@@ -20,64 +16,18 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{envelope, error};
+use crate::http::table::Route;
 use crate::http::{body, credential, peer};
 
-/// The answer of a handler.
-pub type Answered = Pin<Box<dyn Future<Output = HttpResponse>>>;
-
-/// One row of a table of routes.
-pub struct Route {
-    /// The method.
-    pub method: Method,
-    /// The pattern, in actix-web's spelling.
-    pub pattern: &'static str,
-    /// Its name in the activity view: method and pattern.
-    pub name: &'static str,
-    /// What it takes, by the query for GET and DELETE and by the body otherwise.
-    pub fields: &'static [Field],
-    /// Answers a request.
-    pub answer: fn(&'static Route, HttpRequest, Payload) -> Answered,
-}
-
-/// Mounts a table: each pattern once, with all its methods; other methods are 405.
-pub fn mount(config: &mut ServiceConfig, routes: &'static [Route]) {
-    let mut patterns: Vec<&'static str> = Vec::new();
-    for route in routes {
-        if !patterns.contains(&route.pattern) {
-            patterns.push(route.pattern);
-        }
-    }
-    for pattern in patterns {
-        let mut resource = Resource::new(pattern);
-        let mut methods = Vec::new();
-        for route in routes.iter().filter(|route| route.pattern == pattern) {
-            methods.push(route.method.to_string());
-            let handle = move |request, payload| (route.answer)(route, request, payload);
-            resource = resource.route(web::method(route.method.clone()).to(handle));
-        }
-        config.service(resource.default_service(refuse(methods)));
-    }
-}
-
-/// Answers for a path that there is not: the key comes first there too.
-pub fn unknown() -> actix_web::Route {
-    refuse(Vec::new())
-}
-
-fn refuse(methods: Vec<String>) -> actix_web::Route {
-    let methods = Rc::new(methods);
-    web::to(move |request: HttpRequest| {
-        let methods = methods.as_ref().clone();
-        async move {
-            let Some(app) = request.app_data::<Data<App>>().cloned() else {
-                return HttpResponse::InternalServerError().finish();
-            };
-            let asked = async || Ok(Unknown { methods }.into());
-            let performed = perform(&app, door(&request, "unknown"), |came| verdict(came, |()| StatusCode::OK), asked);
-            let performed = performed.await;
-            answer(&request, &app, |()| StatusCode::OK, performed).await
-        }
-    })
+/// Answers where there is no such route, or not with this method: the key comes first there too, and it counts.
+pub async fn refuse(request: HttpRequest, methods: Vec<String>) -> HttpResponse {
+    let Some(app) = request.app_data::<Data<App>>().cloned() else {
+        return HttpResponse::InternalServerError().finish();
+    };
+    let asked = async || Ok(Unknown { methods }.into());
+    let ok = |(): &()| StatusCode::OK;
+    let performed = perform(&app, door(&request, "unknown"), |came| verdict(came, ok), asked).await;
+    answer(&request, &app, ok, performed).await
 }
 
 /// Answers by this operation: `read` makes it from path and fields, `success` is the status of its reply.

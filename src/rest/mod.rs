@@ -1,4 +1,4 @@
-//! REST v1 and v2: two tables of routes over one handler.
+//! REST v1 and v2: two tables of routes, let in by an API key.
 
 mod envelope;
 mod error;
@@ -8,17 +8,26 @@ mod v1;
 
 use actix_web::web::{self, ServiceConfig};
 
-pub use envelope::{failure, success};
+pub use envelope::{failure, seconds, success};
 pub use error::{code, describe, status};
-pub use handler::{takes_body, target, values, whole_body};
-use handler::unknown;
+pub use handler::{operation, refuse, takes_body, target, values, whole_body};
+pub use routes::ROUTES as V2;
+pub use v1::ROUTES as V1;
+
+use crate::http::table::{self, Door};
 
 /// Mounts everything under /rest.
 pub fn mount(config: &mut ServiceConfig) {
+    let unknown = || table::refuse(Door::Key, Vec::new());
+    let version = |path, routes| {
+        web::scope(path)
+            .configure(move |scope| table::mount(scope, Door::Key, routes))
+            .default_service(unknown())
+    };
     config.service(
         web::scope("/rest")
-            .service(web::scope("/v2").configure(|scope| handler::mount(scope, routes::ROUTES)).default_service(unknown()))
-            .service(web::scope("/v1").configure(|scope| handler::mount(scope, v1::ROUTES)).default_service(unknown()))
+            .service(version("/v2", V2))
+            .service(version("/v1", V1))
             .default_service(unknown()),
     );
 }

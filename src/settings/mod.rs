@@ -130,7 +130,8 @@ impl Settings {
             )
         });
         let mute = self.mail.url.is_some().then(|| {
-            "mail.url is set, but this version writes its notices in the app alone and sends no letters".to_owned()
+            "mail.url is set, but this version writes its notices in the app alone and sends no letters"
+                .to_owned()
         });
         plain.into_iter().chain(mute).collect()
     }

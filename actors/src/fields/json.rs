@@ -61,7 +61,9 @@ fn record(members: Map<String, Json>, fields: &'static [Field], path: &str, faul
 
 fn member(kind: &'static Kind, json: Json, path: &str, faults: &mut Faults) -> Option<Value> {
     let read = match (kind, json) {
-        (Kind::List { of, min, max }, Json::Array(items)) => return list(of, *min, *max, items, path, faults),
+        (Kind::List { of, min, max }, Json::Array(items)) => {
+            return list(of, *min, *max, items, path, faults);
+        }
         (Kind::Record(fields), Json::Object(members)) => {
             return Some(Value::Record(record(members, fields, path, faults)));
         }
@@ -94,7 +96,9 @@ fn list(
         return None;
     }
     let read = items.into_iter().enumerate();
-    Some(Value::List(read.filter_map(|(n, item)| member(of, item, &format!("{path}[{n}]"), faults)).collect()))
+    Some(Value::List(
+        read.filter_map(|(n, item)| member(of, item, &format!("{path}[{n}]"), faults)).collect(),
+    ))
 }
 
 fn wrong_type(kind: &Kind) -> &'static str {
@@ -205,7 +209,8 @@ mod tests {
     #[test]
     fn a_good_body_is_values() {
         let mut values =
-            read(br#"{"title": "T", "progress": 1, "limit": 3, "items": [{"role": "source"}]}"#, FIELDS).unwrap();
+            read(br#"{"title": "T", "progress": 1, "limit": 3, "items": [{"role": "source"}]}"#, FIELDS)
+                .unwrap();
 
         assert_eq!(values.text("title").as_deref(), Some("T"));
         assert_eq!(values.number("progress"), Some(1.0));
@@ -217,12 +222,16 @@ mod tests {
     fn every_fault_is_named_by_its_path() {
         let body = r#"{"items": [{}, {"bookmarkId": "x", "zap": 1}], "favorite": "yes", "limit": 1.0, "progress": 2}"#;
 
-        assert_eq!(faulty(body), ["favorite", "items[1].bookmarkId", "items[1].zap", "limit", "progress", "title"]);
+        assert_eq!(
+            faulty(body),
+            ["favorite", "items[1].bookmarkId", "items[1].zap", "limit", "progress", "title"]
+        );
     }
 
     #[test]
     fn what_is_no_object_is_one_fault_of_the_body() {
-        for body in ["", "{", "[]", "7", "\"text\"", "{} {}", "{\"title\": \"\\ud800\"}", "{\"title\": NaN}"] {
+        for body in ["", "{", "[]", "7", "\"text\"", "{} {}", "{\"title\": \"\\ud800\"}", "{\"title\": NaN}"]
+        {
             assert_eq!(faulty(body), ["body"], "{body}");
         }
         assert_eq!(faulty(&"[".repeat(100_000)), ["body"]);

@@ -86,7 +86,9 @@ impl Values {
     /// Takes a list of objects.
     pub fn records(&mut self, field: &str) -> Option<Vec<Values>> {
         let records = self.list(field)?.into_iter();
-        Some(records.filter_map(|r| if let Value::Record(record) = r { Some(record) } else { None }).collect())
+        Some(
+            records.filter_map(|r| if let Value::Record(record) = r { Some(record) } else { None }).collect(),
+        )
     }
 
     /// Whether the field was given, as `null` too.

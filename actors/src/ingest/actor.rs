@@ -122,7 +122,9 @@ impl IngestActor {
     }
 
     fn maintain(&mut self, context: &mut Context<Self>) {
-        let Some(app) = (self.find_app)().filter(|_| self.running.is_empty() && !self.stopped) else { return };
+        let Some(app) = (self.find_app)().filter(|_| self.running.is_empty() && !self.stopped) else {
+            return;
+        };
         let maintain = async move { app.retrieval.maintain().await };
         context.spawn(maintain.into_actor(self).map(|done, _, _| {
             if let Err(error) = done {

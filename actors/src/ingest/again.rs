@@ -19,7 +19,9 @@ pub async fn ask_for_all(db: &Db, now: Timestamp) -> Result<u64, Error> {
 
 /// Asks for every ready document whose vectors are not this model's; how many they are.
 pub async fn ask_for_vectors(db: &Db, model: &str, now: Timestamp) -> Result<u64, Error> {
-    let other = Condition::any().add(document::Column::VectorsOf.is_null()).add(document::Column::VectorsOf.ne(model));
+    let other = Condition::any()
+        .add(document::Column::VectorsOf.is_null())
+        .add(document::Column::VectorsOf.ne(model));
     let ready = Condition::all().add(document::Column::Status.eq(DocumentStatus::Ready)).add(other);
     ask(db, ready, now).await
 }
@@ -27,7 +29,8 @@ pub async fn ask_for_vectors(db: &Db, model: &str, now: Timestamp) -> Result<u64
 async fn ask(db: &Db, which: Condition, now: Timestamp) -> Result<u64, Error> {
     let (mut after, mut asked) = (None, 0);
     loop {
-        let mut query = document::Entity::find().filter(document::Column::HiddenAt.is_null()).filter(which.clone());
+        let mut query =
+            document::Entity::find().filter(document::Column::HiddenAt.is_null()).filter(which.clone());
         if let Some(after) = after {
             query = query.filter(document::Column::Id.gt(after));
         }

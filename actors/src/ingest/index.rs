@@ -20,7 +20,8 @@ const AT_ONCE: usize = 64;
 /// Runs the job.
 pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     let id = DocumentId(job.subject);
-    let found = document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).one(app.db.read()).await?;
+    let found =
+        document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).one(app.db.read()).await?;
     let Some(document) = found.filter(|document| document.hidden_at.is_none()) else {
         app.retrieval.forget(job.user_id, id).await?;
         queue::finish(app.db.write(), job, app.clock.now()).await?;
@@ -128,7 +129,8 @@ pub async fn labels(app: &App, document: &document::Model) -> Result<Labels, Err
     let collections = match document.bookmark_id {
         Some(bookmark) => {
             let own = collection_bookmark::Entity::owned_by(document.user_id);
-            let rows = own.filter(collection_bookmark::Column::BookmarkId.eq(bookmark)).all(app.db.read()).await?;
+            let rows =
+                own.filter(collection_bookmark::Column::BookmarkId.eq(bookmark)).all(app.db.read()).await?;
             rows.into_iter().map(|row| row.collection_id.0).collect()
         }
         None => Vec::new(),

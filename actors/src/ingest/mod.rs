@@ -22,7 +22,7 @@ use crate::app::App;
 use crate::kit::{Kept, Port, keep};
 use actor::{IngestActor, Wake};
 
-pub use store::{Text, put_text};
+pub use store::{Split, Text, put_text};
 
 /// The way to the background work.
 #[derive(Clone)]
@@ -32,7 +32,11 @@ pub struct Ingest {
 
 impl Ingest {
     /// Starts the actor. `app` is asked for at each life, for the actor is itself a part of it.
-    pub fn start(on: &ArbiterHandle, app: impl Fn() -> Option<App> + Clone + Send + 'static, workers: usize) -> Self {
+    pub fn start(
+        on: &ArbiterHandle,
+        app: impl Fn() -> Option<App> + Clone + Send + 'static,
+        workers: usize,
+    ) -> Self {
         let how = Kept { name: "ingest", permits: 16, patience: Duration::from_secs(40) };
         Self { port: keep(on, how, move || IngestActor::new(app.clone(), workers)) }
     }

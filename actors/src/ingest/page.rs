@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::actor::Failure;
 use super::queue::{self, Priority};
-use super::store::{Text, put_text};
+use super::store::{Split, Text, put_text};
 use crate::adapters::fetch::{FetchError, Wanted};
 use crate::adapters::sandbox::{Article, Page, SandboxError};
 use crate::address::PageUrl;
@@ -21,7 +21,8 @@ const LONGEST_TITLE: usize = 300;
 /// Runs the job.
 pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     let id = DocumentId(job.subject);
-    let found = document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).one(app.db.read()).await?;
+    let found =
+        document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).one(app.db.read()).await?;
     let Some(document) = found.filter(|document| document.hidden_at.is_none()) else {
         queue::finish(app.db.write(), job, app.clock.now()).await?;
         return Ok(());
@@ -35,14 +36,17 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
 }
 
 async fn store(app: &App, job: &job::Model, id: DocumentId, text: Text) -> Result<(), Failure> {
+    let split = app.workers.run(Lane::Background, move || Split::of(text)).await?;
     let now = app.clock.now();
     let txn = app.db.begin().await?;
     if !queue::finish(&txn, job, now).await? {
         return Err(Failure::LeaseLost);
     }
     // Read again within the transaction: the person may have given a title, or deleted it, meanwhile.
-    if let Some(document) = document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).one(&txn).await? {
-        put_text(&txn, &document, text, Priority::Now, now).await?;
+    if let Some(document) =
+        document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).one(&txn).await?
+    {
+        put_text(&txn, &document, split, Priority::Now, now).await?;
         if let Some(given) = source::Entity::find_by_id(id).one(&txn).await? {
             given.delete(&txn).await?;
         }
@@ -66,13 +70,13 @@ async fn from_source(app: &App, document: &document::Model, given: source::Model
 async fn fetch(app: &App, document: &document::Model) -> Result<Text, Failure> {
     let address = document.url.as_deref().unwrap_or_default();
     let url = PageUrl::parse(address).map_err(|refusal| rejected(&refusal))?;
-    let fetched = app.fetcher.get(&url, Wanted::page()).await.map_err(|error| match error {
-        FetchError::Rejected(refusal) => rejected(&refusal),
-        other if other.permanent() => Failure::Permanent(other.to_string()),
-        other => Failure::Passing { reason: other.to_string(), after: other.retry_after() },
-    })?;
+    let fetched = app.fetcher.get(&url, Wanted::page()).await.map_err(failed)?;
     match kind_of(fetched.media_type()) {
-        Kind::Html => extract(app, fetched.text(), fetched.url.as_str().to_owned()).await,
+        Kind::Html => {
+            let url = fetched.url.as_str().to_owned();
+            let html = app.workers.run(Lane::Background, move || fetched.text()).await?;
+            extract(app, html, url).await
+        }
         Kind::Plain => {
             let text = app.workers.run(Lane::Background, move || text::clean(&fetched.text())).await?;
             if text.trim().is_empty() {
@@ -80,13 +84,27 @@ async fn fetch(app: &App, document: &document::Model) -> Result<Text, Failure> {
             }
             Ok(Text { text, ..Text::default() })
         }
-        Kind::Other => Err(Failure::Permanent("the address leads to a kind of file that is not read".to_owned())),
+        Kind::Other => {
+            Err(Failure::Permanent("the address leads to a kind of file that is not read".to_owned()))
+        }
+    }
+}
+
+fn failed(error: FetchError) -> Failure {
+    if let FetchError::Rejected(refusal) = &error {
+        return rejected(refusal);
+    }
+    let reason = format!("the page {error}");
+    if error.permanent() {
+        Failure::Permanent(reason)
+    } else {
+        Failure::Passing { reason, after: error.retry_after() }
     }
 }
 
 /// The code stands in the reason, so that a program can tell it (contract.md, section 2).
 fn rejected(refusal: &crate::address::Refusal) -> Failure {
-    Failure::Permanent(format!("URL_REJECTED: {refusal}"))
+    Failure::Permanent(format!("URL_REJECTED: the address {refusal}"))
 }
 
 enum Kind {

@@ -12,7 +12,9 @@ use entity::kind::JobState;
 use entity::time::Timestamp;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, LockBehavior, LockType, OnConflict};
-use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, Order, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, Order, QueryFilter, QueryOrder, QuerySelect,
+};
 use uuid::Uuid;
 
 use crate::db::Db;
@@ -94,7 +96,8 @@ pub async fn ask(
         created_at: Set(now),
         finished_at: Set(None),
     };
-    let smaller = if db.get_database_backend() == sea_orm::DatabaseBackend::Postgres { "LEAST" } else { "MIN" };
+    let smaller =
+        if db.get_database_backend() == sea_orm::DatabaseBackend::Postgres { "LEAST" } else { "MIN" };
     let sooner = Expr::cust(format!("{smaller}(job.priority, excluded.priority)"));
     let waiting = OnConflict::columns([Column::Kind, Column::Subject])
         .target_and_where(Expr::cust("state = 'queued'"))
@@ -170,7 +173,12 @@ pub async fn finish(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> R
 }
 
 /// Ends the job badly: no further try makes sense, or none is left.
-pub async fn give_up(db: &impl ConnectionTrait, job: &Model, reason: &str, now: Timestamp) -> Result<bool, DbErr> {
+pub async fn give_up(
+    db: &impl ConnectionTrait,
+    job: &Model,
+    reason: &str,
+    now: Timestamp,
+) -> Result<bool, DbErr> {
     end(db, job, JobState::Dead, Some(reason), now).await
 }
 

@@ -7,7 +7,7 @@ use entity::{chunk, document};
 use sea_orm::ActiveValue::Set;
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
-use super::chunk::{Sizing, split};
+use super::chunk::{Piece, Sizing, split};
 use super::queue::{self, Priority, Work};
 use crate::error::Error;
 use crate::text;
@@ -34,17 +34,33 @@ pub struct Text {
     pub language: Option<String>,
 }
 
+/// A text split into its passages. Splitting blocks, the longer the text the longer, so it is done before a transaction.
+#[derive(Debug)]
+pub struct Split {
+    text: Text,
+    pieces: Vec<Piece>,
+    words: usize,
+}
+
+impl Split {
+    /// Splits a text.
+    pub fn of(text: Text) -> Self {
+        Self { pieces: split(&text.text, &Sizing::default()), words: text::word_count(&text.text), text }
+    }
+}
+
 /// Puts the text in as the document's next version and asks for the index, in the caller's transaction. The passages of
 /// the version before are gone with it: a reader sees the one or the other.
 pub async fn put_text(
     db: &impl ConnectionTrait,
     document: &document::Model,
-    new: Text,
+    new: Split,
     priority: Priority,
     now: Timestamp,
 ) -> Result<(), Error> {
     let version = document.version + 1;
-    let rows = passages(document, version, &new.text, now);
+    let Split { text: new, pieces, words } = new;
+    let rows = passages(document, version, &new.text, pieces, now);
     chunk::Entity::delete_many().filter(chunk::Column::DocumentId.eq(document.id)).exec(db).await?;
     let total_chars = rows.last().map_or(0, |last| last.end_offset);
     let mut rows = rows.into_iter().map(IntoActiveModel::into_active_model).peekable();
@@ -55,7 +71,7 @@ pub async fn put_text(
     let mut row = document.clone().into_active_model();
     row.version = Set(version);
     row.total_chars = Set(total_chars);
-    row.word_count = Set(i32::try_from(text::word_count(&new.text)).ok());
+    row.word_count = Set(i32::try_from(words).ok());
     row.language = Set(new.language.or_else(|| text::language(&new.text).map(str::to_owned)));
     row.status = Set(DocumentStatus::Processing);
     row.error = Set(None);
@@ -78,9 +94,14 @@ pub async fn put_text(
     Ok(())
 }
 
-fn passages(document: &document::Model, version: i32, text: &str, now: Timestamp) -> Vec<chunk::Model> {
-    let pieces = split(text, &Sizing::default()).into_iter();
-    let rows = pieces.zip(0..).map(|(piece, ordinal)| chunk::Model {
+fn passages(
+    document: &document::Model,
+    version: i32,
+    text: &str,
+    pieces: Vec<Piece>,
+    now: Timestamp,
+) -> Vec<chunk::Model> {
+    let rows = pieces.into_iter().zip(0..).map(|(piece, ordinal)| chunk::Model {
         id: ChunkId::new(now),
         document_id: document.id,
         user_id: document.user_id,

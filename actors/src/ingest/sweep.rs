@@ -29,7 +29,8 @@ async fn deleted_bookmarks(app: &App) -> Result<(), Error> {
     let past = bookmark::Entity::find().filter(bookmark::Column::DeletedAt.lt(until)).limit(AT_ONCE);
     for gone in past.all(app.db.read()).await? {
         let of_bookmark = document::Column::BookmarkId.eq(gone.id);
-        let documents = document::Entity::of(gone.user_id).filter(of_bookmark.clone()).all(app.db.read()).await?;
+        let documents =
+            document::Entity::of(gone.user_id).filter(of_bookmark.clone()).all(app.db.read()).await?;
         for document in documents {
             app.retrieval.forget(gone.user_id, document.id).await?;
         }

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{
-    Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, ResponseFuture, WrapFuture,
+    Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, ResponseFuture,
+    WrapFuture,
 };
 use entity::id::{KeyId, UserId};
 use entity::plan::{Limits, Plan};
@@ -130,12 +131,14 @@ impl Handler<Look> for KeyActor {
             Ok(plan.map(|plan| (hash, Arc::new(KeyRow { key, plan, epoch }))))
         };
         // Into the cache only here, and only with the epoch of before the read: a change meanwhile makes it count for nothing.
-        Box::pin(read.into_actor(self).map(|found: Result<Option<(SecretHash, Arc<KeyRow>)>, Error>, actor, _| {
-            Ok(found?.map(|(hash, row)| {
-                actor.cache.insert(hash, row.clone());
-                row
-            }))
-        }))
+        Box::pin(read.into_actor(self).map(
+            |found: Result<Option<(SecretHash, Arc<KeyRow>)>, Error>, actor, _| {
+                Ok(found?.map(|(hash, row)| {
+                    actor.cache.insert(hash, row.clone());
+                    row
+                }))
+            },
+        ))
     }
 }
 

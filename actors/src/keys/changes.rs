@@ -6,7 +6,9 @@ use entity::id::{KeyId, UserId};
 use entity::plan::{Limits, Plan};
 use entity::time::Timestamp;
 use entity::{api_key, user};
-use sea_orm::{ActiveModelTrait, ActiveValue::Set, ColumnTrait, EntityTrait, IntoActiveModel, PaginatorTrait};
+use sea_orm::{
+    ActiveModelTrait, ActiveValue::Set, ColumnTrait, EntityTrait, IntoActiveModel, PaginatorTrait,
+};
 use sea_orm::{ConnectionTrait, DatabaseTransaction, QueryFilter, QueryOrder, QuerySelect};
 
 use super::secret::Secret;
@@ -27,7 +29,8 @@ pub async fn create(
     let scopes = rules::scopes(wish.kind, plan, wish.scopes)?;
     let txn = db.begin().await?;
     lock_owner(&txn, user).await?;
-    let kept = api_key::Entity::owned_by(user).filter(api_key::Column::Kind.eq(wish.kind)).count(&txn).await?;
+    let kept =
+        api_key::Entity::owned_by(user).filter(api_key::Column::Kind.eq(wish.kind)).count(&txn).await?;
     if kept >= u64::from(rules::most_keys(wish.kind, limits)) {
         return Err(Error::PlanLimit("the plan allows no more keys of this kind"));
     }

@@ -90,7 +90,13 @@ impl Keys {
         let how = Kept { name: "keys", permits: 256, patience: Duration::from_secs(8) };
         let (kept_cache, kept_fresh, kept_clock) = (cache.clone(), fresh.clone(), clock.clone());
         let port = keep(on, how, move || {
-            KeyActor::new(db.clone(), kept_clock.clone(), kept_cache.clone(), kept_fresh.clone(), notices.clone())
+            KeyActor::new(
+                db.clone(),
+                kept_clock.clone(),
+                kept_cache.clone(),
+                kept_fresh.clone(),
+                notices.clone(),
+            )
         });
         Self { cache, fresh, clock, port }
     }
@@ -121,7 +127,13 @@ impl Keys {
     }
 
     /// Changes a key.
-    pub async fn change(&self, user: UserId, plan: Plan, key: KeyId, changes: Changes) -> Result<api_key::Model, Error> {
+    pub async fn change(
+        &self,
+        user: UserId,
+        plan: Plan,
+        key: KeyId,
+        changes: Changes,
+    ) -> Result<api_key::Model, Error> {
         self.port.ask(Change { user, plan, key, changes }).await?
     }
 

@@ -42,6 +42,8 @@ where
         most: how.permits,
         patience: how.patience,
         health: Health::new(how.name),
+        #[cfg(debug_assertions)]
+        crash: Arc::default(),
     });
     let kept = shared.clone();
     if !on.spawn(live(kept, how, make)) {
@@ -92,8 +94,12 @@ where
     let actor = catch_unwind(AssertUnwindSafe(make)).ok()?;
     let mut context = Context::new();
     context.set_mailbox_capacity(how.permits as usize);
+    #[cfg(debug_assertions)]
+    let crash = shared.crash.clone();
     context.spawn(
         async move {
+            #[cfg(debug_assertions)]
+            die_when_told(&crash).await;
             std::future::pending::<()>().await;
             drop(alive);
         }
@@ -106,6 +112,14 @@ where
     shared.health.up.store(true, Ordering::Relaxed);
     debug_assert!(Arbiter::try_current().is_some());
     Some(death)
+}
+
+/// A panic in a future of the actor's context is as a panic in the actor itself.
+#[cfg(debug_assertions)]
+#[expect(clippy::panic, reason = "a test asked for it")]
+async fn die_when_told(crash: &tokio::sync::Notify) {
+    crash.notified().await;
+    panic!("an actor panics because a test asked for it");
 }
 
 #[cfg(test)]
@@ -179,6 +193,20 @@ mod tests {
 
         assert_eq!(port.ask(Do::Count).await, Ok(2));
         assert_eq!(port.health().report().restarts, 0);
+    }
+
+    #[actix::test]
+    async fn an_actor_that_is_made_to_panic_comes_back_fresh() {
+        let port = keep(&Arbiter::current(), HOW, || Counter(0));
+        eventually_counts(&port).await;
+        assert_eq!(port.ask(Do::Count).await, Ok(2));
+
+        port.crash();
+        while port.health().report().restarts == 0 {
+            tokio::task::yield_now().await;
+        }
+
+        assert_eq!(eventually_counts(&port).await, 1);
     }
 
     #[actix::test]

@@ -35,6 +35,8 @@ pub(super) struct Shared<A: Actor> {
     pub(super) most: u32,
     pub(super) patience: Duration,
     pub(super) health: Health,
+    #[cfg(debug_assertions)]
+    pub(super) crash: Arc<tokio::sync::Notify>,
 }
 
 impl<A: Actor> Clone for Port<A> {
@@ -90,6 +92,13 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
     /// How the actor is doing.
     pub fn health(&self) -> &Health {
         &self.shared.health
+    }
+
+    /// Makes the actor panic, for tests of what its callers see of that. Builds with optimisations have no such thing.
+    #[cfg(debug_assertions)]
+    #[doc(hidden)]
+    pub fn crash(&self) {
+        self.shared.crash.notify_one();
     }
 
     fn address(&self) -> Option<Addr<A>> {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{
-    Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture, fut::wrap_future,
+    Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture,
+    fut::wrap_future,
 };
 use entity::id::UserId;
 use entity::kind::Surface;
@@ -151,12 +152,15 @@ async fn write(db: &Db, unwritten: &Unwritten) -> Result<Unwritten, Error> {
         let key = [usage_day::Column::UserId, usage_day::Column::Day, usage_day::Column::Surface];
         let sum = Expr::col((usage_day::Entity, usage_day::Column::Calls)).add(*calls);
         let add = OnConflict::columns(key).value(usage_day::Column::Calls, sum).to_owned();
-        let written =
-            usage_day::Entity::insert(row.into_active_model()).on_conflict(add).exec_with_returning(&txn).await;
+        let written = usage_day::Entity::insert(row.into_active_model())
+            .on_conflict(add)
+            .exec_with_returning(&txn)
+            .await;
         match written {
             Ok(row) => drop(totals.insert((*user, *surface, *day), row.calls)),
             // The user was removed meanwhile.
-            Err(error) if matches!(error.sql_err(), Some(sea_orm::SqlErr::ForeignKeyConstraintViolation(_))) => {}
+            Err(error)
+                if matches!(error.sql_err(), Some(sea_orm::SqlErr::ForeignKeyConstraintViolation(_))) => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -29,7 +29,8 @@ impl Failures {
     /// Lets so many fail within a minute.
     pub fn new(a_minute: u32, clock: Arc<dyn Clock>) -> Self {
         let quota = Quota::per_minute(NonZeroU32::new(a_minute).unwrap_or(NonZeroU32::MIN));
-        let buckets = RateLimiter::new(quota, DefaultKeyedStateStore::default(), HourClock::of(clock.clone()));
+        let buckets =
+            RateLimiter::new(quota, DefaultKeyedStateStore::default(), HourClock::of(clock.clone()));
         Self { buckets, clock }
     }
 

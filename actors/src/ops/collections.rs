@@ -5,7 +5,10 @@ use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{bookmark, collection, collection_bookmark};
 use sea_orm::sea_query::{Expr, Query};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, PaginatorTrait, QueryFilter, QueryOrder,
+    QuerySelect,
+};
 use serde::Serialize;
 
 use super::bookmarks::save;
@@ -143,7 +146,11 @@ impl ListCollections {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[
         CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Collections at most; 50 when left out."),
+        Field::optional(
+            "limit",
+            Kind::Integer { min: 1, max: 100 },
+            "Collections at most; 50 when left out.",
+        ),
     ];
 
     /// Reads the parameters.

@@ -77,7 +77,8 @@ impl ReadDocument {
             Named::Bookmark(id) => of_bookmark(app, bookmark::Entity::one_of(user, *id)).await?,
             Named::Url(url) => {
                 let address = PageUrl::parse(url).map_err(|_| Error::NotFound)?.normalized();
-                let saved = bookmark::Entity::owned_by(user).filter(bookmark::Column::NormalizedUrl.eq(address));
+                let saved =
+                    bookmark::Entity::owned_by(user).filter(bookmark::Column::NormalizedUrl.eq(address));
                 of_bookmark(app, saved).await?
             }
         };
@@ -214,7 +215,9 @@ impl Marks {
     async fn of(app: &App, user: UserId, document: &document::Model) -> Result<Self, Error> {
         let Some(id) = document.bookmark_id else { return Ok(Self::default()) };
         let db = app.db.read();
-        let Some(saved) = bookmark::Entity::one_of(user, id).one(db).await? else { return Ok(Self::default()) };
+        let Some(saved) = bookmark::Entity::one_of(user, id).one(db).await? else {
+            return Ok(Self::default());
+        };
         if saved.document_id != document.id {
             return Ok(Self { saved_at: Some(saved.saved_at), ..Self::default() });
         }

@@ -80,7 +80,11 @@ impl Operation for ListHighlights {
         let db = app.db.read();
         bookmark::Entity::one_of(caller.user, self.0).one(db).await?.ok_or(Error::NotFound)?;
         let own = highlight::Entity::owned_by(caller.user).filter(highlight::Column::BookmarkId.eq(self.0));
-        let rows = own.order_by_asc(highlight::Column::StartOffset).order_by_asc(highlight::Column::Id).all(db).await?;
+        let rows = own
+            .order_by_asc(highlight::Column::StartOffset)
+            .order_by_asc(highlight::Column::Id)
+            .all(db)
+            .await?;
         Ok(Highlights { highlights: rows.into_iter().map(HighlightView::from).collect(), next_cursor: None })
     }
 }
@@ -99,7 +103,11 @@ pub struct CreateHighlight {
 impl CreateHighlight {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::required("text", Kind::Words { min: 1, max: LONGEST }, "The marked words, as they stand in the text."),
+        Field::required(
+            "text",
+            Kind::Words { min: 1, max: LONGEST },
+            "The marked words, as they stand in the text.",
+        ),
         Field::required("startOffset", PLACE, "Where they begin, in characters."),
         Field::required("endOffset", PLACE, "Where they end."),
         Field::optional("note", Kind::Text { max: 100_000 }, "A note beside them."),
@@ -132,7 +140,8 @@ impl Operation for CreateHighlight {
     async fn run(self, caller: &Caller, app: &App) -> Result<OneHighlight, Error> {
         let now = app.clock.now();
         let txn = app.db.begin().await?;
-        let saved = bookmark::Entity::one_of(caller.user, self.bookmark).one(&txn).await?.ok_or(Error::NotFound)?;
+        let saved =
+            bookmark::Entity::one_of(caller.user, self.bookmark).one(&txn).await?.ok_or(Error::NotFound)?;
         let document = document::Entity::one_of(caller.user, saved.document_id).one(&txn).await?;
         let stands = text_between(&txn, &document.ok_or(Error::NotFound)?, self.start, self.end).await?;
         if stands.as_deref() != Some(self.text.as_str()) {

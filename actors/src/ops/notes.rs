@@ -4,11 +4,14 @@ use entity::id::{DocumentId, NoteId};
 use entity::kind::{ContentType, DocumentStatus};
 use entity::time::Timestamp;
 use entity::{bookmark, document, note};
-use sea_orm::{ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{
+    ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel,
+    QueryFilter,
+};
 
 use crate::error::Error;
 use crate::ingest::queue::Priority;
-use crate::ingest::{Text, put_text};
+use crate::ingest::{Split, Text, put_text};
 use crate::text;
 
 /// Writes the notes on a bookmark: one note, whose document is found by itself. An empty text empties it.
@@ -18,7 +21,8 @@ pub async fn write_on_bookmark(
     body: &str,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let there = note::Entity::owned_by(row.user_id).filter(note::Column::BookmarkId.eq(row.id)).one(txn).await?;
+    let there =
+        note::Entity::owned_by(row.user_id).filter(note::Column::BookmarkId.eq(row.id)).one(txn).await?;
     let document = match &there {
         Some(note) if note.body == body => return Ok(()),
         Some(note) => document::Entity::of(row.user_id)
@@ -38,7 +42,8 @@ pub async fn write_on_bookmark(
         }
         None => insert_note(txn, row, document.id, body, now).await?,
     }
-    put_text(txn, &document, Text { text: text::clean(body), ..Text::default() }, Priority::Now, now).await
+    let split = Split::of(Text { text: text::clean(body), ..Text::default() });
+    put_text(txn, &document, split, Priority::Now, now).await
 }
 
 async fn insert_document(
@@ -46,7 +51,8 @@ async fn insert_document(
     row: &bookmark::Model,
     now: Timestamp,
 ) -> Result<document::Model, Error> {
-    let page = document::Entity::of(row.user_id).filter(document::Column::Id.eq(row.document_id)).one(txn).await?;
+    let page =
+        document::Entity::of(row.user_id).filter(document::Column::Id.eq(row.document_id)).one(txn).await?;
     let document = document::Model {
         id: DocumentId::new(now),
         user_id: row.user_id,

@@ -28,7 +28,12 @@ impl PageOf {
     }
 
     /// Where the page begins, if not at the beginning. `list` names the list with all that it depends on.
-    pub fn position<T: DeserializeOwned>(&self, app: &App, user: UserId, list: &str) -> Result<Option<T>, Error> {
+    pub fn position<T: DeserializeOwned>(
+        &self,
+        app: &App,
+        user: UserId,
+        list: &str,
+    ) -> Result<Option<T>, Error> {
         let open = |cursor: &String| app.cursors.open(user.0, list, cursor);
         let position = self.cursor.as_ref().map(open).transpose();
         position.map_err(|_| Error::invalid("cursor", "is not a cursor of this list"))

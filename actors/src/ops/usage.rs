@@ -112,7 +112,9 @@ impl Operation for ReadUsage {
             },
             ai_budget: Budget {
                 resets_at: now.month().end(),
-                groups: [BudgetGroup::Chat, BudgetGroup::Embedding, BudgetGroup::Transcription].map(share).into(),
+                groups: [BudgetGroup::Chat, BudgetGroup::Embedding, BudgetGroup::Transcription]
+                    .map(share)
+                    .into(),
             },
         })
     }

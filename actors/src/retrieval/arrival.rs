@@ -23,14 +23,19 @@ pub async fn await_model(app: App, store: Store, model: Model) {
             None if told => {}
             None => {
                 told = true;
-                warn!(model.name, "the embedding model is not there yet: search goes by words alone until it is");
+                warn!(
+                    model.name,
+                    "the embedding model is not there yet: search goes by words alone until it is"
+                );
             }
         }
         tokio::time::sleep(LOOK_EVERY).await;
     };
     match app.workers.run(Lane::Background, move || MiniLm::open(&folder)).await {
         Ok(Ok(embedder)) => app.retrieval.set_model(Arc::new(embedder)),
-        Ok(Err(error)) => return warn!(%error, model.name, "could not open the embedding model; search goes by words alone"),
+        Ok(Err(error)) => {
+            return warn!(%error, model.name, "could not open the embedding model; search goes by words alone");
+        }
         Err(error) => return warn!(%error, model.name, "could not open the embedding model"),
     }
     info!(model.name, "the embedding model is there: search goes by meaning too");

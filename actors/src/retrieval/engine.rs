@@ -72,7 +72,8 @@ impl Engine {
     pub async fn search(&self, user: UserId, wanted: Wanted) -> Result<Ranked, Error> {
         let embedder = self.embedder().filter(|_| !self.pause.holds(self.clock.now()));
         let index = self.index.clone();
-        let search = self.workers.run(Lane::Foreground, move || search(&*index, embedder.as_deref(), user, &wanted));
+        let search =
+            self.workers.run(Lane::Foreground, move || search(&*index, embedder.as_deref(), user, &wanted));
         let ranked = tokio::time::timeout(PATIENCE, search).await;
         ranked.map_err(|_| Error::Busy(Duration::from_secs(1)))??.map_err(Error::internal)
     }
@@ -111,7 +112,8 @@ fn search(
 ) -> Result<Ranked, IndexError> {
     let tenant = Tenant::of(user.0);
     let (dense, trust) = meaning(embedder, &wanted.query);
-    let lexical_only = dense.is_none();
+    // A query whose words mean nothing to the model is not degraded by leaving the model out.
+    let lexical_only = dense.is_none() && (embedder.is_none() || trust.any());
     let sparse = lexical::query(&wanted.query, &index.languages(&tenant)?);
     let mut plan = Plan { sparse, dense, filter: wanted.within.clone(), depth: DEPTH };
     loop {
@@ -134,6 +136,9 @@ fn search(
 fn meaning(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>>, Trust) {
     let Some(embedder) = embedder else { return (None, Trust::of(query, 0)) };
     let trust = Trust::of(query, embedder.count_tokens(query));
+    if !trust.any() {
+        return (None, trust);
+    }
     match embedder.embed_query(query) {
         Ok(vector) => (Some(vector), trust),
         Err(error) => {

@@ -23,7 +23,7 @@ use crate::clock::Clock;
 use crate::db::Db;
 use crate::error::Error;
 use crate::kit::{Kept, Port, Workers, keep};
-use actor::{Change, Maintain, Retrieve, RetrievalActor};
+use actor::{Change, Maintain, RetrievalActor, Retrieve};
 use engine::Engine;
 
 pub use actor::Put;

@@ -45,7 +45,8 @@ pub struct SearchResult {
 /// The passages as results, in their order.
 pub async fn load(app: &App, user: UserId, query: &str, found: &[Found]) -> Result<Vec<SearchResult>, Error> {
     let wanted: Vec<ChunkId> = found.iter().map(|hit| hit.chunk).collect();
-    let rows = chunk::Entity::owned_by(user).filter(chunk::Column::Id.is_in(wanted)).all(app.db.read()).await?;
+    let rows =
+        chunk::Entity::owned_by(user).filter(chunk::Column::Id.is_in(wanted)).all(app.db.read()).await?;
     let mut chunks: HashMap<ChunkId, chunk::Model> = rows.into_iter().map(|row| (row.id, row)).collect();
     let wanted: Vec<DocumentId> = found.iter().map(|hit| hit.document).collect();
     let readable = document::Entity::readable_by(user).filter(document::Column::Id.is_in(wanted));
@@ -53,13 +54,20 @@ pub async fn load(app: &App, user: UserId, query: &str, found: &[Found]) -> Resu
     let documents: HashMap<DocumentId, document::Model> = rows.into_iter().map(|row| (row.id, row)).collect();
     let results = found.iter().filter_map(|hit| {
         let chunk = chunks.remove(&hit.chunk)?;
-        let document = documents.get(&chunk.document_id).filter(|document| document.version == chunk.version)?;
+        let document =
+            documents.get(&chunk.document_id).filter(|document| document.version == chunk.version)?;
         Some(result(app, query, document, chunk, hit.score))
     });
     Ok(results.collect())
 }
 
-fn result(app: &App, query: &str, document: &document::Model, chunk: chunk::Model, score: f32) -> SearchResult {
+fn result(
+    app: &App,
+    query: &str,
+    document: &document::Model,
+    chunk: chunk::Model,
+    score: f32,
+) -> SearchResult {
     SearchResult {
         document_id: document.id,
         chunk_id: chunk.id,

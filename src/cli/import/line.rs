@@ -56,7 +56,7 @@ pub fn reason(error: &Error) -> Option<String> {
         return Some(faults(invalid));
     }
     if let Error::UrlRejected(why) = error {
-        return Some(format!("url {why}"));
+        return Some(why.clone());
     }
     if let Error::NotFound = error {
         return Some("collectionIds names a collection that the account does not have".to_owned());
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(refused("{\"canary\""), "body is not valid JSON in UTF-8");
         assert_eq!(refused("[\"canary\"]"), "body must be a JSON object");
         assert_eq!(refused(r#"{"title": "canary"}"#), "url is required");
-        assert_eq!(refused(r#"{"url": "canary"}"#), "url is no absolute http or https address");
+        assert_eq!(refused(r#"{"url": "canary"}"#), "the address is no absolute http or https address");
         assert_eq!(refused(r#"{"url": "https://a.example/", "canary": 1}"#), "has a field that is not known");
         assert_eq!(
             refused(r#"{"url": "https://a.example/", "canary": 1, "canary": 2}"#),
@@ -137,7 +137,10 @@ mod tests {
 
     #[test]
     fn an_address_that_leads_inside_is_taken_with_its_content_only() {
-        assert_eq!(refused(r#"{"url": "http://10.0.0.1/"}"#), "url leads to a private or reserved address");
+        assert_eq!(
+            refused(r#"{"url": "http://10.0.0.1/"}"#),
+            "the address leads to a private or reserved address"
+        );
         assert_eq!(new(r#"{"url": "http://10.0.0.1/", "text": "T"}"#).url, "http://10.0.0.1/");
     }
 

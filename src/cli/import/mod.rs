@@ -81,3 +81,6 @@ fn open(file: &Path) -> io::Result<Box<dyn BufRead>> {
     };
     Ok(Box::new(BufReader::new(progress::bytes("importing".to_owned(), size).wrap_read(from))))
 }
+
+#[cfg(test)]
+mod tests;

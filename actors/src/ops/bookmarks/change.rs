@@ -4,7 +4,10 @@ use entity::id::{BookmarkId, CollectionId};
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection_bookmark, document};
-use sea_orm::{ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{
+    ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel,
+    QueryFilter,
+};
 
 use super::view::{self, OneBookmark};
 use super::{kinds, save};
@@ -90,7 +93,8 @@ impl ChangeBookmark {
             notes::write_on_bookmark(txn, &row, &notes, now).await?;
         }
         if let Some(tags) = self.tags {
-            let old = bookmark_tag::Entity::delete_many().filter(bookmark_tag::Column::UserId.eq(row.user_id));
+            let old =
+                bookmark_tag::Entity::delete_many().filter(bookmark_tag::Column::UserId.eq(row.user_id));
             old.filter(bookmark_tag::Column::BookmarkId.eq(row.id)).exec(txn).await?;
             save::add_tags(txn, &row, &tags).await?;
         }
@@ -143,7 +147,8 @@ async fn refile(
     now: Timestamp,
 ) -> Result<(), Error> {
     save::own_collections(txn, row.user_id, collections).await?;
-    let old = collection_bookmark::Entity::delete_many().filter(collection_bookmark::Column::UserId.eq(row.user_id));
+    let old = collection_bookmark::Entity::delete_many()
+        .filter(collection_bookmark::Column::UserId.eq(row.user_id));
     old.filter(collection_bookmark::Column::BookmarkId.eq(row.id)).exec(txn).await?;
     for collection in collections {
         save::put_in(txn, row.user_id, *collection, row.id, now).await?;

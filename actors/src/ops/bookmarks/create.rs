@@ -5,9 +5,9 @@ use entity::kind::SourceForm;
 use entity::scope::Scope;
 use serde::Serialize;
 
+use super::kinds;
 use super::save::{self, Content, NewBookmark};
 use super::view::{self, BookmarkView};
-use super::kinds;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -54,7 +54,12 @@ impl CreateBookmark {
             title: values.text("title").filter(|title| !title.trim().is_empty()),
             tags: save::tidy_tags(values.texts("tags").unwrap_or_default()),
             notes: values.text("notes").filter(|notes| !notes.is_empty()),
-            collections: values.ids("collectionIds").unwrap_or_default().into_iter().map(CollectionId).collect(),
+            collections: values
+                .ids("collectionIds")
+                .unwrap_or_default()
+                .into_iter()
+                .map(CollectionId)
+                .collect(),
             favorite: values.flag("favorite").unwrap_or(false),
             archived: values.flag("archived").unwrap_or(false),
             progress: values.number("progress").unwrap_or(0.0),

@@ -41,7 +41,8 @@ impl Operation for BookmarkExists {
     const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Existence, Error> {
-        let url = PageUrl::parse(&self.0).map_err(|refusal| Error::UrlRejected(refusal.to_string()))?;
+        let url = PageUrl::parse(&self.0)
+            .map_err(|refusal| Error::UrlRejected(format!("the address {refusal}")))?;
         let normalized_url = url.normalized();
         let found = save::with_address(app.db.read(), caller.user, &normalized_url).await?;
         Ok(Existence { exists: found.is_some(), bookmark_id: found.map(|row| row.id), normalized_url })

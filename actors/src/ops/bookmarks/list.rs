@@ -5,7 +5,9 @@ use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection, collection_bookmark, document};
 use sea_orm::sea_query::{Expr, ExprTrait, Func, LikeExpr, Query};
-use sea_orm::{ColumnTrait, Condition, EntityTrait, JoinType, Order, QueryFilter, QueryOrder, QuerySelect, Select};
+use sea_orm::{
+    ColumnTrait, Condition, EntityTrait, JoinType, Order, QueryFilter, QueryOrder, QuerySelect, Select,
+};
 use serde::{Deserialize, Serialize};
 
 use super::kinds;
@@ -189,9 +191,9 @@ async fn deleted(app: &App, user: UserId, since: Timestamp) -> Result<Vec<Delete
         .limit(MOST_DELETED)
         .all(app.db.read())
         .await?;
-    let told = rows.into_iter().filter_map(|row| {
-        Some(DeletedBookmark { bookmark_id: row.id, deleted_at: row.deleted_at? })
-    });
+    let told = rows
+        .into_iter()
+        .filter_map(|row| Some(DeletedBookmark { bookmark_id: row.id, deleted_at: row.deleted_at? }));
     Ok(told.collect())
 }
 
@@ -223,7 +225,9 @@ impl Filter {
         let all = all
             .add_option(self.archived.map(|archived| C::Archived.eq(archived)))
             .add_option(self.favorite.map(|favorite| C::Favorite.eq(favorite)))
-            .add_option(self.unread.map(|unread| if unread { C::Progress.lt(1.0) } else { C::Progress.gte(1.0) }))
+            .add_option(
+                self.unread.map(|unread| if unread { C::Progress.lt(1.0) } else { C::Progress.gte(1.0) }),
+            )
             .add_option(self.content_type.map(|kind| document::Column::ContentType.eq(kind)))
             .add_option(self.saved_after.map(|after| C::SavedAt.gt(after)))
             .add_option(self.saved_before.map(|before| C::SavedAt.lt(before)))

@@ -78,7 +78,8 @@ impl Operation for RestoreBookmark {
     async fn run(self, caller: &Caller, app: &App) -> Result<OneBookmark, Error> {
         let (user, now) = (caller.user, app.clock.now());
         let txn = app.db.begin().await?;
-        let found = bookmark::Entity::with_deleted(user).filter(bookmark::Column::Id.eq(self.0)).one(&txn).await?;
+        let found =
+            bookmark::Entity::with_deleted(user).filter(bookmark::Column::Id.eq(self.0)).one(&txn).await?;
         let row = found.ok_or(Error::NotFound)?;
         let Some(deleted) = row.deleted_at else {
             return Ok(OneBookmark { bookmark: view::one(app, &txn, row).await? });

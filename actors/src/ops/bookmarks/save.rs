@@ -53,11 +53,11 @@ pub struct Content {
 
 /// Whether a page at this address may be fetched: literal addresses that lead inside are refused at once.
 pub fn may_fetch(url: &str, guard: &Guard) -> Result<(), Error> {
-    guard.literal(&parse(url)?).map_err(|refusal| Error::UrlRejected(refusal.to_string()))
+    guard.literal(&parse(url)?).map_err(|refusal| Error::UrlRejected(format!("the address {refusal}")))
 }
 
 fn parse(url: &str) -> Result<PageUrl, Error> {
-    PageUrl::parse(url).map_err(|refusal| Error::UrlRejected(refusal.to_string()))
+    PageUrl::parse(url).map_err(|refusal| Error::UrlRejected(format!("the address {refusal}")))
 }
 
 /// Trims tags and says each once, in the order in which they were given.
@@ -140,8 +140,12 @@ async fn complete(
         notes::write_on_bookmark(txn, row, &body, now).await?;
     }
     if let Some(content) = new.content {
-        let given =
-            source::Model { document_id: document.id, user_id: row.user_id, form: content.form, body: content.body };
+        let given = source::Model {
+            document_id: document.id,
+            user_id: row.user_id,
+            form: content.form,
+            body: content.body,
+        };
         source::Entity::insert(given.into_active_model()).exec_without_returning(txn).await?;
     }
     queue::ask(txn, row.user_id, Work::Page, document.id.0, priority, now).await?;
@@ -202,7 +206,11 @@ pub async fn with_address(
 }
 
 /// Adds tags; whether any was new.
-pub async fn add_tags(txn: &impl ConnectionTrait, row: &bookmark::Model, tags: &[String]) -> Result<bool, Error> {
+pub async fn add_tags(
+    txn: &impl ConnectionTrait,
+    row: &bookmark::Model,
+    tags: &[String],
+) -> Result<bool, Error> {
     let rows: Vec<_> = tags
         .iter()
         .map(|name| bookmark_tag::Model { bookmark_id: row.id, name: name.clone(), user_id: row.user_id })
@@ -214,8 +222,11 @@ pub async fn add_tags(txn: &impl ConnectionTrait, row: &bookmark::Model, tags: &
     let there = OnConflict::columns([bookmark_tag::Column::BookmarkId, bookmark_tag::Column::Name])
         .do_nothing()
         .to_owned();
-    let added =
-        bookmark_tag::Entity::insert_many(rows).on_conflict(there).try_insert().exec_without_returning(txn).await?;
+    let added = bookmark_tag::Entity::insert_many(rows)
+        .on_conflict(there)
+        .try_insert()
+        .exec_without_returning(txn)
+        .await?;
     Ok(matches!(added, TryInsertResult::Inserted(count) if count > 0))
 }
 

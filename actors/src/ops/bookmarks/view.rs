@@ -46,7 +46,11 @@ pub struct OneBookmark {
 }
 
 /// Shows one.
-pub async fn one(desk: &Desk, db: &impl ConnectionTrait, row: bookmark::Model) -> Result<BookmarkView, Error> {
+pub async fn one(
+    desk: &Desk,
+    db: &impl ConnectionTrait,
+    row: bookmark::Model,
+) -> Result<BookmarkView, Error> {
     many(desk, db, row.user_id, vec![row]).await?.pop().ok_or(Error::NotFound)
 }
 

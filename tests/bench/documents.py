@@ -1,0 +1,88 @@
+"""Requests per second of GET /rest/v2/documents/:id, as a ratio to a bare actix-web handler with the same bytes.
+
+    cargo build --release --bin carrel --example bare
+    python3.11 tests/bench/documents.py --carrel target/release/carrel --bare target/release/examples/bare
+
+The document has 12,000 characters and is asked for with `maxChars=12000`, by 32 connections of `wrk` (two threads).
+Both servers have two workers and are loaded in turns, so that what else the machine does meets both; printed are the
+requests per second of each turn, the medians, and their ratio. The bare handler looks at nothing: the difference is
+the key, the limits, the database, the JSON, the activity and the log.
+"""
+
+import os
+import re
+import statistics
+import subprocess
+import time
+
+from search import saves
+from service import Reader, arguments, cpu_seconds, free_port, machine, say, serving
+
+CHARACTERS = 12_000
+TURNS = 7
+
+
+def document(reader: Reader, data) -> str:
+    """The path of a document of just so many characters."""
+    text = ""
+    for row in saves(data):
+        text += row["text"] + "\n\n"
+        if len(text) >= CHARACTERS:
+            break
+    made = {"url": "https://corpus.example/long", "title": "A long read", "text": text[:CHARACTERS - 1] + "."}
+    saved = reader.data("POST", "/rest/v1/bookmarks", made)["bookmark"]
+    reader.await_library()
+    return f"/rest/v2/documents/{saved['documentId']}?maxChars={CHARACTERS}"
+
+
+def load(port: int, path: str, secret: str, seconds: int) -> float:
+    """Requests per second. An answer that is not good ends the measurement."""
+    command = ["wrk", "-t2", "-c32", f"-d{seconds}s", "-H", f"Authorization: Bearer {secret}", f"http://127.0.0.1:{port}{path}"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    if "Non-2xx" in said or "Socket errors" in said:
+        raise RuntimeError(said)
+    return float(re.search(r"Requests/sec:\s+([\d.]+)", said)[1])
+
+
+def turn(pid: int, *how) -> tuple[float, float]:
+    """Requests per second, and CPU-microseconds of the server for each request."""
+    before, seconds = cpu_seconds(pid), how[-1]
+    rate = load(*how)
+    return rate, (cpu_seconds(pid) - before) * 1e6 / (rate * seconds)
+
+
+def measure(asked) -> None:
+    with serving(asked.carrel) as service:
+        reader = service.reader()
+        path = document(reader, asked.data)
+        answer = reader.ask("GET", path)
+        assert len(reader.data("GET", path)["text"]) == CHARACTERS
+        file = service.folder / "answer"
+        file.write_bytes(answer)
+        port = free_port()
+        bare = subprocess.Popen([os.path.realpath(asked.bare), file, str(port)])
+        try:
+            time.sleep(1)
+            carrels, bares = [], []
+            load(service.port, path, reader.secret, 2)
+            load(port, path, reader.secret, 2)
+            for _ in range(TURNS):
+                bares.append(turn(bare.pid, port, path, reader.secret, asked.seconds))
+                carrels.append(turn(service.process.pid, service.port, path, reader.secret, asked.seconds))
+                say(bare_rps=round(bares[-1][0]), carrel_rps=round(carrels[-1][0]))
+        finally:
+            bare.terminate()
+            bare.wait()
+    (bare_rps, bare_cpu), (rps, cpu) = ([statistics.median(column) for column in zip(*rows)] for rows in (bares, carrels))
+    say(answer_bytes=len(answer), bare_rps=round(bare_rps), carrel_rps=round(rps), ratio=round(rps / bare_rps, 3),
+        bare_cpu_us=round(bare_cpu, 1), carrel_cpu_us=round(cpu, 1), cpu_ratio=round(bare_cpu / cpu, 3))
+
+
+if __name__ == "__main__":
+    parser = arguments(__doc__, models=False)
+    parser.add_argument("--bare", default="target/release/examples/bare", metavar="PROGRAM", help="the bare handler")
+    parser.add_argument("--seconds", type=int, default=5, help="of each turn")
+    measured = parser.parse_args()
+    machine()
+    measure(measured)
+    machine()

@@ -1,0 +1,76 @@
+"""How good extraction is: F1 over the saved web pages of the data folder, through the service.
+
+    python3.11 tests/bench/extraction.py --carrel target/release/carrel
+
+Serves the pages from this machine as they are, byte by byte and without a charset in the header, saves each by its
+address, waits until they are read, reads the documents' texts back in pages, and lets score.py count. Also printed:
+pages that failed, with the reason, and CPU-seconds of the service for each page.
+"""
+
+import collections
+import http.server
+import json
+import pathlib
+import threading
+
+from quality import score
+from service import Reader, arguments, machine, say, serving
+
+
+class Pages(http.server.BaseHTTPRequestHandler):
+    """Answers every address with the file of its name."""
+
+    folder: pathlib.Path
+
+    def do_GET(self) -> None:
+        try:
+            content = (self.folder / pathlib.Path(self.path).name).read_bytes()
+        except OSError:
+            self.send_error(404)
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing: a line a page helps nobody."""
+
+
+def text_of(reader: Reader, document: str) -> str:
+    text, offset = "", 0
+    while offset is not None:
+        page = reader.data("GET", f"/rest/v2/documents/{document}", offset=offset, maxChars=20_000)
+        text, offset = text + page["text"], page["nextOffset"]
+    return text
+
+
+def measure(program: str, data: pathlib.Path) -> None:
+    truth_file = data / "extraction/truth.json"
+    truth = json.loads(truth_file.read_text("utf8"))
+    Pages.folder = data / "extraction/pages"
+    web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    threading.Thread(target=web.serve_forever, daemon=True).start()
+    with serving(program, fetch__allow_private="127.0.0.1/32") as service:
+        reader, texts, reasons = service.reader(), {}, collections.Counter()
+        before = service.cpu_seconds()
+        named = {f"http://127.0.0.1:{web.server_port}/{pathlib.Path(row['file']).name}": url for url, row in truth.items()}
+        for address in named:
+            reader.ask("POST", "/rest/v1/bookmarks", {"url": address})
+        for bookmark in reader.await_library():
+            texts[named[bookmark["url"]]] = text_of(reader, bookmark["documentId"])
+            if bookmark["status"] == "failed":
+                reasons[str(bookmark["error"])] += 1
+        cpu = service.cpu_seconds() - before
+        file = service.folder / "texts.json"
+        file.write_text(json.dumps(texts))
+        say(extraction=score(data, "extraction", truth_file, file), failed=reasons, cpu_ms_a_page=round(cpu * 1000 / len(named), 1))
+    web.shutdown()
+
+
+if __name__ == "__main__":
+    asked = arguments(__doc__, models=False).parse_args()
+    machine()
+    measure(asked.carrel, asked.data)
+    machine()

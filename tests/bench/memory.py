@@ -1,0 +1,52 @@
+"""Idle memory, and the time from start to ready, of a service with an empty library.
+
+    python3.11 tests/bench/memory.py --carrel target/release/carrel --models ~/.cache/carrel/models
+
+Memory is that of the process in MiB, ten seconds after it is ready: VmRSS is all that is resident, RssAnon what is its
+own (files that are mapped can be taken back by the system). Ready is a /readyz of 200, asked for every two
+milliseconds; the first start makes the database, the second opens it. With models the service is ready before the
+model is there, which is a figure of its own.
+"""
+
+import statistics
+import time
+
+from service import UNLIMITED, Service, arguments, folder, machine, say
+
+SETTLED = 10
+STARTS = 7
+
+
+def measure(program: str, name: str, settings: dict[str, object]) -> None:
+    with folder() as made:
+        service = Service(program, made, UNLIMITED | settings)
+        try:
+            first = service.start()
+            model = settings and await_model(service)
+            time.sleep(SETTLED)
+            idle = service.memory()
+            service.stop()
+            starts = []
+            for _ in range(STARTS):
+                starts.append(service.start())
+                service.stop()
+        finally:
+            service.stop()
+    say(service=name, first_ready_ms=round(first), ready_ms_p50=round(statistics.median(starts)),
+        ready_ms_min=round(min(starts)), **({"model_after_ms": round(model)} if model else {}), **idle)
+
+
+def await_model(service: Service) -> float:
+    """Milliseconds from ready until the model is there."""
+    began = time.perf_counter()
+    service.await_model()
+    return (time.perf_counter() - began) * 1000
+
+
+if __name__ == "__main__":
+    asked = arguments(__doc__, data=False).parse_args()
+    machine()
+    measure(asked.carrel, "without models", {})
+    if asked.models:
+        measure(asked.carrel, "with models", {"models.dir": asked.models})
+    machine()

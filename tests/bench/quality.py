@@ -1,0 +1,59 @@
+"""How good search is: nDCG@10 of the running service on the retrieval sets, by text alone and hybrid.
+
+    python3.11 tests/bench/quality.py --carrel target/release/carrel --models ~/.cache/carrel/models
+
+Each set is the library of a user of its own, taken in by `carrel import`; score.py of the data folder asks the queries
+through GET /rest/v2/search with `limit` 20 and computes the figures. "By text alone" is the same library during
+`carrel ai pause`.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+from service import Reader, Service, arguments, machine, say, serving
+
+SETS = ("scifact", "cranfield")
+
+
+def score(data: pathlib.Path, *words: object) -> dict:
+    done = subprocess.run([sys.executable, data / "score.py", *map(str, words)], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"score.py: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def library(service: Service, data: pathlib.Path, name: str) -> Reader:
+    """A user with the whole set, ready."""
+    reader, file = service.reader(), service.folder / f"{name}.jsonl"
+    rows = score(data, "to-import", data / "retrieval" / name, file)["rows"]
+    report = reader.take(file)
+    saved = reader.await_library()
+    ready = sum(bookmark["status"] == "ready" for bookmark in saved)
+    say(set=name, rows=rows, created=report["created"], skipped=report["skippedLines"], ready=ready)
+    return reader
+
+
+def ask(service: Service, data: pathlib.Path, name: str, reader: Reader, how: str) -> None:
+    base = f"http://127.0.0.1:{service.port}"
+    say(search=how, **score(data, "retrieval", data / "retrieval" / name, base, reader.secret))
+
+
+if __name__ == "__main__":
+    asked = arguments(__doc__).parse_args()
+    machine()
+    with serving(asked.carrel, **({"models__dir": asked.models} if asked.models else {})) as service:
+        if asked.models:
+            service.await_model()
+        readers = {name: library(service, asked.data, name) for name in SETS}
+        for name, reader in readers.items():
+            if asked.models:
+                ask(service, asked.data, name, reader, "hybrid")
+        service.cli("ai", "pause")
+        # A running service looks at the pause at least once a second.
+        while next(iter(readers.values())).data("GET", "/rest/v2/search", q="wing")["degraded"] is None:
+            pass
+        for name, reader in readers.items():
+            ask(service, asked.data, name, reader, "lexical")
+    machine()

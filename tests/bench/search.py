@@ -1,0 +1,105 @@
+"""Search at 10,000 passages of one user, and how much indexing them costs.
+
+    python3.11 tests/bench/search.py --carrel target/release/carrel --models ~/.cache/carrel/models
+
+Fills a library with abstracts of the retrieval sets through `carrel import` until its index holds so many passages:
+first without models, then, in another folder, with them. Passages per CPU-second count the service and its children,
+from the import until every document is ready. Then asks the sets' own queries through GET /rest/v2/search: by one
+client, and by four at once; milliseconds as the client sees them, and CPU-milliseconds of the service for each search.
+"""
+
+import itertools
+import json
+import pathlib
+import statistics
+import threading
+import time
+
+from service import Reader, arguments, machine, say, serving
+
+SETS = ("scifact", "cranfield")
+PORTION = 1000
+SEARCHES = 1000
+CLIENTS = 4
+
+
+def lines_of(file: pathlib.Path):
+    with file.open(encoding="utf8") as lines:
+        yield from map(json.loads, lines)
+
+
+def saves(data: pathlib.Path):
+    """Without end: every abstract as a page of its own, then pairs of neighbours, then threes..."""
+    abstracts = [row for name in SETS for row in lines_of(data / "retrieval" / name / "corpus.jsonl") if row["text"]]
+    for together in itertools.count(1):
+        for at in range(len(abstracts) - together):
+            some = abstracts[at:at + together]
+            text = "\n\n".join(row["text"] for row in some)
+            yield {"url": f"https://corpus.example/{together}/{at}", "title": some[0]["title"] or "Untitled", "text": text}
+
+
+def fill(reader: Reader, data: pathlib.Path, wanted: int) -> dict:
+    """Imports by the thousand until the index holds enough."""
+    service, rows, count = reader.service, saves(data), 0
+    before, began = service.cpu_seconds(), time.perf_counter()
+    while service.passages() < wanted:
+        file = service.folder / "portion.jsonl"
+        # Most abstracts are one or two passages: towards the end the portions become small.
+        portion = max(1, min(PORTION, (wanted - service.passages()) // 2))
+        file.write_text("".join(json.dumps(row) + "\n" for row in itertools.islice(rows, portion)))
+        count += portion
+        report = reader.take(file)
+        assert report["created"] == portion, report
+        reader.await_library()
+    cpu, wall, passages = service.cpu_seconds() - before, time.perf_counter() - began, service.passages()
+    return {"documents": count, "passages": passages, "cpu_seconds": round(cpu, 1), "wall_seconds": round(wall, 1),
+            "passages_per_cpu_second": round(passages / cpu, 1), **service.memory()}
+
+
+def times(reader: Reader, queries: list[str], into: list[float], degraded: list[object]) -> None:
+    for query in queries:
+        began = time.perf_counter()
+        found = reader.data("GET", "/rest/v2/search", q=query[:500], limit=8)
+        into.append((time.perf_counter() - began) * 1000)
+        degraded.append(found["degraded"])
+
+
+def ask(reader: Reader, queries: list[str], clients: int) -> dict:
+    measured: list[float] = []
+    degraded: list[object] = []
+    readers = [reader.another() for _ in range(clients)]
+    shares = [queries[at::clients] for at in range(clients)]
+    before = reader.service.cpu_seconds()
+    threads = [threading.Thread(target=times, args=(*each, measured, degraded)) for each in zip(readers, shares)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    cpu = (reader.service.cpu_seconds() - before) * 1000 / len(measured)
+    at = statistics.quantiles(measured, n=100, method="inclusive")
+    return {"clients": clients, "searches": len(measured), "lexical_only": sum(kind is not None for kind in degraded),
+            "ms_p50": round(at[49], 2), "ms_p99": round(at[98], 2), "cpu_ms_each": round(cpu, 2)}
+
+
+def measure(program: str, data: pathlib.Path, wanted: int, name: str, **settings: object) -> None:
+    rows = [row["text"] for set_name in SETS for row in lines_of(data / "retrieval" / set_name / "queries.jsonl")]
+    queries = list(itertools.islice(itertools.cycle(rows), SEARCHES))
+    with serving(program, **settings) as service:
+        if settings:
+            service.await_model()
+        reader = service.reader()
+        say(fill=name, **fill(reader, data, wanted))
+        ask(reader, queries[:50], 1)
+        for clients in (1, CLIENTS):
+            say(search=name, **ask(reader, queries, clients))
+
+
+if __name__ == "__main__":
+    parser = arguments(__doc__)
+    parser.add_argument("--passages", type=int, default=10_000)
+    asked = parser.parse_args()
+    machine()
+    measure(asked.carrel, asked.data, asked.passages, "without models")
+    if asked.models:
+        measure(asked.carrel, asked.data, asked.passages, "with models", models__dir=asked.models)
+    machine()

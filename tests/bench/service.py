@@ -1,0 +1,242 @@
+"""A real `carrel serve` in a folder of its own, for the measurements beside this file; Python 3.11, no packages.
+
+Which program: `--carrel`, else CARREL_BIN, else target/release/carrel of this checkout.
+"""
+
+import argparse
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import secrets
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+
+CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
+PASSWORD = "correct horse battery 7!"
+SCOPES = ("read:library", "read:bookmarks", "write:bookmarks", "read:user")
+# The measurements look at the work, not at the limits of a plan.
+UNLIMITED = {
+    "plans.pro.hourly_per_key": 1_000_000_000,
+    "plans.pro.rest_per_day": 1_000_000_000,
+    "log.level": "warn",
+}
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def arguments(about: str, *, data: bool = True, models: bool = True) -> argparse.ArgumentParser:
+    """The arguments that the measurements share."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    built = os.environ.get("CARREL_BIN", str(CHECKOUT / "target/release/carrel"))
+    parser.add_argument("--carrel", default=built, metavar="PROGRAM", help="the program to measure")
+    if data:
+        beside = CHECKOUT.parent / "shared/data"
+        parser.add_argument("--data", default=beside, type=pathlib.Path, metavar="FOLDER", help="the real data")
+    if models:
+        kept = os.environ.get("CARREL_MODELS_DIR")
+        parser.add_argument("--models", default=kept, metavar="FOLDER", help="models; without them only lexical")
+    return parser
+
+
+def say(**figures: object) -> None:
+    """One line of figures as JSON, at once."""
+    print(json.dumps(figures, ensure_ascii=False), flush=True)
+
+
+def machine() -> None:
+    """What else the machine does: other work stretches every wall time."""
+    say(cores=os.cpu_count(), load=[round(load, 1) for load in os.getloadavg()])
+
+
+class Service:
+    """One process with its folder; it may be stopped and started again with other settings."""
+
+    def __init__(self, program: str, folder: pathlib.Path, settings: dict[str, object]) -> None:
+        self.program = str(pathlib.Path(program).resolve())
+        self.folder = folder
+        self.port = free_port()
+        own = {"server.listen": f"127.0.0.1:{self.port}", "data_dir": folder / "data", "models.dir": folder / "none"}
+        self.settings: dict[str, object] = own | settings
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def environment(self) -> dict[str, str]:
+        """The settings, and nothing of whoever runs this."""
+        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        named = {f"CARREL__{name.upper().replace('.', '__')}": str(value) for name, value in self.settings.items()}
+        return kept | {"HOME": str(self.folder)} | named
+
+    def start(self) -> float:
+        """Starts it; milliseconds until /readyz is 200."""
+        began = time.perf_counter()
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [self.program, "serve"], cwd=self.folder, env=self.environment(), stdout=log, stderr=log)
+        while not self.is_ready():
+            if self.process.poll() is not None:
+                sys.exit(f"carrel ended with {self.process.returncode}:\n{(self.folder / 'log').read_text()}")
+            time.sleep(0.002)
+        return (time.perf_counter() - began) * 1000
+
+    def stop(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(60)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+    def is_ready(self) -> bool:
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            return self.readiness()[0] == 200
+        return False
+
+    def readiness(self) -> tuple[int, dict]:
+        """Status and body of /readyz."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request("GET", "/readyz")
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+
+    def await_model(self) -> None:
+        """Waits until search is hybrid."""
+        while not self.readiness()[1]["model"]:
+            time.sleep(0.01)
+
+    def passages(self) -> int:
+        return self.readiness()[1]["index"]["passages"]
+
+    def cli(self, *words: object, given: str | None = None) -> dict:
+        """`carrel ... --json`: its one JSON object."""
+        command = [self.program, *map(str, words), "--json"]
+        done = subprocess.run(command, cwd=self.folder, env=self.environment(), input=given, capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)}: {done.returncode}\n{done.stderr}{done.stdout}")
+        return json.loads(done.stdout)
+
+    def reader(self) -> "Reader":
+        """A new account with a key."""
+        email = f"reader-{secrets.token_hex(4)}@bench.example"
+        self.cli("user", "add", "--email", email, "--plan", "pro", "--password-stdin", given=PASSWORD + "\n")
+        scopes = [word for scope in SCOPES for word in ("--scope", scope)]
+        key = self.cli("key", "create", "--user", email, "--kind", "rest", "--name", "bench", *scopes)
+        return Reader(self, email, key["secret"])
+
+    def cpu_seconds(self) -> float:
+        """Of the process, its children that ended, and those that live."""
+        return cpu_seconds(self.process.pid)
+
+    def memory(self) -> dict[str, float]:
+        """MiB of the process alone."""
+        lines = pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        sizes = dict(line.split(":", 1) for line in lines)
+        return {name: round(int(sizes[name].split()[0]) / 1024, 1) for name in ("VmRSS", "RssAnon", "RssFile", "VmHWM")}
+
+
+class Reader:
+    """An account, and its program with one connection that stays open."""
+
+    def __init__(self, service: Service, email: str, secret: str) -> None:
+        self.service, self.email, self.secret = service, email, secret
+        self.connection: http.client.HTTPConnection | None = None
+        self.used = 0.0
+
+    def another(self) -> "Reader":
+        """The same key on a connection of its own."""
+        return Reader(self.service, self.email, self.secret)
+
+    def ask(self, method: str, path: str, body: object = None, **query: object) -> bytes:
+        """The body of a good answer; anything else ends the measurement."""
+        # The service ends connections that are idle for five seconds.
+        if self.connection is None or time.monotonic() - self.used > 2:
+            self.connection = http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=120)
+            self.connection.connect()
+            self.connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        path = f"{path}?{urllib.parse.urlencode(query)}" if query else path
+        headers = {"Authorization": f"Bearer {self.secret}"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        self.connection.request(method, path, None if body is None else json.dumps(body), headers)
+        answer = self.connection.getresponse()
+        read = answer.read()
+        self.used = time.monotonic()
+        if answer.status >= 300:
+            raise RuntimeError(f"{method} {path}: {answer.status} {read[:500]!r}")
+        return read
+
+    def data(self, method: str, path: str, body: object = None, **query: object) -> dict:
+        return json.loads(self.ask(method, path, body, **query))["data"]
+
+    def bookmarks(self) -> list[dict]:
+        """Every bookmark."""
+        found, cursor = [], {}
+        while True:
+            page = self.data("GET", "/rest/v1/bookmarks", limit=100, **cursor)
+            found += page["bookmarks"]
+            if page["nextCursor"] is None:
+                return found
+            cursor = {"cursor": page["nextCursor"]}
+
+    def take(self, file: pathlib.Path) -> dict:
+        """`carrel import`: the report."""
+        return self.service.cli("import", "--user", self.email, "--format", "jsonl", file)
+
+    def await_library(self) -> list[dict]:
+        """Waits until nothing is being worked on any more. Lists only when the index stands still: lists cost time too."""
+        count = -1
+        while True:
+            time.sleep(1)
+            before, count = count, self.service.passages()
+            if count == before:
+                saved = self.bookmarks()
+                if all(bookmark["status"] in ("ready", "failed") for bookmark in saved):
+                    return saved
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of a process and of all under it."""
+    total = 0
+    for process in [pid, *children(pid)]:
+        with contextlib.suppress(OSError):
+            # The name in brackets may hold spaces.
+            fields = pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+            total += sum(map(int, fields[11:15] if process == pid else fields[11:13]))
+    return total / TICKS
+
+
+def children(pid: int) -> list[int]:
+    found = []
+    for file in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += map(int, file.read_text().split())
+    return found
+
+
+@contextlib.contextmanager
+def folder():
+    """A temporary folder for a service."""
+    with tempfile.TemporaryDirectory(prefix="carrel-bench-", ignore_cleanup_errors=True) as made:
+        yield pathlib.Path(made)
+
+
+@contextlib.contextmanager
+def serving(program: str, **settings: object):
+    """A running service without limits; a setting `a.b` is named `a__b`."""
+    with folder() as made:
+        service = Service(program, made, UNLIMITED | {name.replace("__", "."): value for name, value in settings.items()})
+        try:
+            service.start()
+            yield service
+        finally:
+            service.stop()

@@ -1,0 +1,194 @@
+//! The conditions of every route of REST, as the two tables have them: key, plan, limits, scope, parameters, resource.
+//! A route without a row in [`scope_of`] fails here.
+
+use actors::accounts;
+use carrel::http::table::Route;
+use carrel::rest;
+use entity::plan::Plan;
+use entity::scope::Scope;
+use reqwest::Method;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::world::{Answer, Client, Server};
+
+/// What each route needs (spec.md: Scopes; contract.md, section 6).
+fn scope_of(name: &str) -> Option<Scope> {
+    match name {
+        "GET /usage" => None,
+        "GET /search" | "GET /documents/:id" | "GET /documents/:id/chunks" => Some(Scope::ReadLibrary),
+        "GET /bookmarks" | "GET /bookmarks/exists" | "GET /bookmarks/:id" | "GET /bookmarks/:id/highlights" => {
+            Some(Scope::ReadBookmarks)
+        }
+        "POST /bookmarks"
+        | "PATCH /bookmarks/:id"
+        | "DELETE /bookmarks/:id"
+        | "POST /bookmarks/:id/restore"
+        | "POST /bookmarks/:id/refetch"
+        | "POST /bookmarks/:id/highlights" => Some(Scope::WriteBookmarks),
+        "GET /collections" | "GET /collections/:id" => Some(Scope::ReadCollections),
+        "POST /collections"
+        | "PUT /collections/:id/bookmarks/:bookmarkId"
+        | "DELETE /collections/:id/bookmarks/:bookmarkId" => Some(Scope::WriteCollections),
+        "GET /user" => Some(Scope::ReadUser),
+        other => panic!("what does `{other}` need?"),
+    }
+}
+
+/// Every route with the path of nothing that there is.
+fn routes() -> Vec<(&'static Route, String)> {
+    let of = |version, routes: &'static [Route]| routes.iter().map(move |route| (route, filled(version, route.pattern)));
+    of("v1", rest::V1).chain(of("v2", rest::V2)).collect()
+}
+
+fn filled(version: &str, pattern: &str) -> String {
+    let parts = pattern.split('/').map(|part| if part.starts_with('{') { Uuid::now_v7().to_string() } else { part.to_owned() });
+    format!("/rest/{version}{}", parts.collect::<Vec<_>>().join("/"))
+}
+
+fn body_of(route: &Route) -> Option<Value> {
+    let in_query = [Method::GET.as_str(), Method::DELETE.as_str()].contains(&route.method.as_str());
+    (!in_query).then(|| json!({}))
+}
+
+async fn ask(client: &Client, route: &Route, path: &str, body: Option<Value>) -> Answer {
+    client.send(route.method.as_str().parse().unwrap(), path, body).await
+}
+
+#[actix_web::test]
+async fn no_route_answers_without_a_key() {
+    let server = Server::start().await;
+    let stranger = server.stranger();
+
+    for (route, path) in routes() {
+        let answer = ask(&stranger, route, &path, body_of(route)).await;
+
+        assert_eq!(answer.refused(401), "API_KEY_INVALID", "{}", route.name);
+        assert_eq!(answer.headers["www-authenticate"], "Bearer", "{}", route.name);
+    }
+}
+
+#[actix_web::test]
+async fn no_route_takes_a_key_in_the_url() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+
+    for (route, path) in routes() {
+        let answer = ask(&key, route, &format!("{path}?api_key="), body_of(route)).await;
+
+        assert_eq!(answer.refused(401), "API_KEY_IN_QUERY", "{}", route.name);
+    }
+}
+
+#[actix_web::test]
+async fn no_route_answers_the_free_plan() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Free).await.mcp_key().await;
+
+    for (route, path) in routes() {
+        let answer = ask(&key, route, &path, body_of(route)).await;
+
+        assert_eq!(answer.refused(402), "PLAN_REQUIRED", "{}", route.name);
+        assert!(!answer.headers.contains_key("x-ratelimit-limit"), "{}", route.name);
+    }
+}
+
+#[actix_web::test]
+async fn every_route_names_the_scope_that_is_missing_and_wants_no_other() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let none = user.key([]).await;
+
+    for (route, path) in routes() {
+        let answer = ask(&none, route, &path, body_of(route)).await;
+        let Some(scope) = scope_of(route.name) else {
+            answer.data(200);
+            continue;
+        };
+        assert_eq!(answer.refused(403), "SCOPE_REQUIRED", "{}", route.name);
+        assert_eq!(answer.body["error"]["details"]["scopes"], json!([scope.name()]), "{}", route.name);
+    }
+    for scope in Scope::ALL.iter().copied().filter(|scope| routes().iter().any(|(r, _)| scope_of(r.name) == Some(*scope))) {
+        // A person may have five keys.
+        let key = server.user(Plan::Pro).await.key([scope]).await;
+        for (route, path) in routes().into_iter().filter(|(route, _)| scope_of(route.name) == Some(scope)) {
+            let answer = ask(&key, route, &path, body_of(route)).await;
+
+            assert!([200, 201, 400, 404].contains(&answer.status), "{}: {}", route.name, answer.body);
+        }
+    }
+}
+
+#[actix_web::test]
+async fn every_route_refuses_a_parameter_that_it_does_not_have() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+
+    for (route, path) in routes() {
+        let answer = ask(&key, route, &format!("{path}?surprise=1"), body_of(route)).await;
+
+        assert_eq!(answer.refused(400), "VALIDATION_FAILED", "{}", route.name);
+        assert!(answer.faults().contains(&"surprise"), "{}: {}", route.name, answer.body);
+        if body_of(route).is_some() {
+            let answer = ask(&key, route, &path, Some(json!({ "surprise": 1 }))).await;
+
+            assert_eq!(answer.refused(400), "VALIDATION_FAILED", "{}", route.name);
+            assert!(answer.faults().contains(&"surprise"), "{}: {}", route.name, answer.body);
+        }
+    }
+}
+
+#[actix_web::test]
+async fn every_route_with_an_id_answers_alike_for_what_is_not_there_and_for_what_is_no_id() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let with_id = routes().into_iter().filter(|(route, _)| route.pattern.contains('{'));
+
+    for (route, path) in with_id.filter(|(route, _)| route.fields.iter().all(|field| !field.required)) {
+        let malformed = filled("", route.pattern).replace('-', "x");
+        let version = if path.starts_with("/rest/v1") { "/rest/v1" } else { "/rest/v2" };
+        for path in [path, format!("{version}{}", malformed.trim_start_matches("/rest/"))] {
+            let answer = ask(&key, route, &path, body_of(route)).await;
+
+            assert_eq!(answer.refused(404), "NOT_FOUND", "{} {path}", route.name);
+        }
+    }
+}
+
+#[actix_web::test]
+async fn unknown_routes_and_methods_are_told_to_those_with_a_key_alone() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+
+    for path in ["/rest/v2/nothing", "/rest/v1/nothing", "/rest/v3/search", "/rest"] {
+        assert_eq!(server.stranger().get(path).await.refused(401), "API_KEY_INVALID");
+        assert_eq!(key.get(path).await.refused(404), "NOT_FOUND");
+    }
+    assert_eq!(server.stranger().delete("/rest/v2/search").await.refused(401), "API_KEY_INVALID");
+    let answer = key.delete("/rest/v2/search").await;
+    assert_eq!(answer.refused(405), "METHOD_NOT_ALLOWED");
+    assert_eq!(answer.headers["allow"], "GET");
+}
+
+#[actix_web::test]
+async fn what_is_wrong_is_told_in_the_order_key_plan_limits_scope_parameters_resource() {
+    let server = Server::with(&[("PLANS__PRO__REST_PER_DAY", "4")]).await;
+    let nowhere = format!("/rest/v2/documents/{}", Uuid::now_v7());
+    let faulty = format!("{nowhere}?surprise=1");
+    let (tired, user) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
+    let worn = tired.key([]).await;
+    for _ in 0..4 {
+        worn.get("/rest/v2/usage").await.data(200);
+    }
+
+    assert_eq!(server.stranger().get(&faulty).await.refused(401), "API_KEY_INVALID");
+    assert_eq!(worn.get(&faulty).await.refused(429), "RATE_LIMITED");
+    accounts::set_plan(server.app(), tired.id(), Plan::Free).await.unwrap();
+    server.app().keys.forget();
+    assert_eq!(worn.get(&faulty).await.refused(402), "PLAN_REQUIRED");
+    let bare = user.key([]).await;
+    assert_eq!(bare.get(&faulty).await.refused(403), "SCOPE_REQUIRED");
+    let reader = user.key([Scope::ReadLibrary]).await;
+    assert_eq!(reader.get(&faulty).await.refused(400), "VALIDATION_FAILED");
+    assert_eq!(reader.get(&nowhere).await.refused(404), "NOT_FOUND");
+}

@@ -1,0 +1,101 @@
+//! Keys: what is revoked, regenerated, rescoped or expired stops at once.
+
+use std::time::Duration;
+
+use actors::accounts;
+use entity::plan::Plan;
+use entity::scope::Scope;
+use reqwest::Method;
+use serde_json::json;
+
+use crate::world::Server;
+
+#[actix_web::test]
+async fn a_revoked_key_stops_before_the_revocation_is_answered() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, other, session) = (user.full_key().await, user.full_key().await, user.sign_in().await);
+    key.get("/rest/v2/usage").await.data(200);
+
+    session.delete(&format!("/app/api/keys/{}", key.id)).await.data(200);
+
+    assert_eq!(key.get("/rest/v2/usage").await.refused(401), "API_KEY_INVALID");
+    other.get("/rest/v2/usage").await.data(200);
+}
+
+#[actix_web::test]
+async fn a_regenerated_key_works_by_its_new_secret_alone() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    key.get("/rest/v2/usage").await.data(200);
+
+    let answer = session.post(&format!("/app/api/keys/{}/regenerate", key.id), json!({})).await;
+    let secret = answer.data(200)["secret"].as_str().unwrap();
+
+    assert_eq!(key.get("/rest/v2/usage").await.refused(401), "API_KEY_INVALID");
+    server.stranger().with_key(secret).get("/rest/v2/usage").await.data(200);
+}
+
+#[actix_web::test]
+async fn a_scope_that_is_taken_away_is_missing_at_once() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.key([Scope::ReadUser]).await, user.sign_in().await);
+    key.get("/rest/v1/user").await.data(200);
+
+    let changed = session.send(Method::PATCH, &format!("/app/api/keys/{}", key.id), Some(json!({ "scopes": [] }))).await;
+    changed.data(200);
+
+    assert_eq!(key.get("/rest/v1/user").await.refused(403), "SCOPE_REQUIRED");
+}
+
+#[actix_web::test]
+async fn a_key_is_refused_from_the_moment_it_expires() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let wish = json!({ "name": "for a day", "kind": "rest", "expiresAt": "2024-05-07T12:00:00Z" });
+    let made = session.post("/app/api/keys", wish).await;
+    let key = server.stranger().with_key(made.data(201)["secret"].as_str().unwrap());
+
+    server.clock.advance(Duration::from_secs(86_400) - Duration::from_millis(1));
+    key.get("/rest/v2/usage").await.data(200);
+    server.clock.advance(Duration::from_millis(1));
+
+    assert_eq!(key.get("/rest/v2/usage").await.refused(401), "API_KEY_INVALID");
+}
+
+#[actix_web::test]
+async fn the_keys_of_a_disabled_account_are_refused_until_it_is_enabled() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let key = user.full_key().await;
+    key.get("/rest/v2/usage").await.data(200);
+
+    accounts::set_disabled(server.app(), user.id(), true).await.unwrap();
+    crate::world::eventually("the running service sees what was written beside it", async || {
+        (key.get("/rest/v2/usage").await.status == 401).then_some(())
+    })
+    .await;
+    accounts::set_disabled(server.app(), user.id(), false).await.unwrap();
+
+    key.get("/rest/v2/usage").await.data(200);
+}
+
+#[actix_web::test]
+async fn the_twenty_first_wrong_key_of_an_address_is_told_to_wait_and_a_right_one_is_not() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let wrong = server.stranger().with_key("no key at all");
+
+    for _ in 0..20 {
+        assert_eq!(wrong.get("/rest/v2/usage").await.refused(401), "API_KEY_INVALID");
+    }
+    let refused = wrong.get("/rest/v2/usage").await;
+
+    assert_eq!(refused.refused(429), "RATE_LIMITED");
+    assert!((1..=60).contains(&refused.number("retry-after")));
+    key.get("/rest/v2/usage").await.data(200);
+    server.clock.advance(Duration::from_secs(60));
+    assert_eq!(wrong.get("/rest/v2/usage").await.refused(401), "API_KEY_INVALID");
+}

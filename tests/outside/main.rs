@@ -1,0 +1,30 @@
+//! Carrel from outside: over HTTP, on the database that the run selects, by a clock that the test sets.
+//!
+//! With `CARREL_TEST_POSTGRES` each test has a database of its own there; without it, SQLite in a folder of its own.
+//! [`world`] holds what the tests talk to; one topic is one file.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on ends there"
+)]
+
+mod world;
+
+mod conditions;
+mod crash;
+mod day;
+mod deaths;
+mod drain;
+mod first_use;
+mod hour;
+mod keys;
+mod main_job;
+mod pages;
+mod queue;
+mod retention;
+mod tries;
+mod two_services;

@@ -1,0 +1,105 @@
+//! A client of the wire, and the answers it gets.
+
+use reqwest::Method;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+
+/// Asks one service, with the same headers each time.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    base: String,
+    headers: HeaderMap,
+}
+
+impl Client {
+    /// Presents nothing.
+    pub fn of(base: &str) -> Self {
+        // An Err says that the service of this process has installed one already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        Self { http, base: base.to_owned(), headers: HeaderMap::new() }
+    }
+
+    /// Sends this header too.
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.insert(HeaderName::from_static(name), HeaderValue::from_str(value).unwrap());
+        self
+    }
+
+    /// Presents this key.
+    pub fn with_key(self, secret: &str) -> Self {
+        self.with("authorization", &format!("Bearer {secret}"))
+    }
+
+    /// What it sends in this header.
+    pub fn header(&self, name: &str) -> String {
+        self.headers[name].to_str().unwrap().to_owned()
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send(Method::GET, path, None).await
+    }
+
+    pub async fn post(&self, path: &str, body: Value) -> Answer {
+        self.send(Method::POST, path, Some(body)).await
+    }
+
+    pub async fn delete(&self, path: &str) -> Answer {
+        self.send(Method::DELETE, path, None).await
+    }
+
+    pub async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
+        self.try_send(method, path, body).await.unwrap()
+    }
+
+    /// As [`Self::send`], where the service may go away meanwhile.
+    pub async fn try_send(&self, method: Method, path: &str, body: Option<Value>) -> reqwest::Result<Answer> {
+        let mut request = self.http.request(method, format!("{}{path}", self.base)).headers(self.headers.clone());
+        if let Some(body) = body {
+            request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
+        }
+        let response = request.send().await?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let body = response.text().await?;
+        Ok(Answer { status, headers, body: serde_json::from_str(&body).unwrap_or(Value::Null) })
+    }
+}
+
+/// What came back.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Value,
+}
+
+impl Answer {
+    /// The data of a success with this status.
+    #[track_caller]
+    pub fn data(&self, status: u16) -> &Value {
+        assert_eq!((self.status, &self.body["success"]), (status, &Value::Bool(true)), "{}", self.body);
+        &self.body["data"]
+    }
+
+    /// The code of a failure, whose envelope is looked at too.
+    #[track_caller]
+    pub fn refused(&self, status: u16) -> &str {
+        assert_eq!((self.status, &self.body["success"]), (status, &Value::Bool(false)), "{}", self.body);
+        assert_eq!(self.body["data"], Value::Null);
+        assert_eq!(self.body["meta"]["statusCode"], status);
+        self.body["error"]["code"].as_str().unwrap()
+    }
+
+    /// Names of the fields that a failure finds fault with.
+    pub fn faults(&self) -> Vec<&str> {
+        let fields = self.body["error"]["details"]["fields"].as_array().into_iter().flatten();
+        fields.filter_map(|fault| fault["field"].as_str()).collect()
+    }
+
+    /// A header's number.
+    #[track_caller]
+    pub fn number(&self, header: &str) -> u64 {
+        self.headers[header].to_str().unwrap().parse().unwrap()
+    }
+}

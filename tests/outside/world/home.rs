@@ -1,0 +1,94 @@
+//! Where one service keeps everything: a folder, and on PostgreSQL a database. Both go away with it.
+
+use std::path::Path;
+
+use sea_orm::{ConnectionTrait, Database};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+/// See the file's head.
+pub struct Home {
+    folder: TempDir,
+    database: Option<OwnDatabase>,
+}
+
+impl Home {
+    /// An empty one, on the database that the run selects.
+    pub async fn new() -> Self {
+        let database = match std::env::var("CARREL_TEST_POSTGRES") {
+            Ok(server) => Some(OwnDatabase::make(server).await),
+            Err(_) => None,
+        };
+        Self { folder: tempfile::tempdir().unwrap(), database }
+    }
+
+    /// A file or folder within.
+    pub fn path(&self, name: &str) -> std::path::PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The settings of a service that lives here: one of several where `name` says so.
+    pub fn settings(&self, name: &str) -> Vec<(String, String)> {
+        let set = |name: &str, value: &str| (format!("CARREL__{name}"), value.to_owned());
+        vec![
+            set("DATA_DIR", self.path(name).to_str().unwrap()),
+            set("DATABASE__URL", &self.database_url()),
+            set("SERVER__LISTEN", "127.0.0.1:0"),
+            set("FETCH__ALLOW_PRIVATE", "127.0.0.1/32"),
+        ]
+    }
+
+    /// Of the rows.
+    pub fn database_url(&self) -> String {
+        match &self.database {
+            Some(database) => database.url(),
+            None => format!("sqlite:{}", self.path("rows.db").display()),
+        }
+    }
+
+    /// The file of the rows, where they are in one.
+    pub fn database_file(&self) -> Option<String> {
+        self.database.is_none().then(|| self.path("rows.db").display().to_string())
+    }
+
+    /// The folder itself.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+struct OwnDatabase {
+    server: String,
+    name: String,
+}
+
+impl OwnDatabase {
+    async fn make(server: String) -> Self {
+        let name = format!("carrel_{}", Uuid::now_v7().simple());
+        run(&server, &format!("CREATE DATABASE {name}")).await;
+        Self { server, name }
+    }
+
+    fn url(&self) -> String {
+        let (server, _) = self.server.rsplit_once('/').unwrap();
+        format!("{server}/{}", self.name)
+    }
+}
+
+impl Drop for OwnDatabase {
+    fn drop(&mut self) {
+        let drop = format!("DROP DATABASE {} WITH (FORCE)", self.name);
+        let server = self.server.clone();
+        // A test's own runtime cannot wait here.
+        let dropped = std::thread::spawn(move || {
+            tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(run(&server, &drop));
+        });
+        let _ = dropped.join();
+    }
+}
+
+async fn run(server: &str, statement: &str) {
+    let connection = Database::connect(server).await.unwrap();
+    connection.execute_unprepared(statement).await.unwrap();
+    connection.close().await.unwrap();
+}

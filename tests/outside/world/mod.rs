@@ -1,0 +1,33 @@
+//! What the tests talk to: a service, people with keys, a site whose pages are saved, and the real program.
+
+mod answer;
+mod home;
+mod person;
+pub mod program;
+mod server;
+mod site;
+
+use std::time::{Duration, Instant};
+
+pub use answer::{Answer, Client};
+pub use home::Home;
+pub use person::{Key, Person};
+pub use program::Program;
+pub use server::{NOON, Server};
+pub use site::{Reply, Site, article};
+
+/// Longer than anything takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_millis(25);
+
+/// Looks until there is something; the only place that waits.
+pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "it never came to this: {what}");
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}

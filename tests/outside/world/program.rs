@@ -1,0 +1,118 @@
+//! The real program as a process of its own.
+
+use std::fs::File;
+use std::io::Write;
+use std::net::TcpListener;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use entity::plan::Plan;
+use entity::scope::Scope;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use super::answer::Client;
+use super::eventually;
+use super::home::Home;
+use super::person::{Key, PASSWORD};
+
+/// The address of the account that [`make_account`] makes.
+const EMAIL: &str = "reader@reader.example";
+
+/// A service that runs; killed when it is dropped.
+pub struct Program {
+    child: Child,
+    base: String,
+}
+
+impl Program {
+    /// Starts it and waits until it is ready.
+    pub async fn start(home: &Home, name: &str) -> Self {
+        let started = Self::begin(home, name);
+        started.ready().await;
+        started
+    }
+
+    /// Starts it.
+    pub fn begin(home: &Home, name: &str) -> Self {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let log = File::options().create(true).append(true).open(home.path(&format!("{name}.log"))).unwrap();
+        let mut command = command(home, name);
+        command.env("CARREL__SERVER__LISTEN", free.to_string()).arg("serve");
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap();
+        Self { child, base: format!("http://{free}") }
+    }
+
+    /// Waits until it takes requests.
+    pub async fn ready(&self) {
+        let stranger = self.stranger();
+        eventually("the program is ready", async || {
+            let answer = stranger.try_send(reqwest::Method::GET, "/readyz", None).await;
+            answer.is_ok_and(|answer| answer.status == 200).then_some(())
+        })
+        .await;
+    }
+
+    /// Someone who presents nothing.
+    pub fn stranger(&self) -> Client {
+        Client::of(&self.base)
+    }
+
+    /// Whoever holds this secret.
+    pub fn holder(&self, id: &str, secret: &str) -> Key {
+        Key::new(id, self.stranger().with_key(secret))
+    }
+
+    /// SIGKILL, here and now.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// SIGTERM, and how it ended.
+    pub async fn terminate(mut self) -> ExitStatus {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+        eventually("the program ends", async || self.child.try_wait().unwrap()).await
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Makes the one account, and a key of it with all scopes; the key's id and secret.
+pub fn make_account(home: &Home) -> (String, String) {
+    let plan = Plan::Research.to_string();
+    run(home, &["user", "add", "--email", EMAIL, "--plan", &plan, "--password-stdin"], PASSWORD);
+    let mut args = vec!["key", "create", "--user", EMAIL, "--kind", "rest", "--name", "all"];
+    for scope in Scope::ALL.iter().filter(|scope| **scope != Scope::Mcp) {
+        args.extend(["--scope", scope.name()]);
+    }
+    let made = run(home, &args, "");
+    (made["id"].as_str().unwrap().to_owned(), made["secret"].as_str().unwrap().to_owned())
+}
+
+/// A subcommand of the program, beside whatever runs; what it says.
+pub fn run(home: &Home, args: &[&str], input: &str) -> Value {
+    let mut child = command(home, "data")
+        .args(args)
+        .arg("--json")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn command(home: &Home, name: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_carrel"));
+    command.env_clear().envs(home.settings(name)).env("CARREL__PLANS__RESEARCH__HOURLY_PER_KEY", "1000000");
+    command.current_dir(home.folder());
+    command
+}
