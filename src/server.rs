@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix_web::dev::{Server, ServerHandle};
+use actix_web::rt::task::JoinHandle;
 use actix_web::web::Data;
 use actix_web::{App as Web, HttpServer, middleware};
 use actors::adapters::fetch::FetchSettings;
@@ -39,6 +40,7 @@ pub type StartError = Box<dyn Error + Send + Sync>;
 const SHUTDOWN: u64 = 30;
 /// Headers that take longer are given up.
 const SLOW_HEADERS: Duration = Duration::from_secs(5);
+const UPKEEP_EVERY: Duration = Duration::from_secs(5);
 /// Numbers that a vector of the local model has.
 const VECTOR_LENGTH: usize = 384;
 
@@ -65,6 +67,7 @@ pub struct Running {
     app: App,
     readiness: Readiness,
     servers: Vec<ServerHandle>,
+    background: Vec<JoinHandle<()>>,
 }
 
 /// Runs the service until a signal ends it. Blocks.
@@ -111,28 +114,31 @@ pub async fn start_with(
     let data_dir = settings.data_dir.clone();
     let desk = Desk::open(database.expose(), data_dir, &base_url, settings.plans.clone(), clock).await?;
     let embedding = Catalogue::built_in().usual(Purpose::Embedding).cloned();
-    let setup = setup(&settings, &base_url, embedding.as_ref(), outside)?;
+    let setup = setup(&settings, embedding.as_ref(), outside)?;
     let app = App::start(desk, setup).await?;
     let readiness = Readiness::default();
     let servers = listen(&settings, listener, &app, &readiness)?;
     private_files(&settings.data_dir);
+    let mut background = vec![actix_web::rt::spawn(keep_metrics_small(recorder()?))];
     if let Some(model) = embedding {
         let store = Store::new(settings.model_folders());
         if settings.models.auto && store.find(&model).is_none() {
-            actix_web::rt::spawn(fetch_model(store.clone(), model.clone()));
+            background.push(actix_web::rt::spawn(fetch_model(store.clone(), model.clone())));
         }
-        actix_web::rt::spawn(arrival::await_model(app.clone(), store, model));
+        background.push(actix_web::rt::spawn(arrival::await_model(app.clone(), store, model)));
     }
     readiness.set(true);
-    Ok(Running { address, app, readiness, servers })
+    Ok(Running { address, app, readiness, servers, background })
 }
 
 impl Running {
     /// Stops it: what is in progress ends, what is gathered is written.
     pub async fn stop(self) {
         self.readiness.set(false);
-        for server in self.servers {
-            server.stop(true).await;
+        self.app.ingest.stop().await;
+        futures_util::future::join_all(self.servers.iter().map(|server| server.stop(true))).await;
+        for task in self.background {
+            task.abort();
         }
         self.app.drain().await;
     }
@@ -143,14 +149,7 @@ impl Running {
     }
 }
 
-fn setup(
-    settings: &Settings,
-    base_url: &str,
-    embedding: Option<&Model>,
-    outside: Outside,
-) -> Result<Setup, StartError> {
-    let own = url::Url::parse(base_url)?;
-    let own = own.host_str().zip(own.port_or_known_default()).map(|(host, port)| (host.to_owned(), port));
+fn setup(settings: &Settings, embedding: Option<&Model>, outside: Outside) -> Result<Setup, StartError> {
     let folder = index_folder(&settings.data_dir);
     private_folder(&folder)?;
     let model = embedding.map(|model| IndexModel { name: model.name.clone(), length: VECTOR_LENGTH });
@@ -159,7 +158,7 @@ fn setup(
             timeout: settings.fetch.timeout,
             max_bytes: settings.fetch.max_bytes,
             allow_private: settings.fetch.allow_private.clone(),
-            own,
+            own: None,
         },
         sandbox: outside.sandbox,
         sandbox_settings: SandboxSettings::default(),
@@ -250,6 +249,14 @@ fn recorder() -> Result<PrometheusHandle, StartError> {
     }
     let made = PrometheusBuilder::new().install_recorder()?;
     Ok(RECORDER.get_or_init(|| made).clone())
+}
+
+/// Folds the samples of histograms: without it they pile up until somebody reads the metrics.
+async fn keep_metrics_small(recorder: PrometheusHandle) {
+    loop {
+        tokio::time::sleep(UPKEEP_EVERY).await;
+        recorder.run_upkeep();
+    }
 }
 
 async fn fetch_model(store: Store, model: Model) {

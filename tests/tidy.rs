@@ -10,8 +10,12 @@ use std::path::{Path, PathBuf};
 const SOURCES: [&str; 5] = ["src", "entity", "migration", "actors", "tests"];
 
 /// Our crates, and which of ours each may use.
-const ARROWS: [(&str, &[&str]); 4] =
-    [("entity", &[]), ("migration", &[]), ("actors", &["entity"]), (".", &["entity", "migration", "actors"])];
+const ARROWS: [(&str, &[&str]); 4] = [
+    ("entity", &[]),
+    ("migration", &[]),
+    ("actors", &["entity", "migration"]),
+    (".", &["entity", "migration", "actors"]),
+];
 
 /// What a part of the tree does not speak of, and which files are excepted.
 const ABSENT: [(&str, &str, &[&str]); 7] = [

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use entity::scope::Scope;
-use sea_orm::DbErr;
+use sea_orm::{DbErr, RuntimeErr};
 
 use crate::kit::Unanswered;
 
@@ -123,6 +123,17 @@ impl Error {
         Error::Invalid(Invalid::new(field, reason))
     }
 
+    /// The error and what caused it, on one line, for the log: causes name tables and files, never what a user wrote.
+    pub fn chain(&self) -> String {
+        let mut said = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(inner) = cause {
+            said = format!("{said}: {inner}");
+            cause = inner.source();
+        }
+        said
+    }
+
     /// Something inside went wrong for this reason.
     pub fn internal(cause: impl Into<Cause>) -> Self {
         Error::Internal(cause.into())
@@ -132,11 +143,24 @@ impl Error {
 impl From<DbErr> for Error {
     fn from(error: DbErr) -> Self {
         // No connection became free in time: somebody else writes for long, or the database is away.
-        if matches!(error, DbErr::ConnectionAcquire(_)) {
+        if matches!(error, DbErr::ConnectionAcquire(_) | DbErr::Conn(_)) || is_locked(&error) {
             return Error::Busy(Duration::from_secs(1));
         }
         Error::internal(error)
     }
+}
+
+/// Whether somebody else holds what the statement needs: SQLite's busy and locked, PostgreSQL's lock not available, deadlock,
+/// serialization failure, and its shutting down.
+fn is_locked(error: &DbErr) -> bool {
+    let (DbErr::Exec(RuntimeErr::SqlxError(cause)) | DbErr::Query(RuntimeErr::SqlxError(cause))) = error
+    else {
+        return false;
+    };
+    let code = cause.as_database_error().and_then(|database| database.code());
+    let Some(code) = code else { return false };
+    let sqlite = code.parse::<u32>().is_ok_and(|number| code.len() < 5 && matches!(number & 0xff, 5 | 6));
+    sqlite || matches!(&*code, "55P03" | "40P01" | "40001" | "57P01" | "57P02" | "57P03")
 }
 
 impl From<Unanswered> for Error {

@@ -45,7 +45,7 @@ pub async fn sign_in(
 ) -> Result<SignedIn, Error> {
     let email = email.trim().to_lowercase();
     let attempt = (email, address);
-    app.sign_ins.may_try(&attempt, app.clock.now())?;
+    app.sign_ins.begin(&attempt, app.clock.now())?;
     let found = user::Entity::by_email(&attempt.0).one(app.db.read()).await?;
     let hash = found.as_ref().map_or_else(|| NOBODY.to_owned(), |user| user.password_hash.clone());
     let right = app.workers.run(Lane::Foreground, move || password::verify(&typed, &hash)).await?;
@@ -55,10 +55,7 @@ pub async fn sign_in(
             let secret = open(app, &user).await?;
             Ok(SignedIn { user, secret })
         }
-        None => {
-            app.sign_ins.failed(attempt, app.clock.now());
-            Err(Error::NotSignedIn)
-        }
+        None => Err(Error::NotSignedIn),
     }
 }
 
@@ -128,24 +125,21 @@ pub struct SignIns {
 }
 
 impl SignIns {
-    fn may_try(&self, attempt: &Attempt, now: Timestamp) -> Result<(), Error> {
-        let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        let recent = failures.get(attempt).into_iter().flatten().filter(|at| now.since(**at) < WINDOW);
-        let recent: Vec<_> = recent.collect();
-        match recent.first() {
-            Some(first) if recent.len() >= MOST_FAILURES => {
-                Err(Error::TooManyFailures(WINDOW.saturating_sub(now.since(**first))))
-            }
-            Some(_) | None => Ok(()),
-        }
-    }
-
-    fn failed(&self, attempt: Attempt, now: Timestamp) {
+    /// Counts an attempt before its password is looked at, so that many at once are not one: the right one takes it back.
+    fn begin(&self, attempt: &Attempt, now: Timestamp) -> Result<(), Error> {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         failures.retain(|_, times| times.iter().any(|at| now.since(*at) < WINDOW));
-        let times = failures.entry(attempt).or_default();
+        let times = failures.entry(attempt.clone()).or_default();
         times.retain(|at| now.since(*at) < WINDOW);
-        times.push(now);
+        match times.first() {
+            Some(first) if times.len() >= MOST_FAILURES => {
+                Err(Error::TooManyFailures(WINDOW.saturating_sub(now.since(*first))))
+            }
+            Some(_) | None => {
+                times.push(now);
+                Ok(())
+            }
+        }
     }
 
     fn succeeded(&self, attempt: &Attempt) {
@@ -164,14 +158,11 @@ mod tests {
         let here = ("a@b.example".to_owned(), "127.0.0.1".parse().ok());
         let there = ("a@b.example".to_owned(), "127.0.0.2".parse().ok());
         for _ in 0..5 {
-            assert!(sign_ins.may_try(&here, start).is_ok());
-            sign_ins.failed(here.clone(), start);
+            assert!(sign_ins.begin(&here, start).is_ok());
         }
 
-        assert!(
-            matches!(sign_ins.may_try(&here, start), Err(Error::TooManyFailures(wait)) if wait == WINDOW)
-        );
-        assert!(sign_ins.may_try(&there, start).is_ok());
-        assert!(sign_ins.may_try(&here, start + WINDOW).is_ok());
+        assert!(matches!(sign_ins.begin(&here, start), Err(Error::TooManyFailures(wait)) if wait == WINDOW));
+        assert!(sign_ins.begin(&there, start).is_ok());
+        assert!(sign_ins.begin(&here, start + WINDOW).is_ok());
     }
 }

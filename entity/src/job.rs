@@ -24,8 +24,10 @@ pub struct Model {
     pub priority: i16,
     /// Not before then.
     pub run_at: Timestamp,
-    /// How often it was begun; also the fencing token of the running try.
+    /// How often it was begun.
     pub attempts: i32,
+    /// The fencing token: another one at each claim, so that a try which lost its lease changes nothing more.
+    pub lease_token: Option<Uuid>,
     /// A running try is taken for dead after this.
     pub lease_until: Option<Timestamp>,
     /// Why the last try failed, in words for the person.

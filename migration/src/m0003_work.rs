@@ -34,6 +34,7 @@ CREATE TABLE job (
     priority SMALLINT NOT NULL,
     run_at BIGINT NOT NULL,
     attempts INTEGER NOT NULL,
+    lease_token UUID,
     lease_until BIGINT,
     error TEXT,
     created_at BIGINT NOT NULL,

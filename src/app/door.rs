@@ -15,7 +15,7 @@ use actors::perform::{Operation, perform_for};
 use actors::sessions;
 
 use crate::http::table::Route;
-use crate::rest::{failure, success, takes_body, target, values, whole_body};
+use crate::rest::{failure, success, takes_body, target, values, whole, whole_body};
 
 const COOKIE: &str = "carrel_session";
 
@@ -36,11 +36,14 @@ pub async fn operation<O: Operation>(
     read: fn(&Target, Values) -> Result<O, Error>,
     status: fn(&O::Reply) -> StatusCode,
 ) -> HttpResponse {
-    let Some(app) = app(&request) else { return HttpResponse::InternalServerError().finish() };
-    match run(&app, route, &request, payload, read).await {
-        Ok(reply) => success(&request, &app, status(&reply), &reply),
-        Err(error) => failure(&request, &app, &error),
-    }
+    whole(request.clone(), async move {
+        let Some(app) = app(&request) else { return HttpResponse::InternalServerError().finish() };
+        match run(&app, route, &request, payload, read).await {
+            Ok(reply) => success(&request, &app, status(&reply), &reply),
+            Err(error) => failure(&request, &app, &error),
+        }
+    })
+    .await
 }
 
 async fn run<O: Operation>(

@@ -14,9 +14,10 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::door::{app, cookie, no_cookie, own_origin, session_secret};
-use crate::http::peer;
-use crate::rest::{failure, success, whole_body};
+use crate::http::{body, peer};
+use crate::rest::{failure, success};
 
+const LONGEST: usize = 64 * 1024;
 const EMAIL: Field = Field::required("email", Kind::Words { min: 1, max: 254 }, "The account's address.");
 const PASSWORD: Field = Field::required("password", Kind::Text { max: 1024 }, "The password.");
 const SIGN_IN: &[Field] = &[EMAIL, PASSWORD];
@@ -129,7 +130,9 @@ async fn change_password(request: HttpRequest, payload: Payload) -> HttpResponse
 }
 
 async fn read(request: &HttpRequest, payload: Payload, fields: &'static [Field]) -> Result<Values, Error> {
-    let body = whole_body(request, payload).await?;
+    // Nobody has been recognised yet: what is read for a stranger is short.
+    let body = body::read(request, payload, LONGEST).await?;
+    body::must_be_json(request)?;
     Ok(fields::read_json(&body, fields)?)
 }
 

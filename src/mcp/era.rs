@@ -53,7 +53,7 @@ impl Method {
     /// The method of this name, in the eras that have it.
     fn named(name: &str, era: Era) -> Option<Self> {
         match (name, era) {
-            ("initialize", Era::Legacy) => Some(Self::Initialize),
+            (INITIALIZE, Era::Legacy) => Some(Self::Initialize),
             ("ping", Era::Legacy) => Some(Self::Ping),
             (DISCOVER, Era::Modern) => Some(Self::Discover),
             ("tools/list", Era::Legacy | Era::Modern) => Some(Self::ListTools),
@@ -63,6 +63,7 @@ impl Method {
     }
 }
 
+const INITIALIZE: &str = "initialize";
 const DISCOVER: &str = "server/discover";
 
 /// The era of a request and what it asks for, where its headers and its `_meta` are as they must be.
@@ -125,8 +126,13 @@ pub fn client(params: &Map<String, Value>) -> Option<String> {
     introduced(meta(params, CLIENT_KEY)?)
 }
 
-/// Name and version of a `clientInfo`, as they are shown and kept: one line of at most 200 characters.
-pub fn introduced(info: &Value) -> Option<String> {
+/// What the client of an `initialize` calls itself.
+pub fn introduction(request: &Request) -> Option<String> {
+    (request.method == INITIALIZE).then(|| request.params.get("clientInfo").and_then(introduced)).flatten()
+}
+
+/// Name and version of a `clientInfo`, as they are shown and kept: one line of at most 201 characters.
+fn introduced(info: &Value) -> Option<String> {
     let part = |name: &str| {
         let text = info.get(name).and_then(Value::as_str).unwrap_or_default();
         let plain: String = text.chars().filter(|c| !c.is_control()).take(100).collect();

@@ -58,7 +58,7 @@ pub fn told(error: &Error) -> Told {
         Error::NotSignedIn => ("NOT_SIGNED_IN", http(StatusCode::UNAUTHORIZED, Header::Challenge)),
         Error::NotForMcp => ("SCOPE_REQUIRED", http(StatusCode::FORBIDDEN, Header::LacksMcp)),
         Error::ForeignOrigin => ("FOREIGN_ORIGIN", http(StatusCode::FORBIDDEN, Header::Plain)),
-        Error::Closed(_) => ("FORBIDDEN", http(StatusCode::FORBIDDEN, Header::Plain)),
+        Error::Closed(_) => ("CLOSED", http(StatusCode::FORBIDDEN, Header::Plain)),
         Error::MethodNotAllowed(_) => {
             ("METHOD_NOT_ALLOWED", http(StatusCode::METHOD_NOT_ALLOWED, Header::Allow))
         }

@@ -6,7 +6,7 @@ use actors::app::App;
 use actors::caller::Caller;
 use serde_json::{Map, Value, json};
 
-use super::era::{Era, LEGACY, Method, SUPPORTED, introduced};
+use super::era::{Era, LEGACY, Method, SUPPORTED};
 use super::error::{Place, refusal, told};
 use super::result::{self, Kept, members, server_info};
 use super::rpc::{self, Failure, INVALID_PARAMS, Request};
@@ -42,12 +42,7 @@ pub async fn answer(
     Ok(rpc::result(&request.id, result::of(era, result, kept)))
 }
 
-/// What a client calls itself in the handshake: all of it that is kept.
-pub fn introduction(method: &Method, params: &Map<String, Value>) -> Option<String> {
-    matches!(method, Method::Initialize).then(|| params.get("clientInfo").and_then(introduced))?
-}
-
-/// The handshake.
+/// The handshake. Nothing of it is kept but what the client calls itself.
 fn initialize(params: &Map<String, Value>) -> Map<String, Value> {
     members([
         ("protocolVersion", json!(agreed(params.get("protocolVersion")))),

@@ -34,7 +34,12 @@ pub fn mount(config: &mut ServiceConfig) {
     config.service(web::resource(["/mcp", "/mcp/"]).to(serve));
 }
 
+/// Answers whole even where the client goes away: what was begun is counted and written down.
 async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
+    crate::rest::whole(request.clone(), respond(request, app, payload)).await
+}
+
+async fn respond(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
     let visit = Visit::of(&request, &app.base_url, &app.mcp_origins);
     let mut response = if request.method() == Method::OPTIONS {
         cors::preflight()
@@ -54,21 +59,19 @@ async fn admitted(request: &HttpRequest, app: &App, payload: Payload) -> Result<
     let sent = !matches!(presented, Ok(None));
     let caller = recognise(app, presented, Surface::Mcp, peer::address(request), peer::client(request)).await;
     let mut caller = caller.map_err(|error| refusal(&error, &app.base_url, sent))?;
-    let mut introduced = None;
-    let answer = spoken(request, app, payload, &mut caller, &mut introduced).await;
-    // Whatever was said, the key was used; by now it is known by whom.
-    used(app, &caller, introduced);
-    answer
+    let message = said(request, app, payload).await;
+    note(app, &mut caller, message.as_ref().ok());
+    match message? {
+        Message::Notification => Ok(HttpResponse::new(StatusCode::ACCEPTED)),
+        Message::Request(asked) => {
+            let id = asked.id.clone();
+            answered(request, app, &caller, asked).await.map_err(|failure| failure.to(Some(id)))
+        }
+    }
 }
 
-/// Reads what is said and answers it. `introduced` is what a client calls itself in the handshake.
-async fn spoken(
-    request: &HttpRequest,
-    app: &App,
-    payload: Payload,
-    caller: &mut Caller,
-    introduced: &mut Option<String>,
-) -> Result<HttpResponse, Failure> {
+/// The message, once it has arrived as it must.
+async fn said(request: &HttpRequest, app: &App, payload: Payload) -> Result<Message, Failure> {
     let body = readable(request, payload).await.map_err(|error| refusal(&error, &app.base_url, true))?;
     if !headers::takes_json(request) {
         return Err(Failure::new(
@@ -77,13 +80,7 @@ async fn spoken(
             "answers are application/json",
         ));
     }
-    match rpc::read(&body)? {
-        Message::Notification => Ok(HttpResponse::new(StatusCode::ACCEPTED)),
-        Message::Request(asked) => {
-            let id = asked.id.clone();
-            answered(request, app, caller, introduced, asked).await.map_err(|failure| failure.to(Some(id)))
-        }
-    }
+    rpc::read(&body)
 }
 
 async fn readable(request: &HttpRequest, payload: Payload) -> Result<web::Bytes, Error> {
@@ -95,17 +92,21 @@ async fn readable(request: &HttpRequest, payload: Payload) -> Result<web::Bytes,
     Ok(body)
 }
 
-async fn answered(
-    request: &HttpRequest,
-    app: &App,
-    caller: &mut Caller,
-    introduced: &mut Option<String>,
-    asked: Request,
-) -> Result<HttpResponse, Failure> {
-    let (era, method) = era::of(&Mirrored::of(request), &asked)?;
+/// Notes that the key was used, by the name that the client gives itself: before the answer, which nobody may wait for.
+fn note(app: &App, caller: &mut Caller, message: Option<&Message>) {
+    let Some(Message::Request(asked)) = message else { return used(app, caller, None) };
     if let Some(client) = era::client(&asked.params) {
         caller.client = Some(client);
     }
-    *introduced = methods::introduction(&method, &asked.params);
+    used(app, caller, era::introduction(asked));
+}
+
+async fn answered(
+    request: &HttpRequest,
+    app: &App,
+    caller: &Caller,
+    asked: Request,
+) -> Result<HttpResponse, Failure> {
+    let (era, method) = era::of(&Mirrored::of(request), &asked)?;
     methods::answer(app, caller, era, method, asked).await
 }

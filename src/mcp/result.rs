@@ -52,15 +52,10 @@ pub fn good(structured: Value, third_party: bool) -> Map<String, Value> {
 
 /// What a tool answers when it cannot: code and details as text and in `_meta`. There is no structured content, for
 /// clients check that against the output schema.
-pub fn faulty(
-    error: &Error,
-    told: &Told,
-    mut details: Map<String, Value>,
-    base_url: &str,
-) -> Map<String, Value> {
-    details.insert("code".to_owned(), json!(told.code));
-    details.insert("message".to_owned(), json!(told.message));
-    let details = Value::Object(details);
+pub fn faulty(error: &Error, told: &Told, details: Map<String, Value>, base_url: &str) -> Map<String, Value> {
+    let mut said = members([("code", json!(told.code)), ("message", json!(told.message))]);
+    said.extend(details);
+    let details = Value::Object(said);
     let mut result = members([("isError", json!(true)), ("content", json!([text(&details.to_string())]))]);
     add_meta(&mut result, "carrel/error", details);
     if let Error::ScopeRequired(scopes) = error {

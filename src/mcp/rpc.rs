@@ -153,7 +153,7 @@ pub fn read(body: &[u8]) -> Result<Message, Failure> {
 
 /// Repeated members are valid JSON that nobody should act on: two readers may see two different requests.
 fn unreadable(body: &[u8]) -> Failure {
-    match serde_json::from_slice::<serde::de::IgnoredAny>(body) {
+    match serde_json::from_slice::<Value>(body) {
         Ok(_) => Failure::bad(INVALID_REQUEST, "a member of an object is given more than once"),
         Err(_) => Failure::bad(PARSE_ERROR, "the body is not valid JSON in UTF-8"),
     }

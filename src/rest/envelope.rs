@@ -53,8 +53,8 @@ pub fn success<T: Serialize + ?Sized>(
 
 /// A failure, with the headers that its error asks for.
 pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse {
-    if let Error::Internal(cause) = error {
-        error!(cause = %chain(cause.as_ref()), "a request failed inside");
+    if let Error::Internal(_) = error {
+        error!(cause = error.chain(), "a request failed inside");
     }
     let mut answer = told(request, app, status(error), &describe(error));
     let headers = answer.headers_mut();
@@ -147,15 +147,4 @@ fn json(status: StatusCode, body: &impl Serialize) -> HttpResponse {
             HttpResponse::InternalServerError().finish()
         }
     }
-}
-
-/// An error and what caused it, on one line.
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut said = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        said = format!("{said}: {inner}");
-        cause = inner.source();
-    }
-    said
 }

@@ -38,16 +38,31 @@ pub async fn operation<O: Operation>(
     read: fn(&Target, Values) -> Result<O, Error>,
     success: fn(&O::Reply) -> StatusCode,
 ) -> HttpResponse {
-    let Some(app) = request.app_data::<Data<App>>().cloned() else {
-        return HttpResponse::InternalServerError().finish();
-    };
-    let asked = async || {
-        let body = if takes_body(&request) { whole_body(&request, payload).await? } else { Bytes::new() };
-        let operation = read(&target(&request), values(&request, route.fields, &body)?)?;
-        Ok(Asked { operation, replay: replay(&request, &body)? })
-    };
-    let performed = perform(&app, door(&request, route.name), |came| verdict(came, success), asked).await;
-    answer(&request, &app, success, performed).await
+    whole(request.clone(), async move {
+        let Some(app) = request.app_data::<Data<App>>().cloned() else {
+            return HttpResponse::InternalServerError().finish();
+        };
+        let asked = async || {
+            let body = if takes_body(&request) { whole_body(&request, payload).await? } else { Bytes::new() };
+            let operation = read(&target(&request), values(&request, route.fields, &body)?)?;
+            Ok(Asked { operation, replay: replay(&request, &body)? })
+        };
+        let performed = perform(&app, door(&request, route.name), |came| verdict(came, success), asked).await;
+        answer(&request, &app, success, performed).await
+    })
+    .await
+}
+
+/// Runs to its end even where the client goes away: what was begun is settled and written down. A panic in it is an
+/// internal error of this request alone.
+pub async fn whole(request: HttpRequest, work: impl Future<Output = HttpResponse> + 'static) -> HttpResponse {
+    match actix_web::rt::spawn(work).await {
+        Ok(answer) => answer,
+        Err(_) => match request.app_data::<Data<App>>() {
+            Some(app) => envelope::failure(&request, app, &Error::internal("the request's task panicked")),
+            None => HttpResponse::InternalServerError().finish(),
+        },
+    }
 }
 
 fn door(request: &HttpRequest, name: &'static str) -> Door {

@@ -42,9 +42,6 @@ pub struct Database {
     /// The database; see `Settings::database_url` for none.
     #[serde(deserialize_with = "optional")]
     pub url: Option<DatabaseUrl>,
-    /// Connections kept to it.
-    #[serde(deserialize_with = "whole::<_, u32, 1, 1000>")]
-    pub max_connections: u32,
 }
 
 /// `vectors`: where the index is.
@@ -212,12 +209,6 @@ pub struct Ingest {
     /// Jobs that are worked on at the same time.
     #[serde(deserialize_with = "whole::<_, usize, 1, 64>")]
     pub workers: usize,
-    /// How long a job belongs to its worker without a sign of life.
-    #[serde(rename = "lease_seconds", deserialize_with = "seconds::<_, 2, 600>")]
-    pub lease: Duration,
-    /// Tries before a job is given up.
-    #[serde(deserialize_with = "whole::<_, u32, 1, 20>")]
-    pub attempts: u32,
 }
 
 /// `log`: the log.

@@ -234,7 +234,7 @@ fn secrets_are_never_shown() {
     assert_eq!(right.database.url.as_ref().map(DatabaseUrl::is_postgres), Some(true));
     insta::assert_snapshot!(wrong, @r#"
     unknown setting ai.chat.kye = (hidden): expected one of key, model, url (from the environment variable CARREL__AI__CHAT__KYE)
-    unknown setting database.password = (hidden): expected one of max_connections, url (from the environment variable CARREL__DATABASE__PASSWORD)
+    unknown setting database.password = (hidden): expected one of url (from the environment variable CARREL__DATABASE__PASSWORD)
     setting ai.chat.key = (hidden): expected a key of visible ASCII characters (from the environment variable CARREL__AI__CHAT__KEY)
     setting database.url = "(hidden)": expected sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME (from the environment variable CARREL__DATABASE__URL)
     setting mail.url = "http://***@mail?***": expected smtp://HOST:PORT, smtps://USER:PASSWORD@HOST or file://FOLDER (from the environment variable CARREL__MAIL__URL)

@@ -37,7 +37,8 @@ def document(reader: Reader, data) -> str:
 
 def load(port: int, path: str, secret: str, seconds: int) -> float:
     """Requests per second. An answer that is not good ends the measurement."""
-    command = ["wrk", "-t2", "-c32", f"-d{seconds}s", "-H", f"Authorization: Bearer {secret}", f"http://127.0.0.1:{port}{path}"]
+    key = ["-H", f"Authorization: Bearer {secret}"]
+    command = ["wrk", "-t2", "-c32", f"-d{seconds}s", *key, f"http://127.0.0.1:{port}{path}"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     if "Non-2xx" in said or "Socket errors" in said:
         raise RuntimeError(said)
@@ -73,7 +74,8 @@ def measure(asked) -> None:
         finally:
             bare.terminate()
             bare.wait()
-    (bare_rps, bare_cpu), (rps, cpu) = ([statistics.median(column) for column in zip(*rows)] for rows in (bares, carrels))
+    bare_rps, bare_cpu = map(statistics.median, zip(*bares))
+    rps, cpu = map(statistics.median, zip(*carrels))
     say(answer_bytes=len(answer), bare_rps=round(bare_rps), carrel_rps=round(rps), ratio=round(rps / bare_rps, 3),
         bare_cpu_us=round(bare_cpu, 1), carrel_cpu_us=round(cpu, 1), cpu_ratio=round(bare_cpu / cpu, 3))
 

@@ -55,7 +55,8 @@ def measure(program: str, data: pathlib.Path) -> None:
     with serving(program, fetch__allow_private="127.0.0.1/32") as service:
         reader, texts, reasons = service.reader(), {}, collections.Counter()
         before = service.cpu_seconds()
-        named = {f"http://127.0.0.1:{web.server_port}/{pathlib.Path(row['file']).name}": url for url, row in truth.items()}
+        web_at = f"http://127.0.0.1:{web.server_port}"
+        named = {f"{web_at}/{pathlib.Path(row['file']).name}": url for url, row in truth.items()}
         for address in named:
             reader.ask("POST", "/rest/v1/bookmarks", {"url": address})
         for bookmark in reader.await_library():
@@ -65,7 +66,8 @@ def measure(program: str, data: pathlib.Path) -> None:
         cpu = service.cpu_seconds() - before
         file = service.folder / "texts.json"
         file.write_text(json.dumps(texts))
-        say(extraction=score(data, "extraction", truth_file, file), failed=reasons, cpu_ms_a_page=round(cpu * 1000 / len(named), 1))
+        found = score(data, "extraction", truth_file, file)
+        say(extraction=found, failed=reasons, cpu_ms_a_page=round(cpu * 1000 / len(named), 1))
     web.shutdown()
 
 

@@ -41,12 +41,14 @@ def ask(service: Service, data: pathlib.Path, name: str, reader: Reader, how: st
 
 
 if __name__ == "__main__":
-    asked = arguments(__doc__).parse_args()
+    parser = arguments(__doc__)
+    parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
+    asked = parser.parse_args()
     machine()
     with serving(asked.carrel, **({"models__dir": asked.models} if asked.models else {})) as service:
         if asked.models:
             service.await_model()
-        readers = {name: library(service, asked.data, name) for name in SETS}
+        readers = {name: library(service, asked.data, name) for name in asked.sets}
         for name, reader in readers.items():
             if asked.models:
                 ask(service, asked.data, name, reader, "hybrid")

@@ -2,10 +2,11 @@
 
     python3.11 tests/bench/search.py --carrel target/release/carrel --models ~/.cache/carrel/models
 
-Fills a library with abstracts of the retrieval sets through `carrel import` until its index holds so many passages:
-first without models, then, in another folder, with them. Passages per CPU-second count the service and its children,
-from the import until every document is ready. Then asks the sets' own queries through GET /rest/v2/search: by one
-client, and by four at once; milliseconds as the client sees them, and CPU-milliseconds of the service for each search.
+Fills a library through `carrel import` until its index holds so many passages: first without models, then, in another
+folder, with them. A page has six abstracts of the retrieval sets, which is the length of an article. Passages per
+CPU-second count the service and its children, from the import until every document is ready. Then asks the sets' own
+queries through GET /rest/v2/search: by one client, and by four at once; milliseconds as the client sees them, and
+CPU-milliseconds of the service for each search.
 """
 
 import itertools
@@ -18,7 +19,8 @@ import time
 from service import Reader, arguments, machine, say, serving
 
 SETS = ("scifact", "cranfield")
-PORTION = 1000
+PORTION = 500
+TOGETHER = 6
 SEARCHES = 1000
 CLIENTS = 4
 
@@ -29,28 +31,28 @@ def lines_of(file: pathlib.Path):
 
 
 def saves(data: pathlib.Path):
-    """Without end: every abstract as a page of its own, then pairs of neighbours, then threes..."""
+    """Pages of neighbouring abstracts: all of them once, then again in pages that begin one later, and so on."""
     abstracts = [row for name in SETS for row in lines_of(data / "retrieval" / name / "corpus.jsonl") if row["text"]]
-    for together in itertools.count(1):
-        for at in range(len(abstracts) - together):
-            some = abstracts[at:at + together]
-            text = "\n\n".join(row["text"] for row in some)
-            yield {"url": f"https://corpus.example/{together}/{at}", "title": some[0]["title"] or "Untitled", "text": text}
+    for first in range(TOGETHER):
+        for at in range(first, len(abstracts), TOGETHER):
+            some = abstracts[at:at + TOGETHER]
+            title, text = some[0]["title"] or "Untitled", "\n\n".join(row["text"] for row in some)
+            yield {"url": f"https://corpus.example/{at}", "title": title, "text": text}
 
 
 def fill(reader: Reader, data: pathlib.Path, wanted: int) -> dict:
-    """Imports by the thousand until the index holds enough."""
+    """Imports portions until the index holds enough."""
     service, rows, count = reader.service, saves(data), 0
     before, began = service.cpu_seconds(), time.perf_counter()
-    while service.passages() < wanted:
+    while (missing := wanted - service.await_index()) > 0:
         file = service.folder / "portion.jsonl"
-        # Most abstracts are one or two passages: towards the end the portions become small.
-        portion = max(1, min(PORTION, (wanted - service.passages()) // 2))
-        file.write_text("".join(json.dumps(row) + "\n" for row in itertools.islice(rows, portion)))
-        count += portion
+        # A page has about eight passages: towards the end the portions become small.
+        some = list(itertools.islice(rows, max(1, min(PORTION, missing // 10))))
+        file.write_text("".join(json.dumps(row) + "\n" for row in some))
+        count += len(some)
         report = reader.take(file)
-        assert report["created"] == portion, report
-        reader.await_library()
+        assert report["created"] == len(some) > 0, report
+    reader.await_library()
     cpu, wall, passages = service.cpu_seconds() - before, time.perf_counter() - began, service.passages()
     return {"documents": count, "passages": passages, "cpu_seconds": round(cpu, 1), "wall_seconds": round(wall, 1),
             "passages_per_cpu_second": round(passages / cpu, 1), **service.memory()}

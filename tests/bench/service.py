@@ -111,10 +111,21 @@ class Service:
     def passages(self) -> int:
         return self.readiness()[1]["index"]["passages"]
 
+    def await_index(self) -> int:
+        """Waits until the index has grown no more for three seconds; its passages."""
+        count, since = self.passages(), time.monotonic()
+        while time.monotonic() - since < 3:
+            time.sleep(0.2)
+            now = self.passages()
+            if now != count:
+                count, since = now, time.monotonic()
+        return count
+
     def cli(self, *words: object, given: str | None = None) -> dict:
         """`carrel ... --json`: its one JSON object."""
         command = [self.program, *map(str, words), "--json"]
-        done = subprocess.run(command, cwd=self.folder, env=self.environment(), input=given, capture_output=True, text=True)
+        how = {"cwd": self.folder, "env": self.environment(), "input": given, "capture_output": True, "text": True}
+        done = subprocess.run(command, **how)
         if done.returncode != 0:
             sys.exit(f"{' '.join(command)}: {done.returncode}\n{done.stderr}{done.stdout}")
         return json.loads(done.stdout)
@@ -187,15 +198,12 @@ class Reader:
         return self.service.cli("import", "--user", self.email, "--format", "jsonl", file)
 
     def await_library(self) -> list[dict]:
-        """Waits until nothing is being worked on any more. Lists only when the index stands still: lists cost time too."""
-        count = -1
+        """Waits until nothing is being worked on any more. Lists only when the index stands still: lists cost time."""
         while True:
-            time.sleep(1)
-            before, count = count, self.service.passages()
-            if count == before:
-                saved = self.bookmarks()
-                if all(bookmark["status"] in ("ready", "failed") for bookmark in saved):
-                    return saved
+            self.service.await_index()
+            saved = self.bookmarks()
+            if all(bookmark["status"] in ("ready", "failed") for bookmark in saved):
+                return saved
 
 
 def free_port() -> int:
@@ -234,7 +242,8 @@ def folder():
 def serving(program: str, **settings: object):
     """A running service without limits; a setting `a.b` is named `a__b`."""
     with folder() as made:
-        service = Service(program, made, UNLIMITED | {name.replace("__", "."): value for name, value in settings.items()})
+        given = {name.replace("__", "."): value for name, value in settings.items()}
+        service = Service(program, made, UNLIMITED | given)
         try:
             service.start()
             yield service

@@ -17,9 +17,10 @@ fn scope_of(name: &str) -> Option<Scope> {
     match name {
         "GET /usage" => None,
         "GET /search" | "GET /documents/:id" | "GET /documents/:id/chunks" => Some(Scope::ReadLibrary),
-        "GET /bookmarks" | "GET /bookmarks/exists" | "GET /bookmarks/:id" | "GET /bookmarks/:id/highlights" => {
-            Some(Scope::ReadBookmarks)
-        }
+        "GET /bookmarks"
+        | "GET /bookmarks/exists"
+        | "GET /bookmarks/:id"
+        | "GET /bookmarks/:id/highlights" => Some(Scope::ReadBookmarks),
         "POST /bookmarks"
         | "PATCH /bookmarks/:id"
         | "DELETE /bookmarks/:id"
@@ -37,12 +38,16 @@ fn scope_of(name: &str) -> Option<Scope> {
 
 /// Every route with the path of nothing that there is.
 fn routes() -> Vec<(&'static Route, String)> {
-    let of = |version, routes: &'static [Route]| routes.iter().map(move |route| (route, filled(version, route.pattern)));
+    let of = |version, routes: &'static [Route]| {
+        routes.iter().map(move |route| (route, filled(version, route.pattern)))
+    };
     of("v1", rest::V1).chain(of("v2", rest::V2)).collect()
 }
 
 fn filled(version: &str, pattern: &str) -> String {
-    let parts = pattern.split('/').map(|part| if part.starts_with('{') { Uuid::now_v7().to_string() } else { part.to_owned() });
+    let parts = pattern
+        .split('/')
+        .map(|part| if part.starts_with('{') { Uuid::now_v7().to_string() } else { part.to_owned() });
     format!("/rest/{version}{}", parts.collect::<Vec<_>>().join("/"))
 }
 
@@ -108,7 +113,11 @@ async fn every_route_names_the_scope_that_is_missing_and_wants_no_other() {
         assert_eq!(answer.refused(403), "SCOPE_REQUIRED", "{}", route.name);
         assert_eq!(answer.body["error"]["details"]["scopes"], json!([scope.name()]), "{}", route.name);
     }
-    for scope in Scope::ALL.iter().copied().filter(|scope| routes().iter().any(|(r, _)| scope_of(r.name) == Some(*scope))) {
+    for scope in Scope::ALL
+        .iter()
+        .copied()
+        .filter(|scope| routes().iter().any(|(r, _)| scope_of(r.name) == Some(*scope)))
+    {
         // A person may have five keys.
         let key = server.user(Plan::Pro).await.key([scope]).await;
         for (route, path) in routes().into_iter().filter(|(route, _)| scope_of(route.name) == Some(scope)) {

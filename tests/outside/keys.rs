@@ -44,7 +44,9 @@ async fn a_scope_that_is_taken_away_is_missing_at_once() {
     let (key, session) = (user.key([Scope::ReadUser]).await, user.sign_in().await);
     key.get("/rest/v1/user").await.data(200);
 
-    let changed = session.send(Method::PATCH, &format!("/app/api/keys/{}", key.id), Some(json!({ "scopes": [] }))).await;
+    let changed = session
+        .send(Method::PATCH, &format!("/app/api/keys/{}", key.id), Some(json!({ "scopes": [] })))
+        .await;
     changed.data(200);
 
     assert_eq!(key.get("/rest/v1/user").await.refused(403), "SCOPE_REQUIRED");

@@ -53,7 +53,8 @@ async fn a_saved_page_is_fetched_and_its_article_is_found_and_read() {
 #[actix_web::test]
 async fn a_saved_page_is_the_library_of_its_owner_alone() {
     let server = Server::start().await;
-    let (mine, other) = (server.user(Plan::Pro).await.full_key().await, server.user(Plan::Pro).await.full_key().await);
+    let (mine, other) =
+        (server.user(Plan::Pro).await.full_key().await, server.user(Plan::Pro).await.full_key().await);
 
     let saved = mine.save_text("https://example.org/heron", "The heron stands still in the water.").await;
     mine.once(&saved, "ready").await;

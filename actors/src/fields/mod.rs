@@ -91,6 +91,9 @@ impl Field {
     }
 }
 
+/// More faults are not told: whoever sends so many does not read them.
+const MOST_FAULTS: usize = 100;
+
 /// The faults found so far.
 #[derive(Default)]
 struct Faults(Vec<Fault>);
@@ -98,7 +101,7 @@ struct Faults(Vec<Fault>);
 impl Faults {
     fn add(&mut self, field: impl Into<String>, reason: impl Into<String>) {
         let field = field.into();
-        if !self.0.iter().any(|fault| fault.field == field) {
+        if self.0.len() < MOST_FAULTS && !self.0.iter().any(|fault| fault.field == field) {
             self.0.push(Fault { field, reason: reason.into() });
         }
     }

@@ -10,7 +10,7 @@ use entity::id::{DocumentId, JobId};
 use entity::kind::DocumentStatus;
 use entity::{document, job};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 use tokio::task::{AbortHandle, JoinError};
 use tracing::{info, warn};
 
@@ -21,6 +21,8 @@ use crate::error::Error;
 
 /// A lost wake costs so long, and a lost lease is seen within it.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Work that met something busy is tried again no sooner.
+const SOON: Duration = Duration::from_secs(2);
 const SWEEP_EVERY: Duration = Duration::from_secs(3600);
 /// The index is packed when nothing else is due for so long.
 const MAINTAIN_EVERY: Duration = Duration::from_secs(30);
@@ -83,12 +85,25 @@ impl IngestActor {
         context.spawn(claim.into_actor(self).map(|(app, claimed), actor, context| {
             actor.claiming = false;
             match claimed {
-                Ok(jobs) => {
-                    for job in jobs {
+                Ok(claimed) => {
+                    for job in claimed.dead {
+                        actor.bury(app.clone(), job, context);
+                    }
+                    for job in claimed.jobs {
                         actor.start(app.clone(), job, context);
                     }
                 }
                 Err(error) => warn!(%error, "could not look for due jobs"),
+            }
+        }));
+    }
+
+    /// Says of a document that its job was given up without a try of this process.
+    fn bury(&self, app: App, job: job::Model, context: &mut Context<Self>) {
+        let say = async move { mark_failed(app.db.write(), &job, queue::DIED).await };
+        context.spawn(say.into_actor(self).map(|said, _, _| {
+            if let Err(error) = said {
+                warn!(%error, "could not say that a job was given up");
             }
         }));
     }
@@ -98,15 +113,21 @@ impl IngestActor {
             // Claimed while the stop came in: its lease ends by itself.
             return;
         }
+        // After a clock's jump, or the machine's sleep, an own lease can be over: the older try must not go on beside.
+        if let Some(older) = self.running.remove(&job.id) {
+            older.task.abort();
+        }
         let task = actix_rt::spawn(work(app.clone(), job.clone()));
         self.running.insert(job.id, Running { job: job.clone(), task: task.abort_handle() });
         let watch = async move {
             let ended = task.await;
             settle(&app, &job, ended).await;
-            job.id
+            job
         };
-        context.spawn(watch.into_actor(self).map(|id, actor, context| {
-            actor.running.remove(&id);
+        context.spawn(watch.into_actor(self).map(|job, actor, context| {
+            if actor.running.get(&job.id).is_some_and(|running| running.job.lease_token == job.lease_token) {
+                actor.running.remove(&job.id);
+            }
             actor.claim(context);
         }));
     }
@@ -202,11 +223,16 @@ async fn settle(app: &App, job: &job::Model, ended: Result<Result<(), Failure>, 
 
 async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbErr> {
     let now = app.clock.now();
+    if let Failure::Inside(Error::Busy(wait)) = failure {
+        // Not the job's fault, and over in a moment.
+        return queue::postpone(app.db.write(), job, wait.max(SOON), now).await.map(drop);
+    }
     let (reason, after, last) = match failure {
         Failure::Passing { reason, after } => (reason, after, job.attempts >= MOST_ATTEMPTS),
         Failure::Permanent(reason) => (reason, None, true),
         Failure::Inside(error) => {
-            warn!(job.id = %job.id, job.kind = %job.kind, job.attempts, %error, cause = ?error, "a job failed inside");
+            let cause = error.chain();
+            warn!(job.id = %job.id, job.kind = %job.kind, job.attempts, cause, "a job failed inside");
             ("something went wrong inside the service".to_owned(), None, job.attempts >= MOST_ATTEMPTS)
         }
         Failure::LeaseLost => return Ok(()),
@@ -220,16 +246,32 @@ async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbE
         queue::retry(&txn, job, &reason, after, now).await?
     };
     if held {
-        document::Entity::update_many()
-            .col_expr(document::Column::Status, Expr::value(DocumentStatus::Failed))
-            .col_expr(document::Column::Error, Expr::value(reason))
-            .filter(document::Column::UserId.eq(job.user_id))
-            .filter(document::Column::Id.eq(DocumentId(job.subject)))
-            .exec(&txn)
-            .await?;
+        mark_failed(&txn, job, &reason).await?;
         txn.commit().await?;
     }
     Ok(())
+}
+
+/// A document whose text or index could not be made says so. What stays readable and found, because only a newer text or
+/// another filing failed, stays ready and keeps the reason.
+async fn mark_failed(db: &impl ConnectionTrait, job: &job::Model, reason: &str) -> Result<(), DbErr> {
+    let of_job = document::Entity::update_many()
+        .col_expr(document::Column::Error, Expr::value(reason))
+        .filter(document::Column::UserId.eq(job.user_id))
+        .filter(document::Column::Id.eq(DocumentId(job.subject)));
+    match Work::named(&job.kind) {
+        Some(Work::Page | Work::Index) | None => {}
+        Some(Work::Relabel | Work::Forget) => return Ok(()),
+    }
+    of_job.exec(db).await?;
+    document::Entity::update_many()
+        .col_expr(document::Column::Status, Expr::value(DocumentStatus::Failed))
+        .filter(document::Column::UserId.eq(job.user_id))
+        .filter(document::Column::Id.eq(DocumentId(job.subject)))
+        .filter(document::Column::Status.ne(DocumentStatus::Ready))
+        .exec(db)
+        .await
+        .map(drop)
 }
 
 /// There may be something due.

@@ -2,7 +2,6 @@
 //! so the command line may do it beside a running service.
 
 use entity::document;
-use entity::kind::DocumentStatus;
 use entity::time::Timestamp;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
@@ -17,13 +16,13 @@ pub async fn ask_for_all(db: &Db, now: Timestamp) -> Result<u64, Error> {
     ask(db, Condition::all().add(document::Column::Version.gt(0)), now).await
 }
 
-/// Asks for every ready document whose vectors are not this model's; how many they are.
+/// Asks for every document with a text whose vectors are not this model's; how many they are.
 pub async fn ask_for_vectors(db: &Db, model: &str, now: Timestamp) -> Result<u64, Error> {
     let other = Condition::any()
         .add(document::Column::VectorsOf.is_null())
         .add(document::Column::VectorsOf.ne(model));
-    let ready = Condition::all().add(document::Column::Status.eq(DocumentStatus::Ready)).add(other);
-    ask(db, ready, now).await
+    let with_text = Condition::all().add(document::Column::Version.gt(0)).add(other);
+    ask(db, with_text, now).await
 }
 
 async fn ask(db: &Db, which: Condition, now: Timestamp) -> Result<u64, Error> {

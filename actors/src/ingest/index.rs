@@ -7,7 +7,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 
 use super::actor::Failure;
-use super::queue;
+use super::queue::{self, Priority, Work};
 use crate::adapters::index::{Labels, Language, Point, Source};
 use crate::app::App;
 use crate::error::Error;
@@ -52,6 +52,9 @@ async fn finish(
     let now = app.clock.now();
     let txn = app.db.begin().await?;
     if !queue::finish(&txn, job, now).await? {
+        // What this try put in may have taken the place of a newer version: the index is made once more.
+        queue::ask(&txn, job.user_id, Work::Index, job.subject, Priority::Now, now).await?;
+        txn.commit().await?;
         return Err(Failure::LeaseLost);
     }
     document::Entity::update_many()

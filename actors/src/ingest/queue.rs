@@ -1,7 +1,8 @@
 //! The queue of durable work: rows with a lease, a fencing token, tries, and an end.
 //!
-//! A claim raises `attempts` in the transaction that takes the row, so a job that kills its process is counted; the number
-//! is also the fencing token: whoever lost the lease finds another number there and changes nothing more.
+//! A claim raises `attempts` in the transaction that takes the row, so a job that kills its process is counted, and given
+//! up after its last try too. Each claim writes a fencing token of its own: whoever lost the lease finds another one there
+//! and changes nothing more.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use entity::job::{ActiveModel, Column, Entity, Model};
 use entity::kind::JobState;
 use entity::time::Timestamp;
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::{Expr, LockBehavior, LockType, OnConflict};
+use sea_orm::sea_query::{Expr, LockBehavior, LockType, OnConflict, Query};
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, Order, QueryFilter, QueryOrder, QuerySelect,
 };
@@ -91,6 +92,7 @@ pub async fn ask(
         priority: Set(priority.number()),
         run_at: Set(now),
         attempts: Set(0),
+        lease_token: Set(None),
         lease_until: Set(None),
         error: Set(None),
         created_at: Set(now),
@@ -108,18 +110,25 @@ pub async fn ask(
     Entity::insert(row).on_conflict(waiting).exec_without_returning(db).await.map(drop)
 }
 
-/// Takes up to `most` due jobs under a lease.
-pub async fn claim(db: &Db, now: Timestamp, most: u64) -> Result<Vec<Model>, DbErr> {
-    let queued = Condition::all().add(Column::State.eq(JobState::Queued)).add(Column::RunAt.lte(now));
-    let dead = Condition::all().add(Column::State.eq(JobState::Running)).add(Column::LeaseUntil.lt(now));
-    let due = Condition::any().add(queued).add(dead);
+/// What a claim took.
+#[derive(Debug, Default)]
+pub struct Claimed {
+    /// Jobs to be run.
+    pub jobs: Vec<Model>,
+    /// Jobs whose last try died with its process: they are given up.
+    pub dead: Vec<Model>,
+}
+
+/// Takes up to `most` due jobs under a lease. Two jobs never work on one subject at a time, or the slower of them could put
+/// an older version over a newer one.
+pub async fn claim(db: &Db, now: Timestamp, most: u64) -> Result<Claimed, DbErr> {
     // A look without a lock first: mostly there is nothing.
-    if Entity::find().filter(due.clone()).one(db.read()).await?.is_none() {
-        return Ok(Vec::new());
+    if Entity::find().filter(due(now)).one(db.read()).await?.is_none() {
+        return Ok(Claimed::default());
     }
     let txn = db.begin().await?;
     let jobs = Entity::find()
-        .filter(due)
+        .filter(due(now))
         .order_by(Column::Priority, Order::Asc)
         .order_by(Column::RunAt, Order::Asc)
         .order_by(Column::Id, Order::Asc)
@@ -127,38 +136,56 @@ pub async fn claim(db: &Db, now: Timestamp, most: u64) -> Result<Vec<Model>, DbE
         .lock_with_behavior(LockType::Update, LockBehavior::SkipLocked)
         .all(&txn)
         .await?;
-    let mut busy = running_subjects(&txn, &jobs, now).await?;
-    let mut taken = Vec::with_capacity(jobs.len());
-    for mut job in jobs {
-        if !busy.insert(job.subject) {
+    let (mut claimed, mut subjects) = (Claimed::default(), HashSet::new());
+    for job in jobs {
+        if !subjects.insert(job.subject) {
             continue;
         }
-        job.attempts += 1;
-        Entity::update_many()
-            .col_expr(Column::State, Expr::value(JobState::Running))
-            .col_expr(Column::Attempts, Expr::value(job.attempts))
-            .col_expr(Column::LeaseUntil, Expr::value(now + LEASE))
-            .filter(Column::Id.eq(job.id))
-            .exec(&txn)
-            .await?;
-        taken.push(job);
+        if job.state == JobState::Running && job.attempts >= MOST_ATTEMPTS {
+            claimed.dead.push(job);
+        } else {
+            claimed.jobs.push(lease(&txn, job, now).await?);
+        }
+    }
+    for job in &claimed.dead {
+        end(&txn, job, JobState::Dead, Some(DIED), now).await?;
     }
     txn.commit().await?;
-    Ok(taken)
+    Ok(claimed)
 }
 
-/// What other work is being done to right now: two jobs never work on one subject at a time, or the slower of them could
-/// put an older version over a newer one.
-async fn running_subjects(
-    txn: &impl ConnectionTrait,
-    jobs: &[Model],
-    now: Timestamp,
-) -> Result<HashSet<Uuid>, DbErr> {
-    let running = Entity::find()
-        .filter(Column::Subject.is_in(jobs.iter().map(|job| job.subject)))
-        .filter(Column::State.eq(JobState::Running))
-        .filter(Column::LeaseUntil.gte(now));
-    Ok(running.all(txn).await?.into_iter().map(|job| job.subject).collect())
+/// Why a job is given up whose tries all died with their process.
+pub const DIED: &str = "the service died each time it worked on this";
+
+/// Waiting jobs whose time has come and whose subject nobody works on, and running ones whose lease is over.
+fn due(now: Timestamp) -> Condition {
+    let running = Query::select()
+        .column(Column::Subject)
+        .from(Entity)
+        .and_where(Column::State.eq(JobState::Running))
+        .and_where(Column::LeaseUntil.gte(now))
+        .to_owned();
+    let queued = Condition::all()
+        .add(Column::State.eq(JobState::Queued))
+        .add(Column::RunAt.lte(now))
+        .add(Column::Subject.not_in_subquery(running));
+    let over = Condition::all().add(Column::State.eq(JobState::Running)).add(Column::LeaseUntil.lt(now));
+    Condition::any().add(queued).add(over)
+}
+
+async fn lease(txn: &impl ConnectionTrait, mut job: Model, now: Timestamp) -> Result<Model, DbErr> {
+    job.attempts += 1;
+    job.state = JobState::Running;
+    job.lease_token = Some(JobId::new(now).0);
+    Entity::update_many()
+        .col_expr(Column::State, Expr::value(job.state))
+        .col_expr(Column::Attempts, Expr::value(job.attempts))
+        .col_expr(Column::LeaseToken, Expr::value(job.lease_token))
+        .col_expr(Column::LeaseUntil, Expr::value(now + LEASE))
+        .filter(Column::Id.eq(job.id))
+        .exec(txn)
+        .await?;
+    Ok(job)
 }
 
 /// Whether the job is still this try's; with it the lease begins anew.
@@ -198,6 +225,16 @@ async fn end(
         .exec(db)
         .await?;
     Ok(ended.rows_affected > 0)
+}
+
+/// Puts the job back as if it had not been tried, for a little later: something that it needs is busy.
+pub async fn postpone(
+    db: &impl ConnectionTrait,
+    job: &Model,
+    after: Duration,
+    now: Timestamp,
+) -> Result<bool, DbErr> {
+    put_back(db, job, job.attempts - 1, None, now + after, now).await
 }
 
 /// Puts the job back for a later try. Where the same work waits already, that takes this one's place.
@@ -248,7 +285,7 @@ fn held(job: &Model) -> Condition {
     Condition::all()
         .add(Column::Id.eq(job.id))
         .add(Column::State.eq(JobState::Running))
-        .add(Column::Attempts.eq(job.attempts))
+        .add(Column::LeaseToken.eq(job.lease_token))
 }
 
 /// How long to wait before the next try: ever longer, and not all at once.

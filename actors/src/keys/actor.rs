@@ -73,6 +73,20 @@ impl KeyActor {
         }));
     }
 
+    /// What could not be told is told by the next use.
+    fn tell_first_use(&self, used: &Used, context: &mut Context<Self>) {
+        let (key, notices) = (used.key, self.notices.clone());
+        let (name, client) = (used.name.clone(), used.client.clone());
+        let first = FirstUse { key, user: used.user, name, client, at: used.at };
+        let tell = async move { notices.first_use(first).await };
+        context.spawn(tell.into_actor(self).map(move |told, actor, _| {
+            if let Err(error) = told {
+                warn!(%error, key.id = %key, "could not write the notice of a first use");
+                actor.told.remove(&key);
+            }
+        }));
+    }
+
     fn flush(&mut self) -> ResponseFuture<Result<(), Error>> {
         let (db, uses) = (self.db.clone(), std::mem::take(&mut self.uses));
         Box::pin(async move {
@@ -252,22 +266,21 @@ pub struct Used {
 impl Handler<Used> for KeyActor {
     type Result = ();
 
-    fn handle(&mut self, used: Used, _: &mut Self::Context) {
-        if used.first && !self.told.contains(&used.key) {
-            let first = FirstUse {
-                key: used.key,
-                user: used.user,
-                name: used.name.clone(),
-                client: used.client.clone(),
-                at: used.at,
-            };
-            if self.notices.first_use(first) {
-                self.told.insert(used.key);
-            }
+    fn handle(&mut self, used: Used, context: &mut Self::Context) {
+        if used.first && self.told.insert(used.key) {
+            self.tell_first_use(&used, context);
         }
+        let introduced = used.mcp_client.is_some();
         let noted = self.uses.remove(&used.key);
         let mcp_client = used.mcp_client.clone().or(noted.and_then(|earlier| earlier.mcp_client));
         self.uses.insert(used.key, Used { mcp_client, ..used });
+        if introduced {
+            // Calls without a handshake of their own are named by the latest one, which stands in the row.
+            context.spawn(self.flush().into_actor(self).map(|written, actor, _| match written {
+                Ok(()) => actor.fresh.raise(),
+                Err(error) => warn!(%error, "could not write what a client calls itself"),
+            }));
+        }
     }
 }
 

@@ -19,7 +19,7 @@ pub enum Unanswered {
     /// No answer within the port's patience. The work's own deadline is shorter, so this is rare.
     #[error("late")]
     Late,
-    /// The actor died while it answered, or is not there yet again.
+    /// The actor died while it answered. Whoever asks before it is there again is told that it is busy.
     #[error("crashed")]
     Crashed,
 }
@@ -55,7 +55,7 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
         Context<A>: ToEnvelope<A, M>,
     {
         let _permit = self.shared.permits.try_acquire().map_err(|_| self.refused())?;
-        let address = self.address().ok_or(Unanswered::Crashed)?;
+        let address = self.address().filter(Addr::connected).ok_or(Unanswered::Busy)?;
         let answer = address.send(message).timeout(self.shared.patience).await;
         answer.map_err(|error| match error {
             MailboxError::Closed => Unanswered::Crashed,

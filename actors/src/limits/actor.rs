@@ -3,7 +3,7 @@
 //! Counts are added to their rows once a second and at the drain; nobody is admitted before today's rows have been read.
 //! After a crash at most a second's counts are lost, and the hours start full.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use actix::{
 use entity::id::UserId;
 use entity::kind::Surface;
 use entity::time::Day;
-use entity::usage_day;
+use entity::{usage_day, user};
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
-use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use tracing::warn;
 
 use super::day::DayCount;
@@ -147,7 +147,12 @@ async fn write(db: &Db, unwritten: &Unwritten) -> Result<Unwritten, Error> {
         return Ok(totals);
     }
     let txn = db.begin().await?;
+    let users = existing(&txn, unwritten.keys().map(|(user, _, _)| *user).collect()).await?;
     for ((user, surface, day), calls) in unwritten {
+        // Nobody is left to count for.
+        if !users.contains(user) {
+            continue;
+        }
         let row = usage_day::Model { user_id: *user, day: *day, surface: *surface, calls: *calls };
         let key = [usage_day::Column::UserId, usage_day::Column::Day, usage_day::Column::Surface];
         let sum = Expr::col((usage_day::Entity, usage_day::Column::Calls)).add(*calls);
@@ -155,17 +160,17 @@ async fn write(db: &Db, unwritten: &Unwritten) -> Result<Unwritten, Error> {
         let written = usage_day::Entity::insert(row.into_active_model())
             .on_conflict(add)
             .exec_with_returning(&txn)
-            .await;
-        match written {
-            Ok(row) => drop(totals.insert((*user, *surface, *day), row.calls)),
-            // The user was removed meanwhile.
-            Err(error)
-                if matches!(error.sql_err(), Some(sea_orm::SqlErr::ForeignKeyConstraintViolation(_))) => {}
-            Err(error) => return Err(error.into()),
-        }
+            .await?;
+        totals.insert((*user, *surface, *day), written.calls);
     }
     txn.commit().await?;
     Ok(totals)
+}
+
+/// Which of these users there still are; their rows are held, so that none goes before the counts are written.
+async fn existing(txn: &impl ConnectionTrait, users: HashSet<UserId>) -> Result<HashSet<UserId>, Error> {
+    let there = user::Entity::find().filter(user::Column::Id.is_in(users)).lock_shared();
+    Ok(there.all(txn).await?.into_iter().map(|row| row.id).collect())
 }
 
 impl Actor for LimitActor {
@@ -183,7 +188,7 @@ impl Actor for LimitActor {
         context.run_interval(SWEEP_EVERY, |actor, _| {
             let now = actor.clock.now();
             actor.hours.retain(|_, hour| !hour.reset().is_zero());
-            actor.days.retain(|_, count| count.total(now) > 0);
+            actor.days.retain(|_, count| count.total(now) > 0 || count.has_unwritten());
         });
     }
 }

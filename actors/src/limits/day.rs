@@ -44,6 +44,11 @@ impl DayCount {
         (unwritten > 0).then_some((self.day, unwritten))
     }
 
+    /// Whether the table lacks some of it.
+    pub fn has_unwritten(&self) -> bool {
+        self.unwritten > 0
+    }
+
     /// The table now says so much for the day: others may have counted too.
     pub fn learn(&mut self, day: Day, written: i64) {
         if self.day == day {

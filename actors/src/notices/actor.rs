@@ -6,14 +6,13 @@
 use std::sync::Arc;
 
 use actix::fut::wrap_future;
-use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message};
+use actix::{Actor, AtomicResponse, Context, Handler, Message};
 use entity::id::{KeyId, NoticeId, UserId};
 use entity::kind::NoticeKind;
 use entity::time::Timestamp;
 use entity::{api_key, notice};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
-use tracing::warn;
 
 use crate::clock::Clock;
 use crate::db::Db;
@@ -37,7 +36,7 @@ impl Actor for NoticeActor {
 
 /// A key was used for the first time.
 #[derive(Clone, Debug, Message)]
-#[rtype(result = "()")]
+#[rtype(result = "Result<(), Error>")]
 pub struct FirstUse {
     /// The key.
     pub key: KeyId,
@@ -52,16 +51,12 @@ pub struct FirstUse {
 }
 
 impl Handler<FirstUse> for NoticeActor {
-    type Result = ();
+    type Result = AtomicResponse<Self, Result<(), Error>>;
 
-    fn handle(&mut self, first: FirstUse, context: &mut Self::Context) {
-        let (db, now) = (self.db.clone(), self.clock.now());
+    fn handle(&mut self, first: FirstUse, _: &mut Self::Context) -> Self::Result {
         // One after another, so that a flush waits for all that were told before it.
-        context.wait(wrap_future::<_, Self>(write_first_use(db, first, now)).map(|done, _, _| {
-            if let Err(error) = done {
-                warn!(%error, "could not write the notice of a first use");
-            }
-        }));
+        let write = write_first_use(self.db.clone(), first, self.clock.now());
+        AtomicResponse::new(Box::pin(wrap_future(write)))
     }
 }
 

@@ -9,6 +9,7 @@ use actix::ArbiterHandle;
 
 use crate::clock::Clock;
 use crate::db::Db;
+use crate::error::Error;
 use crate::kit::{Kept, Port, keep};
 use actor::NoticeActor;
 
@@ -27,9 +28,12 @@ impl Notices {
         Self { port: keep(on, how, move || NoticeActor::new(db.clone(), clock.clone())) }
     }
 
-    /// Tells of a first use; `false` when there is no room, so that it is told again at the next use.
-    pub fn first_use(&self, first: FirstUse) -> bool {
-        self.port.tell(first)
+    /// Tells of a first use; once this returns well, it is written down.
+    ///
+    /// # Errors
+    /// It is not written: it is to be told again at the next use.
+    pub async fn first_use(&self, first: FirstUse) -> Result<(), Error> {
+        self.port.ask(first).await?
     }
 
     /// Waits until everything told before has been written.

@@ -15,7 +15,7 @@ use uuid::Uuid;
 /// How many bytes of the signature a cursor carries.
 const TAG_BYTES: usize = 16;
 /// No cursor of ours is longer; what is longer is not looked at.
-const MOST_CHARS: usize = 4_096;
+pub const MOST_CHARS: usize = 16_384;
 /// Keeps signatures of cursors apart from any others made with the same key.
 const PURPOSE: &[u8] = b"carrel list cursor 1";
 

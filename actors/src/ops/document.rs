@@ -150,9 +150,14 @@ impl Operation for ReadDocument {
     }
 
     async fn run(self, caller: &Caller, app: &App) -> Result<DocumentPage, Error> {
-        let document = self.find(app, caller.user).await?;
+        let mut document = self.find(app, caller.user).await?;
         let max_chars = self.max_chars.unwrap_or(DEFAULT_CHARS);
-        let (text, next_offset) = page(app, &document, self.offset, max_chars).await?;
+        let (mut text, mut next_offset) = page(app, &document, self.offset, max_chars).await?;
+        if text.is_empty() && self.offset < i64::from(document.total_chars) {
+            // A new text came in between the two reads, and took the passages of the old one along.
+            document = self.find(app, caller.user).await?;
+            (text, next_offset) = page(app, &document, self.offset, max_chars).await?;
+        }
         let marks = Marks::of(app, caller.user, &document).await?;
         Ok(DocumentPage {
             document_id: document.id,

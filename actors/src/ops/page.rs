@@ -9,8 +9,11 @@ use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 
 /// What the field `cursor` may hold.
-pub const CURSOR: Field =
-    Field::optional("cursor", Kind::Words { min: 1, max: 1000 }, "The nextCursor of the page before.");
+pub const CURSOR: Field = Field::optional(
+    "cursor",
+    Kind::Words { min: 1, max: super::cursor::MOST_CHARS },
+    "The nextCursor of the page before.",
+);
 
 /// A page that is asked for.
 #[derive(Clone, Debug)]

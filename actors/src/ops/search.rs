@@ -20,6 +20,8 @@ pub const QUERY: Kind = Kind::Words { min: 1, max: 500 };
 /// How many results there may be.
 pub const LIMIT: Kind = Kind::Integer { min: 1, max: 20 };
 const DEFAULT_LIMIT: usize = 8;
+/// So many more are looked for: what was deleted or replaced a moment ago may still stand in the index.
+const SPARE: usize = 20;
 
 /// A search.
 #[derive(Debug)]
@@ -94,9 +96,10 @@ impl Operation for Search {
             ..Filter::default()
         };
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
-        let wanted = Wanted { query: self.query.clone(), within, limit };
+        let wanted = Wanted { query: self.query.clone(), within, limit: limit + SPARE };
         let ranked = app.retrieval.search(caller.user, wanted).await?;
-        let results = passage::load(app, caller.user, &self.query, &ranked.found).await?;
+        let mut results = passage::load(app, caller.user, &self.query, &ranked.found).await?;
+        results.truncate(limit);
         Ok(Found { results, degraded: ranked.lexical_only.then_some("lexical") })
     }
 }

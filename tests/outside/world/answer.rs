@@ -55,7 +55,8 @@ impl Client {
 
     /// As [`Self::send`], where the service may go away meanwhile.
     pub async fn try_send(&self, method: Method, path: &str, body: Option<Value>) -> reqwest::Result<Answer> {
-        let mut request = self.http.request(method, format!("{}{path}", self.base)).headers(self.headers.clone());
+        let mut request =
+            self.http.request(method, format!("{}{path}", self.base)).headers(self.headers.clone());
         if let Some(body) = body {
             request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
         }

@@ -42,7 +42,7 @@ impl Home {
     pub fn database_url(&self) -> String {
         match &self.database {
             Some(database) => database.url(),
-            None => format!("sqlite:{}", self.path("rows.db").display()),
+            None => format!("sqlite:{}?mode=rwc", self.path("rows.db").display()),
         }
     }
 
@@ -81,7 +81,11 @@ impl Drop for OwnDatabase {
         let server = self.server.clone();
         // A test's own runtime cannot wait here.
         let dropped = std::thread::spawn(move || {
-            tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(run(&server, &drop));
+            tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap()
+                .block_on(run(&server, &drop));
         });
         let _ = dropped.join();
     }

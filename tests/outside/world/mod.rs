@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 pub use answer::{Answer, Client};
 pub use home::Home;
-pub use person::{Key, Person};
+pub use person::Key;
 pub use program::Program;
 pub use server::{NOON, Server};
 pub use site::{Reply, Site, article};

@@ -54,8 +54,13 @@ impl<'a> Person<'a> {
 
     async fn make_key(&self, kind: KeyKind, scopes: &[Scope], hourly_limit: Option<i32>) -> Key {
         let (app, plan) = (self.server.app(), self.row.plan);
-        let wish =
-            Wish { name: "reader".to_owned(), kind, scopes: Some(scopes.into()), hourly_limit, expires_at: None };
+        let wish = Wish {
+            name: "reader".to_owned(),
+            kind,
+            scopes: Some(scopes.into()),
+            hourly_limit,
+            expires_at: None,
+        };
         let (row, secret) = app.keys.create(self.row.id, plan, app.plans.limits(plan), wish).await.unwrap();
         Key::of(row.id, secret.expose(), &self.server.stranger())
     }

@@ -13,10 +13,12 @@ use serde_json::Value;
 use super::answer::Client;
 use super::eventually;
 use super::home::Home;
-use super::person::{Key, PASSWORD};
+use super::person::Key;
+
+pub use super::person::PASSWORD;
 
 /// The address of the account that [`make_account`] makes.
-const EMAIL: &str = "reader@reader.example";
+pub const EMAIL: &str = "reader@reader.example";
 
 /// A service that runs; killed when it is dropped.
 pub struct Program {

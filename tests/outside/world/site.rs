@@ -34,7 +34,8 @@ impl Site {
     pub async fn start() -> Self {
         let pages: Arc<Mutex<HashMap<String, Page>>> = Arc::default();
         let served = web::Data::from(pages.clone());
-        let server = HttpServer::new(move || App::new().app_data(served.clone()).default_service(web::to(answer)));
+        let server =
+            HttpServer::new(move || App::new().app_data(served.clone()).default_service(web::to(answer)));
         let server = server.workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
         let base = format!("http://{}", server.addrs()[0]);
         actix_web::rt::spawn(server.run());
@@ -70,7 +71,8 @@ async fn answer(request: HttpRequest, pages: web::Data<Mutex<HashMap<String, Pag
 
 /// A page with this title about this subject, long enough to be an article.
 pub fn article(title: &str, subject: &str) -> Reply {
-    let sentence = format!("<p>Whoever has seen {subject} in the morning remembers it for a long time after.</p>");
+    let sentence =
+        format!("<p>Whoever has seen {subject} in the morning remembers it for a long time after.</p>");
     let prose = sentence.repeat(8);
     Reply::Html(format!(
         "<html><head><title>{title}</title></head><body><article><h1>{title}</h1>{prose}</article></body></html>"

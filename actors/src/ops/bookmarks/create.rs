@@ -30,7 +30,6 @@ impl CreateBookmark {
         Field::optional("collectionIds", kinds::COLLECTIONS, "Collections to put it in."),
         Field::optional("favorite", Kind::Flag, "Marked as a favourite."),
         Field::optional("archived", Kind::Flag, "Put away."),
-        Field::optional("progress", kinds::PROGRESS, "How far it is read, 0 to 1."),
         Field::optional("savedAt", Kind::Time, "When it was saved, where that was not now."),
         Field::optional("html", Kind::Content, "The page itself; nothing is fetched then."),
         Field::optional("text", Kind::Content, "The text itself; nothing is fetched then."),
@@ -62,7 +61,7 @@ impl CreateBookmark {
                 .collect(),
             favorite: values.flag("favorite").unwrap_or(false),
             archived: values.flag("archived").unwrap_or(false),
-            progress: values.number("progress").unwrap_or(0.0),
+            progress: 0.0,
             saved_at: values.time("savedAt"),
             content,
         }))

@@ -1,0 +1,91 @@
+//! Tries of a job: one that cannot go better is the last, others come again after a while.
+
+use std::time::Duration;
+
+use entity::job;
+use entity::kind::JobState;
+use entity::plan::Plan;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::world::{Key, Reply, Server, Site, article};
+
+async fn page_job(server: &Server, bookmark: &Value) -> job::Model {
+    let subject: Uuid = bookmark["documentId"].as_str().unwrap().parse().unwrap();
+    let jobs =
+        job::Entity::find().filter(job::Column::Subject.eq(subject)).filter(job::Column::Kind.eq("page"));
+    jobs.one(server.app().db.read()).await.unwrap().unwrap()
+}
+
+/// All that is due has been claimed when this is ready.
+async fn another_is_ready(key: &Key, name: &str) {
+    let other = key.save_text(&format!("https://example.org/{name}"), "Something else.").await;
+    key.once(&other, "ready").await;
+}
+
+#[actix_web::test]
+async fn a_page_that_is_not_there_fails_with_its_reason_and_is_never_tried_again() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let url = site.page("/gone", [Reply::Status(404)]);
+
+    let saved = key.save(json!({ "url": url })).await;
+    let failed = key.once(&saved, "failed").await;
+
+    assert!(failed["error"].as_str().unwrap().contains("404"), "{failed}");
+    server.clock.advance(Duration::from_secs(20 * 86_400));
+    another_is_ready(&key, "later").await;
+    assert_eq!(site.hits("/gone"), 1);
+    assert_eq!(page_job(&server, &saved).await.state, JobState::Dead);
+    assert!(key.search("gone").await.is_empty());
+}
+
+#[actix_web::test]
+async fn an_address_that_may_not_be_fetched_is_refused_when_it_is_saved() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+
+    let answer = key.post("/rest/v1/bookmarks", json!({ "url": "http://10.1.2.3/" })).await;
+
+    assert_eq!(answer.refused(422), "URL_REJECTED");
+}
+
+#[actix_web::test]
+async fn a_page_that_fails_for_now_is_tried_again_after_a_minute() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let url = site.page("/busy", [Reply::Status(503), article("Busy", "a heron")]);
+    let saved = key.save(json!({ "url": url })).await;
+    let failed = key.once(&saved, "failed").await;
+    assert!(failed["error"].is_string());
+    let job = page_job(&server, &saved).await;
+    assert_eq!((job.state, job.attempts), (JobState::Queued, 1));
+
+    server.clock.advance(Duration::from_secs(59));
+    another_is_ready(&key, "too-soon").await;
+    assert_eq!(site.hits("/busy"), 1);
+    server.clock.advance(Duration::from_secs(17));
+
+    let ready = key.once(&saved, "ready").await;
+    assert_eq!(ready["error"], Value::Null);
+    assert_eq!(key.search("heron").await, [saved["documentId"].as_str().unwrap()]);
+}
+
+#[actix_web::test]
+async fn a_page_that_keeps_failing_is_given_up_with_its_last_reason() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let url = site.page("/broken", [Reply::Status(503)]);
+    let saved = key.save(json!({ "url": url })).await;
+
+    let tries = crate::world::eventually("the job is given up", async || {
+        server.clock.advance(Duration::from_secs(3600));
+        let job = page_job(&server, &saved).await;
+        (job.state == JobState::Dead).then_some(job.attempts)
+    })
+    .await;
+
+    assert_eq!(usize::try_from(tries).unwrap(), site.hits("/broken"));
+    assert!(key.once(&saved, "failed").await["error"].is_string());
+}
