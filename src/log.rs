@@ -22,12 +22,22 @@ pub fn start(settings: &Log) -> Result<(), TryInitError> {
     Ok(())
 }
 
+/// Libraries that would write a user's text, or the hosts of saved pages, whatever the level asks for.
+const SILENCED: [&str; 5] =
+    ["tokenizers=off", "hyper_util=warn", "reqwest=warn", "sqlx=warn", "html5ever=off"];
+
+/// What is written: as the setting says, but never what [`SILENCED`] keeps back.
+fn filter(level: &str) -> EnvFilter {
+    let silenced = SILENCED.iter().filter_map(|directive| directive.parse().ok());
+    silenced.fold(EnvFilter::new(level), EnvFilter::add_directive)
+}
+
 fn subscriber<W>(settings: &Log, sink: W, colours: bool) -> Box<dyn Subscriber + Send + Sync>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::new(settings.level.as_str()))
+        .with_env_filter(filter(settings.level.as_str()))
         .with_writer(sink)
         .with_ansi(colours && settings.format == LogFormat::Text)
         // It would tell a failed write on stderr, with a macro that panics when stderr is gone.

@@ -4,7 +4,7 @@
 //! activity, notices, then the database.
 
 use std::error::Error;
-use std::fs::{DirBuilder, Permissions};
+use std::fs::{DirBuilder, File, Permissions, TryLockError};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
@@ -68,6 +68,8 @@ pub struct Running {
     readiness: Readiness,
     servers: Vec<ServerHandle>,
     background: Vec<JoinHandle<()>>,
+    /// Held while the service runs: the folder is nobody else's.
+    _lock: File,
 }
 
 /// Runs the service until a signal ends it. Blocks.
@@ -107,6 +109,7 @@ pub async fn start_with(
     }
     settings.refuse_unbuilt()?;
     private_folder(&settings.data_dir)?;
+    let lock = lock(&settings.data_dir)?;
     let listener = TcpListener::bind(settings.server.listen)?;
     let address = listener.local_addr()?;
     let base_url = settings.base_url(address).as_str().to_owned();
@@ -128,7 +131,7 @@ pub async fn start_with(
         background.push(actix_web::rt::spawn(arrival::await_model(app.clone(), store, model)));
     }
     readiness.set(true);
-    Ok(Running { address, app, readiness, servers, background })
+    Ok(Running { address, app, readiness, servers, background, _lock: lock })
 }
 
 impl Running {
@@ -276,6 +279,18 @@ async fn wait_for_signal() -> std::io::Result<()> {
         _ = interrupt.recv() => info!("stopping: SIGINT"),
     }
     Ok(())
+}
+
+/// Takes the data folder for this process alone: two on one index would damage it.
+fn lock(folder: &Path) -> Result<File, StartError> {
+    let file = File::options().create(true).truncate(false).write(true).open(folder.join("carrel.lock"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            Err(format!("data_dir {} is in use by another running carrel", folder.display()).into())
+        }
+        Err(TryLockError::Error(error)) => Err(error.into()),
+    }
 }
 
 /// A folder that its owner alone may open.

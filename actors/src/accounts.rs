@@ -97,6 +97,10 @@ pub async fn set_plan(desk: &Desk, user: UserId, plan: Plan) -> Result<(), Error
 
 /// Shuts an account, or opens it again: its keys, sessions and tokens are refused meanwhile.
 pub async fn set_disabled(desk: &Desk, user: UserId, disabled: bool) -> Result<(), Error> {
+    if disabled {
+        // An account that is opened again begins without the old sessions.
+        session::Entity::delete_many().filter(session::Column::UserId.eq(user)).exec(desk.db.write()).await?;
+    }
     let at: Option<Timestamp> = disabled.then(|| desk.clock.now());
     update(desk, user, |row| row.disabled_at = Set(at)).await
 }
@@ -155,7 +159,7 @@ async fn locked(txn: &impl ConnectionTrait, user: UserId) -> Result<user::Model,
 }
 
 async fn hash(desk: &Desk, password: String) -> Result<String, Error> {
-    desk.workers.run(Lane::Foreground, move || password::hash(&password)).await?.map_err(Error::internal)
+    desk.workers.run(Lane::Password, move || password::hash(&password)).await?.map_err(Error::internal)
 }
 
 /// Not whether mail arrives there, only whether it could be written on an envelope.

@@ -177,11 +177,12 @@ impl App {
         within("keys", self.keys.port().drain()).await;
         within("activity", self.activity.port().drain()).await;
         within("notices", self.notices.port().drain()).await;
-        for arbiter in &self.arbiters {
-            arbiter.stop();
-        }
+        // Before the arbiters stop: a connection that is given back to a pool needs the runtime that it was taken in.
         if let Err(error) = self.db.clone().close().await {
             warn!(%error, "could not close the database");
+        }
+        for arbiter in &self.arbiters {
+            arbiter.stop();
         }
         info!("stopped");
     }

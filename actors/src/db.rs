@@ -70,7 +70,10 @@ impl Db {
 
     async fn migrate(&self) -> Result<(), DbErr> {
         if !self.is_postgres() {
-            return Migrator::up(&self.write, None).await;
+            // SQLite makes tables within transactions too: of two processes that begin at once, one waits for the other.
+            let txn = self.begin().await?;
+            Migrator::up(&txn, None).await?;
+            return txn.commit().await;
         }
         let guard = self.write.begin().await?;
         guard.execute_unprepared(&format!("SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")).await?;

@@ -48,7 +48,7 @@ pub async fn sign_in(
     app.sign_ins.begin(&attempt, app.clock.now())?;
     let found = user::Entity::by_email(&attempt.0).one(app.db.read()).await?;
     let hash = found.as_ref().map_or_else(|| NOBODY.to_owned(), |user| user.password_hash.clone());
-    let right = app.workers.run(Lane::Foreground, move || password::verify(&typed, &hash)).await?;
+    let right = app.workers.run(Lane::Password, move || password::verify(&typed, &hash)).await?;
     match found.filter(|user| right && user.disabled_at.is_none()) {
         Some(user) => {
             app.sign_ins.succeeded(&attempt);
@@ -95,7 +95,7 @@ pub async fn change_password(app: &App, caller: &Caller, current: String, new: S
     let Via::Session(kept) = &caller.via else { return Err(Error::NotSignedIn) };
     let owner = user::Entity::find_by_id(caller.user).one(app.db.read()).await?.ok_or(Error::NotFound)?;
     let hash = owner.password_hash;
-    if !app.workers.run(Lane::Foreground, move || password::verify(&current, &hash)).await? {
+    if !app.workers.run(Lane::Password, move || password::verify(&current, &hash)).await? {
         return Err(Error::invalid("current", "is not the password"));
     }
     password::acceptable(&new).map_err(|reason| Error::invalid("new", reason))?;

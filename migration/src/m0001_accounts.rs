@@ -42,7 +42,7 @@ CREATE TABLE session (
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL
 );
-CREATE INDEX session_user ON session (user_id);
+CREATE INDEX session_of_user ON session (user_id);
 
 CREATE TABLE api_key (
     id UUID PRIMARY KEY,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use actors::accounts::{self, NewAccount};
 use actors::clock::{Clock, TestClock};
 use actors::desk::Desk;
-use actors::ingest::queue::{self, LEASE, Priority, Work};
+use actors::ingest::queue::{self, LEASE, MOST_ATTEMPTS, Priority, Work};
 use carrel::settings::Settings;
 use entity::id::UserId;
 use entity::job;
@@ -50,7 +50,7 @@ impl Queue {
 
     /// The row as its worker has it, where there is one to claim.
     async fn claim(&self) -> Option<job::Model> {
-        queue::claim(&self.desk.db, self.now(), 1).await.unwrap().pop()
+        queue::claim(&self.desk.db, self.now(), 1).await.unwrap().jobs.pop()
     }
 
     async fn row(&self, job: &job::Model) -> job::Model {
@@ -107,6 +107,21 @@ async fn a_try_that_lost_its_lease_changes_nothing_more() {
 }
 
 #[actix_web::test]
+async fn a_job_whose_tries_all_died_with_their_process_is_given_up() {
+    let queue = Queue::new().await;
+    queue.ask(Work::Page, Uuid::now_v7()).await;
+    let mut last = None;
+    while let Some(tried) = queue.claim().await {
+        last = Some(tried);
+        queue.clock.advance(LEASE + Duration::from_secs(1));
+    }
+
+    let row = queue.row(&last.unwrap()).await;
+    assert_eq!((row.state, row.attempts), (JobState::Dead, MOST_ATTEMPTS));
+    assert_eq!(row.error.as_deref(), Some(queue::DIED));
+}
+
+#[actix_web::test]
 async fn ten_workers_at_once_claim_each_of_twenty_jobs_once() {
     let queue = Queue::new().await;
     for _ in 0..20 {
@@ -118,8 +133,7 @@ async fn ten_workers_at_once_claim_each_of_twenty_jobs_once() {
         let now = queue.now();
         let claims = (0..10).map(|_| queue::claim(&queue.desk.db, now, 2));
         let claimed = futures_util::future::try_join_all(claims).await.unwrap();
-        assert!(claimed.iter().any(|jobs| !jobs.is_empty()));
-        taken.extend(claimed.into_iter().flatten().map(|job| job.id));
+        taken.extend(claimed.into_iter().flat_map(|claimed| claimed.jobs).map(|job| job.id));
     }
 
     taken.sort_unstable_by_key(|id| id.0);

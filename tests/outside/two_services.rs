@@ -55,7 +55,7 @@ async fn what_two_services_admit_together_is_one_day() {
 async fn two_services_that_start_at_once_on_an_empty_database_both_become_ready() {
     let home = Home::new().await;
 
-    let (one, other) = (Program::begin(&home, "data"), Program::begin(&home, "second"));
+    let (mut one, mut other) = (Program::begin(&home, "data"), Program::begin(&home, "second"));
 
     one.ready().await;
     other.ready().await;

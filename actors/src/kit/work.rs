@@ -1,18 +1,24 @@
 //! Blocking work, off the actors' and the server's threads: what somebody waits for never stands behind the background.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
 use crate::error::Error;
 
+/// A place for a password's hash is awaited no longer.
+const PATIENCE: Duration = Duration::from_secs(3);
+
 /// Who waits for the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
-    /// Somebody waits: a query's vector, a password's hash, a search.
+    /// Somebody waits: a query's vector, a search.
     Foreground,
     /// Nobody waits: passages' vectors, extraction.
     Background,
+    /// A password's hash: strangers may ask for it, so it has few places and whoever finds none is told to come again.
+    Password,
 }
 
 /// Places for blocking work, so many a lane.
@@ -20,6 +26,7 @@ pub enum Lane {
 pub struct Workers {
     foreground: Arc<Semaphore>,
     background: Arc<Semaphore>,
+    password: Arc<Semaphore>,
 }
 
 impl Workers {
@@ -28,6 +35,7 @@ impl Workers {
         Self {
             foreground: Arc::new(Semaphore::new(foreground.max(1))),
             background: Arc::new(Semaphore::new(background.max(1))),
+            password: Arc::new(Semaphore::new(1)),
         }
     }
 
@@ -40,8 +48,16 @@ impl Workers {
         let places = match lane {
             Lane::Foreground => &self.foreground,
             Lane::Background => &self.background,
+            Lane::Password => &self.password,
         };
-        let place = places.clone().acquire_owned().await.map_err(Error::internal)?;
+        let place = places.clone().acquire_owned();
+        let place = match lane {
+            Lane::Foreground | Lane::Background => place.await,
+            Lane::Password => {
+                tokio::time::timeout(PATIENCE, place).await.map_err(|_| Error::Busy(PATIENCE))?
+            }
+        };
+        let place = place.map_err(Error::internal)?;
         tokio::task::spawn_blocking(move || {
             let _place = place;
             work()

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::net::TcpListener;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use entity::plan::Plan;
@@ -24,12 +25,13 @@ pub const EMAIL: &str = "reader@reader.example";
 pub struct Program {
     child: Child,
     base: String,
+    log: PathBuf,
 }
 
 impl Program {
     /// Starts it and waits until it is ready.
     pub async fn start(home: &Home, name: &str) -> Self {
-        let started = Self::begin(home, name);
+        let mut started = Self::begin(home, name);
         started.ready().await;
         started
     }
@@ -37,17 +39,20 @@ impl Program {
     /// Starts it.
     pub fn begin(home: &Home, name: &str) -> Self {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let log = File::options().create(true).append(true).open(home.path(&format!("{name}.log"))).unwrap();
+        let log = home.path(&format!("{name}.log"));
+        let stderr = File::options().create(true).append(true).open(&log).unwrap();
         let mut command = command(home, name);
         command.env("CARREL__SERVER__LISTEN", free.to_string()).arg("serve");
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap();
-        Self { child, base: format!("http://{free}") }
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr).spawn().unwrap();
+        Self { child, base: format!("http://{free}"), log }
     }
 
     /// Waits until it takes requests.
-    pub async fn ready(&self) {
+    pub async fn ready(&mut self) {
         let stranger = self.stranger();
         eventually("the program is ready", async || {
+            let ended = self.child.try_wait().unwrap();
+            assert!(ended.is_none(), "it ended: {}", std::fs::read_to_string(&self.log).unwrap());
             let answer = stranger.try_send(reqwest::Method::GET, "/readyz", None).await;
             answer.is_ok_and(|answer| answer.status == 200).then_some(())
         })

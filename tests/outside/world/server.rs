@@ -39,8 +39,10 @@ impl Server {
 
     /// Where another one was before.
     pub async fn at(home: Home, clock: Arc<TestClock>, settings: &[(&str, &str)]) -> Self {
+        // The index of the one before is still open in this process: each has one of its own.
+        let index = Uuid::now_v7().to_string();
         let own = settings.iter().map(|(name, value)| (format!("CARREL__{name}"), (*value).to_owned()));
-        let settings = Settings::load(None, home.settings("data").into_iter().chain(own)).unwrap();
+        let settings = Settings::load(None, home.settings(&index).into_iter().chain(own)).unwrap();
         let program = env!("CARGO_BIN_EXE_carrel").into();
         let outside = Outside { sandbox: SandboxCommand { program, args: vec![SUBCOMMAND.into()] } };
         let running = start_with(settings, clock.clone(), outside).await.unwrap();

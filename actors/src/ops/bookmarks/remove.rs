@@ -1,6 +1,7 @@
 //! Deleting a bookmark, and bringing it back: gone from every list and search at once, and for good after 30 days.
 
 use entity::id::{BookmarkId, UserId};
+use entity::kind::DocumentStatus;
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{bookmark, document};
@@ -131,11 +132,11 @@ async fn set_hidden(
         let work = if text_is_there || work == Work::Forget { work } else { Work::Page };
         queue::ask(txn, user, work, document.id.0, Priority::Now, now).await?;
     }
-    document::Entity::update_many()
-        .col_expr(document::Column::HiddenAt, Expr::value(hidden))
-        .filter(document::Column::UserId.eq(user))
-        .filter(of_bookmark)
-        .exec(txn)
-        .await?;
+    let mut seen = document::Entity::update_many().col_expr(document::Column::HiddenAt, Expr::value(hidden));
+    if hidden.is_none() {
+        // It is ready again once it is found again.
+        seen = seen.col_expr(document::Column::Status, Expr::value(DocumentStatus::Processing));
+    }
+    seen.filter(document::Column::UserId.eq(user)).filter(of_bookmark).exec(txn).await?;
     Ok(())
 }
