@@ -46,8 +46,8 @@ def fill(reader: Reader, data: pathlib.Path, wanted: int) -> dict:
     before, began = service.cpu_seconds(), time.perf_counter()
     while (missing := wanted - service.await_index()) > 0:
         file = service.folder / "portion.jsonl"
-        # A page has about eight passages: towards the end the portions become small.
-        some = list(itertools.islice(rows, max(1, min(PORTION, missing // 10))))
+        # A page has five or six passages: towards the end the portions become small.
+        some = list(itertools.islice(rows, max(1, min(PORTION, missing // 7))))
         file.write_text("".join(json.dumps(row) + "\n" for row in some))
         count += len(some)
         report = reader.take(file)

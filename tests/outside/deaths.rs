@@ -1,41 +1,36 @@
 //! What callers see when an actor dies: a clear error at worst, and a fresh actor after it.
 
-use actix::{Actor, Context};
-use actors::kit::Port;
+use actors::kit::Health;
 use entity::plan::Plan;
 use serde_json::json;
 
 use crate::world::{Answer, Reply, Server, Site, article, eventually};
 
 /// Kills the actor until a request meets it dead; all other requests must be answered well.
-async fn meets_death<A>(port: &Port<A>, mut ask: impl AsyncFnMut() -> Answer) -> Answer
-where
-    A: Actor<Context = Context<A>>,
-{
+async fn meets_death(health: &Health, crash: impl Fn(), mut ask: impl AsyncFnMut() -> Answer) {
     for deaths in 1..=20 {
-        port.crash();
+        crash();
         // The pause before a fresh one doubles each time, so that a request is soon sure to fall into it.
         eventually("the actor died", async || {
-            let report = port.health().report();
+            let report = health.report();
             (!report.up || report.restarts >= deaths).then_some(())
         })
         .await;
         let answer = ask().await;
         if answer.status >= 400 {
-            return answer;
+            let told = (answer.status, answer.refused(answer.status));
+            assert!([(503, "OVERLOADED"), (500, "INTERNAL")].contains(&told), "{}", answer.body);
+            return;
         }
         answer.data(answer.status);
-        lives(port, deaths).await;
+        lives(health, deaths).await;
     }
     panic!("no request met a dead actor");
 }
 
-async fn lives<A>(port: &Port<A>, deaths: u64)
-where
-    A: Actor<Context = Context<A>>,
-{
+async fn lives(health: &Health, deaths: u64) {
     eventually("a fresh actor is there", async || {
-        let report = port.health().report();
+        let report = health.report();
         (report.up && report.restarts >= deaths).then_some(())
     })
     .await;
@@ -44,37 +39,45 @@ where
 #[actix_web::test]
 async fn a_request_that_meets_dead_keys_is_told_so_and_the_next_finds_fresh_ones() {
     let server = Server::start().await;
+    let port = server.app().keys.port();
     let key = server.user(Plan::Pro).await.full_key().await;
 
-    let answer = meets_death(server.app().keys.port(), async || {
-        server.app().keys.forget();
-        key.get("/rest/v2/usage").await
-    })
+    meets_death(
+        port.health(),
+        || port.crash(),
+        async || {
+            server.app().keys.forget();
+            key.get("/rest/v2/usage").await
+        },
+    )
     .await;
 
-    assert_eq!(answer.refused(500), "INTERNAL");
-    lives(server.app().keys.port(), 1).await;
+    lives(port.health(), 1).await;
     key.get("/rest/v2/usage").await.data(200);
 }
 
 #[actix_web::test]
 async fn a_request_that_meets_dead_limits_is_told_so_and_the_day_goes_on_where_it_was() {
     let server = Server::start().await;
+    let port = server.app().limits.port();
     let key = server.user(Plan::Pro).await.full_key().await;
     for _ in 0..5 {
         key.get("/rest/v2/usage").await.data(200);
     }
     server.app().limits.flush().await.unwrap();
 
-    let answer = meets_death(server.app().limits.port(), async || {
-        let answer = key.get("/rest/v2/usage").await;
-        let _ = server.app().limits.flush().await;
-        answer
-    })
+    meets_death(
+        port.health(),
+        || port.crash(),
+        async || {
+            let answer = key.get("/rest/v2/usage").await;
+            let _ = server.app().limits.flush().await;
+            answer
+        },
+    )
     .await;
 
-    assert_eq!(answer.refused(500), "INTERNAL");
-    lives(server.app().limits.port(), 1).await;
+    lives(port.health(), 1).await;
     let usage = key.get("/rest/v2/usage").await;
     assert!(usage.data(200)["rest"]["today"].as_u64().unwrap() >= 6, "{}", usage.body);
 }
@@ -82,15 +85,14 @@ async fn a_request_that_meets_dead_limits_is_told_so_and_the_day_goes_on_where_i
 #[actix_web::test]
 async fn a_search_that_meets_dead_retrieval_is_told_so_and_the_next_finds_what_there_is() {
     let server = Server::start().await;
+    let port = server.app().retrieval.port();
     let key = server.user(Plan::Pro).await.full_key().await;
     let saved = key.save_text("https://example.org/heron", "The heron stands still in the water.").await;
     key.once(&saved, "ready").await;
 
-    let answer =
-        meets_death(server.app().retrieval.port(), async || key.get("/rest/v2/search?q=heron").await).await;
+    meets_death(port.health(), || port.crash(), async || key.get("/rest/v2/search?q=heron").await).await;
 
-    assert_eq!(answer.refused(500), "INTERNAL");
-    lives(server.app().retrieval.port(), 1).await;
+    lives(port.health(), 1).await;
     assert_eq!(key.search("heron").await, [saved["documentId"].as_str().unwrap()]);
 }
 
@@ -103,7 +105,7 @@ async fn nobody_notices_that_the_activity_died_and_later_calls_are_written_down(
 
     activity.crash();
     key.get("/rest/v2/usage").await.data(200);
-    lives(activity, 1).await;
+    lives(activity.health(), 1).await;
     key.get("/rest/v2/search?q=heron").await.data(200);
 
     server.app().activity.flush().await.unwrap();
@@ -130,7 +132,7 @@ async fn a_dead_actor_is_seen_in_readyz_and_in_the_metrics() {
     let port = server.app().notices.port();
 
     port.crash();
-    lives(port, 1).await;
+    lives(port.health(), 1).await;
 
     let ready = server.stranger().get("/readyz").await;
     assert_eq!(ready.status, 200, "{}", ready.body);
@@ -148,7 +150,7 @@ async fn a_job_whose_actor_died_is_done_by_the_next_one_once_its_lease_is_over()
     eventually("the page is being fetched", async || (site.hits("/slow") == 1).then_some(())).await;
 
     server.app().ingest.port().crash();
-    lives(server.app().ingest.port(), 1).await;
+    lives(server.app().ingest.port().health(), 1).await;
     let other = key.save_text("https://example.org/other", "Another one, of a kingfisher.").await;
     key.once(&other, "ready").await;
     assert_eq!(site.hits("/slow"), 1, "the lease of the dead still holds");

@@ -45,7 +45,11 @@ async fn a_scope_that_is_taken_away_is_missing_at_once() {
     key.get("/rest/v1/user").await.data(200);
 
     let changed = session
-        .send(Method::PATCH, &format!("/app/api/keys/{}", key.id), Some(json!({ "scopes": [] })))
+        .send(
+            Method::PATCH,
+            &format!("/app/api/keys/{}", key.id),
+            Some(json!({ "scopes": ["read:library"] })),
+        )
         .await;
     changed.data(200);
 
