@@ -40,6 +40,8 @@ pub type StartError = Box<dyn Error + Send + Sync>;
 const SHUTDOWN: u64 = 30;
 /// Headers that take longer are given up.
 const SLOW_HEADERS: Duration = Duration::from_secs(5);
+/// A client that comes back within this finds its connection open.
+const KEEP_ALIVE: Duration = Duration::from_secs(60);
 const UPKEEP_EVERY: Duration = Duration::from_secs(5);
 /// Numbers that a vector of the local model has.
 const VECTOR_LENGTH: usize = 384;
@@ -231,6 +233,7 @@ fn main_server(
         .disable_signals()
         .shutdown_timeout(SHUTDOWN)
         .client_request_timeout(SLOW_HEADERS)
+        .keep_alive(KEEP_ALIVE)
         .listen(listener)?
         .run())
 }

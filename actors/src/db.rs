@@ -97,9 +97,12 @@ fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOption
         .max_connections(connections)
         .min_connections(1)
         .acquire_timeout(BUSY)
+        // A file does not go away between two statements: asking it each time costs more than a small read.
+        .test_before_acquire(false)
         .sqlx_logging_level(LevelFilter::Trace)
         .map_sqlx_sqlite_opts(move |sqlite| {
             sqlite
+                .create_if_missing(true)
                 .pragma("journal_mode", "WAL")
                 .pragma("synchronous", synchronous)
                 .pragma("foreign_keys", "ON")

@@ -155,6 +155,10 @@ async fn admitted<O: Operation>(
     caller: &Caller,
     asked: Result<Asked<O>, Error>,
 ) -> Performed<O::Reply> {
+    // The plan is looked at before anything is counted: what an upgrade would bring costs nothing to ask for.
+    if !needed(&asked).beyond(caller.plan).is_empty() {
+        return Performed { quota: None, result: Err(Error::PlanRequired), claim: None };
+    }
     let weight = asked.as_ref().map_or(O::WEIGHT, |asked| asked.operation.weight());
     let quota = match admit(app, caller, weight).await {
         Ok(quota) => quota,
@@ -182,29 +186,27 @@ impl<E: Into<Error>> From<E> for Refused {
     }
 }
 
+/// The scopes that a call needs; a faulty one those that any call needs.
+fn needed<O: Operation>(asked: &Result<Asked<O>, Error>) -> Scopes {
+    asked.as_ref().map_or_else(|_| O::SCOPES.into(), |asked| asked.operation.scopes())
+}
+
 /// Scopes, then the parameters, then the Idempotency-Key.
 async fn allowed<O: Operation>(
     app: &App,
     caller: &Caller,
     asked: Result<Asked<O>, Error>,
 ) -> Result<(O, Option<Claim>), Refused> {
-    let needed = asked.as_ref().map_or_else(|_| O::SCOPES.into(), |asked| asked.operation.scopes());
-    permitted(caller, &needed)?;
+    let missing = caller.scopes.missing(&needed(&asked));
+    if !missing.is_empty() {
+        return Err(Error::ScopeRequired(missing).into());
+    }
     let Asked { operation, replay } = asked?;
     let (Some(replay), Some(key)) = (replay, &caller.key) else { return Ok((operation, None)) };
     match app.idempotency.claim(key.id, replay, app.clock.now()).await? {
         Claimed::First(claim) => Ok((operation, Some(claim))),
         Claimed::Answered(stored) => Err(Refused::For(stored)),
     }
-}
-
-/// The plan is looked at before the scopes: what an upgrade would bring is not told as a missing tick.
-fn permitted(caller: &Caller, needed: &Scopes) -> Result<(), Error> {
-    if !needed.beyond(caller.plan).is_empty() {
-        return Err(Error::PlanRequired);
-    }
-    let missing = caller.scopes.missing(needed);
-    if missing.is_empty() { Ok(()) } else { Err(Error::ScopeRequired(missing)) }
 }
 
 /// Who presents this. Whoever is recognised has used the key: it is for the surface to note that with [`used`], once it

@@ -222,10 +222,10 @@ mod tests {
     fn every_fault_is_named_by_its_path() {
         let body = r#"{"items": [{}, {"bookmarkId": "x", "zap": 1}], "favorite": "yes", "limit": 1.0, "progress": 2}"#;
 
-        assert_eq!(
-            faulty(body),
-            ["favorite", "items[1].bookmarkId", "items[1].zap", "limit", "progress", "title"]
-        );
+        let mut found = faulty(body);
+        found.sort();
+
+        assert_eq!(found, ["favorite", "items[1].bookmarkId", "items[1].zap", "limit", "progress", "title"]);
     }
 
     #[test]

@@ -237,7 +237,7 @@ async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbE
         }
         Failure::LeaseLost => return Ok(()),
     };
-    info!(job.id = %job.id, job.kind = %job.kind, job.attempts, last, "a try of a job failed");
+    info!(job.id = %job.id, job.kind = %job.kind, job.attempts, last, reason, "a try of a job failed");
     let txn = app.db.begin().await?;
     let held = if last {
         queue::give_up(&txn, job, &reason, now).await?

@@ -30,11 +30,20 @@ pub fn words(text: &str) -> String {
     out
 }
 
-/// Lines as they are indented, for code: NFC, tabs kept, without control characters, without empty lines around.
+/// Lines as they are indented, for code: NFC, tabs kept, without control characters, without empty lines around, and never
+/// more than one empty line together.
 pub fn verbatim(text: &str) -> String {
     let kept = |c: &char| matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(*c));
     let text: String = text.replace("\r\n", "\n").chars().filter(kept).nfc().collect();
-    text.trim_end().trim_start_matches('\n').to_owned()
+    let mut out = String::with_capacity(text.len());
+    for line in text.trim_end().trim_start_matches('\n').split('\n') {
+        if !(line.is_empty() && out.ends_with("\n\n")) {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    out.pop();
+    out
 }
 
 /// The first `most` characters, cut between words where there is one.
@@ -97,5 +106,6 @@ mod tests {
     #[test]
     fn code_keeps_its_indentation() {
         assert_eq!(verbatim("\n\nfn a() {\r\n\tb();\n}\n\n"), "fn a() {\n\tb();\n}");
+        assert_eq!(verbatim("\ta\n\n\n\n\nb\n\nc"), "\ta\n\nb\n\nc");
     }
 }
