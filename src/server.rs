@@ -113,8 +113,8 @@ pub async fn start_with(
     private_folder(&settings.data_dir)
         .map_err(|error| format!("data_dir = {}: {error}", settings.data_dir.display()))?;
     let lock = lock(&settings.data_dir)?;
-    let listen = settings.server.listen;
-    let listener = TcpListener::bind(listen).map_err(|error| format!("server.listen = {listen}: {error}"))?;
+    let wanted = settings.server.listen;
+    let listener = TcpListener::bind(wanted).map_err(|error| format!("server.listen = {wanted}: {error}"))?;
     let address = listener.local_addr()?;
     let base_url = settings.base_url(address).as_str().to_owned();
     let database = settings.database_url();
