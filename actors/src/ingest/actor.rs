@@ -255,19 +255,15 @@ async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbE
 /// A document whose text or index could not be made says so. What stays readable and found, because only a newer text or
 /// another filing failed, stays ready and keeps the reason.
 async fn mark_failed(db: &impl ConnectionTrait, job: &job::Model, reason: &str) -> Result<(), DbErr> {
+    if matches!(Work::named(&job.kind), Some(Work::Relabel | Work::Forget)) {
+        return Ok(());
+    }
     let of_job = document::Entity::update_many()
-        .col_expr(document::Column::Error, Expr::value(reason))
         .filter(document::Column::UserId.eq(job.user_id))
         .filter(document::Column::Id.eq(DocumentId(job.subject)));
-    match Work::named(&job.kind) {
-        Some(Work::Page | Work::Index) | None => {}
-        Some(Work::Relabel | Work::Forget) => return Ok(()),
-    }
-    of_job.exec(db).await?;
-    document::Entity::update_many()
+    of_job.clone().col_expr(document::Column::Error, Expr::value(reason)).exec(db).await?;
+    of_job
         .col_expr(document::Column::Status, Expr::value(DocumentStatus::Failed))
-        .filter(document::Column::UserId.eq(job.user_id))
-        .filter(document::Column::Id.eq(DocumentId(job.subject)))
         .filter(document::Column::Status.ne(DocumentStatus::Ready))
         .exec(db)
         .await

@@ -98,8 +98,7 @@ impl Operation for Search {
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
         let wanted = Wanted { query: self.query.clone(), within, limit: limit + SPARE };
         let ranked = app.retrieval.search(caller.user, wanted).await?;
-        let mut results = passage::load(app, caller.user, &self.query, &ranked.found).await?;
-        results.truncate(limit);
+        let results = passage::load(app, caller.user, &self.query, &ranked.found, limit).await?;
         Ok(Found { results, degraded: ranked.lexical_only.then_some("lexical") })
     }
 }

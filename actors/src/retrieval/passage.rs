@@ -42,8 +42,14 @@ pub struct SearchResult {
     pub end_seconds: Option<f64>,
 }
 
-/// The passages as results, in their order.
-pub async fn load(app: &App, user: UserId, query: &str, found: &[Found]) -> Result<Vec<SearchResult>, Error> {
+/// The passages as results, in their order, `limit` at most: only those get a snippet.
+pub async fn load(
+    app: &App,
+    user: UserId,
+    query: &str,
+    found: &[Found],
+    limit: usize,
+) -> Result<Vec<SearchResult>, Error> {
     let wanted: Vec<ChunkId> = found.iter().map(|hit| hit.chunk).collect();
     let rows =
         chunk::Entity::owned_by(user).filter(chunk::Column::Id.is_in(wanted)).all(app.db.read()).await?;
@@ -58,7 +64,7 @@ pub async fn load(app: &App, user: UserId, query: &str, found: &[Found]) -> Resu
             documents.get(&chunk.document_id).filter(|document| document.version == chunk.version)?;
         Some(result(app, query, document, chunk, hit.score))
     });
-    Ok(results.collect())
+    Ok(results.take(limit).collect())
 }
 
 fn result(
