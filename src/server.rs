@@ -22,6 +22,7 @@ use actors::adapters::sandbox::{SandboxCommand, SandboxSettings};
 use actors::app::{App, Setup, index_folder};
 use actors::clock::{Clock, SystemClock};
 use actors::desk::Desk;
+use actors::ingest::Places;
 use actors::models::{self, Catalogue, Model, Purpose, Store};
 use actors::retrieval::arrival;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
@@ -172,7 +173,7 @@ fn setup(settings: &Settings, embedding: Option<&Model>, outside: Outside) -> Re
         index: Arc::new(EdgeIndex::open(&folder, model)?),
         failures_per_minute: settings.auth.failures_per_minute,
         activity_kept: settings.activity.retention,
-        ingest_workers: settings.ingest.workers,
+        ingest_places: Places { web: settings.ingest.fetches, library: settings.ingest.workers },
         signup: match settings.accounts.signup {
             Access::Open => Some(settings.accounts.default_plan),
             Access::Closed => None,

@@ -16,7 +16,7 @@ use crate::ai::Pause;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::idempotency::Idempotency;
-use crate::ingest::Ingest;
+use crate::ingest::{Ingest, Places};
 use crate::keys::Keys;
 use crate::keys::secret::{Secret, SecretHash};
 use crate::kit::{Health, Report};
@@ -47,7 +47,7 @@ pub struct Setup {
     /// How long activity is kept.
     pub activity_kept: Duration,
     /// Jobs at once.
-    pub ingest_workers: usize,
+    pub ingest_places: Places,
     /// Whether anyone may sign up, and to which plan.
     pub signup: Option<entity::plan::Plan>,
     /// Origins, besides the service's own, from which MCP is taken.
@@ -130,7 +130,7 @@ impl App {
             notices,
             idempotency: Idempotency::new(db.clone()),
             retrieval: Retrieval::start(&long, db, clock, workers, setup.index, pause),
-            ingest: Ingest::start(&long, move || later.get().cloned(), setup.ingest_workers),
+            ingest: Ingest::start(&long, move || later.get().cloned(), setup.ingest_places),
             fetcher: Fetcher::new(setup.fetch).map_err(Error::internal)?,
             sandbox: Sandbox::new(setup.sandbox, setup.sandbox_settings),
             cursors: Cursors::new(key),

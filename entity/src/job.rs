@@ -20,12 +20,18 @@ pub struct Model {
     pub subject: Uuid,
     /// Where it stands.
     pub state: JobState,
+    /// The track on which it waits; the queue knows the numbers.
+    pub track: i16,
     /// Lower runs first: what a person waits for comes before a backlog.
     pub priority: i16,
+    /// Its place among what waits on the track with this priority; none while it runs, or waits for its time.
+    pub turn: Option<i64>,
     /// Not before then.
     pub run_at: Timestamp,
     /// How often it was begun.
     pub attempts: i32,
+    /// How far a long job has come, in parts that its work knows.
+    pub done: i32,
     /// The fencing token: another one at each claim, so that a try which lost its lease changes nothing more.
     pub lease_token: Option<Uuid>,
     /// A running try is taken for dead after this.

@@ -206,9 +206,12 @@ pub struct Mcp {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ingest {
-    /// Jobs that are worked on at the same time.
+    /// Jobs that are worked on at the same time, besides fetches.
     #[serde(deserialize_with = "whole::<_, usize, 1, 64>")]
     pub workers: usize,
+    /// Pages that are fetched at the same time.
+    #[serde(deserialize_with = "whole::<_, usize, 1, 64>")]
+    pub fetches: usize,
 }
 
 /// `log`: the log.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use actors::accounts::{self, NewAccount};
 use actors::clock::{Clock, TestClock};
 use actors::desk::Desk;
-use actors::ingest::queue::{self, LEASE, MOST_ATTEMPTS, Priority, Work};
+use actors::ingest::queue::{self, LEASE, MOST_ATTEMPTS, Priority, Track, Work};
 use carrel::settings::Settings;
 use entity::id::UserId;
 use entity::job;
@@ -50,7 +50,18 @@ impl Queue {
 
     /// The row as its worker has it, where there is one to claim.
     async fn claim(&self) -> Option<job::Model> {
-        queue::claim(&self.desk.db, self.now(), 1).await.unwrap().jobs.pop()
+        for track in Track::ALL {
+            if let Some(job) = queue::claim(&self.desk.db, track, self.now(), 1).await.unwrap().jobs.pop() {
+                return Some(job);
+            }
+        }
+        None
+    }
+
+    async fn other_user(&self) -> UserId {
+        let (email, password) = ("other@reader.example".to_owned(), "nine herons in the reeds".to_owned());
+        let new = NewAccount { email, name: None, password, plan: Plan::Pro };
+        accounts::create(&self.desk, new).await.unwrap().id
     }
 
     async fn row(&self, job: &job::Model) -> job::Model {
@@ -131,7 +142,7 @@ async fn ten_workers_at_once_claim_each_of_twenty_jobs_once() {
     let mut taken = Vec::new();
     while taken.len() < 20 {
         let now = queue.now();
-        let claims = (0..10).map(|_| queue::claim(&queue.desk.db, now, 2));
+        let claims = (0..10).map(|_| queue::claim(&queue.desk.db, Track::Web, now, 2));
         let claimed = futures_util::future::try_join_all(claims).await.unwrap();
         taken.extend(claimed.into_iter().flat_map(|claimed| claimed.jobs).map(|job| job.id));
     }
@@ -180,4 +191,82 @@ async fn a_job_that_is_put_back_at_a_stop_has_lost_no_try() {
     assert!(queue::release(queue.desk.db.write(), &held, queue.now()).await.unwrap());
 
     assert_eq!(queue.claim().await.unwrap().attempts, 1);
+}
+
+#[actix_web::test]
+async fn users_take_turns_however_much_one_of_them_asked_for() {
+    let queue = Queue::new().await;
+    let other = queue.other_user().await;
+    for _ in 0..20 {
+        queue.ask(Work::Index, Uuid::now_v7()).await;
+    }
+    for _ in 0..5 {
+        let done = queue.claim().await.unwrap();
+        assert!(queue::finish(queue.desk.db.write(), &done, queue.now()).await.unwrap());
+    }
+    for _ in 0..3 {
+        let (db, now) = (queue.desk.db.write(), queue.now());
+        queue::ask(db, other, Work::Index, Uuid::now_v7(), Priority::Now, now).await.unwrap();
+    }
+
+    let mut order = Vec::new();
+    while let Some(job) = queue.claim().await {
+        order.push(job.user_id);
+    }
+
+    assert_eq!(order.len(), 18);
+    assert_eq!(order.iter().take(6).filter(|user| **user == other).count(), 3, "{order:?}");
+}
+
+#[actix_web::test]
+async fn what_a_person_waits_for_comes_before_a_backlog_even_ones_own() {
+    let queue = Queue::new().await;
+    let (db, now, wanted) = (queue.desk.db.write(), queue.now(), Uuid::now_v7());
+    for _ in 0..5 {
+        queue::ask(db, queue.user, Work::Index, Uuid::now_v7(), Priority::Backlog, now).await.unwrap();
+    }
+    queue.ask(Work::Index, wanted).await;
+
+    assert_eq!(queue.claim().await.unwrap().subject, wanted);
+}
+
+#[actix_web::test]
+async fn a_long_job_gives_way_to_what_waits_and_goes_on_where_it_was() {
+    let (queue, long, short) = (Queue::new().await, Uuid::now_v7(), Uuid::now_v7());
+    queue.ask(Work::Index, long).await;
+    let first = queue.claim().await.unwrap();
+    queue.ask(Work::Index, short).await;
+
+    assert!(queue::give_way(queue.desk.db.write(), &first, 512, queue.now()).await.unwrap());
+
+    assert_eq!(queue.claim().await.unwrap().subject, short);
+    let second = queue.claim().await.unwrap();
+    assert_eq!((second.subject, second.done, second.attempts), (long, 512, 1));
+}
+
+#[actix_web::test]
+async fn a_retry_waits_for_its_time_and_then_for_its_turn() {
+    let queue = Queue::new().await;
+    queue.ask(Work::Page, Uuid::now_v7()).await;
+    let failed = queue.claim().await.unwrap();
+    let (db, minute) = (queue.desk.db.write(), Duration::from_secs(60));
+    assert!(queue::retry(db, &failed, "no answer", minute, queue.now()).await.unwrap());
+
+    queue::promote(&queue.desk.db, queue.now()).await.unwrap();
+    assert!(queue.claim().await.is_none());
+    queue.clock.advance(minute);
+    queue::promote(&queue.desk.db, queue.now()).await.unwrap();
+
+    assert_eq!(queue.claim().await.unwrap().attempts, 2);
+}
+
+#[actix_web::test]
+async fn slow_sites_do_not_hold_up_what_is_here_already() {
+    let queue = Queue::new().await;
+    queue.ask(Work::Page, Uuid::now_v7()).await;
+    queue.ask(Work::Text, Uuid::now_v7()).await;
+
+    let here = queue::claim(&queue.desk.db, Track::Library, queue.now(), 5).await.unwrap().jobs;
+
+    assert_eq!(here.iter().map(|job| job.kind.as_str()).collect::<Vec<_>>(), [Work::Text.name()]);
 }

@@ -14,7 +14,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 use tokio::task::{AbortHandle, JoinError};
 use tracing::{info, warn};
 
-use super::queue::{self, LEASE, MOST_ATTEMPTS, Work};
+use super::queue::{self, Claimed, LEASE, MOST_ATTEMPTS, Track, Work};
 use super::{forget, index, page, sweep};
 use crate::app::App;
 use crate::error::Error;
@@ -26,6 +26,24 @@ const SOON: Duration = Duration::from_secs(2);
 const SWEEP_EVERY: Duration = Duration::from_secs(3600);
 /// The index is packed when nothing else is due for so long.
 const MAINTAIN_EVERY: Duration = Duration::from_secs(30);
+
+/// Jobs that may run at the same time.
+#[derive(Clone, Copy, Debug)]
+pub struct Places {
+    /// That fetch pages.
+    pub web: usize,
+    /// That work on what is here.
+    pub library: usize,
+}
+
+impl Places {
+    fn of(self, track: Track) -> usize {
+        match track {
+            Track::Web => self.web,
+            Track::Library => self.library,
+        }
+    }
+}
 
 /// Why a job did not end well.
 #[derive(Debug)]
@@ -54,7 +72,7 @@ impl<E: Into<Error>> From<E> for Failure {
 /// See the file's head.
 pub struct IngestActor {
     find_app: Box<dyn Fn() -> Option<App>>,
-    most: usize,
+    places: Places,
     running: HashMap<JobId, Running>,
     claiming: bool,
     stopped: bool,
@@ -62,40 +80,68 @@ pub struct IngestActor {
 
 struct Running {
     job: job::Model,
+    track: Option<Track>,
     task: AbortHandle,
 }
 
 impl IngestActor {
-    pub(super) fn new(app: impl Fn() -> Option<App> + 'static, most: usize) -> Self {
-        Self { find_app: Box::new(app), most, running: HashMap::new(), claiming: false, stopped: false }
+    pub(super) fn new(app: impl Fn() -> Option<App> + 'static, places: Places) -> Self {
+        Self { find_app: Box::new(app), places, running: HashMap::new(), claiming: false, stopped: false }
+    }
+
+    /// Looks for due jobs everywhere, with those whose wait is over.
+    fn look(&mut self, context: &mut Context<Self>) {
+        let Some(app) = (self.find_app)().filter(|_| !self.stopped) else { return };
+        let promote = async move { queue::promote(&app.db, app.clock.now()).await };
+        context.spawn(promote.into_actor(self).map(|promoted, actor, context| {
+            if let Err(error) = promoted {
+                warn!(%error, "could not look for jobs whose wait is over");
+            }
+            actor.claim(context);
+        }));
     }
 
     /// Claims as many due jobs as there are free places.
     fn claim(&mut self, context: &mut Context<Self>) {
-        let free = self.most.saturating_sub(self.running.len());
         let Some(app) = (self.find_app)() else { return };
-        if self.claiming || self.stopped || free == 0 {
+        let free: Vec<(Track, u64)> = Track::ALL.into_iter().map(|track| (track, self.free(track))).collect();
+        if self.claiming || self.stopped || free.iter().all(|(_, free)| *free == 0) {
             return;
         }
         self.claiming = true;
         let claim = async move {
-            let claimed = queue::claim(&app.db, app.clock.now(), free as u64).await;
-            (app, claimed)
+            let mut all = Vec::new();
+            for (track, free) in free.into_iter().filter(|(_, free)| *free > 0) {
+                all.push(queue::claim(&app.db, track, app.clock.now(), free).await);
+            }
+            (app, all)
         };
-        context.spawn(claim.into_actor(self).map(|(app, claimed), actor, context| {
+        context.spawn(claim.into_actor(self).map(|(app, all), actor, context| {
             actor.claiming = false;
-            match claimed {
-                Ok(claimed) => {
-                    for job in claimed.dead {
-                        actor.bury(app.clone(), job, context);
-                    }
-                    for job in claimed.jobs {
-                        actor.start(app.clone(), job, context);
-                    }
-                }
-                Err(error) => warn!(%error, "could not look for due jobs"),
+            for claimed in all {
+                actor.take(&app, claimed, context);
             }
         }));
+    }
+
+    /// Places of a track on which nothing runs.
+    fn free(&self, track: Track) -> u64 {
+        let taken = self.running.values().filter(|running| running.track == Some(track)).count();
+        self.places.of(track).saturating_sub(taken) as u64
+    }
+
+    fn take(&mut self, app: &App, claimed: Result<Claimed, DbErr>, context: &mut Context<Self>) {
+        match claimed {
+            Ok(claimed) => {
+                for job in claimed.dead {
+                    self.bury(app.clone(), job, context);
+                }
+                for job in claimed.jobs {
+                    self.start(app.clone(), job, context);
+                }
+            }
+            Err(error) => warn!(%error, "could not look for due jobs"),
+        }
     }
 
     /// Says of a document that its job was given up without a try of this process.
@@ -118,7 +164,8 @@ impl IngestActor {
             older.task.abort();
         }
         let task = actix_rt::spawn(work(app.clone(), job.clone()));
-        self.running.insert(job.id, Running { job: job.clone(), task: task.abort_handle() });
+        let track = Work::named(&job.kind).map(Work::track);
+        self.running.insert(job.id, Running { job: job.clone(), track, task: task.abort_handle() });
         let watch = async move {
             let ended = task.await;
             settle(&app, &job, ended).await;
@@ -161,10 +208,10 @@ impl Actor for IngestActor {
     fn started(&mut self, context: &mut Self::Context) {
         // The program is still being put together when the first life begins.
         context.run_later(Duration::from_millis(50), |actor, context| {
-            actor.claim(context);
+            actor.look(context);
             actor.sweep(context);
         });
-        context.run_interval(LOOK_EVERY, Self::claim);
+        context.run_interval(LOOK_EVERY, Self::look);
         context.run_interval(SWEEP_EVERY, Self::sweep);
         context.run_interval(MAINTAIN_EVERY, Self::maintain);
     }
@@ -186,7 +233,7 @@ async fn work(app: App, job: job::Model) -> Result<(), Failure> {
 
 async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     match Work::named(&job.kind) {
-        Some(Work::Page) => page::run(app, job).await,
+        Some(Work::Page | Work::Text) => page::run(app, job).await,
         Some(Work::Index) => index::run(app, job).await,
         Some(Work::Relabel) => index::relabel(app, job).await,
         Some(Work::Forget) => forget::run(app, job).await,
@@ -297,7 +344,7 @@ impl Handler<Stop> for IngestActor {
         let app = (self.find_app)();
         let release = async move {
             let Some(app) = app else { return };
-            for Running { job, task } in running {
+            for Running { job, task, .. } in running {
                 task.abort();
                 if let Err(error) = queue::release(app.db.write(), &job, app.clock.now()).await {
                     warn!(job.id = %job.id, %error, "could not put a job back");

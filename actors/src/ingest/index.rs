@@ -4,7 +4,7 @@ use entity::id::{DocumentId, UserId};
 use entity::kind::DocumentStatus;
 use entity::{chunk, collection_bookmark, document, job};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::actor::Failure;
 use super::queue::{self, Priority, Work};
@@ -17,7 +17,10 @@ use crate::retrieval::{Put, Vectors, lexical};
 /// Passages whose vectors are made at once, so that a long document is cancelled and renewed in between.
 const AT_ONCE: usize = 64;
 
-/// Runs the job.
+/// Passages that one turn of the job puts in: a book gives way to others in between.
+const A_TURN: u64 = 512;
+
+/// Runs the job: the passages of its next turn. What the version before said is found until the last of them is in.
 pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     let id = DocumentId(job.subject);
     let found =
@@ -27,18 +30,28 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         queue::finish(app.db.write(), job, app.clock.now()).await?;
         return Ok(());
     };
-    let rows = chunk::Entity::owned_by(job.user_id)
+    let mut rows = chunk::Entity::owned_by(job.user_id)
         .filter(chunk::Column::DocumentId.eq(id))
         .filter(chunk::Column::Version.eq(document.version))
+        .filter(chunk::Column::Ordinal.gte(job.done))
         .order_by_asc(chunk::Column::Ordinal)
+        .limit(A_TURN + 1)
         .all(app.db.read())
         .await?;
+    let more = rows.len() as u64 > A_TURN;
+    rows.truncate(A_TURN as usize);
+    let next = rows.last().map_or(job.done, |last| last.ordinal.saturating_add(1));
     let labels = labels(app, &document).await?;
     let vectors = vectors(app, &document.title, &rows).await?;
     let model = vectors.as_ref().map(|made| made.model.clone());
     let points = points(app, &document, labels, rows, vectors).await?;
-    let put = Put { user: job.user_id, document: id, version: i64::from(document.version), points };
-    app.retrieval.put(put).await?;
+    let version = i64::from(document.version);
+    app.retrieval.put(Put { user: job.user_id, document: id, version, points, last: !more }).await?;
+    if more {
+        queue::give_way(app.db.write(), job, next, app.clock.now()).await?;
+        app.ingest.wake();
+        return Ok(());
+    }
     finish(app, job, &document, model).await
 }
 
@@ -65,6 +78,12 @@ async fn finish(
         .filter(document::Column::UserId.eq(job.user_id))
         .filter(document::Column::Id.eq(document.id))
         .filter(document::Column::Version.eq(document.version))
+        .exec(&txn)
+        .await?;
+    chunk::Entity::delete_many()
+        .filter(chunk::Column::UserId.eq(job.user_id))
+        .filter(chunk::Column::DocumentId.eq(document.id))
+        .filter(chunk::Column::Version.lt(document.version))
         .exec(&txn)
         .await?;
     Ok(txn.commit().await?)

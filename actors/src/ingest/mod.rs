@@ -22,6 +22,7 @@ use crate::app::App;
 use crate::kit::{Kept, Port, keep};
 use actor::{IngestActor, Wake};
 
+pub use actor::Places;
 pub use store::{Split, Text, put_text};
 
 /// The way to the background work.
@@ -35,10 +36,10 @@ impl Ingest {
     pub fn start(
         on: &ArbiterHandle,
         app: impl Fn() -> Option<App> + Clone + Send + 'static,
-        workers: usize,
+        places: Places,
     ) -> Self {
         let how = Kept { name: "ingest", permits: 16, patience: Duration::from_secs(40) };
-        Self { port: keep(on, how, move || IngestActor::new(app.clone(), workers)) }
+        Self { port: keep(on, how, move || IngestActor::new(app.clone(), places)) }
     }
 
     /// There may be something due.

@@ -3,7 +3,7 @@
 use entity::id::DocumentId;
 use entity::kind::SourceForm;
 use entity::{document, job, source};
-use sea_orm::{ColumnTrait, EntityTrait, ModelTrait, QueryFilter};
+use sea_orm::{ColumnTrait, EntityTrait, ModelTrait, QueryFilter, QuerySelect};
 use std::time::Duration;
 
 use super::actor::Failure;
@@ -43,9 +43,8 @@ async fn store(app: &App, job: &job::Model, id: DocumentId, text: Text) -> Resul
         return Err(Failure::LeaseLost);
     }
     // Read again within the transaction: the person may have given a title, or deleted it, meanwhile.
-    if let Some(document) =
-        document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).one(&txn).await?
-    {
+    let found = document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).lock_exclusive();
+    if let Some(document) = found.one(&txn).await? {
         put_text(&txn, &document, split, Priority::Now, now).await?;
         if let Some(given) = source::Entity::find_by_id(id).one(&txn).await? {
             given.delete(&txn).await?;

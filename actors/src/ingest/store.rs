@@ -49,8 +49,9 @@ impl Split {
     }
 }
 
-/// Puts the text in as the document's next version and asks for the index, in the caller's transaction. The passages of
-/// the version before are gone with it: a reader sees the one or the other.
+/// Puts the text in as the document's next version and asks for the index, in the caller's transaction. From then on it is
+/// what readers see. The passages that the index knows stay until it knows the new ones, so that search never misses the
+/// document.
 pub async fn put_text(
     db: &impl ConnectionTrait,
     document: &document::Model,
@@ -61,7 +62,12 @@ pub async fn put_text(
     let version = document.version + 1;
     let Split { text: new, pieces, words } = new;
     let rows = passages(document, version, &new.text, pieces, now);
-    chunk::Entity::delete_many().filter(chunk::Column::DocumentId.eq(document.id)).exec(db).await?;
+    chunk::Entity::delete_many()
+        .filter(chunk::Column::UserId.eq(document.user_id))
+        .filter(chunk::Column::DocumentId.eq(document.id))
+        .filter(chunk::Column::Version.ne(document.indexed_version))
+        .exec(db)
+        .await?;
     let total_chars = rows.last().map_or(0, |last| last.end_offset);
     let mut rows = rows.into_iter().map(IntoActiveModel::into_active_model).peekable();
     while rows.peek().is_some() {

@@ -37,6 +37,8 @@ async fn deleted_bookmarks(app: &App) -> Result<(), Error> {
         document::Entity::delete_many()
             .filter(document::Column::UserId.eq(gone.user_id))
             .filter(of_bookmark)
+            // Unless it was restored at its last moment.
+            .filter(document::Column::HiddenAt.is_not_null())
             .exec(app.db.write())
             .await?;
     }

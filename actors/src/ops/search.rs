@@ -96,9 +96,9 @@ impl Operation for Search {
             ..Filter::default()
         };
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
-        let wanted = Wanted { query: self.query.clone(), within, limit: limit + SPARE };
-        let ranked = app.retrieval.search(caller.user, wanted).await?;
-        let results = passage::load(app, caller.user, &self.query, &ranked.found, limit).await?;
+        let wanted = Wanted { query: self.query, within, limit: limit + SPARE };
+        let ranked = app.retrieval.search(caller.user, wanted.clone()).await?;
+        let results = passage::load(app, caller.user, &wanted, &ranked.found, limit).await?;
         Ok(Found { results, degraded: ranked.lexical_only.then_some("lexical") })
     }
 }

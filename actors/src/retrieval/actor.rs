@@ -66,7 +66,7 @@ impl Handler<Retrieve> for RetrievalActor {
     }
 }
 
-/// The passages of a document's version.
+/// Passages of a document's version.
 pub struct Put {
     /// Whose they are.
     pub user: UserId,
@@ -74,15 +74,17 @@ pub struct Put {
     pub document: DocumentId,
     /// The version of its text.
     pub version: i64,
-    /// All of its passages.
+    /// All of its passages, or the next of many.
     pub points: Vec<Point>,
+    /// With these the version is whole: what other versions said is found no longer.
+    pub last: bool,
 }
 
 /// Changes the index; durable when it is answered.
 #[derive(Message)]
 #[rtype(result = "Result<(), Error>")]
 pub enum Change {
-    /// Puts a version in, in place of the others.
+    /// Puts passages in; the last ones of a version in place of all others.
     Put(Put),
     /// Takes a document out.
     Forget(UserId, DocumentId),
@@ -103,7 +105,10 @@ impl Handler<Change> for RetrievalActor {
                     Change::Put(put) => {
                         let tenant = Tenant::of(put.user.0);
                         index.upsert(&tenant, put.points)?;
-                        index.delete_document(&tenant, put.document.0, Some(put.version))
+                        if put.last {
+                            index.delete_document(&tenant, put.document.0, Some(put.version))?;
+                        }
+                        Ok(())
                     }
                     Change::Forget(user, document) => {
                         index.delete_document(&Tenant::of(user.0), document.0, None)

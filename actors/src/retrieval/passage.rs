@@ -1,14 +1,17 @@
-//! From what the index found to what a caller is shown: a passage that is no longer there, or out of sight, is left out.
+//! From what the index found to what a caller is shown. The index is a little behind the rows, so the rows decide: a
+//! passage that is no longer there, out of sight, or moved out of what was searched, is left out.
 
 use std::collections::HashMap;
 
 use entity::id::{BookmarkId, ChunkId, DocumentId, EntryId, UserId};
 use entity::kind::ContentType;
-use entity::{chunk, document};
-use sea_orm::{ColumnTrait, QueryFilter};
+use entity::{chunk, collection_bookmark, document};
+use sea_orm::sea_query::SelectStatement;
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait};
 use serde::Serialize;
+use uuid::Uuid;
 
-use super::{Found, snippet};
+use super::{Found, Wanted, snippet};
 use crate::app::App;
 use crate::error::Error;
 
@@ -46,25 +49,38 @@ pub struct SearchResult {
 pub async fn load(
     app: &App,
     user: UserId,
-    query: &str,
+    wanted: &Wanted,
     found: &[Found],
     limit: usize,
 ) -> Result<Vec<SearchResult>, Error> {
-    let wanted: Vec<ChunkId> = found.iter().map(|hit| hit.chunk).collect();
-    let rows =
-        chunk::Entity::owned_by(user).filter(chunk::Column::Id.is_in(wanted)).all(app.db.read()).await?;
+    let ids: Vec<ChunkId> = found.iter().map(|hit| hit.chunk).collect();
+    let rows = chunk::Entity::owned_by(user).filter(chunk::Column::Id.is_in(ids)).all(app.db.read()).await?;
     let mut chunks: HashMap<ChunkId, chunk::Model> = rows.into_iter().map(|row| (row.id, row)).collect();
-    let wanted: Vec<DocumentId> = found.iter().map(|hit| hit.document).collect();
-    let readable = document::Entity::readable_by(user).filter(document::Column::Id.is_in(wanted));
+    let ids: Vec<DocumentId> = found.iter().map(|hit| hit.document).collect();
+    let mut readable = document::Entity::readable_by(user).filter(document::Column::Id.is_in(ids));
+    if let Some(feed) = wanted.within.feed {
+        readable = readable.filter(document::Column::FeedId.eq(feed));
+    }
+    if let Some(collection) = wanted.within.collection {
+        readable = readable.filter(document::Column::BookmarkId.in_subquery(filed_in(user, collection)));
+    }
     let rows = readable.all(app.db.read()).await?;
     let documents: HashMap<DocumentId, document::Model> = rows.into_iter().map(|row| (row.id, row)).collect();
     let results = found.iter().filter_map(|hit| {
         let chunk = chunks.remove(&hit.chunk)?;
-        let document =
-            documents.get(&chunk.document_id).filter(|document| document.version == chunk.version)?;
-        Some(result(app, query, document, chunk, hit.score))
+        let document = documents.get(&chunk.document_id)?;
+        Some(result(app, &wanted.query, document, chunk, hit.score))
     });
     Ok(results.take(limit).collect())
+}
+
+/// The bookmarks of a collection.
+fn filed_in(user: UserId, collection: Uuid) -> SelectStatement {
+    collection_bookmark::Entity::owned_by(user)
+        .filter(collection_bookmark::Column::CollectionId.eq(collection))
+        .select_only()
+        .column(collection_bookmark::Column::BookmarkId)
+        .into_query()
 }
 
 fn result(

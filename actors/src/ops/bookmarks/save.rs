@@ -139,6 +139,7 @@ async fn complete(
     if let Some(body) = new.notes {
         notes::write_on_bookmark(txn, row, &body, now).await?;
     }
+    let work = if new.content.is_some() { Work::Text } else { Work::Page };
     if let Some(content) = new.content {
         let given = source::Model {
             document_id: document.id,
@@ -148,7 +149,7 @@ async fn complete(
         };
         source::Entity::insert(given.into_active_model()).exec_without_returning(txn).await?;
     }
-    queue::ask(txn, row.user_id, Work::Page, document.id.0, priority, now).await?;
+    queue::ask(txn, row.user_id, work, document.id.0, priority, now).await?;
     Ok(())
 }
 
@@ -211,8 +212,11 @@ pub async fn add_tags(
     row: &bookmark::Model,
     tags: &[String],
 ) -> Result<bool, Error> {
+    // In one order everywhere, or two nodes could wait for each other's rows.
     let rows: Vec<_> = tags
         .iter()
+        .collect::<BTreeSet<_>>()
+        .into_iter()
         .map(|name| bookmark_tag::Model { bookmark_id: row.id, name: name.clone(), user_id: row.user_id })
         .map(IntoActiveModel::into_active_model)
         .collect();

@@ -1,0 +1,166 @@
+//! How a try ends: its lease is renewed, or the job is finished, given up, put back for later, or gives way.
+//!
+//! Each of these changes nothing, and says `false`, where the try has lost its lease.
+
+use std::time::Duration;
+
+use entity::job::{Column, Entity, Model};
+use entity::kind::JobState;
+use entity::time::Timestamp;
+use sea_orm::sea_query::{Expr, ExprTrait, Query};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
+
+use super::{LEASE, turn};
+use crate::db::Db;
+
+/// Whether the job is still this try's; with it the lease begins anew.
+pub async fn renew(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
+    let renewed = Entity::update_many().col_expr(Column::LeaseUntil, Expr::value(now + LEASE));
+    Ok(renewed.filter(held(job)).exec(db).await?.rows_affected > 0)
+}
+
+/// Ends the job well, within the transaction that did the work; `false`: the try has lost its lease, do nothing.
+pub async fn finish(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
+    end(db, job, JobState::Done, None, now).await
+}
+
+/// Ends the job badly: no further try makes sense, or none is left.
+pub async fn give_up(
+    db: &impl ConnectionTrait,
+    job: &Model,
+    reason: &str,
+    now: Timestamp,
+) -> Result<bool, DbErr> {
+    end(db, job, JobState::Dead, Some(reason), now).await
+}
+
+pub(super) async fn end(
+    db: &impl ConnectionTrait,
+    job: &Model,
+    state: JobState,
+    reason: Option<&str>,
+    now: Timestamp,
+) -> Result<bool, DbErr> {
+    let ended = Entity::update_many()
+        .col_expr(Column::State, Expr::value(state))
+        .col_expr(Column::LeaseUntil, Expr::value(None::<i64>))
+        .col_expr(Column::Error, Expr::value(reason.map(str::to_owned)))
+        .col_expr(Column::FinishedAt, Expr::value(Some(now)))
+        .filter(held(job))
+        .exec(db)
+        .await?;
+    Ok(ended.rows_affected > 0)
+}
+
+/// Puts the job back as if it had not been tried, for a little later: something that it needs is busy.
+pub async fn postpone(
+    db: &impl ConnectionTrait,
+    job: &Model,
+    after: Duration,
+    now: Timestamp,
+) -> Result<bool, DbErr> {
+    let back =
+        Back { attempts: job.attempts - 1, done: job.done, reason: None, run_at: now + after, turn: None };
+    back.put(db, job, now).await
+}
+
+/// Puts the job back for a later try.
+pub async fn retry(
+    db: &impl ConnectionTrait,
+    job: &Model,
+    reason: &str,
+    after: Duration,
+    now: Timestamp,
+) -> Result<bool, DbErr> {
+    let back = Back {
+        attempts: job.attempts,
+        done: job.done,
+        reason: Some(reason),
+        run_at: now + after,
+        turn: None,
+    };
+    back.put(db, job, now).await
+}
+
+/// Puts the job back as if it had not been tried: the service is stopping.
+pub async fn release(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
+    let turn = Some(turn::next(db, job.user_id, job.track, job.priority).await?);
+    let back = Back { attempts: job.attempts - 1, done: job.done, reason: None, run_at: now, turn };
+    back.put(db, job, now).await
+}
+
+/// Puts a long job back for its next turn, with what it has done so far: others come in between. What was done well
+/// makes up for the tries before it.
+pub async fn give_way(
+    db: &impl ConnectionTrait,
+    job: &Model,
+    done: i32,
+    now: Timestamp,
+) -> Result<bool, DbErr> {
+    let turn = Some(turn::next(db, job.user_id, job.track, job.priority).await?);
+    Back { attempts: 0, done, reason: None, run_at: now, turn }.put(db, job, now).await
+}
+
+/// What stands in the row of a job that waits again.
+struct Back<'a> {
+    attempts: i32,
+    done: i32,
+    reason: Option<&'a str>,
+    run_at: Timestamp,
+    turn: Option<i64>,
+}
+
+impl Back<'_> {
+    /// Where the same work waits already, that takes this one's place. (Where it comes to wait at this very moment on
+    /// another node, the unique index refuses this: the lease ends by itself then.)
+    async fn put(self, db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
+        let same = Query::select()
+            .column(Column::Id)
+            .from(Entity)
+            .and_where(Column::Kind.eq(job.kind.clone()))
+            .and_where(Column::Subject.eq(job.subject))
+            .and_where(Column::State.eq(JobState::Queued))
+            .to_owned();
+        let back = Entity::update_many()
+            .col_expr(Column::State, Expr::value(JobState::Queued))
+            .col_expr(Column::Attempts, Expr::value(self.attempts))
+            .col_expr(Column::Done, Expr::value(self.done))
+            .col_expr(Column::RunAt, Expr::value(self.run_at))
+            .col_expr(Column::Turn, Expr::value(self.turn))
+            .col_expr(Column::LeaseUntil, Expr::value(None::<i64>))
+            .col_expr(Column::Error, Expr::value(self.reason.map(str::to_owned)))
+            .filter(held(job))
+            .filter(Expr::exists(same).not())
+            .exec(db)
+            .await?;
+        if back.rows_affected > 0 { Ok(true) } else { finish(db, job, now).await }
+    }
+}
+
+/// The row, as long as it is this try's.
+fn held(job: &Model) -> Condition {
+    Condition::all()
+        .add(Column::Id.eq(job.id))
+        .add(Column::State.eq(JobState::Running))
+        .add(Column::LeaseToken.eq(job.lease_token))
+}
+
+/// How long to wait before the next try: ever longer, and not all at once.
+pub fn backoff(job: &Model) -> Duration {
+    let minutes = match job.attempts {
+        i32::MIN..=1 => 1,
+        2 => 5,
+        3 => 30,
+        4 => 120,
+        5..=i32::MAX => 720,
+    };
+    let spread = job.id.0.as_bytes().last().copied().unwrap_or_default();
+    let base = Duration::from_secs(60 * minutes);
+    base + base * u32::from(spread) / 1024
+}
+
+/// Removes jobs that ended well before `until`; dead ones are kept with their reason.
+pub async fn sweep(db: &Db, until: Timestamp) -> Result<(), DbErr> {
+    let done = Condition::all().add(Column::State.eq(JobState::Done)).add(Column::FinishedAt.lt(until));
+    Entity::delete_many().filter(done).exec(db.write()).await.map(drop)
+}

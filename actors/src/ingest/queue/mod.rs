@@ -1,0 +1,154 @@
+//! The queue of durable work: rows with a lease, a fencing token, tries, and an end.
+//!
+//! [`ask`] writes the intent, in the transaction that makes the work necessary. [`claim`] takes what is due, fairly
+//! ([`turn`]), and each try ends in one of the ways of [`ending`].
+
+mod claim;
+mod ending;
+mod turn;
+
+use entity::id::{JobId, UserId};
+use entity::job::{ActiveModel, Column, Entity};
+use entity::kind::JobState;
+use entity::time::Timestamp;
+use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::{Expr, OnConflict};
+use sea_orm::{ConnectionTrait, DbErr, EntityTrait};
+use std::time::Duration;
+use uuid::Uuid;
+
+pub use claim::{Claimed, DIED, claim};
+pub use ending::{backoff, finish, give_up, give_way, postpone, release, renew, retry, sweep};
+pub use turn::promote;
+
+/// A try that says nothing for so long is taken for dead. Its worker renews at a third of that.
+pub const LEASE: Duration = Duration::from_secs(12);
+/// After so many tries a job is given up.
+pub const MOST_ATTEMPTS: i32 = 6;
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Make the text of a document by fetching its address.
+    Page,
+    /// Make the text of a document from content that was given.
+    Text,
+    /// Put a document's passages into the index.
+    Index,
+    /// File a document's passages anew.
+    Relabel,
+    /// Take a document out of the index.
+    Forget,
+}
+
+impl Work {
+    const ALL: [Work; 5] = [Work::Page, Work::Text, Work::Index, Work::Relabel, Work::Forget];
+
+    /// The name in the row.
+    pub fn name(self) -> &'static str {
+        match self {
+            Work::Page => "page",
+            Work::Text => "text",
+            Work::Index => "index",
+            Work::Relabel => "relabel",
+            Work::Forget => "forget",
+        }
+    }
+
+    /// The work of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|work| work.name() == name)
+    }
+
+    /// Where it waits.
+    pub fn track(self) -> Track {
+        match self {
+            Work::Page => Track::Web,
+            Work::Text | Work::Index | Work::Relabel | Work::Forget => Track::Library,
+        }
+    }
+}
+
+/// Work of one kind of need waits on a track of its own, so that slow sites do not hold up what is here already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Track {
+    /// Waits for other machines most of its time.
+    Web,
+    /// Works on what is here, for seconds.
+    Library,
+}
+
+impl Track {
+    /// Every track.
+    pub const ALL: [Track; 2] = [Track::Web, Track::Library];
+
+    fn number(self) -> i16 {
+        match self {
+            Track::Web => 0,
+            Track::Library => 1,
+        }
+    }
+}
+
+/// How soon work is wanted, against other work that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priority {
+    /// A person waits for it.
+    Now,
+    /// It belongs to a backlog: an import, vectors that a new model makes.
+    Backlog,
+}
+
+impl Priority {
+    fn number(self) -> i16 {
+        match self {
+            Priority::Now => 0,
+            Priority::Backlog => 10,
+        }
+    }
+}
+
+/// Asks for work, in the transaction that makes it necessary. Work that waits already is not asked for twice: it begins
+/// anew with all its tries, as soon as the sooner of the two.
+pub async fn ask(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    work: Work,
+    subject: Uuid,
+    priority: Priority,
+    now: Timestamp,
+) -> Result<(), DbErr> {
+    let (track, priority) = (work.track().number(), priority.number());
+    let row = ActiveModel {
+        id: Set(JobId::new(now)),
+        user_id: Set(user),
+        kind: Set(work.name().to_owned()),
+        subject: Set(subject),
+        state: Set(JobState::Queued),
+        track: Set(track),
+        priority: Set(priority),
+        turn: Set(Some(turn::next(db, user, track, priority).await?)),
+        run_at: Set(now),
+        attempts: Set(0),
+        done: Set(0),
+        lease_token: Set(None),
+        lease_until: Set(None),
+        error: Set(None),
+        created_at: Set(now),
+        finished_at: Set(None),
+    };
+    let smaller =
+        if db.get_database_backend() == sea_orm::DatabaseBackend::Postgres { "LEAST" } else { "MIN" };
+    // Turns of two priorities do not compare: with a sooner priority comes its turn.
+    let turn =
+        "CASE WHEN job.turn IS NULL OR excluded.priority < job.priority THEN excluded.turn ELSE job.turn END";
+    let waiting = OnConflict::columns([Column::Kind, Column::Subject])
+        .target_and_where(Expr::cust("state = 'queued'"))
+        .value(Column::Priority, Expr::cust(format!("{smaller}(job.priority, excluded.priority)")))
+        .value(Column::Turn, Expr::cust(turn))
+        .value(Column::RunAt, now)
+        .value(Column::Attempts, 0)
+        .value(Column::Done, 0)
+        .to_owned();
+    Entity::insert(row).on_conflict(waiting).exec_without_returning(db).await.map(drop)
+}

@@ -1,0 +1,65 @@
+//! Whose turn it is: due work runs in the order of its turns, and one user's work takes ever later ones.
+//!
+//! A job's turn is one after the last that its user waits for, but never before the turn that is up now. So users who
+//! wait take turns, however much one of them asked for, and somebody who comes new is next. (Start-time fair queueing:
+//! Goyal, Vin, Cheng 1996, with every job of one size.) Turns compare within a track and a priority.
+
+use entity::id::UserId;
+use entity::job::{Column, Entity};
+use entity::kind::JobState;
+use entity::time::Timestamp;
+use sea_orm::sea_query::Expr;
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select,
+};
+
+use crate::db::Db;
+
+/// Work whose wait is over gets its turn so many at a time.
+const AT_ONCE: u64 = 200;
+
+/// The turn of a user's next job.
+pub async fn next(db: &impl ConnectionTrait, user: UserId, track: i16, priority: i16) -> Result<i64, DbErr> {
+    let waiting = waiting().filter(Column::Track.eq(track)).filter(Column::Priority.eq(priority));
+    let last = waiting.clone().filter(Column::UserId.eq(user)).order_by_desc(Column::Turn);
+    let up = waiting.order_by_asc(Column::Turn);
+    let own = turn_of(db, last).await?.map_or(0, |turn| turn.saturating_add(1));
+    Ok(own.max(turn_of(db, up).await?.unwrap_or(0)))
+}
+
+async fn turn_of(db: &impl ConnectionTrait, first: Select<Entity>) -> Result<Option<i64>, DbErr> {
+    let turn = first.select_only().column(Column::Turn).limit(1).into_tuple::<Option<i64>>().one(db).await?;
+    Ok(turn.flatten())
+}
+
+fn waiting() -> Select<Entity> {
+    // As it stands in the partial indexes, so that both databases see that these hold all of it.
+    Entity::find().filter(Expr::cust("state = 'queued' AND turn IS NOT NULL"))
+}
+
+/// Gives a turn to work that was put back for later and whose time has come.
+pub async fn promote(db: &Db, now: Timestamp) -> Result<(), DbErr> {
+    let due = Entity::find()
+        .filter(Expr::cust("state = 'queued' AND turn IS NULL"))
+        .filter(Column::RunAt.lte(now))
+        .order_by_asc(Column::RunAt)
+        .limit(AT_ONCE)
+        .all(db.read())
+        .await?;
+    if due.is_empty() {
+        return Ok(());
+    }
+    let txn = db.begin().await?;
+    for job in due {
+        let turn = next(&txn, job.user_id, job.track, job.priority).await?;
+        Entity::update_many()
+            .col_expr(Column::Turn, Expr::value(turn))
+            .filter(Column::Id.eq(job.id))
+            .filter(Column::State.eq(JobState::Queued))
+            .filter(Column::Turn.is_null())
+            .filter(Column::RunAt.lte(now))
+            .exec(&txn)
+            .await?;
+    }
+    txn.commit().await
+}
