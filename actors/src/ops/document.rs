@@ -1,11 +1,13 @@
 //! Reading a document in pages (spec.md: GET /documents/:id, get_document).
 
+mod page;
+
 use entity::id::{BookmarkId, DocumentId, EntryId, UserId};
 use entity::kind::{ContentType, DocumentStatus};
 use entity::scope::Scope;
 use entity::time::Timestamp;
-use entity::{bookmark, bookmark_tag, chunk, document, highlight, note};
-use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+use entity::{bookmark, document};
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait, Select};
 use serde::Serialize;
 
 use super::target::Target;
@@ -15,7 +17,7 @@ use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 use crate::perform::Operation;
-use crate::text::Window;
+use page::Readable;
 
 /// Where a page begins.
 pub const OFFSET: Field = Field::optional(
@@ -32,8 +34,6 @@ pub const MAX_CHARS: Field = Field::optional(
 const DEFAULT_CHARS: u32 = 12_000;
 /// Characters for which an assistant's reading counts once (spec.md: Limits, rule 3).
 const CHARS_A_CALL: u32 = 12_000;
-/// A grapheme cluster may reach so far past the page's end; passages never part one.
-const SLACK: i64 = 64;
 
 /// By what a document is named.
 #[derive(Debug)]
@@ -71,23 +71,25 @@ impl ReadDocument {
         Self { named, offset: values.whole("offset").unwrap_or(0), max_chars: values.integer("maxChars") }
     }
 
-    async fn find(&self, app: &App, user: UserId) -> Result<document::Model, Error> {
-        let id = match &self.named {
-            Named::Document(id) => *id,
-            Named::Bookmark(id) => of_bookmark(app, bookmark::Entity::one_of(user, *id)).await?,
+    async fn find(&self, app: &App, user: UserId) -> Result<Readable, Error> {
+        let document = match &self.named {
+            Named::Document(id) => document::Entity::one_of(user, *id),
+            Named::Bookmark(id) => text_of(user, bookmark::Entity::one_of(user, *id)),
             Named::Url(url) => {
                 let address = PageUrl::parse(url).map_err(|_| Error::NotFound)?.normalized();
                 let saved =
                     bookmark::Entity::owned_by(user).filter(bookmark::Column::NormalizedUrl.eq(address));
-                of_bookmark(app, saved).await?
+                text_of(user, saved)
             }
         };
-        document::Entity::one_of(user, id).one(app.db.read()).await?.ok_or(Error::NotFound)
+        Readable::one(document, app.db.read()).await?.ok_or(Error::NotFound)
     }
 }
 
-async fn of_bookmark(app: &App, saved: sea_orm::Select<bookmark::Entity>) -> Result<DocumentId, Error> {
-    Ok(saved.one(app.db.read()).await?.ok_or(Error::NotFound)?.document_id)
+/// The document that is the text of a bookmark.
+fn text_of(user: UserId, saved: Select<bookmark::Entity>) -> Select<document::Entity> {
+    let id = saved.select_only().column(bookmark::Column::DocumentId).into_query();
+    document::Entity::readable_by(user).filter(document::Column::Id.in_subquery(id))
 }
 
 /// A page of a document, with the user's marks (spec.md: Document).
@@ -150,15 +152,15 @@ impl Operation for ReadDocument {
     }
 
     async fn run(self, caller: &Caller, app: &App) -> Result<DocumentPage, Error> {
-        let mut document = self.find(app, caller.user).await?;
+        let mut found = self.find(app, caller.user).await?;
         let max_chars = self.max_chars.unwrap_or(DEFAULT_CHARS);
-        let (mut text, mut next_offset) = page(app, &document, self.offset, max_chars).await?;
-        if text.is_empty() && self.offset < i64::from(document.total_chars) {
+        let mut page = page::read(app, &found, self.offset, max_chars).await?;
+        if page.text.is_empty() && self.offset < i64::from(found.document.total_chars) {
             // A new text came in between the two reads, and took the passages of the old one along.
-            document = self.find(app, caller.user).await?;
-            (text, next_offset) = page(app, &document, self.offset, max_chars).await?;
+            found = self.find(app, caller.user).await?;
+            page = page::read(app, &found, self.offset, max_chars).await?;
         }
-        let marks = Marks::of(app, caller.user, &document).await?;
+        let (document, saved_at) = (found.document, found.saved_at);
         Ok(DocumentPage {
             document_id: document.id,
             url: app.url_of(&document),
@@ -167,75 +169,17 @@ impl Operation for ReadDocument {
             author: document.author,
             bookmark_id: document.bookmark_id,
             entry_id: document.entry_id,
-            saved_at: marks.saved_at.unwrap_or(document.created_at),
-            tags: marks.tags,
-            notes: marks.notes,
-            highlights: marks.highlights,
+            saved_at: saved_at.unwrap_or(document.created_at),
+            tags: page.tags,
+            notes: page.notes,
+            highlights: page.highlights,
             status: document.status,
             error: document.error,
-            text,
+            text: page.text,
             offset: self.offset,
-            next_offset,
-            truncated: next_offset.is_some(),
+            next_offset: page.next_offset,
+            truncated: page.next_offset.is_some(),
             total_chars: document.total_chars,
-        })
-    }
-}
-
-/// The text of a page: the passages that it touches, and no others.
-async fn page(
-    app: &App,
-    document: &document::Model,
-    offset: i64,
-    max_chars: u32,
-) -> Result<(String, Option<usize>), Error> {
-    let end = offset.saturating_add(i64::from(max_chars)).saturating_add(SLACK);
-    let touched = chunk::Entity::owned_by(document.user_id)
-        .filter(chunk::Column::DocumentId.eq(document.id))
-        .filter(chunk::Column::Version.eq(document.version))
-        .filter(chunk::Column::EndOffset.gt(offset))
-        .filter(chunk::Column::StartOffset.lt(end))
-        .order_by_asc(chunk::Column::StartOffset)
-        .select_only()
-        .columns([chunk::Column::StartOffset, chunk::Column::Text]);
-    let rows: Vec<(i32, String)> = touched.into_tuple().all(app.db.read()).await?;
-    let begins = rows.first().map_or(0, |(start, _)| usize::try_from(*start).unwrap_or(0));
-    let text: String = rows.into_iter().map(|(_, text)| text).collect();
-    let total_chars = usize::try_from(document.total_chars).unwrap_or(0);
-    let window = Window { text: &text, offset: begins, total_chars };
-    let page = window.page(usize::try_from(offset).unwrap_or(usize::MAX), max_chars as usize);
-    Ok((page.text.to_owned(), page.next_offset))
-}
-
-/// What the user did with a document.
-#[derive(Default)]
-struct Marks {
-    saved_at: Option<Timestamp>,
-    tags: Vec<String>,
-    notes: String,
-    highlights: Vec<Mark>,
-}
-
-impl Marks {
-    async fn of(app: &App, user: UserId, document: &document::Model) -> Result<Self, Error> {
-        let Some(id) = document.bookmark_id else { return Ok(Self::default()) };
-        let db = app.db.read();
-        let Some(saved) = bookmark::Entity::one_of(user, id).one(db).await? else {
-            return Ok(Self::default());
-        };
-        if saved.document_id != document.id {
-            return Ok(Self { saved_at: Some(saved.saved_at), ..Self::default() });
-        }
-        let tags = bookmark_tag::Entity::owned_by(user).filter(bookmark_tag::Column::BookmarkId.eq(id));
-        let tags = tags.order_by_asc(bookmark_tag::Column::Name).all(db).await?;
-        let note = note::Entity::owned_by(user).filter(note::Column::BookmarkId.eq(id)).one(db).await?;
-        let highlights = highlight::Entity::owned_by(user).filter(highlight::Column::BookmarkId.eq(id));
-        let highlights = highlights.order_by_asc(highlight::Column::StartOffset).all(db).await?;
-        Ok(Self {
-            saved_at: Some(saved.saved_at),
-            tags: tags.into_iter().map(|tag| tag.name).collect(),
-            notes: note.map(|note| note.body).unwrap_or_default(),
-            highlights: highlights.into_iter().map(|row| Mark { text: row.text, note: row.note }).collect(),
         })
     }
 }
