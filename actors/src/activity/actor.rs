@@ -1,13 +1,14 @@
 //! The actor of the activity: gathers lines and writes them together, and removes those that are past their days.
 //!
-//! After a crash at most one batch is lost.
+//! A batch that cannot be written waits for the next write. After a crash at most one batch is lost.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseFuture, WrapFuture};
+use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
 use entity::activity;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use tokio::sync::Mutex;
 use tracing::warn;
 
 use crate::clock::Clock;
@@ -25,18 +26,39 @@ pub struct ActivityActor {
     clock: Arc<dyn Clock>,
     kept: Duration,
     lines: Batch<activity::Model>,
+    writes: Arc<Mutex<()>>,
 }
 
 impl ActivityActor {
     pub(super) fn new(db: Db, clock: Arc<dyn Clock>, kept: Duration) -> Self {
-        Self { db, clock, kept, lines: Batch::of(MOST_LINES) }
+        Self { db, clock, kept, lines: Batch::of(MOST_LINES), writes: Arc::default() }
     }
 
-    fn write_later(&self, lines: Vec<activity::Model>, context: &mut Context<Self>) {
-        let count = lines.len();
-        context.spawn(write(self.db.clone(), lines).into_actor(self).map(move |done, _, _| {
+    /// Writes what has been gathered, one write after another; what cannot be written is kept for the next.
+    fn flush(&mut self) -> ResponseActFuture<Self, Result<(), Error>> {
+        let turn = self.writes.clone().lock_owned();
+        Box::pin(turn.into_actor(self).then(|turn, actor, _| {
+            let (db, lines) = (actor.db.clone(), actor.lines.take());
+            let write = async move {
+                let written = write(&db, &lines).await;
+                (turn, lines, written)
+            };
+            write.into_actor(actor).map(|(_turn, lines, written), actor, _| {
+                if written.is_err() {
+                    let lost = actor.lines.put_back(lines);
+                    if lost > 0 {
+                        warn!(lost, "lines of the activity are lost: they could not be written for too long");
+                    }
+                }
+                written
+            })
+        }))
+    }
+
+    fn flush_now(&mut self, context: &mut Context<Self>) {
+        context.spawn(self.flush().map(|done, _, _| {
             if let Err(error) = done {
-                warn!(%error, count, "could not write lines of the activity");
+                warn!(%error, "could not write lines of the activity");
             }
         }));
     }
@@ -54,13 +76,16 @@ impl ActivityActor {
     }
 }
 
-async fn write(db: Db, lines: Vec<activity::Model>) -> Result<(), Error> {
+async fn write(db: &Db, lines: &[activity::Model]) -> Result<(), Error> {
     if lines.is_empty() {
         return Ok(());
     }
-    let rows = lines.into_iter().map(IntoActiveModel::into_active_model);
-    activity::Entity::insert_many(rows).exec_without_returning(db.write()).await?;
-    Ok(())
+    let txn = db.begin().await?;
+    for some in lines.chunks(MOST_LINES) {
+        let rows = some.iter().cloned().map(IntoActiveModel::into_active_model);
+        activity::Entity::insert_many(rows).exec_without_returning(&txn).await?;
+    }
+    Ok(txn.commit().await?)
 }
 
 impl Actor for ActivityActor {
@@ -69,10 +94,7 @@ impl Actor for ActivityActor {
     fn started(&mut self, context: &mut Self::Context) {
         self.sweep(context);
         context.run_interval(SWEEP_EVERY, Self::sweep);
-        context.run_interval(FLUSH_EVERY, |actor, context| {
-            let lines = actor.lines.take();
-            actor.write_later(lines, context);
-        });
+        context.run_interval(FLUSH_EVERY, Self::flush_now);
     }
 }
 
@@ -85,21 +107,21 @@ impl Handler<Record> for ActivityActor {
     type Result = ();
 
     fn handle(&mut self, Record(line): Record, context: &mut Self::Context) {
-        if let Some(full) = self.lines.push(line) {
-            self.write_later(full, context);
+        if self.lines.push(line) {
+            self.flush_now(context);
         }
     }
 }
 
-/// Writes what was noted.
+/// Writes what was noted; answers once writes in progress are done too.
 #[derive(Message)]
 #[rtype(result = "Result<(), Error>")]
 pub struct Flush;
 
 impl Handler<Flush> for ActivityActor {
-    type Result = ResponseFuture<Result<(), Error>>;
+    type Result = ResponseActFuture<Self, Result<(), Error>>;
 
     fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
-        Box::pin(write(self.db.clone(), self.lines.take()))
+        self.flush()
     }
 }

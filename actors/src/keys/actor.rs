@@ -19,6 +19,7 @@ use entity::{api_key, user};
 use moka::sync::Cache;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use tokio::sync::Mutex;
 use tracing::warn;
 
 use super::freshness::Freshness;
@@ -42,6 +43,7 @@ pub struct KeyActor {
     notices: Notices,
     generation: Option<String>,
     uses: HashMap<KeyId, Used>,
+    writes: Arc<Mutex<()>>,
     told: HashSet<KeyId>,
 }
 
@@ -54,7 +56,7 @@ impl KeyActor {
         notices: Notices,
     ) -> Self {
         let (uses, told) = (HashMap::new(), HashSet::new());
-        Self { db, clock, cache, fresh, notices, generation: None, uses, told }
+        Self { db, clock, cache, fresh, notices, generation: None, uses, writes: Arc::default(), told }
     }
 
     /// Asks for the generation; where it moved, another process changed something.
@@ -87,28 +89,48 @@ impl KeyActor {
         }));
     }
 
-    fn flush(&mut self) -> ResponseFuture<Result<(), Error>> {
-        let (db, uses) = (self.db.clone(), std::mem::take(&mut self.uses));
-        Box::pin(async move {
-            if uses.is_empty() {
-                return Ok(());
-            }
-            let txn = db.begin().await?;
-            for used in uses.into_values() {
-                let mut update = api_key::Entity::update_many()
-                    .col_expr(api_key::Column::LastUsedAt, Expr::value(used.at))
-                    .filter(api_key::Column::Id.eq(used.key));
-                if let Some(client) = used.client {
-                    update = update.col_expr(api_key::Column::LastClient, Expr::value(client));
+    /// Writes the uses that were noted, one write after another; what cannot be written is kept for the next.
+    fn flush(&mut self) -> ResponseActFuture<Self, Result<(), Error>> {
+        let turn = self.writes.clone().lock_owned();
+        Box::pin(turn.into_actor(self).then(|turn, actor, _| {
+            let (db, uses) = (actor.db.clone(), std::mem::take(&mut actor.uses));
+            let write = async move {
+                let written = write_uses(&db, &uses).await;
+                (turn, uses, written)
+            };
+            write.into_actor(actor).map(|(_turn, uses, written), actor, _| {
+                if written.is_err() {
+                    for (key, used) in uses {
+                        actor.uses.entry(key).or_insert(used);
+                    }
                 }
-                if let Some(client) = used.mcp_client {
-                    update = update.col_expr(api_key::Column::McpClient, Expr::value(client));
-                }
-                update.exec(&txn).await?;
-            }
-            Ok(txn.commit().await?)
-        })
+                written
+            })
+        }))
     }
+}
+
+async fn write_uses(db: &Db, uses: &HashMap<KeyId, Used>) -> Result<(), Error> {
+    if uses.is_empty() {
+        return Ok(());
+    }
+    // In one order everywhere, or two nodes could wait for each other's rows.
+    let mut uses: Vec<&Used> = uses.values().collect();
+    uses.sort_unstable_by_key(|used| used.key.0);
+    let txn = db.begin().await?;
+    for used in uses {
+        let mut update = api_key::Entity::update_many()
+            .col_expr(api_key::Column::LastUsedAt, Expr::value(used.at))
+            .filter(api_key::Column::Id.eq(used.key));
+        if let Some(client) = &used.client {
+            update = update.col_expr(api_key::Column::LastClient, Expr::value(client.clone()));
+        }
+        if let Some(client) = &used.mcp_client {
+            update = update.col_expr(api_key::Column::McpClient, Expr::value(client.clone()));
+        }
+        update.exec(&txn).await?;
+    }
+    Ok(txn.commit().await?)
 }
 
 impl Actor for KeyActor {
@@ -118,7 +140,7 @@ impl Actor for KeyActor {
         self.look(context);
         context.run_interval(LOOK_EVERY, Self::look);
         context.run_interval(FLUSH_EVERY, |actor, context| {
-            context.spawn(actor.flush().into_actor(actor).map(|done, _, _| {
+            context.spawn(actor.flush().map(|done, _, _| {
                 if let Err(error) = done {
                     warn!(%error, "could not write the last uses of keys");
                 }
@@ -276,7 +298,7 @@ impl Handler<Used> for KeyActor {
         self.uses.insert(used.key, Used { mcp_client, ..used });
         if introduced {
             // Calls without a handshake of their own are named by the latest one, which stands in the row.
-            context.spawn(self.flush().into_actor(self).map(|written, actor, _| match written {
+            context.spawn(self.flush().map(|written, actor, _| match written {
                 Ok(()) => actor.fresh.raise(),
                 Err(error) => warn!(%error, "could not write what a client calls itself"),
             }));
@@ -290,7 +312,7 @@ impl Handler<Used> for KeyActor {
 pub struct Flush;
 
 impl Handler<Flush> for KeyActor {
-    type Result = ResponseFuture<Result<(), Error>>;
+    type Result = ResponseActFuture<Self, Result<(), Error>>;
 
     fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
         self.flush()

@@ -17,6 +17,7 @@ use entity::time::Day;
 use entity::{usage_day, user};
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
+use tokio::sync::Mutex;
 use tracing::warn;
 
 use super::day::DayCount;
@@ -41,11 +42,19 @@ pub struct LimitActor {
     days: HashMap<(UserId, Surface), DayCount>,
     /// Of days that are over, or of a write that failed.
     left: Unwritten,
+    writes: Arc<Mutex<()>>,
 }
 
 impl LimitActor {
     pub(super) fn new(db: Db, clock: Arc<dyn Clock>) -> Self {
-        Self { db, clock, hours: HashMap::new(), days: HashMap::new(), left: HashMap::new() }
+        Self {
+            db,
+            clock,
+            hours: HashMap::new(),
+            days: HashMap::new(),
+            left: HashMap::new(),
+            writes: Arc::default(),
+        }
     }
 
     fn admit(&mut self, ask: Ask) -> Result<Quota, Wait> {
@@ -99,16 +108,26 @@ impl LimitActor {
         unwritten
     }
 
+    /// Adds what was counted to the rows, one write after another.
     fn flush(&mut self) -> ResponseActFuture<Self, Result<(), Error>> {
-        let (db, unwritten) = (self.db.clone(), self.take_unwritten());
-        let write = async move {
-            let written = write(&db, &unwritten).await;
-            (unwritten, written)
-        };
-        Box::pin(write.into_actor(self).map(|(unwritten, written), actor, _| match written {
+        let turn = self.writes.clone().lock_owned();
+        Box::pin(turn.into_actor(self).then(|turn, actor, _| {
+            let (db, unwritten) = (actor.db.clone(), actor.take_unwritten());
+            let write = async move {
+                let written = write(&db, &unwritten).await;
+                (turn, unwritten, written)
+            };
+            write
+                .into_actor(actor)
+                .map(|(_turn, unwritten, written), actor, _| actor.written(unwritten, written))
+        }))
+    }
+
+    fn written(&mut self, unwritten: Unwritten, written: Result<Unwritten, Error>) -> Result<(), Error> {
+        match written {
             Ok(totals) => {
                 for ((user, surface, day), total) in totals {
-                    if let Some(count) = actor.days.get_mut(&(user, surface)) {
+                    if let Some(count) = self.days.get_mut(&(user, surface)) {
                         count.learn(day, total);
                     }
                 }
@@ -116,11 +135,11 @@ impl LimitActor {
             }
             Err(error) => {
                 for (of, calls) in unwritten {
-                    *actor.left.entry(of).or_default() += calls;
+                    *self.left.entry(of).or_default() += calls;
                 }
                 Err(error)
             }
-        }))
+        }
     }
 }
 
@@ -148,6 +167,9 @@ async fn write(db: &Db, unwritten: &Unwritten) -> Result<Unwritten, Error> {
     }
     let txn = db.begin().await?;
     let users = existing(&txn, unwritten.keys().map(|(user, _, _)| *user).collect()).await?;
+    // In one order everywhere, or two nodes could wait for each other's rows.
+    let mut unwritten: Vec<_> = unwritten.iter().collect();
+    unwritten.sort_unstable_by_key(|((user, surface, _), _)| (user.0, surface.name()));
     for ((user, surface, day), calls) in unwritten {
         // Nobody is left to count for.
         if !users.contains(user) {

@@ -6,7 +6,7 @@ use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection_bookmark, document};
 use sea_orm::{
     ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel,
-    QueryFilter,
+    QueryFilter, QuerySelect,
 };
 
 use super::view::{self, OneBookmark};
@@ -70,7 +70,9 @@ impl Operation for ChangeBookmark {
     async fn run(self, caller: &Caller, app: &App) -> Result<OneBookmark, Error> {
         let now = app.clock.now();
         let txn = app.db.begin().await?;
-        let row = bookmark::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::NotFound)?;
+        // Held, so that of two who write the first note the second finds it.
+        let found = bookmark::Entity::one_of(caller.user, self.id).lock_exclusive().one(&txn).await?;
+        let row = found.ok_or(Error::NotFound)?;
         let row = self.apply(&txn, row, now).await?;
         let bookmark = view::one(app, &txn, row).await?;
         txn.commit().await?;
@@ -127,7 +129,7 @@ async fn retitle(
     now: Timestamp,
 ) -> Result<(), Error> {
     let own = document::Entity::of(row.user_id).filter(document::Column::BookmarkId.eq(row.id));
-    for document in own.all(txn).await? {
+    for document in own.lock_exclusive().all(txn).await? {
         let (id, has_text) = (document.id, document.version > 0);
         let mut changed = document.into_active_model();
         changed.title = Set(title.clone());

@@ -6,7 +6,7 @@ use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{bookmark, document};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, SqlErr};
 use serde::Serialize;
 
 use super::view::{self, OneBookmark};
@@ -58,6 +58,8 @@ impl Operation for DeleteBookmark {
     }
 }
 
+const SAVED_AGAIN: Error = Error::Conflict("the address has been saved again since");
+
 /// Which comes back.
 #[derive(Debug)]
 pub struct RestoreBookmark(BookmarkId);
@@ -79,8 +81,8 @@ impl Operation for RestoreBookmark {
     async fn run(self, caller: &Caller, app: &App) -> Result<OneBookmark, Error> {
         let (user, now) = (caller.user, app.clock.now());
         let txn = app.db.begin().await?;
-        let found =
-            bookmark::Entity::with_deleted(user).filter(bookmark::Column::Id.eq(self.0)).one(&txn).await?;
+        let found = bookmark::Entity::with_deleted(user).filter(bookmark::Column::Id.eq(self.0));
+        let found = found.lock_exclusive().one(&txn).await?;
         let row = found.ok_or(Error::NotFound)?;
         let Some(deleted) = row.deleted_at else {
             return Ok(OneBookmark { bookmark: view::one(app, &txn, row).await? });
@@ -89,9 +91,13 @@ impl Operation for RestoreBookmark {
             return Err(Error::NotFound);
         }
         if save::with_address(&txn, user, &row.normalized_url).await?.is_some() {
-            return Err(Error::Conflict("the address has been saved again since"));
+            return Err(SAVED_AGAIN);
         }
-        mark(&txn, &row, None, now).await?;
+        mark(&txn, &row, None, now).await.map_err(|error| match error.sql_err() {
+            // Saved at this very moment.
+            Some(SqlErr::UniqueConstraintViolation(_)) => SAVED_AGAIN,
+            Some(_) | None => error.into(),
+        })?;
         set_hidden(&txn, user, row.id, None, Work::Index, now).await?;
         let row = bookmark::Model { deleted_at: None, updated_at: now, ..row };
         let bookmark = view::one(app, &txn, row).await?;
@@ -106,15 +112,15 @@ async fn mark(
     row: &bookmark::Model,
     deleted: Option<Timestamp>,
     now: Timestamp,
-) -> Result<(), Error> {
+) -> Result<(), DbErr> {
     bookmark::Entity::update_many()
         .col_expr(bookmark::Column::DeletedAt, Expr::value(deleted))
         .col_expr(bookmark::Column::UpdatedAt, Expr::value(now))
         .filter(bookmark::Column::UserId.eq(row.user_id))
         .filter(bookmark::Column::Id.eq(row.id))
         .exec(txn)
-        .await?;
-    Ok(())
+        .await
+        .map(drop)
 }
 
 /// Takes the bookmark's documents, its notes too, out of sight or back, and tells the index.
