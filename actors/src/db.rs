@@ -9,7 +9,7 @@ use std::time::Duration;
 use migration::{Migrator, MigratorTrait};
 use sea_orm::{
     ConnectOptions, ConnectionTrait, Database, DatabaseBackend, DatabaseConnection, DatabaseTransaction,
-    DbErr, SqliteTransactionMode, TransactionOptions, TransactionTrait,
+    DbErr, SqliteTransactionMode, Statement, TransactionOptions, TransactionTrait,
 };
 use tracing::log::LevelFilter;
 
@@ -30,9 +30,25 @@ pub struct Db {
 impl Db {
     /// Opens `postgres://…`, or SQLite at `sqlite://PATH?mode=rwc`, and brings the tables up to date.
     pub async fn open(url: &str) -> Result<Self, DbErr> {
-        let db = if url.starts_with("sqlite:") { sqlite(url).await? } else { postgres(url).await? };
+        let db = Self::connect(url).await?;
         db.migrate().await?;
         Ok(db)
+    }
+
+    /// Opens it and leaves the tables as they are.
+    pub async fn connect(url: &str) -> Result<Self, DbErr> {
+        if url.starts_with("sqlite:") { sqlite(url).await } else { postgres(url).await }
+    }
+
+    /// How many steps the tables are behind; none of them is made.
+    pub async fn behind(&self) -> Result<usize, DbErr> {
+        let made = "SELECT version FROM seaql_migrations";
+        let made =
+            self.read.query_all_raw(Statement::from_string(self.read.get_database_backend(), made)).await;
+        // Without this table there is none of ours.
+        let made = made.map_or(0, |rows| rows.len());
+        self.read.ping().await?;
+        Ok(Migrator::migrations().len().saturating_sub(made))
     }
 
     /// For reading.
@@ -76,6 +92,10 @@ impl Db {
             return txn.commit().await;
         }
         let guard = self.write.begin().await?;
+        // Another node's migration, and the own one, may take longer than any request.
+        for patience in ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"] {
+            guard.execute_unprepared(&format!("SET LOCAL {patience} = 0")).await?;
+        }
         guard.execute_unprepared(&format!("SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")).await?;
         let done = Migrator::up(&self.write, None).await;
         guard.commit().await?;
@@ -128,4 +148,22 @@ async fn postgres(url: &str) -> Result<Db, DbErr> {
         });
     let pool = Database::connect(options).await?;
     Ok(Db { read: pool.clone(), write: pool })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[actix::test]
+    async fn tables_are_looked_at_without_being_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+
+        let looked = Db::connect(&url).await.unwrap();
+        assert_eq!(looked.behind().await.unwrap(), Migrator::migrations().len());
+        assert_eq!(looked.behind().await.unwrap(), Migrator::migrations().len());
+
+        let opened = Db::open(&url).await.unwrap();
+        assert_eq!(opened.behind().await.unwrap(), 0);
+    }
 }

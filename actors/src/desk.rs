@@ -38,15 +38,20 @@ impl Desk {
         plans: Plans,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, DbErr> {
+        Ok(Self::of(Db::open(database_url).await?, data_dir, base_url, plans, clock))
+    }
+
+    /// A desk over an open database.
+    pub fn of(db: Db, data_dir: PathBuf, base_url: &str, plans: Plans, clock: Arc<dyn Clock>) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        Ok(Self {
-            db: Db::open(database_url).await?,
+        Self {
+            db,
             clock,
             plans: Arc::new(plans),
             workers: Workers::new(cores * 2, cores),
             base_url: base_url.into(),
             data_dir: Arc::new(data_dir),
-        })
+        }
     }
 
     /// The way back to a document: its own address, or its page in the web app.

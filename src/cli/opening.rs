@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use actors::accounts;
 use actors::clock::SystemClock;
+use actors::db::Db;
 use actors::desk::Desk;
 use actors::error::Error;
 use entity::user;
@@ -15,11 +16,20 @@ use crate::settings::Settings;
 /// Opens the database that the settings name, and brings its tables up to date.
 pub async fn desk(settings: &Settings) -> Result<Desk, Failure> {
     folder::make_with_database(settings)?;
-    let (address, base) = (settings.database_url(), settings.base_url(settings.server.listen));
-    let clock = Arc::new(SystemClock::new());
-    let plans = settings.plans.clone();
-    let opened = Desk::open(address.expose(), settings.data_dir.clone(), base.as_str(), plans, clock).await;
-    opened.map_err(|cause| Failure::Database(cause.into()))
+    let db = Db::open(settings.database_url().expose()).await;
+    Ok(desk_over(settings, db.map_err(|cause| Failure::Database(cause.into()))?))
+}
+
+/// Opens the database as it is, to look at it.
+pub async fn as_it_is(settings: &Settings) -> Result<Desk, Failure> {
+    let db = Db::connect(settings.database_url().expose()).await;
+    Ok(desk_over(settings, db.map_err(|cause| Failure::Database(cause.into()))?))
+}
+
+fn desk_over(settings: &Settings, db: Db) -> Desk {
+    let (folder, plans) = (settings.data_dir.clone(), settings.plans.clone());
+    let base = settings.base_url(settings.server.listen);
+    Desk::of(db, folder, base.as_str(), plans, Arc::new(SystemClock::new()))
 }
 
 /// The account with this address.

@@ -92,10 +92,13 @@ impl IngestActor {
     /// Looks for due jobs everywhere, with those whose wait is over.
     fn look(&mut self, context: &mut Context<Self>) {
         let Some(app) = (self.find_app)().filter(|_| !self.stopped) else { return };
-        let promote = async move { queue::promote(&app.db, app.clock.now()).await };
-        context.spawn(promote.into_actor(self).map(|promoted, actor, context| {
-            if let Err(error) = promoted {
-                warn!(%error, "could not look for jobs whose wait is over");
+        let look = async move {
+            let promoted = queue::promote(&app.db, app.clock.now()).await;
+            promoted.map_err(Error::from).and(forget::removed_users(&app).await)
+        };
+        context.spawn(look.into_actor(self).map(|looked, actor, context| {
+            if let Err(error) = looked {
+                warn!(%error, "could not look for jobs whose wait is over, or for removed accounts");
             }
             actor.claim(context);
         }));

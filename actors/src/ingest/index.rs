@@ -65,6 +65,17 @@ async fn finish(
     let now = app.clock.now();
     let txn = app.db.begin().await?;
     if !queue::finish(&txn, job, now).await? {
+        if document::Entity::of(job.user_id)
+            .filter(document::Column::Id.eq(document.id))
+            .one(&txn)
+            .await?
+            .is_none()
+        {
+            // The account was removed meanwhile, and its jobs with it.
+            drop(txn);
+            app.retrieval.forget(job.user_id, document.id).await?;
+            return Err(Failure::LeaseLost);
+        }
         // What this try put in may have taken the place of a newer version: the index is made once more.
         queue::ask(&txn, job.user_id, Work::Index, job.subject, Priority::Now, now).await?;
         txn.commit().await?;

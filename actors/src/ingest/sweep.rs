@@ -5,7 +5,7 @@ use std::time::Duration;
 use entity::{bookmark, document};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 
-use super::{forget, queue};
+use super::queue;
 use crate::app::App;
 use crate::error::Error;
 use crate::ops::bookmarks::RESTORABLE;
@@ -16,7 +16,6 @@ const AT_ONCE: u64 = 500;
 
 /// All of them, one after another.
 pub async fn run(app: &App) -> Result<(), Error> {
-    forget::removed_users(app).await?;
     sessions::sweep(app).await?;
     app.idempotency.sweep(app.clock.now()).await?;
     queue::sweep(&app.db, app.clock.now() - DONE_JOBS).await?;
