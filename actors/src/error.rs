@@ -35,6 +35,12 @@ pub enum Error {
     /// A count that the plan sets is reached.
     #[error("{0}")]
     PlanLimit(&'static str),
+    /// The project would hold more items than the plan allows.
+    #[error("the project has as many items as the plan allows")]
+    ProjectLimit,
+    /// The project is archived, so nothing in it changes.
+    #[error("the project is archived")]
+    ProjectArchived,
     /// The scopes that are missing.
     #[error("the key lacks a scope that this needs")]
     ScopeRequired(Vec<Scope>),

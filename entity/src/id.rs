@@ -81,6 +81,10 @@ ids! {
     EntryId,
     /// A project.
     ProjectId,
+    /// A thing's place in a project.
+    ProjectItemId,
+    /// A decision of a project.
+    DecisionId,
     /// A piece of durable background work.
     JobId,
     /// A line of the activity view.

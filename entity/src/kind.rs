@@ -95,6 +95,42 @@ kinds! {
         /// Plain text.
         Text = "text",
     }
+    /// Whether a project is worked on.
+    ProjectStatus {
+        /// It takes items, notes and decisions.
+        Active = "active",
+        /// Put away: it can be read and is not written to.
+        Archived = "archived",
+    }
+    /// By what an item of a project was named.
+    ItemKind {
+        /// A saved page or upload.
+        Bookmark = "bookmark",
+        /// A marked part of one.
+        Highlight = "highlight",
+        /// A note, of a bookmark or of another project.
+        Note = "note",
+        /// An entry of a followed feed.
+        Entry = "entry",
+        /// An address that was saved for the project.
+        Url = "url",
+    }
+    /// What a source is to its project.
+    ItemRole {
+        /// What the work is about.
+        Source = "source",
+        /// What it is good to know for it.
+        Background = "background",
+    }
+    /// Where a decision stands.
+    DecisionStatus {
+        /// Somebody proposed it.
+        Proposed = "proposed",
+        /// It holds.
+        Decided = "decided",
+        /// It was not taken.
+        Rejected = "rejected",
+    }
     /// Where durable work stands.
     JobState {
         /// Due at its `run_at`.

@@ -3,7 +3,12 @@
 use actix_web::http::StatusCode;
 use actors::ops::activity::ListActivity;
 use actors::ops::keys::{ChangeKey, CreateKey, ListKeys, RegenerateKey, RevokeKey};
+use actors::ops::notes::{ChangeNote, DeleteNote};
 use actors::ops::notices::{ListNotices, MarkRead};
+use actors::ops::projects::{
+    ChangeDecision, ChangeItem, ChangeProject, CreateDecision, CreateProject, DeleteDecision, DeleteProject,
+    ListDecisions, ListItems, ListNotes, ListProjects, RemoveItem, ShowProject, WriteNote,
+};
 
 use crate::http::table::{Route, route};
 
@@ -17,5 +22,21 @@ pub static ROUTES: &[Route] = &[
     route!(GET "/notices" as "GET /notices" => ListNotices),
     route!(POST "/notices/read" as "POST /notices/read" => MarkRead, read MarkRead::all),
     route!(POST "/notices/{id}/read" as "POST /notices/:id/read" => MarkRead, read MarkRead::one),
+    route!(GET "/projects" as "GET /projects" => ListProjects),
+    route!(POST "/projects" as "POST /projects" => CreateProject, status |_| StatusCode::CREATED),
+    route!(GET "/projects/{id}" as "GET /projects/:id" => ShowProject),
+    route!(PATCH "/projects/{id}" as "PATCH /projects/:id" => ChangeProject),
+    route!(DELETE "/projects/{id}" as "DELETE /projects/:id" => DeleteProject),
+    route!(GET "/projects/{id}/decisions" as "GET /projects/:id/decisions" => ListDecisions),
+    route!(POST "/projects/{id}/decisions" as "POST /projects/:id/decisions" => CreateDecision, status |_| StatusCode::CREATED),
+    route!(PATCH "/projects/{id}/decisions/{decision}" as "PATCH /projects/:id/decisions/:did" => ChangeDecision),
+    route!(DELETE "/projects/{id}/decisions/{decision}" as "DELETE /projects/:id/decisions/:did" => DeleteDecision),
+    route!(GET "/projects/{id}/items" as "GET /projects/:id/items" => ListItems),
+    route!(PATCH "/projects/{id}/items/{item}" as "PATCH /projects/:id/items/:iid" => ChangeItem),
+    route!(DELETE "/projects/{id}/items/{item}" as "DELETE /projects/:id/items/:iid" => RemoveItem),
+    route!(GET "/projects/{id}/notes" as "GET /projects/:id/notes" => ListNotes),
+    route!(POST "/projects/{id}/notes" as "POST /projects/:id/notes" => WriteNote, status |_| StatusCode::CREATED),
+    route!(PATCH "/notes/{id}" as "PATCH /notes/:nid" => ChangeNote),
+    route!(DELETE "/notes/{id}" as "DELETE /notes/:nid" => DeleteNote),
     route!(GET "/activity" as "GET /activity" => ListActivity),
 ];

@@ -73,6 +73,8 @@ pub fn told(error: &Error) -> Told {
         Error::Internal(_) => ("INTERNAL", http(StatusCode::INTERNAL_SERVER_ERROR, Header::Plain)),
         Error::PlanRequired => ("PLAN_REQUIRED", result([])),
         Error::PlanLimit(_) => ("PLAN_LIMIT_REACHED", result([])),
+        Error::ProjectLimit => ("PROJECT_LIMIT_REACHED", result([])),
+        Error::ProjectArchived => ("PROJECT_ARCHIVED", result([])),
         Error::ScopeRequired(scopes) => ("SCOPE_REQUIRED", result([("scopes", json!(scopes))])),
         Error::ScopeNotAllowed(scopes) => ("SCOPE_NOT_ALLOWED", result([("scopes", json!(scopes))])),
         Error::Invalid(invalid) => ("VALIDATION_FAILED", result([("fields", json!(invalid.faults))])),

@@ -45,6 +45,14 @@ pub fn object<const N: usize>(properties: [(&str, Value); N]) -> Value {
     Value::Object(schema)
 }
 
+/// The object, which may have this too.
+pub fn optional(mut object: Value, name: &str, schema: Value) -> Value {
+    if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.insert(name.to_owned(), schema);
+    }
+    object
+}
+
 fn record<'a>(properties: impl Iterator<Item = (&'a str, Value)>) -> Map<String, Value> {
     let properties: Map<_, _> = properties.map(|(name, schema)| (name.to_owned(), schema)).collect();
     Map::from_iter([

@@ -80,6 +80,8 @@ pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse 
         | Error::Closed(_)
         | Error::PlanRequired
         | Error::PlanLimit(_)
+        | Error::ProjectLimit
+        | Error::ProjectArchived
         | Error::ScopeRequired(_)
         | Error::ScopeNotAllowed(_)
         | Error::Invalid(_)

@@ -11,12 +11,12 @@ pub fn status(error: &Error) -> StatusCode {
         Error::NotForMcp | Error::ForeignOrigin | Error::Closed(_) | Error::ScopeRequired(_) => {
             StatusCode::FORBIDDEN
         }
-        Error::PlanRequired | Error::PlanLimit(_) => StatusCode::PAYMENT_REQUIRED,
+        Error::PlanRequired | Error::PlanLimit(_) | Error::ProjectLimit => StatusCode::PAYMENT_REQUIRED,
         Error::ScopeNotAllowed(_) | Error::Invalid(_) => StatusCode::BAD_REQUEST,
         Error::UrlRejected(_) => StatusCode::UNPROCESSABLE_ENTITY,
         Error::NotFound => StatusCode::NOT_FOUND,
         Error::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
-        Error::Conflict(_) | Error::StillRunning => StatusCode::CONFLICT,
+        Error::Conflict(_) | Error::StillRunning | Error::ProjectArchived => StatusCode::CONFLICT,
         Error::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Error::UnsupportedType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Error::RateLimited(_) | Error::TooManyFailures(_) => StatusCode::TOO_MANY_REQUESTS,
@@ -36,6 +36,8 @@ pub fn code(error: &Error) -> &'static str {
         Error::Closed(_) => "CLOSED",
         Error::PlanRequired => "PLAN_REQUIRED",
         Error::PlanLimit(_) => "PLAN_LIMIT_REACHED",
+        Error::ProjectLimit => "PROJECT_LIMIT_REACHED",
+        Error::ProjectArchived => "PROJECT_ARCHIVED",
         Error::ScopeNotAllowed(_) => "SCOPE_NOT_ALLOWED",
         Error::Invalid(_) => "VALIDATION_FAILED",
         Error::UrlRejected(_) => "URL_REJECTED",
@@ -64,6 +66,8 @@ pub fn describe(error: &Error) -> Value {
         | Error::Closed(_)
         | Error::PlanRequired
         | Error::PlanLimit(_)
+        | Error::ProjectLimit
+        | Error::ProjectArchived
         | Error::UrlRejected(_)
         | Error::NotFound
         | Error::MethodNotAllowed(_)

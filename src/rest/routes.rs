@@ -1,6 +1,8 @@
 //! The table of REST v2 (spec.md: Endpoints).
 
+use actix_web::http::StatusCode;
 use actors::ops;
+use actors::ops::projects::{AddItems, AddNote, ListProjects, ReadContext};
 
 use crate::http::table::{Route, route};
 
@@ -9,5 +11,9 @@ pub static ROUTES: &[Route] = &[
     route!(GET "/search" as "GET /search" => ops::search::Search),
     route!(GET "/documents/{id}" as "GET /documents/:id" => ops::document::ReadDocument),
     route!(GET "/documents/{id}/chunks" as "GET /documents/:id/chunks" => ops::chunks::ListChunks),
+    route!(GET "/projects" as "GET /projects" => ListProjects),
+    route!(GET "/projects/{id}/context" as "GET /projects/:id/context" => ReadContext),
+    route!(POST "/projects/{id}/items" as "POST /projects/:id/items" => AddItems, status |_| StatusCode::CREATED),
+    route!(POST "/projects/{id}/notes" as "POST /projects/:id/notes" => AddNote, status |_| StatusCode::CREATED),
     route!(GET "/usage" as "GET /usage" => ops::usage::ReadUsage),
 ];

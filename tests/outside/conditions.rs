@@ -32,6 +32,8 @@ fn scope_of(name: &str) -> Option<Scope> {
         | "PUT /collections/:id/bookmarks/:bookmarkId"
         | "DELETE /collections/:id/bookmarks/:bookmarkId" => Some(Scope::WriteCollections),
         "GET /user" => Some(Scope::ReadUser),
+        "GET /projects" | "GET /projects/:id/context" => Some(Scope::ReadProjects),
+        "POST /projects/:id/items" | "POST /projects/:id/notes" => Some(Scope::WriteProjects),
         other => panic!("what does `{other}` need?"),
     }
 }

@@ -4,7 +4,7 @@ use entity::id::UserId;
 use entity::plan::Plan;
 use entity::scope::Scope;
 use entity::time::Timestamp;
-use entity::{bookmark, collection, document, feed, highlight, user};
+use entity::{bookmark, collection, document, feed, highlight, project, user};
 use sea_orm::{EntityTrait, PaginatorTrait};
 use serde::Serialize;
 
@@ -49,6 +49,7 @@ struct Counts {
     highlights: u64,
     collections: u64,
     feeds: u64,
+    projects: u64,
 }
 
 impl Operation for ShowAccount {
@@ -70,6 +71,7 @@ impl Operation for ShowAccount {
                 highlights: highlight::Entity::owned_by(id).count(db).await?,
                 collections: collection::Entity::owned_by(id).count(db).await?,
                 feeds: feed::Entity::owned_by(id).count(db).await?,
+                projects: project::Entity::owned_by(id).count(db).await?,
             },
         })
     }

@@ -14,6 +14,7 @@ pub mod keys;
 pub mod notes;
 pub mod notices;
 pub mod page;
+pub mod projects;
 pub mod search;
 pub mod target;
 pub mod unknown;

@@ -1,6 +1,10 @@
 //! THE table of tools: the order in which they are listed, and all that the layer around them knows.
 
+mod add_bookmark;
+mod create_note;
 mod get_document;
+mod get_project_context;
+mod list_projects;
 #[cfg(test)]
 mod sample;
 mod search_library;
@@ -9,7 +13,10 @@ use actors::app::App;
 use actors::caller::Caller;
 use actors::error::Error;
 use actors::fields::{Field, Values, read_map};
+use actors::ops::bookmarks::AddBookmark;
 use actors::ops::document::ReadDocument;
+use actors::ops::notes::CreateNote;
+use actors::ops::projects::{ListProjects, ReadContext};
 use actors::ops::search::Search;
 use actors::perform::{Answer, Entry, Operation, perform_as};
 use entity::scope::{Scope, Scopes};
@@ -47,6 +54,10 @@ struct Hints {
 impl Hints {
     /// Looks at the library and changes nothing.
     const READS: Self = Self { read_only: true, idempotent: true, open_world: false };
+    /// Adds something once, and has it fetched from the web.
+    const SAVES: Self = Self { read_only: false, idempotent: true, open_world: true };
+    /// Adds something each time.
+    const WRITES: Self = Self { read_only: false, idempotent: false, open_world: false };
 }
 
 /// Every tool, in the order of the list.
@@ -78,6 +89,57 @@ pub static TOOLS: &[Tool] = &[
         scopes: ReadDocument::SCOPES,
         third_party: true,
         call: |call| call.run(get_document::read),
+    },
+    Tool {
+        name: "list_projects",
+        title: "List projects",
+        description: "Lists the user's projects, most recently active first. A project holds instructions, decisions, notes \
+                      and sources for one piece of work. Read one with get_project_context and its id.",
+        fields: list_projects::FIELDS,
+        output: list_projects::output,
+        hints: Hints::READS,
+        scopes: ListProjects::SCOPES,
+        third_party: false,
+        call: |call| call.run(list_projects::read),
+    },
+    Tool {
+        name: "get_project_context",
+        title: "Read a project",
+        description: "Reads what there is to know before working on a project: the user's instructions, what was decided, \
+                      pinned notes and the sources. With a query it adds the best passages from the project's sources and \
+                      notes. What finds no room in maxChars is left out and `truncated` is true: sources go first, then \
+                      passages, notes and decisions.",
+        fields: get_project_context::FIELDS,
+        output: get_project_context::output,
+        hints: Hints::READS,
+        scopes: ReadContext::SCOPES,
+        third_party: true,
+        call: |call| call.run(get_project_context::read),
+    },
+    Tool {
+        name: "add_bookmark",
+        title: "Save a page",
+        description: "Saves a web page to the user's library, where it is fetched and becomes searchable. An address that is \
+                      saved already only gets the tags, and `created` is false. With a projectId the page also becomes a \
+                      source of that project.",
+        fields: add_bookmark::FIELDS,
+        output: add_bookmark::output,
+        hints: Hints::SAVES,
+        scopes: AddBookmark::SCOPES,
+        third_party: true,
+        call: |call| call.run(add_bookmark::read),
+    },
+    Tool {
+        name: "create_note",
+        title: "Write a note",
+        description: "Writes a note that becomes searchable. Name exactly one place: with a bookmarkId the text is appended \
+                      to the notes of that saved item, with a projectId it becomes a pinned note of that project.",
+        fields: create_note::FIELDS,
+        output: create_note::output,
+        hints: Hints::WRITES,
+        scopes: CreateNote::SCOPES,
+        third_party: false,
+        call: |call| call.run(create_note::read),
     },
 ];
 

@@ -27,8 +27,13 @@ pub fn read(mut values: Values) -> Result<Search, Error> {
 
 /// What it answers.
 pub fn output() -> Value {
+    object([("results", list(result())), ("degraded", maybe(one_of(&["lexical"])))])
+}
+
+/// A passage that was found.
+pub fn result() -> Value {
     let page = json!({ "type": "integer", "minimum": 1 });
-    let result = object([
+    object([
         ("documentId", about(id(), "The document; get_document reads it.")),
         ("chunkId", id()),
         ("bookmarkId", maybe(id())),
@@ -41,12 +46,11 @@ pub fn output() -> Value {
         ("pageNumber", about(maybe(page), "Page of a PDF.")),
         ("startSeconds", about(maybe(number()), "Where the passage begins in a recording.")),
         ("endSeconds", maybe(number())),
-    ]);
-    object([("results", list(result)), ("degraded", maybe(one_of(&["lexical"])))])
+    ])
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use actors::ops::search::Found;
     use actors::retrieval::passage::SearchResult;
     use entity::id::{ChunkId, DocumentId};
@@ -55,10 +59,10 @@ mod tests {
     use super::super::sample;
     use super::*;
 
-    #[test]
-    fn the_schema_names_what_is_answered() {
+    /// A passage, for the schemas that hold one.
+    pub fn passage() -> SearchResult {
         let now = Timestamp::from_millis(0);
-        let result = SearchResult {
+        SearchResult {
             document_id: DocumentId::new(now),
             chunk_id: ChunkId::new(now),
             bookmark_id: None,
@@ -71,8 +75,11 @@ mod tests {
             page_number: Some(1),
             start_seconds: None,
             end_seconds: None,
-        };
+        }
+    }
 
-        sample::fits(&Found { results: vec![result], degraded: Some("lexical") }, &output());
+    #[test]
+    fn the_schema_names_what_is_answered() {
+        sample::fits(&Found { results: vec![passage()], degraded: Some("lexical") }, &output());
     }
 }

@@ -45,6 +45,15 @@ impl Client {
         self.send(Method::POST, path, Some(body)).await
     }
 
+    /// Posts this text as it is.
+    pub async fn post_text(&self, path: &str, body: &str) -> Answer {
+        self.request(Method::POST, path, Some(body.to_owned())).await.unwrap()
+    }
+
+    pub async fn patch(&self, path: &str, body: Value) -> Answer {
+        self.send(Method::PATCH, path, Some(body)).await
+    }
+
     pub async fn delete(&self, path: &str) -> Answer {
         self.send(Method::DELETE, path, None).await
     }
@@ -55,10 +64,14 @@ impl Client {
 
     /// As [`Self::send`], where the service may go away meanwhile.
     pub async fn try_send(&self, method: Method, path: &str, body: Option<Value>) -> reqwest::Result<Answer> {
+        self.request(method, path, body.map(|body| body.to_string())).await
+    }
+
+    async fn request(&self, method: Method, path: &str, body: Option<String>) -> reqwest::Result<Answer> {
         let mut request =
             self.http.request(method, format!("{}{path}", self.base)).headers(self.headers.clone());
         if let Some(body) = body {
-            request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
+            request = request.header(CONTENT_TYPE, "application/json").body(body);
         }
         let response = request.send().await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());

@@ -2,6 +2,7 @@
 
 mod answer;
 mod home;
+mod mcp;
 mod person;
 pub mod program;
 mod server;
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 
 pub use answer::{Answer, Client};
 pub use home::Home;
+pub use mcp::Mcp;
 pub use person::Key;
 pub use program::Program;
 pub use server::{NOON, Server};

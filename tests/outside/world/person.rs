@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::answer::Client;
 use super::eventually;
+use super::mcp::Mcp;
 use super::server::Server;
 
 /// Of every person.
@@ -50,6 +51,29 @@ impl<'a> Person<'a> {
     /// A key for MCP, which every plan may have.
     pub async fn mcp_key(&self) -> Key {
         self.make_key(KeyKind::Mcp, &[Scope::Mcp, Scope::ReadLibrary], None).await
+    }
+
+    /// An assistant with all that one can be granted, and so many requests an hour.
+    pub async fn assistant_of_an_hour(&self, hourly: Option<i32>) -> Mcp {
+        let all = [
+            Scope::Mcp,
+            Scope::ReadLibrary,
+            Scope::ReadProjects,
+            Scope::WriteProjects,
+            Scope::WriteBookmarks,
+            Scope::WriteNotes,
+        ];
+        Mcp::of(self.make_key(KeyKind::Mcp, &all, hourly).await.client)
+    }
+
+    /// An assistant with all that one can be granted.
+    pub async fn assistant(&self) -> Mcp {
+        self.assistant_of_an_hour(None).await
+    }
+
+    /// An assistant with these scopes.
+    pub async fn assistant_with<const N: usize>(&self, scopes: [Scope; N]) -> Mcp {
+        Mcp::of(self.make_key(KeyKind::Mcp, &scopes, None).await.client)
     }
 
     async fn make_key(&self, kind: KeyKind, scopes: &[Scope], hourly_limit: Option<i32>) -> Key {

@@ -1,5 +1,6 @@
 //! Bookmarks: saved pages and what the person does with them (contract.md, section 6).
 
+mod add;
 mod change;
 mod create;
 mod exists;
@@ -12,6 +13,7 @@ mod view;
 
 use std::time::Duration;
 
+pub use add::{AddBookmark, BookmarkAdded, InProject};
 pub use change::{ChangeBookmark, relabel};
 pub use create::{CreateBookmark, Saved};
 pub use exists::BookmarkExists;

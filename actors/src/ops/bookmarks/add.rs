@@ -1,0 +1,102 @@
+//! The tool add_bookmark: saving a page, and putting it into a project (spec.md: MCP server).
+
+use entity::document;
+use entity::id::{BookmarkId, DocumentId, ProjectId};
+use entity::kind::{DocumentStatus, ItemRole};
+use entity::scope::{Scope, Scopes};
+use sea_orm::{ColumnTrait, QueryFilter};
+use serde::Serialize;
+
+use super::save::{self, NewBookmark};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::ingest::queue::Priority;
+use crate::ops::projects::{self, Chosen};
+use crate::perform::Operation;
+
+/// A page to be saved.
+#[derive(Debug)]
+pub struct AddBookmark {
+    /// Its address.
+    pub url: String,
+    /// Tags, each once; all that is added where the page is saved already.
+    pub tags: Vec<String>,
+    /// A project to put it into.
+    pub project: Option<ProjectId>,
+}
+
+/// The bookmark, and what was done.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BookmarkAdded {
+    /// `false`: the address was saved already, and only tags were added.
+    pub created: bool,
+    /// The bookmark.
+    pub bookmark_id: BookmarkId,
+    /// The document with its text.
+    pub document_id: DocumentId,
+    /// Its title; the address until the page was read.
+    pub title: String,
+    /// The way back to the source.
+    pub url: String,
+    /// How far its text is.
+    pub status: DocumentStatus,
+    /// What became of the project that was named.
+    pub project: Option<InProject>,
+}
+
+/// The bookmark's place in a project.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InProject {
+    /// The project.
+    pub project_id: ProjectId,
+    /// `false`: it was in the project already.
+    pub added: bool,
+}
+
+impl Operation for AddBookmark {
+    type Reply = BookmarkAdded;
+    const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    const WEIGHT: u32 = 2;
+
+    fn scopes(&self) -> Scopes {
+        let scopes: Scopes = Self::SCOPES.into();
+        if self.project.is_some() { scopes.with(Scope::WriteProjects) } else { scopes }
+    }
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<BookmarkAdded, Error> {
+        save::may_fetch(&self.url, app.fetcher.guard())?;
+        let (user, now) = (caller.user, app.clock.now());
+        let most = app.plans.limits(caller.plan).items_per_project;
+        let txn = app.db.begin().await?;
+        let into = match self.project {
+            Some(id) => Some(projects::open_for_writing(&txn, user, id).await?),
+            None => None,
+        };
+        let new = NewBookmark { url: self.url, tags: self.tags, ..NewBookmark::default() };
+        let (row, created) = save::save_in(&txn, user, new, Priority::Now, now).await?;
+        let project = match into {
+            Some(project) => {
+                let page = Chosen::page(&row, created, ItemRole::Source);
+                let put = projects::put(&txn, &project, &[page], most, now).await?;
+                Some(InProject { project_id: project.id, added: !put.new.is_empty() })
+            }
+            None => None,
+        };
+        let text = document::Entity::of(user).filter(document::Column::Id.eq(row.document_id));
+        let document = text.one(&txn).await?.ok_or(Error::NotFound)?;
+        txn.commit().await?;
+        app.ingest.wake();
+        Ok(BookmarkAdded {
+            created,
+            bookmark_id: row.id,
+            document_id: document.id,
+            url: app.url_of(&document),
+            title: document.title,
+            status: document.status,
+            project,
+        })
+    }
+}

@@ -1,0 +1,172 @@
+//! Changing and removing a note in the web app, of a project or on a bookmark (contract.md, section 9).
+
+use entity::id::{NoteId, UserId};
+use entity::scope::Scope;
+use entity::time::Timestamp;
+use entity::{bookmark, document, note, project};
+use sea_orm::sea_query::Expr;
+use sea_orm::{
+    ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel,
+    QueryFilter,
+};
+
+use super::{BODY, OneNote, locked_on_bookmark, rewrite, split};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::ingest::queue::{self, Priority, Work};
+use crate::ops::bookmarks::save;
+use crate::ops::projects::{self, Gone};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+/// What is to be different.
+#[derive(Debug)]
+pub struct ChangeNote {
+    id: NoteId,
+    title: Option<String>,
+    body: Option<String>,
+    pinned: Option<bool>,
+}
+
+impl ChangeNote {
+    /// The fields of the body.
+    pub const FIELDS: &'static [Field] = &[
+        Field::optional("title", Kind::Words { min: 1, max: 300 }, "Another title."),
+        Field::optional("bodyMd", BODY, "Another text, as Markdown."),
+        Field::optional("pinned", Kind::Flag, "Shown first, and to assistants."),
+    ];
+
+    /// Reads path and body.
+    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+        Ok(Self {
+            id: target.id(0)?,
+            title: values.text("title"),
+            body: values.text("bodyMd"),
+            pinned: values.flag("pinned"),
+        })
+    }
+}
+
+impl Operation for ChangeNote {
+    type Reply = OneNote;
+    const SCOPES: &'static [Scope] = &[Scope::WriteNotes];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<OneNote, Error> {
+        let text = match &self.body {
+            Some(body) => Some((body.clone(), split(app, body.clone()).await?)),
+            None => None,
+        };
+        let now = app.clock.now();
+        let txn = app.db.begin().await?;
+        let (mut row, home) = open(&txn, caller.user, self.id).await?;
+        let before = row.clone();
+        if let Some(title) = self.title.filter(|title| *title != row.title) {
+            row = retitle(&txn, row, title, now).await?;
+        }
+        if let Some(pinned) = self.pinned.filter(|pinned| *pinned != row.pinned) {
+            let mut changed = row.into_active_model();
+            changed.pinned = Set(pinned);
+            changed.updated_at = Set(now);
+            row = changed.update(&txn).await?;
+        }
+        if let Some((body, text)) = text.filter(|(body, _)| *body != row.body) {
+            row = rewrite(&txn, row, body, text, now).await?;
+        }
+        if row != before {
+            home.touch(&txn, now).await?;
+        }
+        txn.commit().await?;
+        app.ingest.wake();
+        Ok(OneNote { note: row.into() })
+    }
+}
+
+/// A title is part of what a passage is found by, so the index is told.
+async fn retitle(
+    txn: &impl ConnectionTrait,
+    row: note::Model,
+    title: String,
+    now: Timestamp,
+) -> Result<note::Model, Error> {
+    document::Entity::update_many()
+        .col_expr(document::Column::Title, Expr::value(title.clone()))
+        .filter(document::Column::UserId.eq(row.user_id))
+        .filter(document::Column::Id.eq(row.document_id))
+        .exec(txn)
+        .await?;
+    queue::ask(txn, row.user_id, Work::Index, row.document_id.0, Priority::Now, now).await?;
+    let mut changed = row.into_active_model();
+    changed.title = Set(title);
+    changed.updated_at = Set(now);
+    Ok(changed.update(txn).await?)
+}
+
+/// Which goes.
+#[derive(Debug)]
+pub struct DeleteNote(NoteId);
+
+impl DeleteNote {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the path.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+impl Operation for DeleteNote {
+    type Reply = Gone;
+    const SCOPES: &'static [Scope] = &[Scope::WriteNotes];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
+        let (user, now) = (caller.user, app.clock.now());
+        let txn = app.db.begin().await?;
+        let (row, home) = open(&txn, user, self.0).await?;
+        queue::ask(&txn, user, Work::Forget, row.document_id.0, Priority::Now, now).await?;
+        // The note, and its place in projects, go with its document.
+        let text = document::Entity::delete_many().filter(document::Column::UserId.eq(user));
+        text.filter(document::Column::Id.eq(row.document_id)).exec(&txn).await?;
+        home.touch(&txn, now).await?;
+        txn.commit().await?;
+        app.ingest.wake();
+        Ok(Gone {})
+    }
+}
+
+/// What a note belongs to; held until the transaction ends.
+enum Home {
+    Project(project::Model),
+    Bookmark(bookmark::Model),
+}
+
+impl Home {
+    async fn touch(self, txn: &impl ConnectionTrait, now: Timestamp) -> Result<(), Error> {
+        match self {
+            Home::Project(project) => projects::touch(txn, &project, now).await,
+            Home::Bookmark(row) => save::touch(txn, row, now).await.map(drop),
+        }
+    }
+}
+
+/// The note, to be written to.
+///
+/// # Errors
+/// [`Error::NotFound`] where it is not the user's or its bookmark was deleted, and [`Error::ProjectArchived`].
+async fn open(txn: &impl ConnectionTrait, user: UserId, id: NoteId) -> Result<(note::Model, Home), Error> {
+    let own = || note::Entity::one_of(user, id);
+    let found = own().one(txn).await?.ok_or(Error::NotFound)?;
+    let home = match (found.project_id, found.bookmark_id) {
+        (Some(project), _) => Home::Project(projects::open_for_writing(txn, user, project).await?),
+        (None, Some(bookmark)) => {
+            let row = bookmark::Entity::one_of(user, bookmark).one(txn).await?.ok_or(Error::NotFound)?;
+            locked_on_bookmark(txn, &row).await?;
+            Home::Bookmark(row)
+        }
+        (None, None) => return Err(Error::NotFound),
+    };
+    // Read again: it may have changed, or gone, before its home was held.
+    Ok((own().one(txn).await?.ok_or(Error::NotFound)?, home))
+}

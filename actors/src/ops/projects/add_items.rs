@@ -1,0 +1,189 @@
+//! Adding items to a project: all or nothing, saving of addresses included (contract.md, sections 5 and 11).
+
+use std::collections::{HashMap, HashSet};
+
+use entity::id::{ProjectId, ProjectItemId};
+use entity::scope::Scope;
+use entity::time::Timestamp;
+use entity::{project, project_item};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, PaginatorTrait, QueryFilter};
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::items::{self, ItemView};
+use super::thing::{self, Chosen, Named, Wanted};
+use super::{locked, must_be_open, touch};
+use crate::address::PageUrl;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::ingest::queue::Priority;
+use crate::ops::bookmarks::save::{self, NewBookmark};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+/// Items to be added.
+#[derive(Debug)]
+pub struct AddItems {
+    project: ProjectId,
+    items: Vec<Wanted>,
+}
+
+impl AddItems {
+    /// The fields of the body.
+    pub const FIELDS: &'static [Field] = &[Field::required(
+        "items",
+        Kind::List { of: &thing::ITEM, min: 1, max: 100 },
+        "What to add; all of it or nothing.",
+    )];
+
+    /// Reads path and body.
+    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+        let items = thing::read(values.records("items").unwrap_or_default())?;
+        Ok(Self { project: target.id(0)?, items })
+    }
+}
+
+/// What came of it, each in the order of the request and once.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ItemsAdded {
+    added: Vec<ItemView>,
+    already_present: Vec<ItemView>,
+}
+
+impl Operation for AddItems {
+    type Reply = ItemsAdded;
+    const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
+
+    fn count(reply: &ItemsAdded) -> Option<usize> {
+        Some(reply.added.len() + reply.already_present.len())
+    }
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<ItemsAdded, Error> {
+        for item in &self.items {
+            if let Named::Url(url) = &item.named {
+                save::may_fetch(url, app.fetcher.guard())?;
+            }
+        }
+        let (now, most) = (app.clock.now(), app.plans.limits(caller.plan).items_per_project);
+        let txn = app.db.begin().await?;
+        let project = locked(&txn, caller.user, self.project).await?;
+        let mut chosen = Vec::with_capacity(self.items.len());
+        for item in &self.items {
+            chosen.push(thing::find(&txn, caller.user, item).await?);
+        }
+        let project = must_be_open(project)?;
+        save_pages(&txn, &project, &self.items, &mut chosen, now).await?;
+        let chosen: Vec<Chosen> = chosen.into_iter().flatten().collect();
+        let put = put(&txn, &project, &chosen, most, now).await?;
+        let reply = ItemsAdded {
+            added: items::views(app, &txn, caller.user, put.new).await?,
+            already_present: items::views(app, &txn, caller.user, put.there).await?,
+        };
+        txn.commit().await?;
+        app.ingest.wake();
+        Ok(reply)
+    }
+}
+
+/// Saves the pages among the items, in the order of their addresses: two requests that save the same pages in two orders
+/// would wait for each other.
+async fn save_pages(
+    txn: &impl ConnectionTrait,
+    project: &project::Model,
+    items: &[Wanted],
+    chosen: &mut [Option<Chosen>],
+    now: Timestamp,
+) -> Result<(), Error> {
+    let mut pages: Vec<(String, &str, &Wanted, &mut Option<Chosen>)> = Vec::new();
+    for (item, slot) in items.iter().zip(chosen) {
+        if let Named::Url(url) = &item.named {
+            pages.push((address(url)?, url, item, slot));
+        }
+    }
+    pages.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut made = HashSet::new();
+    for (address, url, item, slot) in pages {
+        let new = NewBookmark { url: url.to_owned(), ..NewBookmark::default() };
+        let (row, created) = save::save_in(txn, project.user_id, new, Priority::Now, now).await?;
+        if created {
+            made.insert(address.clone());
+        }
+        *slot = Some(Chosen::page(&row, made.contains(&address), item.role));
+    }
+    Ok(())
+}
+
+fn address(url: &str) -> Result<String, Error> {
+    let parsed =
+        PageUrl::parse(url).map_err(|refusal| Error::UrlRejected(format!("the address {refusal}")))?;
+    Ok(parsed.normalized())
+}
+
+/// What came of putting things into a project.
+#[derive(Debug, Default)]
+pub struct Added {
+    /// Items that were made now.
+    pub new: Vec<project_item::Model>,
+    /// Items that were there already; they stay as they were.
+    pub there: Vec<project_item::Model>,
+}
+
+/// Puts things into a project that is [open for writing](super::open_for_writing), each once, up to `most` items.
+///
+/// # Errors
+/// [`Error::ProjectLimit`] where it would be more; what is there already does not matter then.
+pub async fn put(
+    txn: &impl ConnectionTrait,
+    project: &project::Model,
+    chosen: &[Chosen],
+    most: u32,
+    now: Timestamp,
+) -> Result<Added, Error> {
+    let mut there = present(txn, project, chosen).await?;
+    let (mut put, mut seen) = (Added::default(), HashSet::new());
+    for chosen in chosen.iter().filter(|chosen| seen.insert(chosen.thing())) {
+        match there.remove(&chosen.thing()) {
+            Some(row) => put.there.push(row),
+            None => put.new.push(item(project, chosen, now)),
+        }
+    }
+    if put.new.is_empty() {
+        return Ok(put);
+    }
+    let items = project_item::Entity::within(project).count(txn).await?;
+    if items + put.new.len() as u64 > u64::from(most) {
+        return Err(Error::ProjectLimit);
+    }
+    let rows = put.new.iter().cloned().map(IntoActiveModel::into_active_model);
+    project_item::Entity::insert_many(rows).exec_without_returning(txn).await?;
+    touch(txn, project, now).await?;
+    Ok(put)
+}
+
+async fn present(
+    txn: &impl ConnectionTrait,
+    project: &project::Model,
+    chosen: &[Chosen],
+) -> Result<HashMap<Uuid, project_item::Model>, Error> {
+    let things = project_item::Column::Thing.is_in(chosen.iter().map(Chosen::thing));
+    let rows = project_item::Entity::within(project).filter(things).all(txn).await?;
+    Ok(rows.into_iter().map(|row| (row.thing, row)).collect())
+}
+
+fn item(project: &project::Model, chosen: &Chosen, now: Timestamp) -> project_item::Model {
+    project_item::Model {
+        id: ProjectItemId::new(now),
+        user_id: project.user_id,
+        project_id: project.id,
+        kind: chosen.kind,
+        thing: chosen.thing(),
+        document_id: chosen.document,
+        highlight_id: chosen.highlight,
+        role: chosen.role,
+        pinned: false,
+        added_at: now,
+    }
+}

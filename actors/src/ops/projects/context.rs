@@ -1,0 +1,164 @@
+//! Reading a project as a whole: what an assistant has to know before it works on it (spec.md: Project context).
+
+mod fit;
+mod gather;
+mod passages;
+
+use entity::id::{BookmarkId, DocumentId, ProjectId};
+use entity::kind::{DecisionStatus, ItemRole};
+use entity::scope::Scope;
+use entity::time::Timestamp;
+use serde::Serialize;
+
+use super::readable;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::ops::search::QUERY;
+use crate::ops::target::Target;
+use crate::perform::Operation;
+use crate::retrieval::passage::SearchResult;
+
+/// How long the answer may be.
+pub const CONTEXT_MAX_CHARS: Field = Field::optional(
+    "maxChars",
+    Kind::Integer { min: 1000, max: 32_000 },
+    "Characters of the answer's JSON at most; 16000 when left out.",
+);
+const DEFAULT_CHARS: usize = 16_000;
+
+/// A project that is read.
+#[derive(Debug)]
+pub struct ReadContext {
+    /// Which.
+    pub project: ProjectId,
+    /// Words to find passages by; none without them.
+    pub query: Option<String>,
+    /// Characters of the answer's JSON at most.
+    pub max_chars: Option<usize>,
+    /// Leave out notes that are not pinned.
+    pub pinned_notes: bool,
+}
+
+impl ReadContext {
+    /// The parameters of the route.
+    pub const FIELDS: &'static [Field] = &[
+        Field::optional("q", QUERY, "Adds the best passages from the project's sources and notes."),
+        CONTEXT_MAX_CHARS,
+    ];
+
+    /// Reads path and parameters.
+    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+        Ok(Self {
+            project: target.id(0)?,
+            query: values.text("q"),
+            max_chars: values.integer("maxChars"),
+            pinned_notes: false,
+        })
+    }
+}
+
+/// What there is to know of a project, as much of it as there was room for.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Context {
+    /// The project itself; it never gives way.
+    pub project: ContextProject,
+    /// What was decided, newest first.
+    pub decisions: Vec<Decided>,
+    /// Notes: pinned ones first, newest first.
+    pub notes: Vec<NoteText>,
+    /// Sources: pinned ones first, newest first.
+    pub sources: Vec<Source>,
+    /// The best passages, where words were given to find them by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passages: Option<Vec<SearchResult>>,
+    /// Something was left out.
+    pub truncated: bool,
+}
+
+/// The project itself.
+#[derive(Clone, Debug, Serialize)]
+pub struct ContextProject {
+    /// The project.
+    pub id: ProjectId,
+    /// Its name.
+    pub name: String,
+    /// What an assistant is to keep to.
+    pub instructions: String,
+}
+
+/// A decision that holds.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Decided {
+    /// What it is about.
+    pub title: String,
+    /// Always `decided`.
+    pub status: DecisionStatus,
+    /// Since when.
+    pub decided_at: Option<Timestamp>,
+    /// What was decided, and why.
+    pub body: String,
+}
+
+/// A note's text.
+#[derive(Clone, Debug, Serialize)]
+pub struct NoteText {
+    /// Its title.
+    pub title: String,
+    /// Its text, as Markdown.
+    pub body: String,
+}
+
+/// A source.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Source {
+    /// The bookmark; none for an entry that is not bookmarked.
+    pub bookmark_id: Option<BookmarkId>,
+    /// The document with its text.
+    pub document_id: DocumentId,
+    /// Its title.
+    pub title: String,
+    /// The way back to it.
+    pub url: String,
+    /// What it is to the project.
+    pub role: ItemRole,
+    /// Stands first, and gives way last.
+    pub pinned: bool,
+}
+
+impl Operation for ReadContext {
+    type Reply = Context;
+    const SCOPES: &'static [Scope] = &[Scope::ReadProjects];
+
+    fn count(reply: &Context) -> Option<usize> {
+        let passages = reply.passages.as_ref().map_or(0, Vec::len);
+        Some(reply.decisions.len() + reply.notes.len() + reply.sources.len() + passages)
+    }
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Context, Error> {
+        let most = self.max_chars.unwrap_or(DEFAULT_CHARS);
+        let project = readable(app.db.read(), caller.user, self.project).await?;
+        let passages = match &self.query {
+            Some(query) => Some(passages::find(app, &project, query).await?),
+            None => None,
+        };
+        let mut context = Context {
+            decisions: gather::decisions(app, &project, most).await?,
+            notes: gather::notes(app, &project, self.pinned_notes, most).await?,
+            sources: gather::sources(app, &project).await?,
+            project: ContextProject {
+                id: project.id,
+                name: project.name,
+                instructions: project.instructions,
+            },
+            passages,
+            truncated: false,
+        };
+        fit::fit(&mut context, most)?;
+        Ok(context)
+    }
+}

@@ -1,0 +1,204 @@
+//! Making, showing, changing and deleting a project, by its owner in the web app (contract.md, section 9).
+
+use entity::id::{DocumentId, ProjectId};
+use entity::kind::ProjectStatus;
+use entity::scope::Scope;
+use entity::{document, project};
+use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
+
+use super::view::{self, OneProject};
+use super::{Gone, kinds, locked, must_be_open, readable};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::ingest::queue::{self, Priority, Work};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+const DESCRIPTION: Field = Field::optional("description", kinds::TEXT, "What it is about.");
+const INSTRUCTIONS: Field =
+    Field::optional("instructions", kinds::INSTRUCTIONS, "What an assistant is to keep to.");
+const STATUS: Field = Field::optional(
+    "status",
+    Kind::Choice(ProjectStatus::NAMES),
+    "Whether it is worked on; nothing in an archived project changes.",
+);
+
+/// A new project.
+#[derive(Debug)]
+pub struct CreateProject {
+    name: String,
+    description: Option<String>,
+    instructions: String,
+    status: ProjectStatus,
+}
+
+impl CreateProject {
+    /// The fields of the body.
+    pub const FIELDS: &'static [Field] = &[
+        Field::required("name", kinds::TITLE, "Its name; names may repeat."),
+        DESCRIPTION,
+        INSTRUCTIONS,
+        STATUS,
+    ];
+
+    /// Reads the body.
+    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+        Ok(Self {
+            name: values.text("name").unwrap_or_default(),
+            description: values.text("description"),
+            instructions: values.text("instructions").unwrap_or_default(),
+            status: status(&mut values).unwrap_or(ProjectStatus::Active),
+        })
+    }
+}
+
+fn status(values: &mut Values) -> Option<ProjectStatus> {
+    values.name("status").and_then(|name| name.parse().ok())
+}
+
+impl Operation for CreateProject {
+    type Reply = OneProject;
+    const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<OneProject, Error> {
+        let now = app.clock.now();
+        let row = project::Model {
+            id: ProjectId::new(now),
+            user_id: caller.user,
+            name: self.name,
+            description: self.description,
+            instructions: self.instructions,
+            status: self.status,
+            created_at: now,
+            updated_at: now,
+        };
+        let new = row.clone().into_active_model();
+        project::Entity::insert(new).exec_without_returning(app.db.write()).await?;
+        view::one(app.db.write(), row).await
+    }
+}
+
+/// One project.
+#[derive(Debug)]
+pub struct ShowProject(ProjectId);
+
+impl ShowProject {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the path.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+impl Operation for ShowProject {
+    type Reply = OneProject;
+    const SCOPES: &'static [Scope] = &[Scope::ReadProjects];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<OneProject, Error> {
+        view::one(app.db.read(), readable(app.db.read(), caller.user, self.0).await?).await
+    }
+}
+
+/// What is to be different. An archived project is only made active again, and may change by that.
+#[derive(Debug)]
+pub struct ChangeProject {
+    id: ProjectId,
+    name: Option<String>,
+    description: Option<Option<String>>,
+    instructions: Option<String>,
+    status: Option<ProjectStatus>,
+}
+
+impl ChangeProject {
+    /// The fields of the body.
+    pub const FIELDS: &'static [Field] =
+        &[Field::optional("name", kinds::TITLE, "Another name."), DESCRIPTION, INSTRUCTIONS, STATUS];
+
+    /// Reads path and body.
+    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+        Ok(Self {
+            id: target.id(0)?,
+            name: values.text("name"),
+            description: values.change("description"),
+            instructions: values.change("instructions").map(Option::unwrap_or_default),
+            status: status(&mut values),
+        })
+    }
+
+    fn applied(self, row: project::Model) -> project::Model {
+        project::Model {
+            name: self.name.unwrap_or(row.name),
+            description: self.description.unwrap_or(row.description),
+            instructions: self.instructions.unwrap_or(row.instructions),
+            status: self.status.unwrap_or(row.status),
+            ..row
+        }
+    }
+}
+
+impl Operation for ChangeProject {
+    type Reply = OneProject;
+    const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<OneProject, Error> {
+        let txn = app.db.begin().await?;
+        let row = locked(&txn, caller.user, self.id).await?;
+        let mut changed = self.applied(row.clone());
+        if changed != row {
+            if changed.status == ProjectStatus::Archived {
+                must_be_open(row)?;
+            }
+            changed.updated_at = app.clock.now();
+            changed.clone().into_active_model().reset_all().update(&txn).await?;
+        }
+        let reply = view::one(&txn, changed).await?;
+        txn.commit().await?;
+        Ok(reply)
+    }
+}
+
+/// Which goes, archived or not, with its decisions and notes. What else was in it stays in the library.
+#[derive(Debug)]
+pub struct DeleteProject(ProjectId);
+
+impl DeleteProject {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the path.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+impl Operation for DeleteProject {
+    type Reply = Gone;
+    const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
+        let (user, now) = (caller.user, app.clock.now());
+        let txn = app.db.begin().await?;
+        let project = locked(&txn, user, self.0).await?;
+        let of_project = document::Column::ProjectId.eq(project.id);
+        let notes: Vec<DocumentId> = document::Entity::of(user)
+            .filter(of_project.clone())
+            .select_only()
+            .column(document::Column::Id)
+            .into_tuple()
+            .all(&txn)
+            .await?;
+        for note in notes {
+            queue::ask(&txn, user, Work::Forget, note.0, Priority::Now, now).await?;
+        }
+        let texts = document::Entity::delete_many().filter(document::Column::UserId.eq(user));
+        texts.filter(of_project).exec(&txn).await?;
+        project.into_active_model().delete(&txn).await?;
+        txn.commit().await?;
+        app.ingest.wake();
+        Ok(Gone {})
+    }
+}

@@ -1,0 +1,229 @@
+//! The items of a project: how they are shown, and what their owner changes of them (contract.md, sections 5 and 9).
+
+use std::collections::HashMap;
+
+use entity::id::{BookmarkId, DocumentId, EntryId, HighlightId, NoteId, ProjectId, ProjectItemId, UserId};
+use entity::kind::{ItemKind, ItemRole};
+use entity::project_item::{Column, Entity, Model};
+use entity::scope::Scope;
+use entity::{document, note, project};
+use sea_orm::{
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, IntoActiveModel, ModelTrait, QueryFilter, QueryOrder,
+    QuerySelect,
+};
+use serde::Serialize;
+
+use super::{DEFAULT_LIMIT, Gone, kinds, readable, touch};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::ops::page::{CURSOR, PageOf};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+/// An item (contract.md, section 5).
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ItemView {
+    item_id: ProjectItemId,
+    kind: ItemKind,
+    bookmark_id: Option<BookmarkId>,
+    entry_id: Option<EntryId>,
+    highlight_id: Option<HighlightId>,
+    note_id: Option<NoteId>,
+    document_id: DocumentId,
+    title: String,
+    url: String,
+    role: ItemRole,
+    pinned: bool,
+}
+
+/// Shows items of one user in their order, with two queries however many they are.
+pub async fn views(
+    desk: &Desk,
+    db: &impl ConnectionTrait,
+    user: UserId,
+    rows: Vec<Model>,
+) -> Result<Vec<ItemView>, Error> {
+    let documents = documents(db, user, &rows).await?;
+    let of_notes = rows.iter().filter(|row| row.kind == ItemKind::Note).map(|row| row.document_id);
+    let notes = note::Entity::owned_by(user).filter(note::Column::DocumentId.is_in(of_notes));
+    let notes: HashMap<DocumentId, NoteId> =
+        notes.all(db).await?.into_iter().map(|note| (note.document_id, note.id)).collect();
+    let shown = rows.into_iter().filter_map(|row| {
+        let document = documents.get(&row.document_id)?;
+        Some(ItemView {
+            item_id: row.id,
+            kind: row.kind,
+            bookmark_id: document.bookmark_id,
+            entry_id: document.entry_id,
+            highlight_id: row.highlight_id,
+            note_id: notes.get(&row.document_id).copied(),
+            document_id: document.id,
+            title: document.title.clone(),
+            url: desk.url_of(document),
+            role: row.role,
+            pinned: row.pinned,
+        })
+    });
+    Ok(shown.collect())
+}
+
+/// The documents of items, by their id.
+pub async fn documents(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    rows: &[Model],
+) -> Result<HashMap<DocumentId, document::Model>, Error> {
+    let wanted = document::Column::Id.is_in(rows.iter().map(|row| row.document_id));
+    let found = document::Entity::readable_by(user).filter(wanted).all(db).await?;
+    Ok(found.into_iter().map(|document| (document.id, document)).collect())
+}
+
+/// A page of a project's items.
+#[derive(Debug)]
+pub struct ListItems {
+    project: ProjectId,
+    page: PageOf,
+}
+
+impl ListItems {
+    /// The parameters of the route.
+    pub const FIELDS: &'static [Field] = &[CURSOR, kinds::LIMIT];
+
+    /// Reads path and parameters.
+    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+        Ok(Self { project: target.id(0)?, page: PageOf::read(&mut values, DEFAULT_LIMIT) })
+    }
+}
+
+/// Items, newest first.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Items {
+    items: Vec<ItemView>,
+    next_cursor: Option<String>,
+}
+
+impl Operation for ListItems {
+    type Reply = Items;
+    const SCOPES: &'static [Scope] = &[Scope::ReadProjects];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Items, Error> {
+        let db = app.db.read();
+        let project = readable(db, caller.user, self.project).await?;
+        let list = format!("items:{}", project.id);
+        let after: Option<ProjectItemId> = self.page.position(app, caller.user, &list)?;
+        let mut query = Entity::within(&project).order_by_desc(Column::Id);
+        if let Some(after) = after {
+            query = query.filter(Column::Id.lt(after));
+        }
+        let mut rows = query.limit(self.page.limit + 1).all(db).await?;
+        let next_cursor = self.page.cut(app, caller.user, &list, &mut rows, |row| row.id);
+        Ok(Items { items: views(app, db, caller.user, rows).await?, next_cursor })
+    }
+}
+
+/// An item of a project, by its path.
+#[derive(Debug)]
+struct Place {
+    project: ProjectId,
+    item: ProjectItemId,
+}
+
+impl Place {
+    fn read(target: &Target) -> Result<Self, Error> {
+        Ok(Self { project: target.id(0)?, item: target.id(1)? })
+    }
+
+    /// The project, to be written to, and the item in it.
+    async fn open(&self, txn: &impl ConnectionTrait, user: UserId) -> Result<(project::Model, Model), Error> {
+        let project = super::locked(txn, user, self.project).await?;
+        let found = Entity::within(&project).filter(Column::Id.eq(self.item)).one(txn).await?;
+        let item = found.ok_or(Error::NotFound)?;
+        Ok((super::must_be_open(project)?, item))
+    }
+}
+
+/// What is to be different.
+#[derive(Debug)]
+pub struct ChangeItem {
+    place: Place,
+    role: Option<ItemRole>,
+    pinned: Option<bool>,
+}
+
+impl ChangeItem {
+    /// The fields of the body.
+    pub const FIELDS: &'static [Field] = &[
+        Field::optional("role", Kind::Choice(ItemRole::NAMES), "What it is to the project."),
+        Field::optional("pinned", Kind::Flag, "Shown first, and given way last."),
+    ];
+
+    /// Reads path and body.
+    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+        Ok(Self {
+            place: Place::read(target)?,
+            role: values.name("role").and_then(|name| name.parse().ok()),
+            pinned: values.flag("pinned"),
+        })
+    }
+}
+
+/// One item under its name.
+#[derive(Debug, Serialize)]
+pub struct OneItem {
+    item: ItemView,
+}
+
+impl Operation for ChangeItem {
+    type Reply = OneItem;
+    const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<OneItem, Error> {
+        let txn = app.db.begin().await?;
+        let (project, row) = self.place.open(&txn, caller.user).await?;
+        let changed = Model {
+            role: self.role.unwrap_or(row.role),
+            pinned: self.pinned.unwrap_or(row.pinned),
+            ..row.clone()
+        };
+        if changed != row {
+            changed.clone().into_active_model().reset_all().update(&txn).await?;
+            touch(&txn, &project, app.clock.now()).await?;
+        }
+        let item = views(app, &txn, caller.user, vec![changed]).await?.pop().ok_or(Error::NotFound)?;
+        txn.commit().await?;
+        Ok(OneItem { item })
+    }
+}
+
+/// Which leaves the project; it stays in the library.
+#[derive(Debug)]
+pub struct RemoveItem(Place);
+
+impl RemoveItem {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the path.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Place::read(target).map(Self)
+    }
+}
+
+impl Operation for RemoveItem {
+    type Reply = Gone;
+    const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
+        let txn = app.db.begin().await?;
+        let (project, row) = self.0.open(&txn, caller.user).await?;
+        row.delete(&txn).await?;
+        touch(&txn, &project, app.clock.now()).await?;
+        txn.commit().await?;
+        Ok(Gone {})
+    }
+}

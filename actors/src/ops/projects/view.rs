@@ -1,0 +1,108 @@
+//! A project as it is shown, with what is counted in it.
+
+use std::collections::HashMap;
+
+use entity::id::{ProjectId, UserId};
+use entity::kind::{ItemKind, ProjectStatus};
+use entity::time::Timestamp;
+use entity::{project, project_item};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
+use serde::Serialize;
+
+use crate::error::Error;
+
+/// A project in a list (spec.md: Project).
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProjectView {
+    /// The project.
+    pub id: ProjectId,
+    /// Its name.
+    pub name: String,
+    /// What it is about.
+    pub description: Option<String>,
+    /// Whether it is worked on.
+    pub status: ProjectStatus,
+    /// How many things are in it; its own notes are none.
+    pub item_count: u64,
+    /// How many of them stand among its sources: all but notes.
+    pub source_count: u64,
+    /// When anything in it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// A project by itself.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WholeProject {
+    #[serde(flatten)]
+    view: ProjectView,
+    instructions: String,
+    created_at: Timestamp,
+}
+
+/// One project under its name.
+#[derive(Debug, Serialize)]
+pub struct OneProject {
+    project: WholeProject,
+}
+
+/// Shows one.
+pub async fn one(db: &impl ConnectionTrait, row: project::Model) -> Result<OneProject, Error> {
+    let (instructions, created_at) = (row.instructions.clone(), row.created_at);
+    let view = many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::NotFound)?;
+    Ok(OneProject { project: WholeProject { view, instructions, created_at } })
+}
+
+/// Shows many of one user in their order, with one more query however many they are.
+pub async fn many(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    rows: Vec<project::Model>,
+) -> Result<Vec<ProjectView>, Error> {
+    let mut counts = counts(db, user, rows.iter().map(|row| row.id).collect()).await?;
+    let shown = rows.into_iter().map(|row| {
+        let counted = counts.remove(&row.id).unwrap_or_default();
+        ProjectView {
+            id: row.id,
+            name: row.name,
+            description: row.description,
+            status: row.status,
+            item_count: counted.items,
+            source_count: counted.sources,
+            updated_at: row.updated_at,
+        }
+    });
+    Ok(shown.collect())
+}
+
+#[derive(Default)]
+struct Counted {
+    items: u64,
+    sources: u64,
+}
+
+async fn counts(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    projects: Vec<ProjectId>,
+) -> Result<HashMap<ProjectId, Counted>, Error> {
+    let rows: Vec<(ProjectId, ItemKind, i64)> = project_item::Entity::owned_by(user)
+        .filter(project_item::Column::ProjectId.is_in(projects))
+        .select_only()
+        .columns([project_item::Column::ProjectId, project_item::Column::Kind])
+        .column_as(project_item::Column::Id.count(), "things")
+        .group_by(project_item::Column::ProjectId)
+        .group_by(project_item::Column::Kind)
+        .into_tuple()
+        .all(db)
+        .await?;
+    let mut found: HashMap<ProjectId, Counted> = HashMap::new();
+    for (project, kind, things) in rows {
+        let things = u64::try_from(things).unwrap_or_default();
+        let counted = found.entry(project).or_default();
+        counted.items += things;
+        counted.sources += if kind == ItemKind::Note { 0 } else { things };
+    }
+    Ok(found)
+}

@@ -1,0 +1,72 @@
+//! Projects: what is in them, and what was decided.
+
+use sea_orm_migration::prelude::*;
+
+use crate::statement;
+
+/// Projects: what is in them, and what was decided.
+pub struct Step;
+
+impl MigrationName for Step {
+    fn name(&self) -> &str {
+        "m0005_projects"
+    }
+}
+
+#[async_trait::async_trait]
+impl MigrationTrait for Step {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        statement::run(manager, UP).await
+    }
+
+    fn use_transaction(&self) -> Option<bool> {
+        Some(true)
+    }
+}
+
+const UP: &str = r#"
+CREATE TABLE project (
+    id UUID PRIMARY KEY,
+    user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    description TEXT,
+    instructions TEXT NOT NULL,
+    status TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL
+);
+CREATE INDEX project_active ON project (user_id, status, updated_at, id);
+
+CREATE TABLE project_item (
+    id UUID PRIMARY KEY,
+    user_id UUID NOT NULL,
+    project_id UUID NOT NULL REFERENCES project (id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    thing UUID NOT NULL,
+    document_id UUID NOT NULL REFERENCES document (id) ON DELETE CASCADE,
+    highlight_id UUID REFERENCES highlight (id) ON DELETE CASCADE,
+    role TEXT NOT NULL,
+    pinned BOOLEAN NOT NULL,
+    added_at BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX project_item_thing ON project_item (project_id, thing);
+CREATE INDEX project_item_document ON project_item (document_id);
+CREATE INDEX project_item_highlight ON project_item (highlight_id) WHERE highlight_id IS NOT NULL;
+
+CREATE TABLE decision (
+    id UUID PRIMARY KEY,
+    user_id UUID NOT NULL,
+    project_id UUID NOT NULL REFERENCES project (id) ON DELETE CASCADE,
+    title TEXT NOT NULL,
+    body TEXT NOT NULL,
+    status TEXT NOT NULL,
+    decided_at BIGINT,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL
+);
+CREATE INDEX decision_project ON decision (project_id, status, decided_at);
+
+CREATE INDEX note_document ON note (document_id);
+CREATE INDEX note_project ON note (project_id, id) WHERE project_id IS NOT NULL;
+CREATE INDEX document_project ON document (project_id) WHERE project_id IS NOT NULL
+"#;

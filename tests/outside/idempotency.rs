@@ -1,0 +1,233 @@
+//! Idempotency-Key: the same request gets the same answer again, and nothing is done twice (contract.md, sections 2 and 11).
+
+use std::time::Duration;
+
+use actors::idempotency::{Claimed, Replay};
+use entity::id::KeyId;
+use entity::plan::Plan;
+use entity::scope::Scope;
+use serde_json::{Value, json};
+
+use crate::projects::project;
+use crate::world::{Answer, Client, Key, Server};
+
+const NOTE: &str = r#"{"title":"T","bodyMd":"B"}"#;
+
+fn replayed(answer: &Answer) -> bool {
+    answer.headers.get("idempotency-replayed").is_some_and(|value| value == "true")
+}
+
+fn with(key: &Key, name: &str) -> Client {
+    Client::clone(key).with("idempotency-key", name)
+}
+
+async fn notes(session: &Client, project: &str) -> usize {
+    let shown = session.get(&format!("/app/api/projects/{project}/notes")).await;
+    shown.data(200)["notes"].as_array().unwrap().len()
+}
+
+#[actix_web::test]
+async fn the_same_request_is_answered_again_and_counts_again_but_is_done_once() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let id = project(&session, "P").await;
+    let path = format!("/rest/v2/projects/{id}/notes");
+    let before = key.get("/rest/v2/usage").await.data(200)["rest"]["today"].as_u64().unwrap();
+
+    let first = with(&key, "once").post_text(&path, NOTE).await;
+    server.clock.advance(Duration::from_secs(23 * 3600 - 1));
+    server.clock.advance(Duration::from_secs(3600));
+    let second = with(&key, "once").post_text(&path, NOTE).await;
+
+    assert_eq!(first.data(201), second.data(201));
+    assert_eq!((replayed(&first), replayed(&second)), (false, true));
+    assert_ne!(first.body["meta"]["timestamp"], second.body["meta"]["timestamp"]);
+    assert_ne!(first.headers["x-request-id"], second.headers["x-request-id"]);
+    assert_eq!(notes(&session, &id).await, 1);
+    // The day has changed meanwhile: this request and the replay are its only ones.
+    assert_eq!((before, key.get("/rest/v2/usage").await.data(200)["rest"]["today"].as_u64()), (1, Some(2)));
+
+    server.clock.advance(Duration::from_secs(2));
+    assert!(!replayed(&with(&key, "once").post_text(&path, NOTE).await));
+    assert_eq!(notes(&session, &id).await, 2);
+}
+
+#[actix_web::test]
+async fn another_body_to_the_byte_or_another_route_is_a_conflict_and_another_key_is_not() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, other, session) = (user.full_key().await, user.full_key().await, user.sign_in().await);
+    let (id, beside) = (project(&session, "P").await, project(&session, "Q").await);
+    let path = |project: &str| format!("/rest/v2/projects/{project}/notes");
+    let once = with(&key, "once");
+    once.post_text(&path(&id), NOTE).await.data(201);
+
+    for body in
+        [r#"{"title":"T","bodyMd":"C"}"#, r#"{"title": "T","bodyMd":"B"}"#, r#"{"bodyMd":"B","title":"T"}"#]
+    {
+        assert_eq!(once.post_text(&path(&id), body).await.refused(409), "CONFLICT");
+    }
+    assert_eq!(once.post_text(&path(&beside), NOTE).await.refused(409), "CONFLICT");
+    assert!(replayed(&once.post_text(&path(&id), NOTE).await));
+    let of_another = with(&other, "once").post_text(&path(&id), NOTE).await;
+    of_another.data(201);
+
+    assert!(!replayed(&of_another));
+    assert_eq!((notes(&session, &id).await, notes(&session, &beside).await), (2, 0));
+}
+
+#[actix_web::test]
+async fn refusals_that_would_come_again_are_kept() {
+    let server = Server::with(&[("PLANS__PRO__ITEMS_PER_PROJECT", "1")]).await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let (id, old) = (project(&session, "P").await, project(&session, "Q").await);
+    let archive = async |status: &str| {
+        session.patch(&format!("/app/api/projects/{old}"), json!({ "status": status })).await.data(200);
+    };
+    archive("archived").await;
+    let (items, nobodys) = (format!("/rest/v2/projects/{id}/items"), "01890000-0000-7000-8000-000000000000");
+    let two = r#"{"items":[{"url":"https://example.org/1"},{"url":"https://example.org/2"}]}"#;
+    let inside = r#"{"items":[{"url":"http://127.0.0.2/"}]}"#;
+    let refusals = [
+        (items.clone(), two, 402, "PROJECT_LIMIT_REACHED"),
+        (format!("/rest/v2/projects/{nobodys}/notes"), NOTE, 404, "NOT_FOUND"),
+        (format!("/rest/v2/projects/{old}/notes"), NOTE, 409, "PROJECT_ARCHIVED"),
+        (items, inside, 422, "URL_REJECTED"),
+    ];
+
+    for (path, body, status, code) in &refusals {
+        let first = with(&key, code).post_text(path, body).await;
+        assert_eq!((first.refused(*status), replayed(&first)), (*code, false));
+    }
+    archive("active").await;
+    for (path, body, status, code) in &refusals {
+        let again = with(&key, code).post_text(path, body).await;
+        assert_eq!((again.refused(*status), replayed(&again)), (*code, true));
+    }
+}
+
+#[actix_web::test]
+async fn faults_missing_scopes_and_limits_may_be_tried_again() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let session = user.sign_in().await;
+    let key = user.key([Scope::ReadUser]).await;
+    let id = project(&session, "P").await;
+    let path = format!("/rest/v2/projects/{id}/notes");
+    let again = with(&key, "again");
+
+    assert_eq!(again.post_text(&path, NOTE).await.refused(403), "SCOPE_REQUIRED");
+    let change = async |change: Value| {
+        session.patch(&format!("/app/api/keys/{}", key.id), change).await.data(200);
+    };
+    change(json!({ "scopes": ["write:projects"] })).await;
+    assert_eq!(again.post_text(&path, "{}").await.refused(400), "VALIDATION_FAILED");
+    change(json!({ "hourlyLimit": 1 })).await;
+    assert_eq!(again.post_text(&path, NOTE).await.refused(429), "RATE_LIMITED");
+    change(json!({ "hourlyLimit": 100 })).await;
+
+    let done = again.post_text(&path, NOTE).await;
+    done.data(201);
+    assert!(!replayed(&done));
+    // Everything up to the scope check comes before the replay.
+    change(json!({ "scopes": ["read:user"] })).await;
+    assert_eq!(again.post_text(&path, NOTE).await.refused(403), "SCOPE_REQUIRED");
+    change(json!({ "scopes": ["write:projects"] })).await;
+    assert!(replayed(&again.post_text(&path, NOTE).await));
+}
+
+#[actix_web::test]
+async fn a_request_that_still_runs_is_waited_for_and_one_that_died_frees_its_key_within_a_minute() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let id = project(&session, "P").await;
+    let path = format!("/rest/v2/projects/{id}/notes");
+    let replay = Replay::new(b"slow", "POST", &path, NOTE.as_bytes()).unwrap();
+    let holder: KeyId = key.id.parse().unwrap();
+    // The request of a process that never answers.
+    let claimed = server.app().idempotency.claim(holder, replay, server.app().clock.now()).await.unwrap();
+    assert!(matches!(claimed, Claimed::First(_)));
+
+    let running = with(&key, "slow").post_text(&path, NOTE).await;
+    assert_eq!((running.refused(409), running.number("retry-after")), ("CONFLICT", 1));
+    let other = with(&key, "slow").post_text(&path, r#"{"title":"U","bodyMd":"B"}"#).await;
+    assert_eq!(other.refused(409), "CONFLICT");
+
+    server.clock.advance(Duration::from_secs(60));
+    assert_eq!(with(&key, "slow").post_text(&path, NOTE).await.refused(409), "CONFLICT");
+    server.clock.advance(Duration::from_millis(1));
+    with(&key, "slow").post_text(&path, NOTE).await.data(201);
+    assert_eq!(notes(&session, &id).await, 1);
+}
+
+#[actix_web::test]
+async fn twenty_of_one_key_at_once_do_it_once() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Research).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let id = project(&session, "P").await;
+    let path = format!("/rest/v2/projects/{id}/notes");
+    let once = with(&key, "once");
+
+    let answers = futures_util::future::join_all((0..20).map(|_| once.post_text(&path, NOTE))).await;
+
+    assert_eq!(answers.iter().filter(|answer| answer.status == 201 && !replayed(answer)).count(), 1);
+    for answer in answers.iter().filter(|answer| answer.status != 201) {
+        assert_eq!(answer.refused(409), "CONFLICT");
+        assert!(answer.number("retry-after") >= 1);
+    }
+    assert_eq!(notes(&session, &id).await, 1);
+}
+
+#[actix_web::test]
+async fn stored_answers_outlive_a_restart_and_a_regenerated_secret() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let cookie = session.header("cookie");
+    let wish = json!({ "name": "reader", "kind": "rest", "scopes": ["write:projects"] });
+    let made = session.post("/app/api/keys", wish).await;
+    let made = made.data(201);
+    let id = project(&session, "P").await;
+    let path = format!("/rest/v2/projects/{id}/notes");
+    let holder = |server: &Server, secret: &Value| {
+        server.stranger().with_key(secret.as_str().unwrap()).with("idempotency-key", "once")
+    };
+    let first = holder(&server, &made["secret"]).post_text(&path, NOTE).await;
+    first.data(201);
+
+    let (home, clock) = server.stop().await;
+    let server = Server::at(home, clock, &[]).await;
+    let session = server.stranger().with("cookie", &cookie);
+    let again = format!("/app/api/keys/{}/regenerate", made["key"]["id"].as_str().unwrap());
+    let again = session.post(&again, json!({})).await;
+    let second = holder(&server, &again.data(200)["secret"]).post_text(&path, NOTE).await;
+
+    assert!(replayed(&second));
+    assert_eq!(first.data(201), second.data(201));
+}
+
+#[actix_web::test]
+async fn a_key_that_is_not_1_to_255_visible_characters_is_a_fault_and_only_a_post_has_one() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let id = project(&session, "P").await;
+    let path = format!("/rest/v2/projects/{id}/notes");
+
+    for name in ["", "two words", &"x".repeat(256)] {
+        let answer = with(&key, name).post_text(&path, NOTE).await;
+        assert_eq!((answer.refused(400), answer.faults()), ("VALIDATION_FAILED", vec!["Idempotency-Key"]));
+    }
+    assert_eq!(notes(&session, &id).await, 0);
+    with(&key, &"~".repeat(255)).post_text(&path, NOTE).await.data(201);
+
+    let bookmark = key.save_text("https://example.org/a", "Text.").await;
+    let one = format!("/rest/v1/bookmarks/{}", bookmark["bookmarkId"].as_str().unwrap());
+    for title in ["first", "second"] {
+        let changed = with(&key, "patch").patch(&one, json!({ "title": title })).await;
+        assert_eq!(changed.data(200)["bookmark"]["title"], title);
+    }
+}
