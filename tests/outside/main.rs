@@ -23,6 +23,7 @@ mod first_use;
 mod hour;
 mod keys;
 mod main_job;
+mod oauth;
 mod pages;
 mod queue;
 mod retention;
