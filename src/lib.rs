@@ -1,7 +1,7 @@
 //! # The surfaces
 //!
 //! How a verb is *asked for*. Each surface turns its wire into an operation and the reply into its wire, and decides
-//! nothing: REST ([`rest`]), the web app's routes ([`app`]), MCP ([`mcp`]), and the command line ([`cli`]). What they share
+//! nothing: REST ([`rest`]), the web app's routes ([`app`]), MCP ([`mcp`]), OAuth ([`oauth`]), and the command line ([`cli`]). What they share
 //! of HTTP stands in [`http`]; [`server`] puts everything together and takes it apart again, [`settings`] says with what.
 
 pub mod app;
@@ -9,6 +9,7 @@ pub mod cli;
 pub mod http;
 pub mod log;
 pub mod mcp;
+pub mod oauth;
 pub mod rest;
 pub mod server;
 pub mod settings;

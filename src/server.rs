@@ -1,7 +1,7 @@
 //! Puts the service together, runs it, and takes it apart in the right order.
 //!
 //! Stopping: readiness off, then the server (requests in progress are answered), then ingest, retrieval, limits, keys,
-//! activity, notices, then the database.
+//! grants, activity, notices, then the database.
 
 use std::error::Error;
 use std::fs::{DirBuilder, File, Permissions, TryLockError};
@@ -23,6 +23,8 @@ use actors::app::{App, Setup, index_folder};
 use actors::clock::{Clock, SystemClock};
 use actors::desk::Desk;
 use actors::ingest::Places;
+use actors::grants::GrantSettings;
+use actors::grants::redirect::RedirectRules;
 use actors::models::{self, Catalogue, Model, Purpose, Store};
 use actors::retrieval::arrival;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
@@ -31,8 +33,8 @@ use tracing::{info, warn};
 use crate::http::body::MaxBody;
 use crate::http::health::{self, Readiness};
 use crate::http::peer::TrustedProxies;
-use crate::settings::{Access, Settings};
-use crate::{app, http, mcp, rest};
+use crate::settings::{Access, Oauth, Settings};
+use crate::{app, http, mcp, oauth, rest};
 
 /// Anything that keeps the service from starting.
 pub type StartError = Box<dyn Error + Send + Sync>;
@@ -174,12 +176,27 @@ fn setup(settings: &Settings, embedding: Option<&Model>, outside: Outside) -> Re
         failures_per_minute: settings.auth.failures_per_minute,
         activity_kept: settings.activity.retention,
         ingest_places: Places { web: settings.ingest.fetches, library: settings.ingest.workers },
+        grants: grants(&settings.oauth),
         signup: match settings.accounts.signup {
             Access::Open => Some(settings.accounts.default_plan),
             Access::Closed => None,
         },
         mcp_origins: settings.mcp.allowed_origins.iter().map(|origin| origin.as_str().to_owned()).collect(),
     })
+}
+
+fn grants(oauth: &Oauth) -> GrantSettings {
+    GrantSettings {
+        open: oauth.registration == Access::Open,
+        registrations_per_hour: oauth.registrations_per_hour,
+        code: oauth.code,
+        access: oauth.access_token,
+        unused_client: oauth.unused_client,
+        redirects: RedirectRules {
+            any_loopback_port: oauth.any_loopback_port,
+            private: oauth.private_redirect_uris.clone(),
+        },
+    }
 }
 
 fn listen(
@@ -230,6 +247,7 @@ fn main_server(
             })
             .configure(rest::mount)
             .configure(app::mount)
+            .configure(oauth::mount)
             .configure(mcp::mount)
     });
     Ok(server

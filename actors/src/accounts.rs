@@ -14,7 +14,7 @@ use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, SqlErr};
 use crate::desk::Desk;
 use crate::error::{Error, Fault, Invalid};
 use crate::kit::Lane;
-use crate::{password, state};
+use crate::{grants, password, state};
 
 /// What a new account is made with.
 #[derive(Debug)]
@@ -95,17 +95,23 @@ pub async fn set_plan(desk: &Desk, user: UserId, plan: Plan) -> Result<(), Error
     update(desk, user, |row| row.plan = Set(plan)).await
 }
 
-/// Shuts an account, or opens it again: its keys, sessions and tokens are refused meanwhile.
+/// Shuts an account, or opens it again: its keys are refused meanwhile, its sessions and connections end.
 pub async fn set_disabled(desk: &Desk, user: UserId, disabled: bool) -> Result<(), Error> {
-    if disabled {
-        // An account that is opened again begins without the old sessions.
-        session::Entity::delete_many().filter(session::Column::UserId.eq(user)).exec(desk.db.write()).await?;
-    }
     let at: Option<Timestamp> = disabled.then(|| desk.clock.now());
-    update(desk, user, |row| row.disabled_at = Set(at)).await
+    let txn = desk.db.begin().await?;
+    let mut row = locked(&txn, user).await?.into_active_model();
+    row.disabled_at = Set(at);
+    row.update(&txn).await?;
+    if disabled {
+        // An account that is opened again begins without the old sessions and connections.
+        session::Entity::delete_many().filter(session::Column::UserId.eq(user)).exec(&txn).await?;
+        grants::end_all(&txn, user).await?;
+    }
+    state::raise_generation(&txn).await?;
+    Ok(txn.commit().await?)
 }
 
-/// Sets a password and ends the account's sessions but `kept`.
+/// Sets a password and ends the account's sessions but `kept`, and all its connections.
 pub async fn set_password(
     desk: &Desk,
     user: UserId,
@@ -123,6 +129,7 @@ pub async fn set_password(
         ended = ended.filter(session::Column::Id.ne(kept));
     }
     ended.exec(&txn).await?;
+    grants::end_all(&txn, user).await?;
     state::raise_generation(&txn).await?;
     Ok(txn.commit().await?)
 }
@@ -132,6 +139,7 @@ pub async fn delete(desk: &Desk, user: UserId) -> Result<(), Error> {
     let txn = desk.db.begin().await?;
     let row = locked(&txn, user).await?;
     activity::Entity::delete_many().filter(activity::Column::UserId.eq(user)).exec(&txn).await?;
+    grants::end_all(&txn, user).await?;
     state::note_removed(&txn, user).await?;
     row.into_active_model().delete(&txn).await?;
     state::raise_generation(&txn).await?;

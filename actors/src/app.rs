@@ -15,6 +15,7 @@ use crate::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use crate::ai::Pause;
 use crate::desk::Desk;
 use crate::error::Error;
+use crate::grants::{GrantSettings, Grants};
 use crate::idempotency::Idempotency;
 use crate::ingest::{Ingest, Places};
 use crate::keys::Keys;
@@ -46,6 +47,8 @@ pub struct Setup {
     pub failures_per_minute: u32,
     /// How long activity is kept.
     pub activity_kept: Duration,
+    /// Connections by OAuth.
+    pub grants: GrantSettings,
     /// Jobs at once.
     pub ingest_places: Places,
     /// Whether anyone may sign up, and to which plan.
@@ -64,6 +67,8 @@ pub struct Parts {
     pub desk: Desk,
     /// Keys and who has them.
     pub keys: Keys,
+    /// Connected applications.
+    pub grants: Grants,
     /// Hours and days.
     pub limits: Limits,
     /// Addresses that fail to authenticate.
@@ -121,8 +126,11 @@ impl App {
         let this: Arc<OnceLock<App>> = Arc::default();
         let later = this.clone();
         let workers = desk.workers.clone();
+        let keys = Keys::start(&short, db.clone(), clock.clone(), notices.clone());
+        let fresh = keys.freshness();
         let parts = Parts {
-            keys: Keys::start(&short, db.clone(), clock.clone(), notices.clone()),
+            grants: Grants::start(&short, db.clone(), clock.clone(), fresh, &desk.base_url, setup.grants),
+            keys,
             limits: Limits::start(&short, db.clone(), clock.clone()),
             failures: Failures::new(setup.failures_per_minute, clock.clone()),
             sign_ins: SignIns::default(),
@@ -147,8 +155,9 @@ impl App {
 
     /// How each actor is doing.
     pub fn health(&self) -> Vec<Report> {
-        let all: [&Health; 6] = [
+        let all: [&Health; 7] = [
             self.keys.port().health(),
+            self.grants.port().health(),
             self.limits.port().health(),
             self.activity.port().health(),
             self.notices.port().health(),
@@ -166,6 +175,7 @@ impl App {
         for (name, flushed) in [
             ("limits", self.limits.flush().await),
             ("keys", self.keys.flush().await),
+            ("grants", self.grants.flush().await),
             ("activity", self.activity.flush().await),
         ] {
             if let Err(error) = flushed {
@@ -175,6 +185,7 @@ impl App {
         self.notices.flush().await;
         within("limits", self.limits.port().drain()).await;
         within("keys", self.keys.port().drain()).await;
+        within("grants", self.grants.port().drain()).await;
         within("activity", self.activity.port().drain()).await;
         within("notices", self.notices.port().drain()).await;
         // Before the arbiters stop: a connection that is given back to a pool needs the runtime that it was taken in.

@@ -14,7 +14,9 @@ use crate::keys::secret::Secret;
 pub enum Credential {
     /// A text that has the form and the checksum of an API key.
     ApiKey(Secret),
-    /// Anything else that was sent as a bearer: an access token, or nothing that is known here.
+    /// A text that has the form of an access token.
+    AccessToken(Secret),
+    /// Anything else that was sent as a bearer: nothing that is known here.
     Other,
 }
 

@@ -6,8 +6,8 @@
 //! scopes, parameters, then the operation, then a line in the activity. Having a [`caller::Caller`] proves that these
 //! checks ran.
 //!
-//! An **actor** owns state that must change in one place, a queue, or a schedule: [`keys`], [`limits`], [`retrieval`],
-//! [`ingest`], [`activity`], [`notices`]. Each stands behind a handle that hides its [`kit::Port`]: a port promises that an
+//! An **actor** owns state that must change in one place, a queue, or a schedule: [`keys`], [`limits`], [`grants`],
+//! [`retrieval`], [`ingest`], [`activity`], [`notices`]. Each stands behind a handle that hides its [`kit::Port`]: a port promises that an
 //! answer comes, or that the caller learns at once that the actor is busy, late or dead; whatever it died of, the keeper
 //! starts a fresh one. What must survive is a row; each actor's file says what is lost if it dies now.
 //!
@@ -26,6 +26,7 @@ pub mod db;
 pub mod desk;
 pub mod error;
 pub mod fields;
+pub mod grants;
 pub mod idempotency;
 pub mod ingest;
 pub mod keys;

@@ -15,7 +15,9 @@ use serde::Serialize;
 use crate::app::App;
 use crate::caller::{Caller, CallerKey, Credential, Proof, Via};
 use crate::error::Error;
+use crate::grants::{self, Known};
 use crate::idempotency::{Claim, Claimed, Replay, Stored};
+use crate::keys::secret::Secret;
 use crate::keys::{Used, rules};
 use crate::limits::{Ask, Quota};
 
@@ -218,11 +220,24 @@ pub async fn recognise(
     address: Option<IpAddr>,
     client: Option<String>,
 ) -> Result<Caller, Error> {
-    let secret = match credential?.ok_or(Error::KeyInvalid)? {
-        Credential::ApiKey(secret) => secret,
-        Credential::Other => return Err(app.failures.failed(address)),
-    };
-    let row = match app.keys.authenticate(&secret).await {
+    match (credential?.ok_or(Error::KeyInvalid)?, surface) {
+        (Credential::ApiKey(secret), _) => by_key(app, &secret, surface, address, client).await,
+        (Credential::AccessToken(secret), Surface::Mcp) => by_token(app, &secret, address, client).await,
+        // Access tokens are for the MCP server alone (spec.md: API keys, rule 8).
+        (Credential::AccessToken(_), Surface::Rest) | (Credential::Other, _) => {
+            Err(app.failures.failed(address))
+        }
+    }
+}
+
+async fn by_key(
+    app: &App,
+    secret: &Secret,
+    surface: Surface,
+    address: Option<IpAddr>,
+    client: Option<String>,
+) -> Result<Caller, Error> {
+    let row = match app.keys.authenticate(secret).await {
         Ok(row) => row,
         Err(Error::KeyInvalid) => return Err(app.failures.failed(address)),
         Err(other) => return Err(other),
@@ -256,40 +271,77 @@ pub async fn recognise(
     Ok(caller)
 }
 
-/// Notes that the caller's key was used; `mcp_client` where the client introduced itself by an MCP `initialize`.
+/// An access token that has run out is no sign of guessing: its holder comes back with another (contract.md, section 3).
+async fn by_token(
+    app: &App,
+    secret: &Secret,
+    address: Option<IpAddr>,
+    user_agent: Option<String>,
+) -> Result<Caller, Error> {
+    let access = match app.grants.authenticate(secret).await? {
+        Known::Good(access) => access,
+        Known::Expired => return Err(Error::KeyInvalid),
+        Known::Unknown => return Err(app.failures.failed(address)),
+    };
+    let name = Some(access.client_name.clone()).filter(|name| !name.is_empty());
+    Ok(Caller {
+        user: access.user,
+        plan: access.plan,
+        scopes: access.scopes.within(access.plan),
+        via: Via::App(access.grant),
+        key: None,
+        surface: Some(Surface::Mcp),
+        client: access.mcp_client.clone().or(name).or(user_agent),
+        _proof: Proof,
+    })
+}
+
+/// Notes that the caller's key or connection was used; `mcp_client` where the client introduced itself by an MCP
+/// `initialize`.
 pub fn used(app: &App, caller: &Caller, mcp_client: Option<String>) {
+    let at = app.clock.now();
+    if let Via::App(grant) = caller.via {
+        app.grants.used(grants::Used { grant, at, mcp_client: mcp_client.clone() });
+    }
     let Some(key) = &caller.key else { return };
     app.keys.used(Used {
         key: key.id,
         user: caller.user,
         name: key.name.clone(),
         first: key.is_new,
-        at: app.clock.now(),
+        at,
         client: mcp_client.clone().or_else(|| caller.client.clone()),
         mcp_client,
     });
 }
 
+/// Requests an hour of what the caller came in by; none where it counts nowhere.
+fn hourly(app: &App, caller: &Caller) -> Option<u32> {
+    match &caller.via {
+        Via::Key(_) => caller.key.as_ref().map(|key| key.hourly_limit),
+        Via::App(_) => Some(app.plans.limits(caller.plan).hourly_per_key),
+        Via::Session(_) | Via::Operator => None,
+    }
+}
+
 async fn admit(app: &App, caller: &Caller, weight: u32) -> Result<Option<Quota>, Error> {
-    let (Some(surface), Some(key)) = (caller.surface, &caller.key) else { return Ok(None) };
+    let (Some(surface), Some(hourly)) = (caller.surface, hourly(app, caller)) else { return Ok(None) };
     let limits = app.plans.limits(caller.plan);
     let daily = match surface {
         Surface::Rest => limits.rest_per_day,
         Surface::Mcp => limits.mcp_per_day,
     };
-    let ask = Ask {
-        bucket: caller.via.clone(),
-        hourly: key.hourly_limit,
-        user: caller.user,
-        surface,
-        daily,
-        weight,
-    };
+    let ask = Ask { bucket: caller.via.clone(), hourly, user: caller.user, surface, daily, weight };
     app.limits.admit(ask).await.map(Some)
 }
 
 fn record(app: &App, caller: &Caller, entry: Entry, status: String, count: Option<usize>) {
-    let (Some(surface), Some(key)) = (caller.surface, &caller.key) else { return };
+    let Some(surface) = caller.surface else { return };
+    let (key_id, app_id) = match caller.via {
+        Via::Key(key) => (Some(key), None),
+        Via::App(app) => (None, Some(app)),
+        Via::Session(_) | Via::Operator => return,
+    };
     let now = app.clock.now();
     let (route, tool) = match entry {
         Entry::Route(route) => (Some(route.to_owned()), None),
@@ -300,9 +352,9 @@ fn record(app: &App, caller: &Caller, entry: Entry, status: String, count: Optio
         user_id: caller.user,
         at: now,
         surface,
-        key_id: Some(key.id),
-        app_id: None,
-        key_name: Some(key.name.clone()),
+        key_id,
+        app_id,
+        key_name: caller.key.as_ref().map(|key| key.name.clone()),
         route,
         tool,
         status,

@@ -104,6 +104,18 @@ pub async fn change_password(app: &App, caller: &Caller, current: String, new: S
     Ok(())
 }
 
+/// Removes the account of the signed-in person, with everything of theirs.
+pub async fn remove_account(app: &App, caller: &Caller, typed: String) -> Result<(), Error> {
+    let owner = user::Entity::find_by_id(caller.user).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+    let hash = owner.password_hash;
+    if !app.workers.run(Lane::Password, move || password::verify(&typed, &hash)).await? {
+        return Err(Error::invalid("password", "is not the password"));
+    }
+    crate::accounts::delete(app, caller.user).await?;
+    app.keys.forget();
+    Ok(())
+}
+
 /// Removes sessions that have ended.
 pub async fn sweep(app: &App) -> Result<(), Error> {
     let ended = session::Column::ExpiresAt.lt(app.clock.now());

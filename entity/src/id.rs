@@ -63,6 +63,8 @@ ids! {
     KeyId,
     /// An application connected by OAuth.
     GrantId,
+    /// An application that registered for OAuth; its `client_id`.
+    ClientId,
     /// A saved page or upload.
     BookmarkId,
     /// A text with its passages.

@@ -149,6 +149,31 @@ kinds! {
         /// The MCP server.
         Mcp = "mcp",
     }
+    /// How an OAuth client proves to be itself at the token endpoint (RFC 7591, section 2).
+    ClientAuth {
+        /// Not at all: a public client.
+        None = "none",
+        /// By a secret in the body.
+        Post = "client_secret_post",
+        /// By a secret in the header.
+        Basic = "client_secret_basic",
+    }
+    /// Whether an application is connected.
+    GrantState {
+        /// Its tokens work.
+        Connected = "connected",
+        /// The person, or the account's end, has ended it.
+        Disconnected = "disconnected",
+        /// The application has ended it, or a secret of it was used twice.
+        Revoked = "revoked",
+    }
+    /// The two kinds of OAuth token.
+    TokenKind {
+        /// For calls of the MCP server.
+        Access = "access",
+        /// For the next pair of tokens.
+        Refresh = "refresh",
+    }
     /// The two kinds of notice (spec.md: Events).
     NoticeKind {
         /// An application was connected by OAuth.

@@ -61,6 +61,17 @@ scopes! {
     ReadUser = "read:user",
 }
 
+impl Scope {
+    /// Those that an application may be granted by OAuth (spec.md: Scopes).
+    pub const GRANTABLE: [Scope; 5] = [
+        Scope::ReadLibrary,
+        Scope::ReadProjects,
+        Scope::WriteProjects,
+        Scope::WriteBookmarks,
+        Scope::WriteNotes,
+    ];
+}
+
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
@@ -105,6 +116,16 @@ impl Scopes {
     /// Which of the needed are not in the set.
     pub fn missing(&self, needed: &Scopes) -> Vec<Scope> {
         needed.iter().filter(|s| !self.has(*s)).collect()
+    }
+
+    /// Those that are in the other set too.
+    pub fn common(&self, other: &Scopes) -> Scopes {
+        self.iter().filter(|scope| other.has(*scope)).collect()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// The set with one more.

@@ -9,6 +9,7 @@ mod m0002_library;
 mod m0003_work;
 mod m0004_turns;
 mod m0005_projects;
+mod m0006_oauth;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -24,6 +25,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0003_work::Step),
             Box::new(m0004_turns::Step),
             Box::new(m0005_projects::Step),
+            Box::new(m0006_oauth::Step),
         ]
     }
 }

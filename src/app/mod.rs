@@ -6,7 +6,7 @@ mod session;
 
 use actix_web::web::{self, ServiceConfig};
 
-pub use door::{operation, refuse};
+pub use door::{cookie, operation, own_origin, refuse, session_secret};
 
 use crate::http::table::{self, Door};
 use crate::rest;

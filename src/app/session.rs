@@ -1,4 +1,5 @@
-//! Setting up, signing up, signing in and out, and changing the password: what needs or makes a cookie.
+//! Setting up, signing up, signing in and out, changing the password, removing the account: what needs or makes a
+//! cookie.
 
 use actix_web::http::StatusCode;
 use actix_web::web::{self, Payload, ServiceConfig};
@@ -23,6 +24,7 @@ const PASSWORD: Field = Field::required("password", Kind::Text { max: 1024 }, "T
 const SIGN_IN: &[Field] = &[EMAIL, PASSWORD];
 const NEW_ACCOUNT: &[Field] =
     &[EMAIL, PASSWORD, Field::optional("name", Kind::Text { max: 300 }, "What the person is called.")];
+const REMOVE: &[Field] = &[PASSWORD];
 const CHANGE: &[Field] = &[
     Field::required("current", Kind::Text { max: 1024 }, "The password until now."),
     Field::required("new", Kind::Text { max: 1024 }, "The password from now on."),
@@ -39,6 +41,7 @@ pub fn mount(config: &mut ServiceConfig) {
                 .route(web::get().to(who_am_i))
                 .route(web::delete().to(sign_out)),
         )
+        .service(web::resource("/account").route(web::delete().to(remove_account)))
         .route("/password", web::post().to(change_password));
 }
 
@@ -127,6 +130,18 @@ async fn change_password(request: HttpRequest, payload: Payload) -> HttpResponse
         sessions::change_password(&app, &caller, current, new).await
     };
     ended(&request, &app, done.await, false)
+}
+
+async fn remove_account(request: HttpRequest, payload: Payload) -> HttpResponse {
+    let Some(app) = app(&request) else { return HttpResponse::InternalServerError().finish() };
+    let done = async {
+        own_origin(&request, &app)?;
+        let secret = session_secret(&request).ok_or(Error::NotSignedIn)?;
+        let (caller, _) = sessions::recognise(&app, &secret).await?;
+        let typed = read(&request, payload, REMOVE).await?.text("password").unwrap_or_default();
+        sessions::remove_account(&app, &caller, typed).await
+    };
+    ended(&request, &app, done.await, true)
 }
 
 async fn read(request: &HttpRequest, payload: Payload, fields: &'static [Field]) -> Result<Values, Error> {

@@ -4,6 +4,7 @@ use actix_web::HttpRequest;
 use actix_web::http::header::AUTHORIZATION;
 use actors::caller::Credential;
 use actors::error::Error;
+use actors::grants::ACCESS_PREFIX;
 use actors::keys::secret::Secret;
 
 /// What was presented, by `Authorization: Bearer` or `X-API-Key`; `None` where nothing was.
@@ -25,7 +26,9 @@ pub fn credential(request: &HttpRequest) -> Result<Option<Credential>, Error> {
     if presented.iter().any(|other| other != first) {
         return Err(Error::KeyInvalid);
     }
-    Ok(Some(Secret::parse_key(first).map_or(Credential::Other, Credential::ApiKey)))
+    let token =
+        || Secret::parse_token(ACCESS_PREFIX, first).map_or(Credential::Other, Credential::AccessToken);
+    Ok(Some(Secret::parse_key(first).map_or_else(token, Credential::ApiKey)))
 }
 
 /// Whether the URL holds an `api_key`, with any value and in any case.

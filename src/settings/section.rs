@@ -173,6 +173,11 @@ pub struct Oauth {
     /// A client unused for longer is removed; zero: at the next clean-up.
     #[serde(rename = "unused_client_days", deserialize_with = "days")]
     pub unused_client: Duration,
+    /// Whether a registered loopback address by number is taken with any port.
+    pub any_loopback_port: bool,
+    /// Addresses with a scheme of an application's own that may be registered.
+    #[serde(deserialize_with = "list")]
+    pub private_redirect_uris: Vec<String>,
 }
 
 /// `uploads`: uploads.

@@ -27,6 +27,7 @@ mod main_job;
 mod mcp_clients;
 mod mcp_counting;
 mod notes;
+mod oauth;
 mod pages;
 mod project_context;
 mod project_items;

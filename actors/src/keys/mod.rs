@@ -6,7 +6,7 @@
 
 mod actor;
 pub mod changes;
-mod freshness;
+pub(crate) mod freshness;
 pub mod rules;
 pub mod secret;
 
@@ -145,6 +145,11 @@ impl Keys {
     /// Removes a key; its secret has stopped when this returns.
     pub async fn revoke(&self, user: UserId, key: KeyId) -> Result<(), Error> {
         self.port.ask(Revoke { user, key }).await?
+    }
+
+    /// The epoch under which keys are remembered; connections are too.
+    pub(crate) fn freshness(&self) -> Arc<Freshness> {
+        self.fresh.clone()
     }
 
     /// Drops all that is remembered: users or plans were changed.

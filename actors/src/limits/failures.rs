@@ -2,51 +2,26 @@
 //! (contract.md, section 3).
 
 use std::net::IpAddr;
-use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::time::Duration;
 
-use governor::clock::Reference;
-use governor::middleware::NoOpMiddleware;
-use governor::nanos::Nanos;
-use governor::state::keyed::DefaultKeyedStateStore;
-use governor::{Quota, RateLimiter};
-
-use super::hour::HourClock;
+use super::addresses::Addresses;
 use crate::clock::Clock;
 use crate::error::Error;
 
-/// Above so many addresses, those that did nothing for long are forgotten.
-const REMEMBERED: usize = 10_000;
-
 /// Counts failures by address.
-pub struct Failures {
-    buckets: RateLimiter<IpAddr, DefaultKeyedStateStore<IpAddr>, HourClock, NoOpMiddleware<Nanos>>,
-    clock: Arc<dyn Clock>,
-}
+pub struct Failures(Addresses);
 
 impl Failures {
     /// Lets so many fail within a minute.
     pub fn new(a_minute: u32, clock: Arc<dyn Clock>) -> Self {
-        let quota = Quota::per_minute(NonZeroU32::new(a_minute).unwrap_or(NonZeroU32::MIN));
-        let buckets =
-            RateLimiter::new(quota, DefaultKeyedStateStore::default(), HourClock::of(clock.clone()));
-        Self { buckets, clock }
+        Self(Addresses::a_minute(a_minute, clock))
     }
 
     /// Notes a failure of this address; the error that it is answered with.
     pub fn failed(&self, address: Option<IpAddr>) -> Error {
-        let Some(address) = address else { return Error::KeyInvalid };
-        if self.buckets.len() > REMEMBERED {
-            self.buckets.retain_recent();
-        }
-        match self.buckets.check_key(&address) {
+        match self.0.take(address) {
             Ok(()) => Error::KeyInvalid,
-            Err(not_until) => {
-                let now: Nanos = self.clock.elapsed().into();
-                let wait: Duration = not_until.earliest_possible().duration_since(now).into();
-                Error::TooManyFailures(wait)
-            }
+            Err(wait) => Error::TooManyFailures(wait),
         }
     }
 }

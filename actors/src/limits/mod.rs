@@ -4,6 +4,7 @@
 //! call that either refuses counts in neither.
 
 mod actor;
+mod addresses;
 mod day;
 mod failures;
 mod hour;
@@ -22,6 +23,7 @@ use crate::error::{Error, Wait};
 use crate::kit::{Kept, Port, keep};
 use actor::{Admit, Flush, LimitActor, Remaining, Today};
 
+pub use addresses::Addresses;
 pub use failures::Failures;
 
 /// The limit that is nearest to its end, after a call: what the X-RateLimit headers say.

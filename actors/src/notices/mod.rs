@@ -1,6 +1,7 @@
 //! In-app notices: one the first time a key is used, one each time an application connects (spec.md: Events).
 
 mod actor;
+mod connected;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use crate::kit::{Kept, Port, keep};
 use actor::NoticeActor;
 
 pub use actor::FirstUse;
+pub(crate) use connected::app_connected;
 
 /// The way to the notices.
 #[derive(Clone)]

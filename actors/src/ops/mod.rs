@@ -4,6 +4,7 @@
 
 pub mod account;
 pub mod activity;
+pub mod apps;
 pub mod bookmarks;
 pub mod chunks;
 pub mod collections;

@@ -2,6 +2,7 @@
 
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::redirect::Policy;
 use serde_json::Value;
 
 /// Asks one service, with the same headers each time.
@@ -17,7 +18,7 @@ impl Client {
     pub fn of(base: &str) -> Self {
         // An Err says that the service of this process has installed one already.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        let http = reqwest::Client::builder().no_proxy().redirect(Policy::none()).build().unwrap();
         Self { http, base: base.to_owned(), headers: HeaderMap::new() }
     }
 
@@ -47,7 +48,7 @@ impl Client {
 
     /// Posts this text as it is.
     pub async fn post_text(&self, path: &str, body: &str) -> Answer {
-        self.request(Method::POST, path, Some(body.to_owned())).await.unwrap()
+        self.with_text(Method::POST, path, Some(body.to_owned())).await.unwrap()
     }
 
     pub async fn patch(&self, path: &str, body: Value) -> Answer {
@@ -64,19 +65,26 @@ impl Client {
 
     /// As [`Self::send`], where the service may go away meanwhile.
     pub async fn try_send(&self, method: Method, path: &str, body: Option<Value>) -> reqwest::Result<Answer> {
-        self.request(method, path, body.map(|body| body.to_string())).await
+        self.with_text(method, path, body.map(|body| body.to_string())).await
     }
 
-    async fn request(&self, method: Method, path: &str, body: Option<String>) -> reqwest::Result<Answer> {
-        let mut request =
-            self.http.request(method, format!("{}{path}", self.base)).headers(self.headers.clone());
+    async fn with_text(&self, method: Method, path: &str, body: Option<String>) -> reqwest::Result<Answer> {
+        let mut request = self.request(method, path);
         if let Some(body) = body {
             request = request.header(CONTENT_TYPE, "application/json").body(body);
         }
-        let response = request.send().await?;
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let body = response.text().await?;
-        Ok(Answer { status, headers, body: serde_json::from_str(&body).unwrap_or(Value::Null) })
+        Answer::to(request).await
+    }
+
+    /// Sends a form as a browser does.
+    pub async fn form(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        let kind = "application/x-www-form-urlencoded";
+        Answer::to(self.request(Method::POST, path).header(CONTENT_TYPE, kind).body(body)).await.unwrap()
+    }
+
+    fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        self.http.request(method, format!("{}{path}", self.base)).headers(self.headers.clone())
     }
 }
 
@@ -86,9 +94,23 @@ pub struct Answer {
     pub status: u16,
     pub headers: HeaderMap,
     pub body: Value,
+    /// The body as it came.
+    pub text: String,
 }
 
 impl Answer {
+    async fn to(request: reqwest::RequestBuilder) -> reqwest::Result<Self> {
+        let response = request.send().await?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = response.text().await?;
+        Ok(Self { status, headers, body: serde_json::from_str(&text).unwrap_or(Value::Null), text })
+    }
+
+    /// What a header says; nothing where it is not there.
+    pub fn said(&self, header: &str) -> &str {
+        self.headers.get(header).map_or("", |value| value.to_str().unwrap())
+    }
+
     /// The data of a success with this status.
     #[track_caller]
     pub fn data(&self, status: u16) -> &Value {

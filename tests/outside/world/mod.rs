@@ -1,6 +1,8 @@
-//! What the tests talk to: a service, people with keys, a site whose pages are saved, and the real program.
+//! What the tests talk to: a service, people with keys, assistants that they connect, a site whose pages are
+//! saved, and the real program.
 
 mod answer;
+mod assistant;
 mod home;
 mod mcp;
 mod person;
@@ -11,9 +13,10 @@ mod site;
 use std::time::{Duration, Instant};
 
 pub use answer::{Answer, Client};
+pub use assistant::{Assistant, CHALLENGE, REDIRECT, Tokens, VERIFIER, sent_back, ticket};
 pub use home::Home;
 pub use mcp::Mcp;
-pub use person::Key;
+pub use person::{Key, PASSWORD};
 pub use program::Program;
 pub use server::{NOON, Server};
 pub use site::{Reply, Site, article};

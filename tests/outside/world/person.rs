@@ -32,6 +32,10 @@ impl<'a> Person<'a> {
         self.row.id
     }
 
+    pub fn email(&self) -> &str {
+        &self.row.email
+    }
+
     /// A REST key with these scopes.
     pub async fn key<const N: usize>(&self, scopes: [Scope; N]) -> Key {
         self.make_key(KeyKind::Rest, &scopes, None).await

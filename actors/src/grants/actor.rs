@@ -1,0 +1,244 @@
+//! The actor of connections: makes every step of them, at most so many at once, notes their uses in batches, and cleans up.
+//!
+//! Each step is one transaction, so after a crash nothing is half done; at most one unwritten batch of last uses is lost.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseFuture, WrapFuture};
+use entity::id::{GrantId, UserId};
+use entity::kind::GrantState;
+use entity::oauth_client;
+use entity::oauth_grant;
+use entity::scope::Scopes;
+use entity::time::Timestamp;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use tracing::warn;
+
+use super::code::{self, Exchange};
+use super::consent::{self, Browser, Decided, Request};
+use super::end::end;
+use super::refused::Refused;
+use super::token::{self, Issued, Refresh};
+use super::{Terms, sweep};
+use crate::error::Error;
+use crate::keys::freshness::Freshness;
+use crate::keys::secret::Secret;
+
+const FLUSH_EVERY: Duration = Duration::from_secs(1);
+const SWEEP_EVERY: Duration = Duration::from_secs(3600);
+
+/// See the file's head.
+pub struct GrantActor {
+    terms: Terms,
+    fresh: Arc<Freshness>,
+    uses: BTreeMap<GrantId, Used>,
+}
+
+impl GrantActor {
+    pub(super) fn new(terms: Terms, fresh: Arc<Freshness>) -> Self {
+        Self { terms, fresh, uses: BTreeMap::new() }
+    }
+
+    /// In the order of their ids, so that two nodes that write at once do not wait for each other in a circle.
+    fn flush(&mut self) -> ResponseFuture<Result<(), Error>> {
+        let (db, uses) = (self.terms.db.clone(), std::mem::take(&mut self.uses));
+        Box::pin(async move {
+            if uses.is_empty() {
+                return Ok(());
+            }
+            let txn = db.begin().await?;
+            for used in uses.into_values() {
+                let mut update = oauth_grant::Entity::update_many()
+                    .col_expr(oauth_grant::Column::LastUsedAt, Expr::value(used.at))
+                    .filter(oauth_grant::Column::Id.eq(used.grant));
+                if let Some(client) = used.mcp_client {
+                    update = update.col_expr(oauth_grant::Column::McpClient, Expr::value(client));
+                }
+                update.exec(&txn).await?;
+            }
+            Ok(txn.commit().await?)
+        })
+    }
+
+    fn sweep(&mut self, context: &mut Context<Self>) {
+        let terms = self.terms.clone();
+        context.spawn(async move { sweep::run(&terms).await }.into_actor(self).map(|done, _, _| {
+            if let Err(error) = done {
+                warn!(%error, "could not clean up what OAuth leaves behind");
+            }
+        }));
+    }
+}
+
+impl Actor for GrantActor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, context: &mut Self::Context) {
+        self.sweep(context);
+        context.run_interval(SWEEP_EVERY, Self::sweep);
+        context.run_interval(FLUSH_EVERY, |actor, context| {
+            context.spawn(actor.flush().into_actor(actor).map(|done, _, _| {
+                if let Err(error) = done {
+                    warn!(%error, "could not write the last uses of connections");
+                }
+            }));
+        });
+    }
+}
+
+/// Keeps what a consent page asks for.
+#[derive(Message)]
+#[rtype(result = "Result<Secret, Error>")]
+pub struct Ask(pub(super) Request, pub(super) Browser, pub(super) Scopes);
+
+impl Handler<Ask> for GrantActor {
+    type Result = ResponseFuture<Result<Secret, Error>>;
+
+    fn handle(&mut self, Ask(request, browser, offered): Ask, _: &mut Self::Context) -> Self::Result {
+        let terms = self.terms.clone();
+        Box::pin(async move { consent::ask(&terms, request, browser, offered).await })
+    }
+}
+
+/// The person answered a consent page.
+#[derive(Message)]
+#[rtype(result = "Result<Option<Decided>, Error>")]
+pub struct Decide {
+    pub(super) browser: Browser,
+    pub(super) ticket: Secret,
+    pub(super) ticked: Scopes,
+}
+
+impl Handler<Decide> for GrantActor {
+    type Result = ResponseFuture<Result<Option<Decided>, Error>>;
+
+    fn handle(&mut self, asked: Decide, _: &mut Self::Context) -> Self::Result {
+        let terms = self.terms.clone();
+        Box::pin(async move { consent::decide(&terms, asked.browser, &asked.ticket, asked.ticked).await })
+    }
+}
+
+impl Message for Exchange {
+    type Result = Result<Issued, Refused>;
+}
+
+impl Handler<Exchange> for GrantActor {
+    type Result = ResponseFuture<Result<Issued, Refused>>;
+
+    fn handle(&mut self, asked: Exchange, _: &mut Self::Context) -> Self::Result {
+        let (terms, fresh) = (self.terms.clone(), self.fresh.clone());
+        Box::pin(async move {
+            let issued = code::exchange(&terms, asked).await;
+            fresh.raise();
+            issued
+        })
+    }
+}
+
+impl Message for Refresh {
+    type Result = Result<Issued, Refused>;
+}
+
+impl Handler<Refresh> for GrantActor {
+    type Result = ResponseFuture<Result<Issued, Refused>>;
+
+    fn handle(&mut self, asked: Refresh, _: &mut Self::Context) -> Self::Result {
+        let (terms, fresh) = (self.terms.clone(), self.fresh.clone());
+        Box::pin(async move {
+            let issued = token::refresh(&terms, asked).await;
+            // A good one ends nothing, so what is remembered stays good.
+            if matches!(issued, Err(Refused::Grant(_))) {
+                fresh.raise();
+            }
+            issued
+        })
+    }
+}
+
+/// A client ends its connection.
+#[derive(Message)]
+#[rtype(result = "Result<(), Refused>")]
+pub struct Revoke(pub(super) oauth_client::Model, pub(super) String);
+
+impl Handler<Revoke> for GrantActor {
+    type Result = ResponseFuture<Result<(), Refused>>;
+
+    fn handle(&mut self, Revoke(client, token): Revoke, _: &mut Self::Context) -> Self::Result {
+        let (terms, fresh) = (self.terms.clone(), self.fresh.clone());
+        Box::pin(async move {
+            let done = token::revoke(&terms, client, token).await;
+            fresh.raise();
+            done
+        })
+    }
+}
+
+/// A person ends a connection.
+#[derive(Message)]
+#[rtype(result = "Result<(), Error>")]
+pub struct Disconnect(pub(super) UserId, pub(super) GrantId);
+
+impl Handler<Disconnect> for GrantActor {
+    type Result = ResponseFuture<Result<(), Error>>;
+
+    fn handle(&mut self, Disconnect(user, id): Disconnect, _: &mut Self::Context) -> Self::Result {
+        let (db, fresh) = (self.terms.db.clone(), self.fresh.clone());
+        Box::pin(async move {
+            let txn = db.begin().await?;
+            super::end::living_owner(&txn, user).await?.ok_or(Error::NotFound)?;
+            let grant = oauth_grant::Entity::one_of(user, id).one(&txn).await?.ok_or(Error::NotFound)?;
+            if !end(&txn, &grant, GrantState::Disconnected).await? {
+                return Err(Error::NotFound);
+            }
+            txn.commit().await?;
+            fresh.raise();
+            Ok(())
+        })
+    }
+}
+
+/// A connection was used.
+#[derive(Clone, Debug, Message)]
+#[rtype(result = "()")]
+pub struct Used {
+    /// The connection.
+    pub grant: GrantId,
+    /// When.
+    pub at: Timestamp,
+    /// Name and version of an MCP `initialize`.
+    pub mcp_client: Option<String>,
+}
+
+impl Handler<Used> for GrantActor {
+    type Result = ();
+
+    fn handle(&mut self, used: Used, context: &mut Self::Context) {
+        let introduced = used.mcp_client.is_some();
+        let noted = self.uses.remove(&used.grant);
+        let mcp_client = used.mcp_client.clone().or(noted.and_then(|earlier| earlier.mcp_client));
+        self.uses.insert(used.grant, Used { mcp_client, ..used });
+        if introduced {
+            // Calls without a handshake of their own are named by the latest one, which stands in the row.
+            context.spawn(self.flush().into_actor(self).map(|written, actor, _| match written {
+                Ok(()) => actor.fresh.raise(),
+                Err(error) => warn!(%error, "could not write what a client calls itself"),
+            }));
+        }
+    }
+}
+
+/// Writes the uses that were noted.
+#[derive(Message)]
+#[rtype(result = "Result<(), Error>")]
+pub struct Flush;
+
+impl Handler<Flush> for GrantActor {
+    type Result = ResponseFuture<Result<(), Error>>;
+
+    fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
+        self.flush()
+    }
+}

@@ -1,0 +1,157 @@
+//! A code becomes a connection: once, for the client it was issued to, by whoever knows the verifier.
+//!
+//! A code is spent by the first authenticated client that presents it, whether that gets tokens or not; a second time it
+//! ends the connection that it made (OAuth 2.1, section 4.1.3).
+
+use entity::id::GrantId;
+use entity::kind::GrantState;
+use entity::time::Timestamp;
+use entity::{oauth_client, oauth_code, oauth_grant, oauth_token};
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
+use sea_orm::{
+    ActiveValue::Set, ColumnTrait, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel, QueryFilter,
+};
+use tracing::warn;
+
+use super::consent::CODE_PREFIX;
+use super::end::{end, living_owner};
+use super::refused::Refused;
+use super::token::{Issued, issue};
+use super::{Terms, client, pkce};
+use crate::keys::secret::Secret;
+use crate::{notices, state};
+
+/// What a client presents for its first tokens.
+#[derive(Debug)]
+pub struct Exchange {
+    /// Who asks, authenticated.
+    pub client: oauth_client::Model,
+    /// The code.
+    pub code: String,
+    /// Where it was sent, said again.
+    pub redirect_uri: Option<String>,
+    /// What the challenge was made from.
+    pub verifier: String,
+}
+
+impl Exchange {
+    /// Whether the code was issued for this; the reason where not.
+    fn fits(&self, code: &oauth_code::Model, now: Timestamp) -> Result<(), Refused> {
+        if code.client_id != self.client.id {
+            return Err(Refused::Grant("the code was issued to another client"));
+        }
+        if now >= code.expires_at {
+            return Err(Refused::Grant("the code has expired"));
+        }
+        if self.redirect_uri.as_ref() != Some(&code.redirect_uri) {
+            return Err(Refused::Grant("redirect_uri differs from that of the authorization request"));
+        }
+        if !pkce::fits(&code.challenge, &self.verifier) {
+            return Err(Refused::Grant("code_verifier does not fit the challenge"));
+        }
+        Ok(())
+    }
+}
+
+const UNKNOWN: Refused = Refused::Grant("the code is unknown, expired or was used");
+
+/// Exchanges a code for the first tokens of a connection.
+///
+/// # Errors
+/// [`Refused::Grant`]; the code is spent then.
+pub(super) async fn exchange(terms: &Terms, asked: Exchange) -> Result<Issued, Refused> {
+    let now = terms.clock.now();
+    let hash = Secret::parse_token(CODE_PREFIX, &asked.code).ok_or(UNKNOWN)?.hash();
+    let found = oauth_code::Entity::by_hash(hash.bytes()).one(terms.db.read()).await?.ok_or(UNKNOWN)?;
+    let txn = terms.db.begin().await?;
+    let owner = living_owner(&txn, found.user_id).await?.ok_or(UNKNOWN)?;
+    if !client::touch(&txn, asked.client.id, now).await? {
+        return Err(Refused::Client);
+    }
+    let spent = oauth_code::Entity::update_many()
+        .col_expr(oauth_code::Column::UsedAt, Expr::value(now))
+        .filter(oauth_code::Column::Hash.eq(found.hash.as_slice()))
+        .filter(oauth_code::Column::UsedAt.is_null())
+        .exec(&txn)
+        .await?;
+    if spent.rows_affected == 0 {
+        end_reused(&txn, hash.bytes()).await?;
+        txn.commit().await?;
+        return Err(UNKNOWN);
+    }
+    if let Err(unfit) = asked.fits(&found, now) {
+        txn.commit().await?;
+        return Err(unfit);
+    }
+    let grant = connect(&txn, terms, &found, now).await?;
+    let issued = issue(&txn, terms, &grant, grant.scopes.clone(), now).await?;
+    notices::app_connected(&txn, owner.id, &client::shown_name(&asked.client), now).await?;
+    state::raise_generation(&txn).await?;
+    txn.commit().await?;
+    Ok(issued)
+}
+
+/// Ends the connection that a code made, if it still is the same one.
+async fn end_reused(txn: &DatabaseTransaction, hash: &[u8]) -> Result<(), DbErr> {
+    let Some(code) = oauth_code::Entity::by_hash(hash).one(txn).await? else { return Ok(()) };
+    let Some(grant) = oauth_grant::Entity::between(code.user_id, code.client_id).one(txn).await? else {
+        return Ok(());
+    };
+    if code.branch == Some(grant.branch) && end(txn, &grant, GrantState::Revoked).await? {
+        warn!(grant.id = %grant.id, "ended a connection: its authorization code was used twice");
+    }
+    Ok(())
+}
+
+/// Makes the connection, or makes it anew: then every earlier token and code of it ends (contract.md, section 11).
+async fn connect(
+    txn: &DatabaseTransaction,
+    terms: &Terms,
+    code: &oauth_code::Model,
+    now: Timestamp,
+) -> Result<oauth_grant::Model, Refused> {
+    use oauth_grant::Column;
+    let new = oauth_grant::Model {
+        id: GrantId::new(now),
+        user_id: code.user_id,
+        client_id: code.client_id,
+        state: GrantState::Connected,
+        branch: 1,
+        scopes: code.scopes.clone(),
+        resource: terms.resource.to_string(),
+        connected_at: now,
+        last_used_at: None,
+        mcp_client: None,
+    };
+    let anew = OnConflict::columns([Column::UserId, Column::ClientId])
+        .update_columns([Column::State, Column::Scopes, Column::Resource, Column::ConnectedAt])
+        .value(Column::Branch, Expr::col((oauth_grant::Entity, Column::Branch)).add(1))
+        .to_owned();
+    oauth_grant::Entity::insert(new.into_active_model())
+        .on_conflict(anew)
+        .exec_without_returning(txn)
+        .await?;
+    let between = oauth_grant::Entity::between(code.user_id, code.client_id);
+    let grant = between.one(txn).await?.ok_or(UNKNOWN)?;
+    oauth_token::Entity::delete_many().filter(oauth_token::Column::GrantId.eq(grant.id)).exec(txn).await?;
+    forget_earlier(txn, code).await?;
+    let made = oauth_code::ActiveModel {
+        hash: Set(code.hash.clone()),
+        branch: Set(Some(grant.branch)),
+        ..oauth_code::ActiveModel::default()
+    };
+    oauth_code::Entity::update(made).exec(txn).await?;
+    Ok(grant)
+}
+
+/// Codes of the same connection that were issued before this one and wait for their exchange.
+async fn forget_earlier(txn: &DatabaseTransaction, code: &oauth_code::Model) -> Result<(), DbErr> {
+    oauth_code::Entity::delete_many()
+        .filter(oauth_code::Column::UserId.eq(code.user_id))
+        .filter(oauth_code::Column::ClientId.eq(code.client_id))
+        .filter(oauth_code::Column::UsedAt.is_null())
+        .filter(oauth_code::Column::IssuedAt.lte(code.issued_at))
+        .exec(txn)
+        .await
+        .map(drop)
+}

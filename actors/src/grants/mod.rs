@@ -1,0 +1,328 @@
+//! Connections: applications that people let in by OAuth, from registration to the end (contract.md, sections 8 and 11).
+//!
+//! A connection is one person and one application. It has a number that moves on whenever it is made anew or ends, and a
+//! token works only under the number that it was issued under: so there is never more than one living branch of tokens,
+//! whatever happens at once on however many nodes. Recognised access tokens are cached under the same epoch as keys, so a
+//! revoked one stops before its revocation is answered, and within a second where another process revoked it.
+
+mod actor;
+pub mod client;
+mod code;
+mod consent;
+mod end;
+pub mod pkce;
+pub mod redirect;
+mod refused;
+mod sweep;
+mod token;
+
+#[cfg(test)]
+mod tests;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::ArbiterHandle;
+use entity::id::{GrantId, UserId};
+use entity::plan::Plan;
+use entity::scope::Scopes;
+use entity::time::Timestamp;
+use entity::{oauth_client, oauth_grant, user};
+use moka::sync::Cache;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
+
+use crate::clock::Clock;
+use crate::db::Db;
+use crate::error::Error;
+use crate::keys::freshness::Freshness;
+use crate::keys::secret::{Secret, SecretHash};
+use crate::kit::{Kept, Port, keep};
+use crate::limits::Addresses;
+use actor::{Ask, Decide, Disconnect, Flush, GrantActor, Revoke};
+use client::{Introduction, Proof, Unfit};
+use redirect::RedirectRules;
+
+pub use actor::Used;
+pub use code::Exchange;
+pub use consent::{Browser, Decided, Request, TICKET_PREFIX};
+pub(crate) use end::end_all;
+pub use refused::Refused;
+pub use token::{ACCESS_PREFIX, Issued, Refresh};
+
+const CACHED: u64 = 10_000;
+
+/// What the operator has set.
+#[derive(Clone, Debug)]
+pub struct GrantSettings {
+    /// Whether applications may register themselves.
+    pub open: bool,
+    /// Registrations of one address in an hour.
+    pub registrations_per_hour: u32,
+    /// Life of a code.
+    pub code: Duration,
+    /// Life of an access token.
+    pub access: Duration,
+    /// A client unused for longer is forgotten.
+    pub unused_client: Duration,
+    /// What may be a redirect address.
+    pub redirects: RedirectRules,
+}
+
+/// What every step is made with.
+#[derive(Clone)]
+pub(crate) struct Terms {
+    db: Db,
+    clock: Arc<dyn Clock>,
+    /// What tokens are for: the MCP server of this service (RFC 8707).
+    resource: Arc<str>,
+    code: Duration,
+    access: Duration,
+    unused_client: Duration,
+}
+
+/// What is known of an access token that was presented.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// The connection.
+    pub grant: GrantId,
+    /// Who connected it.
+    pub user: UserId,
+    /// That person's plan.
+    pub plan: Plan,
+    /// What the token allows.
+    pub scopes: Scopes,
+    /// What the application calls itself.
+    pub client_name: String,
+    /// Name and version of its latest MCP `initialize`.
+    pub mcp_client: Option<String>,
+    expires_at: Timestamp,
+    epoch: u64,
+}
+
+/// Whether an access token is one.
+#[derive(Clone, Debug)]
+pub enum Known {
+    /// It is.
+    Good(Arc<Access>),
+    /// It was one.
+    Expired,
+    /// It is not, or not any more.
+    Unknown,
+}
+
+/// Why an application was not registered.
+#[derive(Debug, thiserror::Error)]
+pub enum NotRegistered {
+    /// The operator lets nobody in by themselves.
+    #[error("registration is closed")]
+    Closed,
+    /// What it said of itself.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+    /// Too many from one address.
+    #[error("too many registrations from this address")]
+    TooMany(Duration),
+    /// Something inside went wrong.
+    #[error(transparent)]
+    Inside(#[from] Error),
+}
+
+/// The connections of everybody.
+#[derive(Clone)]
+pub struct Grants {
+    terms: Terms,
+    open: bool,
+    redirects: Arc<RedirectRules>,
+    registrations: Arc<Addresses>,
+    cache: Cache<SecretHash, Arc<Access>>,
+    fresh: Arc<Freshness>,
+    port: Port<GrantActor>,
+}
+
+impl Grants {
+    /// Starts the actor; the epoch is that of the keys.
+    pub fn start(
+        on: &ArbiterHandle,
+        db: Db,
+        clock: Arc<dyn Clock>,
+        fresh: Arc<Freshness>,
+        base_url: &str,
+        settings: GrantSettings,
+    ) -> Self {
+        let terms = Terms {
+            db,
+            clock: clock.clone(),
+            resource: format!("{base_url}/mcp").into(),
+            code: settings.code,
+            access: settings.access,
+            unused_client: settings.unused_client,
+        };
+        let how = Kept { name: "grants", permits: 64, patience: Duration::from_secs(8) };
+        let (kept_terms, kept_fresh) = (terms.clone(), fresh.clone());
+        Self {
+            terms,
+            open: settings.open,
+            redirects: Arc::new(settings.redirects),
+            registrations: Arc::new(Addresses::an_hour(settings.registrations_per_hour, clock)),
+            cache: Cache::builder().max_capacity(CACHED).time_to_idle(Duration::from_secs(600)).build(),
+            fresh,
+            port: keep(on, how, move || GrantActor::new(kept_terms.clone(), kept_fresh.clone())),
+        }
+    }
+
+    /// Whether applications may register themselves.
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// What may be a redirect address.
+    pub fn redirects(&self) -> &RedirectRules {
+        &self.redirects
+    }
+
+    /// The canonical name of what tokens are for.
+    pub fn resource(&self) -> &str {
+        &self.terms.resource
+    }
+
+    /// Registers an application; its secret, where it has one, is never to be had again.
+    pub async fn register(
+        &self,
+        address: Option<IpAddr>,
+        introduction: Introduction,
+    ) -> Result<(oauth_client::Model, Option<Secret>), NotRegistered> {
+        if !self.open {
+            return Err(NotRegistered::Closed);
+        }
+        let client = introduction.accept(&self.redirects, self.terms.clock.now())?;
+        self.registrations.take(address).map_err(NotRegistered::TooMany)?;
+        Ok(client::register(&self.terms.db, client).await?)
+    }
+
+    /// The application of this name, looked at by whoever is about to sign in.
+    pub async fn client(&self, id: &str) -> Result<Option<oauth_client::Model>, Error> {
+        let Some(client) = client::find(self.terms.db.read(), id).await? else { return Ok(None) };
+        client::glance(&self.terms.db, &client, self.terms.clock.now()).await?;
+        Ok(Some(client))
+    }
+
+    /// The application of this name, if it proves to be itself.
+    pub async fn authenticated(&self, id: &str, proof: &Proof) -> Result<oauth_client::Model, Refused> {
+        let found = client::find(self.terms.db.read(), id).await?;
+        found.filter(|client| client::is_proved(client, proof)).ok_or(Refused::Client)
+    }
+
+    /// Keeps what a consent page asks for; the ticket for its form.
+    pub async fn ask(&self, request: Request, browser: Browser, offered: Scopes) -> Result<Secret, Error> {
+        self.port.ask(Ask(request, browser, offered)).await?
+    }
+
+    /// Takes the answer to a consent page; `None` where it is not one that this browser was shown, or was answered.
+    pub async fn decide(
+        &self,
+        browser: Browser,
+        ticket: Secret,
+        ticked: Scopes,
+    ) -> Result<Option<Decided>, Error> {
+        self.port.ask(Decide { browser, ticket, ticked }).await?
+    }
+
+    /// Exchanges a code for the first tokens of a connection; it has been made when this returns.
+    pub async fn exchange(&self, asked: Exchange) -> Result<Issued, Refused> {
+        self.port.ask(asked).await?
+    }
+
+    /// Exchanges a refresh token for the next pair.
+    pub async fn refresh(&self, asked: Refresh) -> Result<Issued, Refused> {
+        self.port.ask(asked).await?
+    }
+
+    /// Ends the connection of a token of this client, if it is one.
+    pub async fn revoke(&self, client: oauth_client::Model, token: String) -> Result<(), Refused> {
+        self.port.ask(Revoke(client, token)).await?
+    }
+
+    /// Ends a connection of a person; its tokens have stopped when this returns.
+    pub async fn disconnect(&self, user: UserId, grant: GrantId) -> Result<(), Error> {
+        self.port.ask(Disconnect(user, grant)).await?
+    }
+
+    /// What a person is connected with, latest first, and who that is.
+    pub async fn connected(
+        &self,
+        user: UserId,
+    ) -> Result<Vec<(oauth_grant::Model, oauth_client::Model)>, Error> {
+        let rows = oauth_grant::Entity::owned_by(user)
+            .filter(oauth_grant::Column::State.eq(entity::kind::GrantState::Connected))
+            .order_by_desc(oauth_grant::Column::ConnectedAt)
+            .order_by_desc(oauth_grant::Column::Id)
+            .all(self.terms.db.read())
+            .await?;
+        let ids = rows.iter().map(|row| row.client_id);
+        let clients = oauth_client::Entity::find().filter(oauth_client::Column::Id.is_in(ids));
+        let clients = clients.all(self.terms.db.read()).await?;
+        let of = |row: oauth_grant::Model| {
+            let client = clients.iter().find(|client| client.id == row.client_id)?;
+            Some((row, client.clone()))
+        };
+        Ok(rows.into_iter().filter_map(of).collect())
+    }
+
+    /// Whom an access token lets in.
+    pub async fn authenticate(&self, secret: &Secret) -> Result<Known, Error> {
+        let hash = secret.hash();
+        let cached = self.cache.get(&hash).filter(|known| self.fresh.holds(known.epoch));
+        let known = match cached {
+            Some(known) => Some(known),
+            None => self.look(secret, hash).await?,
+        };
+        Ok(match known {
+            Some(known) if self.terms.clock.now() < known.expires_at => Known::Good(known),
+            Some(_) => Known::Expired,
+            None => Known::Unknown,
+        })
+    }
+
+    /// Into the cache with the epoch of before the read: a change meanwhile makes it count for nothing.
+    async fn look(&self, secret: &Secret, hash: SecretHash) -> Result<Option<Arc<Access>>, Error> {
+        let (db, epoch) = (self.terms.db.read(), self.fresh.epoch());
+        let found = token::find_access(db, secret).await?;
+        let Some((token, grant)) = found.filter(|(token, grant)| token::is_of(&self.terms, token, grant))
+        else {
+            return Ok(None);
+        };
+        let owner = user::Entity::find_by_id(grant.user_id).one(db).await?;
+        let Some(owner) = owner.filter(|owner| owner.disabled_at.is_none()) else { return Ok(None) };
+        let Some(client) = oauth_client::Entity::find_by_id(grant.client_id).one(db).await? else {
+            return Ok(None);
+        };
+        let known = Arc::new(Access {
+            grant: grant.id,
+            user: owner.id,
+            plan: owner.plan,
+            scopes: token.scopes,
+            client_name: client::shown_name(&client),
+            mcp_client: grant.mcp_client,
+            expires_at: token.expires_at,
+            epoch,
+        });
+        self.cache.insert(hash, known.clone());
+        Ok(Some(known))
+    }
+
+    /// Notes a use. What is lost when the actor has no room is one "last used".
+    pub fn used(&self, used: Used) {
+        self.port.tell(used);
+    }
+
+    /// Writes what was noted.
+    pub async fn flush(&self) -> Result<(), Error> {
+        self.port.ask(Flush).await?
+    }
+
+    /// The actor's port, for health and for draining.
+    pub fn port(&self) -> &Port<GrantActor> {
+        &self.port
+    }
+}

@@ -1,0 +1,58 @@
+//! Proof Key for Code Exchange with S256, the only method that is taken (RFC 7636; spec.md: OAuth endpoints).
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+/// The name of the one method.
+pub const METHOD: &str = "S256";
+/// Characters of SHA-256 in base64url without padding.
+const CHALLENGE_CHARS: usize = 43;
+
+/// Whether a text has the form of a challenge (RFC 7636, section 4.2).
+pub fn is_challenge(text: &str) -> bool {
+    text.len() == CHALLENGE_CHARS
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+}
+
+/// Whether a text has the form of a verifier: 43 to 128 unreserved characters (RFC 7636, section 4.1).
+pub fn is_verifier(text: &str) -> bool {
+    (43..=128).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'~'))
+}
+
+/// Whether the challenge was made from this verifier.
+pub fn fits(challenge: &str, verifier: &str) -> bool {
+    let made = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
+    is_verifier(verifier) && bool::from(made.as_bytes().ct_eq(challenge.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_of_the_rfc_fits_and_nothing_else_does() {
+        let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+        let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+        assert!(is_verifier(verifier) && is_challenge(challenge) && fits(challenge, verifier));
+        assert!(!fits(challenge, "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXK"));
+        assert!(!fits(verifier, verifier), "plain is not taken");
+        // SHA-256 of "short", which is no verifier.
+        assert!(!fits("-bAHi131ltLqGQEMABu9AJ5lHeLFfo-341XzHrnT9zk", "short"));
+    }
+
+    #[test]
+    fn forms_are_those_of_the_rfc() {
+        for wrong in [String::new(), "a".repeat(42), "a".repeat(129), format!("{}+", "a".repeat(43))] {
+            assert!(!is_verifier(&wrong), "{wrong}");
+        }
+        for wrong in
+            ["a".repeat(42), "a".repeat(44), format!("{}=", "a".repeat(42)), format!("{}.", "a".repeat(42))]
+        {
+            assert!(!is_challenge(&wrong), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Why a client gets no tokens. The small error of the grant rules; the surface tells it in the words of RFC 6749.
+
+use sea_orm::DbErr;
+
+use crate::error::Error;
+use crate::kit::Unanswered;
+
+/// See the file's head.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// The client is unknown, or did not prove to be itself.
+    #[error("the client is unknown or did not authenticate")]
+    Client,
+    /// The code or the refresh token is not good for this client, or not any more.
+    #[error("{0}")]
+    Grant(&'static str),
+    /// More was asked for than was granted.
+    #[error("the scope exceeds what was granted")]
+    Scope,
+    /// Something inside went wrong, or there is no room.
+    #[error(transparent)]
+    Inside(#[from] Error),
+}
+
+impl From<DbErr> for Refused {
+    fn from(error: DbErr) -> Self {
+        Refused::Inside(error.into())
+    }
+}
+
+impl From<Unanswered> for Refused {
+    fn from(unanswered: Unanswered) -> Self {
+        Refused::Inside(unanswered.into())
+    }
+}

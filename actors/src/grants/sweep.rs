@@ -1,0 +1,58 @@
+//! What OAuth leaves behind is cleaned up, at the start and every hour: clients that nobody uses, and what has expired.
+
+use std::time::Duration;
+
+use entity::kind::{GrantState, TokenKind};
+use entity::{oauth_code, oauth_consent, oauth_grant, oauth_token};
+use sea_orm::sea_query::{Expr, ExprTrait, Query};
+use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter};
+
+use super::token::REFRESH_LIFE;
+use super::{Terms, client};
+use crate::error::Error;
+
+/// A refresh token that expired so long ago cannot be in use on another node any more.
+const OVER: Duration = Duration::from_secs(24 * 3600);
+/// An expired access token is known for so long: it is no sign of guessing (contract.md, section 3).
+const KNOWN: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// All of it, one statement after another.
+pub(super) async fn run(terms: &Terms) -> Result<(), Error> {
+    let (db, now) = (terms.db.write(), terms.clock.now());
+    oauth_consent::Entity::delete_many().filter(oauth_consent::Column::ExpiresAt.lt(now)).exec(db).await?;
+    // Used codes stay as long as a token of theirs may live, so that a second use is noticed.
+    let old = oauth_code::Column::ExpiresAt.lt(now - REFRESH_LIFE);
+    oauth_code::Entity::delete_many().filter(old).exec(db).await?;
+    end_expired(terms).await?;
+    let expired = |kind, since| {
+        Condition::all()
+            .add(oauth_token::Column::Kind.eq(kind))
+            .add(oauth_token::Column::ExpiresAt.lt(now - since))
+    };
+    let either =
+        Condition::any().add(expired(TokenKind::Access, KNOWN)).add(expired(TokenKind::Refresh, OVER));
+    oauth_token::Entity::delete_many().filter(either).exec(db).await?;
+    let forgotten = client::forget_unused(db, now - terms.unused_client).await?;
+    if forgotten > 0 {
+        tracing::info!(forgotten, "forgot OAuth clients that nobody uses");
+    }
+    Ok(())
+}
+
+/// A connection whose last refresh token has expired is one no more.
+async fn end_expired(terms: &Terms) -> Result<(), Error> {
+    let living = Query::select()
+        .column(oauth_token::Column::GrantId)
+        .from(oauth_token::Entity)
+        .and_where(oauth_token::Column::Kind.eq(TokenKind::Refresh))
+        .and_where(oauth_token::Column::ExpiresAt.gte(terms.clock.now() - OVER))
+        .take();
+    oauth_grant::Entity::update_many()
+        .col_expr(oauth_grant::Column::State, Expr::value(GrantState::Disconnected))
+        .col_expr(oauth_grant::Column::Branch, Expr::col(oauth_grant::Column::Branch).add(1))
+        .filter(oauth_grant::Column::State.eq(GrantState::Connected))
+        .filter(Expr::col(oauth_grant::Column::Id).not_in_subquery(living))
+        .exec(terms.db.write())
+        .await?;
+    Ok(())
+}

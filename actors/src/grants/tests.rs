@@ -1,0 +1,254 @@
+//! The law of connections: whatever steps are taken in whatever order, no more than one branch of tokens lives, and a
+//! secret that is presented twice leaves none.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use entity::id::{SessionId, UserId};
+use entity::kind::{ClientAuth, GrantState, TokenKind};
+use entity::scope::Scope;
+use entity::{oauth_client, oauth_grant, oauth_token, session, user};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+
+use super::client::{Introduction, register};
+use super::code::exchange;
+use super::consent::{ask, decide};
+use super::end::{end_all, living_owner};
+use super::token::{refresh, revoke};
+use super::*;
+use crate::clock::TestClock;
+
+const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+const URI: &str = "https://a.example/cb";
+
+/// One step; a number names one of the codes or tokens that were issued before.
+#[derive(Clone, Debug)]
+enum Step {
+    Consent,
+    Exchange(usize),
+    ExchangeByAnother(usize),
+    Refresh(usize),
+    RefreshByAnother(usize),
+    Revoke(usize),
+    Disconnect,
+    ChangePassword,
+    Wait(u64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => Just(Step::Consent),
+        4 => (0..6_usize).prop_map(Step::Exchange),
+        1 => (0..6_usize).prop_map(Step::ExchangeByAnother),
+        6 => (0..8_usize).prop_map(Step::Refresh),
+        1 => (0..8_usize).prop_map(Step::RefreshByAnother),
+        1 => (0..8_usize).prop_map(Step::Revoke),
+        1 => Just(Step::Disconnect),
+        1 => Just(Step::ChangePassword),
+        2 => (1..100_000_u64).prop_map(Step::Wait),
+    ]
+}
+
+/// A person, their browser, and two applications.
+struct Scene {
+    terms: Terms,
+    clock: Arc<TestClock>,
+    browser: Browser,
+    client: oauth_client::Model,
+    other: oauth_client::Model,
+    codes: Vec<String>,
+    tokens: Vec<String>,
+}
+
+impl Scene {
+    async fn new(terms: &Terms, clock: &Arc<TestClock>) -> Self {
+        let now = clock.now();
+        let person = user::Model {
+            id: UserId::new(now),
+            email: format!("{}@reader.example", UserId::new(now)),
+            name: None,
+            password_hash: String::new(),
+            plan: Plan::Pro,
+            disabled_at: None,
+            created_at: now,
+        };
+        let db = &terms.db;
+        user::Entity::insert(person.clone().into_active_model())
+            .exec_without_returning(db.write())
+            .await
+            .unwrap();
+        let session = session::Model {
+            id: SessionId::new(now),
+            user_id: person.id,
+            secret_hash: person.id.0.as_bytes().to_vec(),
+            created_at: now,
+            expires_at: now + Duration::from_secs(1_000_000_000),
+        };
+        session::Entity::insert(session.clone().into_active_model())
+            .exec_without_returning(db.write())
+            .await
+            .unwrap();
+        let new_client = async || {
+            let said = Introduction {
+                redirect_uris: vec![URI.to_owned()],
+                auth: Some(ClientAuth::None),
+                ..Introduction::default()
+            };
+            register(db, said.accept(&RedirectRules::default(), now).unwrap()).await.unwrap().0
+        };
+        Self {
+            terms: terms.clone(),
+            clock: clock.clone(),
+            browser: Browser { user: person.id, session: session.id },
+            client: new_client().await,
+            other: new_client().await,
+            codes: Vec::new(),
+            tokens: Vec::new(),
+        }
+    }
+
+    async fn take(&mut self, step: &Step) {
+        match step {
+            Step::Consent => self.consent().await,
+            Step::Exchange(n) => self.exchange(*n, self.client.clone()).await,
+            Step::ExchangeByAnother(n) => self.exchange(*n, self.other.clone()).await,
+            Step::Refresh(n) => self.refresh(*n).await,
+            Step::RefreshByAnother(n) => {
+                let Some(token) = self.tokens.get(*n).cloned() else { return };
+                let before = self.living().await;
+                let asked = Refresh { client: self.other.clone(), token, scopes: None };
+                assert!(matches!(refresh(&self.terms, asked).await, Err(Refused::Grant(_))));
+                assert_eq!(self.living().await, before, "another client's try ended a connection");
+            }
+            Step::Revoke(n) => {
+                let Some(token) = self.tokens.get(*n).cloned() else { return };
+                revoke(&self.terms, self.client.clone(), token).await.unwrap();
+            }
+            Step::Disconnect => self.disconnect().await,
+            Step::ChangePassword => {
+                let txn = self.terms.db.begin().await.unwrap();
+                living_owner(&txn, self.browser.user).await.unwrap();
+                end_all(&txn, self.browser.user).await.unwrap();
+                txn.commit().await.unwrap();
+                assert_eq!(self.living().await, 0);
+            }
+            Step::Wait(seconds) => self.clock.advance(Duration::from_secs(*seconds % 7_000)),
+        }
+    }
+
+    async fn consent(&mut self) {
+        let scopes: Scopes = [Scope::ReadLibrary].as_slice().into();
+        let request = Request {
+            client: self.client.clone(),
+            redirect_uri: URI.to_owned(),
+            state: "s".to_owned(),
+            challenge: CHALLENGE.to_owned(),
+            scopes: scopes.clone(),
+        };
+        let ticket = ask(&self.terms, request, self.browser, scopes.clone()).await.unwrap();
+        let decided = decide(&self.terms, self.browser, &ticket, scopes.clone()).await.unwrap().unwrap();
+        self.codes.push(decided.code.unwrap().expose().to_owned());
+        let again = decide(&self.terms, self.browser, &ticket, scopes).await.unwrap();
+        assert!(again.is_none(), "a consent page was answered twice");
+    }
+
+    async fn exchange(&mut self, n: usize, client: oauth_client::Model) {
+        let Some(code) = self.codes.get(n).cloned() else { return };
+        let own = client.id == self.client.id;
+        let asked =
+            Exchange { client, code, redirect_uri: Some(URI.to_owned()), verifier: VERIFIER.to_owned() };
+        match exchange(&self.terms, asked).await {
+            Ok(issued) => {
+                assert!(own, "a code was good for another client");
+                self.tokens.push(issued.refresh.expose().to_owned());
+            }
+            Err(refused) => assert!(matches!(refused, Refused::Grant(_)), "{refused}"),
+        }
+    }
+
+    async fn refresh(&mut self, n: usize) {
+        let Some(token) = self.tokens.get(n).cloned() else { return };
+        let spent = self.spent_of_the_living_branch(&token).await;
+        let asked = Refresh { client: self.client.clone(), token, scopes: None };
+        match refresh(&self.terms, asked).await {
+            Ok(issued) => {
+                assert!(!spent, "a token was good twice");
+                self.tokens.push(issued.refresh.expose().to_owned());
+            }
+            Err(refused) => {
+                assert!(matches!(refused, Refused::Grant(_)), "{refused}");
+                assert!(!spent || self.living().await == 0, "a second use left the connection alive");
+            }
+        }
+    }
+
+    async fn disconnect(&self) {
+        let txn = self.terms.db.begin().await.unwrap();
+        if let Some(grant) = self.grant().await {
+            end::end(&txn, &grant, GrantState::Disconnected).await.unwrap();
+        }
+        txn.commit().await.unwrap();
+        assert_eq!(self.living().await, 0);
+    }
+
+    async fn grant(&self) -> Option<oauth_grant::Model> {
+        let between = oauth_grant::Entity::between(self.browser.user, self.client.id);
+        between.one(self.terms.db.read()).await.unwrap()
+    }
+
+    /// Whether this token was spent, is not too old, and its connection lives.
+    async fn spent_of_the_living_branch(&self, token: &str) -> bool {
+        let hash = Secret::parse_token(token::REFRESH_PREFIX, token).unwrap().hash();
+        let row = oauth_token::Entity::by_hash(hash.bytes()).one(self.terms.db.read()).await.unwrap();
+        let (Some(row), Some(grant)) = (row, self.grant().await) else { return false };
+        row.used_at.is_some() && self.clock.now() < row.expires_at && token::is_of(&self.terms, &row, &grant)
+    }
+
+    /// Refresh tokens that would be taken.
+    async fn living(&self) -> usize {
+        let Some(grant) = self.grant().await else { return 0 };
+        let unspent = oauth_token::Entity::find()
+            .filter(oauth_token::Column::GrantId.eq(grant.id))
+            .filter(oauth_token::Column::Kind.eq(TokenKind::Refresh))
+            .filter(oauth_token::Column::UsedAt.is_null())
+            .filter(oauth_token::Column::ExpiresAt.gt(self.clock.now()));
+        let unspent = unspent.all(self.terms.db.read()).await.unwrap();
+        unspent.iter().filter(|token| token::is_of(&self.terms, token, &grant)).count()
+    }
+}
+
+#[test]
+fn no_order_of_steps_leaves_two_living_branches() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
+    let url = format!("sqlite:{}?mode=rwc", folder.path().join("rows.db").display());
+    let terms = Terms {
+        db: runtime.block_on(Db::open(&url)).unwrap(),
+        clock: clock.clone(),
+        resource: "https://carrel.example/mcp".into(),
+        code: Duration::from_secs(60),
+        access: Duration::from_secs(3600),
+        unused_client: Duration::from_secs(30 * 86_400),
+    };
+    let mut runner =
+        TestRunner::new(ProptestConfig { cases: 48, failure_persistence: None, ..Default::default() });
+    let steps = proptest::collection::vec(step(), 1..24);
+
+    let found = runner.run(&steps, |steps| {
+        runtime.block_on(async {
+            let mut scene = Scene::new(&terms, &clock).await;
+            for step in &steps {
+                scene.take(step).await;
+                let living = scene.living().await;
+                prop_assert!(living <= 1, "{living} branches live after {step:?}");
+            }
+            Ok(())
+        })
+    });
+
+    assert!(found.is_ok(), "{}", found.unwrap_err());
+}

@@ -1,0 +1,177 @@
+//! Tokens: access for calls, refresh for the next pair. A refresh token is spent by a conditional update, and a spent one
+//! that is presented again ends the whole connection (spec.md: OAuth 2.1 for MCP, rule 4).
+
+use std::time::Duration;
+
+use entity::kind::{GrantState, TokenKind};
+use entity::scope::Scopes;
+use entity::time::Timestamp;
+use entity::{oauth_client, oauth_grant, oauth_token};
+use sea_orm::sea_query::Expr;
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel, QueryFilter,
+};
+use tracing::warn;
+
+use super::end::{end, living_owner};
+use super::refused::Refused;
+use super::{Terms, client};
+use crate::error::Error;
+use crate::keys::secret::Secret;
+
+/// What an access token begins with.
+pub const ACCESS_PREFIX: &str = "ca_";
+/// What a refresh token begins with.
+pub const REFRESH_PREFIX: &str = "cr_";
+/// A refresh token lives so long from the last use of the one before it (contract.md, section 8).
+pub const REFRESH_LIFE: Duration = Duration::from_secs(90 * 24 * 3600);
+
+/// A pair of tokens, for the one answer that shows them.
+#[derive(Debug)]
+pub struct Issued {
+    /// For calls.
+    pub access: Secret,
+    /// How long it lives.
+    pub lives: Duration,
+    /// For the next pair.
+    pub refresh: Secret,
+    /// What the access token allows.
+    pub scopes: Scopes,
+}
+
+/// What a client presents for its next tokens.
+#[derive(Debug)]
+pub struct Refresh {
+    /// Who asks, authenticated.
+    pub client: oauth_client::Model,
+    /// The refresh token.
+    pub token: String,
+    /// Less than was granted, where the client wants less.
+    pub scopes: Option<Scopes>,
+}
+
+const UNKNOWN: Refused = Refused::Grant("the refresh token is unknown, expired or was used");
+
+/// Issues a pair for a connection, which the caller's transaction holds.
+pub(super) async fn issue(
+    txn: &DatabaseTransaction,
+    terms: &Terms,
+    grant: &oauth_grant::Model,
+    scopes: Scopes,
+    now: Timestamp,
+) -> Result<Issued, Refused> {
+    let access = Secret::new_token(ACCESS_PREFIX).map_err(Error::internal)?;
+    let refresh = Secret::new_token(REFRESH_PREFIX).map_err(Error::internal)?;
+    let row = |secret: &Secret, kind, scopes: &Scopes, life| {
+        let row = oauth_token::Model {
+            hash: secret.hash().bytes().to_vec(),
+            grant_id: grant.id,
+            branch: grant.branch,
+            kind,
+            scopes: scopes.clone(),
+            issued_at: now,
+            expires_at: now + life,
+            used_at: None,
+        };
+        row.into_active_model()
+    };
+    let rows = [
+        row(&access, TokenKind::Access, &scopes, terms.access),
+        // It keeps what was granted: a narrower access token does not narrow the next one (RFC 6749, section 6).
+        row(&refresh, TokenKind::Refresh, &grant.scopes, REFRESH_LIFE),
+    ];
+    oauth_token::Entity::insert_many(rows).exec_without_returning(txn).await?;
+    Ok(Issued { access, lives: terms.access, refresh, scopes })
+}
+
+/// The token of one of these kinds and its connection, whoever's they are.
+async fn look_up(
+    db: &impl ConnectionTrait,
+    sent: &str,
+    prefixes: &[&str],
+) -> Result<Option<(oauth_token::Model, oauth_grant::Model)>, DbErr> {
+    let Some(secret) = prefixes.iter().find_map(|prefix| Secret::parse_token(prefix, sent)) else {
+        return Ok(None);
+    };
+    let Some(token) = oauth_token::Entity::by_hash(secret.hash().bytes()).one(db).await? else {
+        return Ok(None);
+    };
+    let grant = oauth_grant::Entity::find_by_id(token.grant_id).one(db).await?;
+    Ok(grant.map(|grant| (token, grant)))
+}
+
+/// Whether a token's connection is as it was when the token was issued.
+pub(super) fn is_of(terms: &Terms, token: &oauth_token::Model, grant: &oauth_grant::Model) -> bool {
+    grant.state == GrantState::Connected && grant.branch == token.branch && *grant.resource == *terms.resource
+}
+
+/// Exchanges a refresh token for the next pair; the old access token lives to its end (contract.md, section 11).
+///
+/// # Errors
+/// [`Refused::Grant`]: a token that was spent before ends the connection, any other leaves it as it is.
+pub(super) async fn refresh(terms: &Terms, asked: Refresh) -> Result<Issued, Refused> {
+    let now = terms.clock.now();
+    let found = look_up(terms.db.read(), &asked.token, &[REFRESH_PREFIX]).await?;
+    let (token, grant) = found.filter(|(_, grant)| grant.client_id == asked.client.id).ok_or(UNKNOWN)?;
+    let txn = terms.db.begin().await?;
+    living_owner(&txn, grant.user_id).await?.ok_or(UNKNOWN)?;
+    if !client::touch(&txn, asked.client.id, now).await? {
+        return Err(Refused::Client);
+    }
+    let grant = oauth_grant::Entity::one_of(grant.user_id, grant.id).one(&txn).await?.ok_or(UNKNOWN)?;
+    if !is_of(terms, &token, &grant) || now >= token.expires_at {
+        return Err(UNKNOWN);
+    }
+    if !spend(&txn, &token, now).await? {
+        if end(&txn, &grant, GrantState::Revoked).await? {
+            warn!(grant.id = %grant.id, "ended a connection: a refresh token of it was used twice");
+        }
+        txn.commit().await?;
+        return Err(UNKNOWN);
+    }
+    let scopes = asked.scopes.unwrap_or_else(|| token.scopes.clone());
+    if !token.scopes.missing(&scopes).is_empty() {
+        // The transaction ends here without a commit: the token is not spent.
+        return Err(Refused::Scope);
+    }
+    let issued = issue(&txn, terms, &grant, scopes, now).await?;
+    txn.commit().await?;
+    Ok(issued)
+}
+
+/// Spends a refresh token; `false` where it was spent before.
+async fn spend(txn: &DatabaseTransaction, token: &oauth_token::Model, now: Timestamp) -> Result<bool, DbErr> {
+    let spent = oauth_token::Entity::update_many()
+        .col_expr(oauth_token::Column::UsedAt, Expr::value(now))
+        .filter(oauth_token::Column::Hash.eq(token.hash.as_slice()))
+        .filter(oauth_token::Column::UsedAt.is_null())
+        .exec(txn)
+        .await?;
+    Ok(spent.rows_affected == 1)
+}
+
+/// Ends the connection of a token, if it is this client's and the token still belongs to it (RFC 7009); anything else is
+/// left as it is.
+pub(super) async fn revoke(terms: &Terms, client: oauth_client::Model, sent: String) -> Result<(), Refused> {
+    let found = look_up(terms.db.read(), &sent, &[ACCESS_PREFIX, REFRESH_PREFIX]).await?;
+    let Some((token, grant)) = found.filter(|(_, grant)| grant.client_id == client.id) else { return Ok(()) };
+    let txn = terms.db.begin().await?;
+    if living_owner(&txn, grant.user_id).await?.is_none() {
+        return Ok(());
+    }
+    let Some(grant) = oauth_grant::Entity::one_of(grant.user_id, grant.id).one(&txn).await? else {
+        return Ok(());
+    };
+    if is_of(terms, &token, &grant) {
+        end(&txn, &grant, GrantState::Revoked).await?;
+    }
+    Ok(txn.commit().await?)
+}
+
+/// The access token that a caller sent, with its connection.
+pub(super) async fn find_access(
+    db: &impl ConnectionTrait,
+    secret: &Secret,
+) -> Result<Option<(oauth_token::Model, oauth_grant::Model)>, DbErr> {
+    look_up(db, secret.expose(), &[ACCESS_PREFIX]).await
+}

@@ -1,0 +1,98 @@
+//! What a person does with the applications that they connected, in the web app (contract.md, section 9).
+
+use entity::id::GrantId;
+use entity::scope::{Scope, Scopes};
+use entity::time::Timestamp;
+use entity::{oauth_client, oauth_grant};
+use serde::Serialize;
+
+use super::target::Target;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Values};
+use crate::grants::client::shown_name;
+use crate::perform::Operation;
+
+/// A connected application as the person sees it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AppView {
+    id: GrantId,
+    client_name: String,
+    client_uri: Option<String>,
+    scopes: Scopes,
+    connected_at: Timestamp,
+    last_used_at: Option<Timestamp>,
+}
+
+impl From<(oauth_grant::Model, oauth_client::Model)> for AppView {
+    fn from((grant, client): (oauth_grant::Model, oauth_client::Model)) -> Self {
+        Self {
+            id: grant.id,
+            client_name: shown_name(&client),
+            client_uri: client.uri,
+            scopes: grant.scopes,
+            connected_at: grant.connected_at,
+            last_used_at: grant.last_used_at,
+        }
+    }
+}
+
+/// The connected applications of the person.
+#[derive(Debug)]
+pub struct ListApps;
+
+impl ListApps {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads nothing.
+    pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self)
+    }
+}
+
+/// All of them, latest connected first.
+#[derive(Debug, Serialize)]
+pub struct Apps {
+    apps: Vec<AppView>,
+}
+
+impl Operation for ListApps {
+    type Reply = Apps;
+    const SCOPES: &'static [Scope] = &[];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Apps, Error> {
+        let connected = app.grants.connected(caller.user).await?;
+        Ok(Apps { apps: connected.into_iter().map(AppView::from).collect() })
+    }
+}
+
+/// Which application is disconnected.
+#[derive(Debug)]
+pub struct DisconnectApp(GrantId);
+
+impl DisconnectApp {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the path.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+/// Nothing more to say.
+#[derive(Debug, Serialize)]
+pub struct Disconnected {}
+
+impl Operation for DisconnectApp {
+    type Reply = Disconnected;
+    const SCOPES: &'static [Scope] = &[];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Disconnected, Error> {
+        app.grants.disconnect(caller.user, self.0).await?;
+        Ok(Disconnected {})
+    }
+}

@@ -1,0 +1,51 @@
+//! An authorization code. Only its hash is kept; a used one stays for a while, so that its second use is noticed.
+
+use crate::id::{ClientId, UserId};
+use crate::scope::Scopes;
+use crate::time::Timestamp;
+use sea_orm::entity::prelude::*;
+
+/// An authorization code.
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "oauth_code")]
+pub struct Model {
+    /// SHA-256 of the code.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub hash: Vec<u8>,
+    /// Who consented.
+    pub user_id: UserId,
+    /// To whom.
+    pub client_id: ClientId,
+    /// Where it was sent.
+    pub redirect_uri: String,
+    /// SHA-256 of the client's verifier, in base64url.
+    pub challenge: String,
+    /// What was granted.
+    pub scopes: Scopes,
+    /// When it was issued.
+    pub issued_at: Timestamp,
+    /// From then on it is refused.
+    pub expires_at: Timestamp,
+    /// When it was first presented.
+    pub used_at: Option<Timestamp>,
+    /// The number of the connection that it made.
+    pub branch: Option<i64>,
+}
+
+/// No relations are walked; finders name what they need.
+#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}
+
+impl Entity {
+    /// The rows of one user.
+    pub fn owned_by(user: UserId) -> Select<Entity> {
+        Self::find().filter(Column::UserId.eq(user))
+    }
+
+    /// The code with this hash, whoever's it is: how a client redeems one.
+    pub fn by_hash(hash: &[u8]) -> Select<Entity> {
+        Self::find().filter(Column::Hash.eq(hash))
+    }
+}

@@ -1,0 +1,106 @@
+//! GET /oauth/authorize: the page on which a person signs in, or decides. Nothing is granted without their click, whatever
+//! was granted before.
+
+use actix_web::http::StatusCode;
+use actix_web::web::{self, Data, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use actors::app::App;
+use actors::caller::Via;
+use actors::error::Error;
+use actors::grants::{Browser, Request};
+use actors::sessions;
+use entity::user;
+
+use super::page::{inside, page, unfit};
+use super::params::Params;
+use super::views::{Asking, Consent, SignIn};
+use super::{consent, page, request, sign_in};
+use crate::app::session_secret;
+
+/// Mounts the pages.
+pub fn mount(config: &mut ServiceConfig) {
+    let other = || {
+        web::to(|| async {
+            let text = "Begin in the app that you want to connect.";
+            page::stop(StatusCode::METHOD_NOT_ALLOWED, "There is nothing here", text)
+        })
+    };
+    config
+        .service(web::resource("/oauth/authorize").route(web::get().to(authorize)).default_service(other()))
+        .service(
+            web::resource("/oauth/sign-in").route(web::post().to(sign_in::serve)).default_service(other()),
+        )
+        .service(
+            web::resource("/oauth/consent").route(web::post().to(consent::serve)).default_service(other()),
+        );
+}
+
+async fn authorize(request: HttpRequest, app: Data<App>) -> HttpResponse {
+    let params = Params::of(request.query_string().as_bytes());
+    let asked = match request::read(&app, &params).await {
+        Ok(asked) => asked,
+        Err(not) => return unfit(&app, not),
+    };
+    // OpenID Connect's word for asking who it is, even if somebody is signed in.
+    let anew = params.one("prompt").is_ok_and(|prompt| prompt == Some("login"));
+    match signed_in(&app, &request).await {
+        Ok(Some((browser, person))) if !anew => decide(&app, &params, asked, browser, person).await,
+        Ok(_) => sign_in_page(
+            StatusCode::OK,
+            &asked,
+            &SignInAgain { request: &going_on(&params), email: "", fault: None },
+        ),
+        Err(error) => inside(&error),
+    }
+}
+
+/// The browser's session, where it has a living one.
+pub async fn signed_in(app: &App, request: &HttpRequest) -> Result<Option<(Browser, user::Model)>, Error> {
+    let Some(secret) = session_secret(request) else { return Ok(None) };
+    match sessions::recognise(app, &secret).await {
+        Ok((caller, person)) => match caller.via {
+            Via::Session(session) => Ok(Some((Browser { user: person.id, session }, person))),
+            Via::Key(_) | Via::App(_) | Via::Operator => Ok(None),
+        },
+        Err(Error::NotSignedIn) => Ok(None),
+        Err(other) => Err(other),
+    }
+}
+
+/// The request as a query to go on with: once somebody has signed in, they need not again.
+pub fn going_on(params: &Params) -> String {
+    params.query_without("prompt")
+}
+
+/// What a sign-in page shows of the try before.
+pub struct SignInAgain<'a> {
+    /// The request to go on with.
+    pub request: &'a str,
+    /// What was typed.
+    pub email: &'a str,
+    /// What was wrong with it.
+    pub fault: Option<&'a str>,
+}
+
+/// The page for whoever is not signed in.
+pub fn sign_in_page(status: StatusCode, asked: &Request, again: &SignInAgain<'_>) -> HttpResponse {
+    let SignInAgain { request, email, fault } = *again;
+    page(status, "Sign in", &SignIn { asking: Asking::of(asked, None), request, email, fault })
+}
+
+async fn decide(
+    app: &App,
+    params: &Params,
+    asked: Request,
+    browser: Browser,
+    person: user::Model,
+) -> HttpResponse {
+    let (asking, offered) = (Asking::of(&asked, Some(person.plan)), asked.offered(person.plan));
+    let ticket = match app.grants.ask(asked, browser, offered).await {
+        Ok(ticket) => ticket,
+        Err(error) => return inside(&error),
+    };
+    let other = format!("{}&prompt=login", going_on(params));
+    let shown = Consent { asking, email: &person.email, ticket: ticket.expose(), other: &other };
+    page(StatusCode::OK, "Connect an app", &shown)
+}

@@ -1,0 +1,93 @@
+//! Which client a token request is from, and whether it proves that (RFC 6749, section 2.3).
+
+use actix_web::HttpRequest;
+use actix_web::http::header::AUTHORIZATION;
+use actors::app::App;
+use actors::error::Error;
+use actors::grants::Refused;
+use actors::grants::client::Proof;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use entity::oauth_client;
+
+use super::error::Refusal;
+use super::params::{Params, Repeated};
+use crate::http::peer;
+
+/// The client, authenticated by the one way that it registered. A failure counts for the address.
+pub async fn authenticated(
+    app: &App,
+    request: &HttpRequest,
+    form: &Params,
+) -> Result<oauth_client::Model, Refusal> {
+    let by_header = request.headers().contains_key(AUTHORIZATION);
+    let shown = shown(request, form)?;
+    let found = match shown {
+        Some((id, proof)) => app.grants.authenticated(&id, &proof).await,
+        None => Err(Refused::Client),
+    };
+    match found {
+        Ok(client) => Ok(client),
+        Err(Refused::Client) => {
+            let failed = app.failures.failed(peer::address(request));
+            if let Error::TooManyFailures(wait) = failed {
+                return Err(Refusal::Wait(wait));
+            }
+            Err(Refusal::Client { by_header })
+        }
+        Err(other) => Err(other.into()),
+    }
+}
+
+/// Name and proof; `None` where a header is no proof at all.
+fn shown(request: &HttpRequest, form: &Params) -> Result<Option<(String, Proof)>, Refusal> {
+    let repeated = |_: Repeated| Refusal::Request("a parameter is repeated");
+    let id = form.one("client_id").map_err(repeated)?;
+    let secret = form.one("client_secret").map_err(repeated)?;
+    let mut headers = request.headers().get_all(AUTHORIZATION);
+    let (header, second) = (headers.next(), headers.next());
+    if second.is_some() || (header.is_some() && secret.is_some()) {
+        return Err(Refusal::Request("a client authenticates in one way alone"));
+    }
+    let Some(header) = header else {
+        let id = id.ok_or(Refusal::Request("client_id is missing"))?;
+        let proof = secret.map_or(Proof::Nothing, |secret| Proof::Post(secret.to_owned()));
+        return Ok(Some((id.to_owned(), proof)));
+    };
+    let Some((name, secret)) = header.to_str().ok().and_then(basic) else { return Ok(None) };
+    if id.is_some_and(|id| id != name) {
+        return Err(Refusal::Request("client_id differs from that of the header"));
+    }
+    Ok(Some((name, Proof::Basic(secret))))
+}
+
+/// Name and secret of `Authorization: Basic`; both are form-encoded before they are joined.
+fn basic(header: &str) -> Option<(String, String)> {
+    let (scheme, encoded) = header.trim().split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let joined = String::from_utf8(STANDARD.decode(encoded.trim()).ok()?).ok()?;
+    let (name, secret) = joined.split_once(':')?;
+    Some((decoded(name)?, decoded(secret)?))
+}
+
+fn decoded(half: &str) -> Option<String> {
+    let named = format!("v={half}");
+    url::form_urlencoded::parse(named.as_bytes()).next().map(|(_, value)| value.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_halves_of_a_header_are_decoded() {
+        let header = |joined: &str| format!("bAsIc {}", STANDARD.encode(joined));
+        let both = |name: &str, secret: &str| Some((name.to_owned(), secret.to_owned()));
+
+        assert_eq!(basic(&header("a%3Ab:c%2Bd+e")), both("a:b", "c+d e"));
+        assert_eq!(basic(&header("a:")), both("a", ""));
+        assert_eq!((basic("Bearer x"), basic("Basic !"), basic(&header("a"))), (None, None, None));
+    }
+}

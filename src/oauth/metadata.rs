@@ -1,0 +1,83 @@
+//! The documents by which clients find their way: RFC 9728 for the MCP server, RFC 8414 for this one. Every address in
+//! them comes from the settings, never from what a request says of itself.
+
+use actix_web::http::StatusCode;
+use actix_web::web::{self, Data, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use actors::app::App;
+use actors::grants::pkce;
+use entity::kind::ClientAuth;
+use entity::scope::Scope;
+use serde_json::{Value, json};
+
+use super::open::{self, Kept};
+
+/// Mounts /.well-known. Clients look in more places than one, and take a page that is not JSON for an answer.
+pub fn mount(config: &mut ServiceConfig) {
+    config
+        .service(
+            web::resource([
+                "/.well-known/oauth-protected-resource",
+                "/.well-known/oauth-protected-resource/mcp",
+            ])
+            .to(protected_resource),
+        )
+        .service(
+            web::resource([
+                "/.well-known/oauth-authorization-server",
+                "/.well-known/oauth-authorization-server/mcp",
+            ])
+            .to(authorization_server),
+        )
+        .service(web::resource(["/.well-known/{name:.*}", "/mcp/.well-known/{name:.*}"]).to(nothing));
+}
+
+async fn protected_resource(request: HttpRequest, app: Data<App>) -> HttpResponse {
+    open::document(&request, || open::json(StatusCode::OK, Kept::Public, &resource(&app)))
+}
+
+async fn authorization_server(request: HttpRequest, app: Data<App>) -> HttpResponse {
+    open::document(&request, || open::json(StatusCode::OK, Kept::Public, &server(&app)))
+}
+
+async fn nothing(request: HttpRequest) -> HttpResponse {
+    open::document(&request, || {
+        open::json(StatusCode::NOT_FOUND, Kept::Public, &json!({ "error": "not_found" }))
+    })
+}
+
+fn resource(app: &App) -> Value {
+    json!({
+        "resource": app.grants.resource(),
+        "authorization_servers": [&*app.base_url],
+        "scopes_supported": scopes(),
+        "bearer_methods_supported": ["header"],
+        "resource_name": "Carrel",
+    })
+}
+
+fn server(app: &App) -> Value {
+    let base = &app.base_url;
+    let mut document = json!({
+        "issuer": &**base,
+        "authorization_endpoint": format!("{base}/oauth/authorize"),
+        "token_endpoint": format!("{base}/oauth/token"),
+        "revocation_endpoint": format!("{base}/oauth/revoke"),
+        "scopes_supported": scopes(),
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query"],
+        "grant_types_supported": ["authorization_code", "refresh_token"],
+        "token_endpoint_auth_methods_supported": ClientAuth::NAMES,
+        "revocation_endpoint_auth_methods_supported": ClientAuth::NAMES,
+        "code_challenge_methods_supported": [pkce::METHOD],
+        "authorization_response_iss_parameter_supported": true,
+    });
+    if let (true, Some(document)) = (app.grants.is_open(), document.as_object_mut()) {
+        document.insert("registration_endpoint".to_owned(), json!(format!("{base}/oauth/register")));
+    }
+    document
+}
+
+fn scopes() -> [&'static str; 5] {
+    Scope::GRANTABLE.map(Scope::name)
+}

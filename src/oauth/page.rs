@@ -1,0 +1,133 @@
+//! The pages that people see: HTML that works without scripts, is never framed, never cached, loads nothing from
+//! elsewhere, and tells no other site where somebody came from.
+//!
+//! The policy has no `form-action`: browsers apply it to the whole chain of redirects after a form, also to an
+//! application's own scheme at its end.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, LOCATION, REFERRER_POLICY, RETRY_AFTER,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use actix_web::web::{self, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use actors::app::App;
+use actors::error::Error;
+use actors::grants::redirect::with_answer;
+use askama::Template;
+use tracing::error;
+
+use super::request::Unfit;
+use super::views::{Frame, Stop};
+use crate::app::own_origin;
+use crate::rest::seconds;
+
+const STYLE: &str = include_str!("style.css");
+const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// Mounts what the pages load.
+pub fn mount(config: &mut ServiceConfig) {
+    config.route("/oauth/style.css", web::get().to(style));
+}
+
+async fn style() -> HttpResponse {
+    HttpResponse::Ok()
+        .content_type("text/css; charset=utf-8")
+        .insert_header((CACHE_CONTROL, "public, max-age=3600"))
+        .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .body(STYLE)
+}
+
+/// A page with this heading.
+pub fn page(status: StatusCode, title: &str, body: &impl Template) -> HttpResponse {
+    let rendered = body.render().and_then(|body| Frame { title, body: &body }.render());
+    match rendered {
+        Ok(html) => guarded(HttpResponse::build(status).content_type("text/html; charset=utf-8").body(html)),
+        Err(cause) => {
+            error!(%cause, "a page could not be written");
+            guarded(HttpResponse::InternalServerError().finish())
+        }
+    }
+}
+
+/// A page that says why it does not go on.
+pub fn stop(status: StatusCode, title: &str, text: &str) -> HttpResponse {
+    page(status, title, &Stop { text })
+}
+
+/// Goes on elsewhere, by GET whatever came before.
+pub fn go(address: &str) -> HttpResponse {
+    match HeaderValue::from_str(address) {
+        Ok(address) => {
+            let mut response = HttpResponse::new(StatusCode::SEE_OTHER);
+            response.headers_mut().insert(LOCATION, address);
+            guarded(response)
+        }
+        Err(_) => inside(&Error::internal("an address that fits no header")),
+    }
+}
+
+/// Back to a client with this answer, its state and our name (RFC 9207).
+pub fn back(app: &App, redirect_uri: &str, state: Option<&str>, answer: &[(&str, &str)]) -> HttpResponse {
+    let mut all = answer.to_vec();
+    all.extend(state.map(|state| ("state", state)));
+    all.push(("iss", &app.base_url));
+    go(&with_answer(redirect_uri, &all))
+}
+
+/// How a request that is not taken is told.
+pub fn unfit(app: &App, unfit: Unfit) -> HttpResponse {
+    match unfit {
+        Unfit::Page { title, text } => stop(StatusCode::BAD_REQUEST, title, &text),
+        Unfit::Back { redirect_uri, state, error, description } => {
+            let answer = [("error", error), ("error_description", description)];
+            back(app, &redirect_uri, state.as_deref(), &answer)
+        }
+        Unfit::Inside(error) => inside(&error),
+    }
+}
+
+/// Something that the person cannot help.
+pub fn inside(error: &Error) -> HttpResponse {
+    if let Error::Busy(wait) = error {
+        let text = "There is too much to do just now. Try again in a moment.";
+        let mut response = stop(StatusCode::SERVICE_UNAVAILABLE, "Busy", text);
+        response.headers_mut().insert(RETRY_AFTER, seconds(*wait).max(1).into());
+        return response;
+    }
+    error!(cause = error.chain(), "an OAuth page failed inside");
+    stop(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "Something went wrong",
+        "Try again. If it stays so, tell whoever runs this service.",
+    )
+}
+
+/// Whether a form comes from our own pages. They send no referrer, and for that browsers say `Origin: null` even on the
+/// way home; then the site that they name beside it counts.
+pub fn is_our_form(request: &HttpRequest, app: &App) -> bool {
+    let said = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
+    let nameless = said("Origin") == Some(b"null") && said("Sec-Fetch-Site") == Some(b"same-origin");
+    nameless || own_origin(request, app).is_ok()
+}
+
+/// The form was sent from elsewhere, too late or twice.
+pub fn stale() -> HttpResponse {
+    let text = "It was answered already, is too old, or belongs to another browser. Begin again in the app that you want \
+                to connect.";
+    stop(StatusCode::FORBIDDEN, "This page is good no more", text)
+}
+
+fn guarded(mut response: HttpResponse) -> HttpResponse {
+    let headers = [
+        (CACHE_CONTROL, "no-store"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+    ];
+    for (name, value) in headers {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

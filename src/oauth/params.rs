@@ -1,0 +1,74 @@
+//! Parameters of a query or a form. A name that is said twice is a fault, an empty value is none (RFC 6749, section 3.1).
+
+use actix_web::HttpRequest;
+use actix_web::http::header::CONTENT_TYPE;
+use actix_web::web::Payload;
+
+use super::error::Refusal;
+use crate::http::body;
+
+/// Longer than any honest form.
+const LONGEST: usize = 32 * 1024;
+
+/// A name was said more than once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeated;
+
+/// Names and values, in their order.
+#[derive(Clone, Debug)]
+pub struct Params(Vec<(String, String)>);
+
+impl Params {
+    /// Those of a query, or of a form's body.
+    pub fn of(encoded: &[u8]) -> Self {
+        Self(url::form_urlencoded::parse(encoded).into_owned().collect())
+    }
+
+    /// The form that a request carries. What stands in the address is not looked at.
+    pub async fn read(request: &HttpRequest, payload: Payload) -> Result<Self, Refusal> {
+        let said =
+            request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let essence = said.split(';').next().unwrap_or_default().trim();
+        if !essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+            return Err(Refusal::Request("the body must be application/x-www-form-urlencoded"));
+        }
+        Ok(Self::of(&body::read(request, payload, LONGEST).await?))
+    }
+
+    /// The value of this name.
+    pub fn one(&self, name: &str) -> Result<Option<&str>, Repeated> {
+        let mut said = self.0.iter().filter(|(said, _)| said == name).map(|(_, value)| value.as_str());
+        match (said.next(), said.next()) {
+            (value, None) => Ok(value.filter(|value| !value.is_empty())),
+            (_, Some(_)) => Err(Repeated),
+        }
+    }
+
+    /// All values of a name that may be repeated.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let said = self.0.iter().filter(move |(said, _)| said == name);
+        said.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+    }
+
+    /// The same without a name, as a query.
+    pub fn query_without(&self, name: &str) -> String {
+        let kept = self.0.iter().filter(|(said, _)| said != name);
+        url::form_urlencoded::Serializer::new(String::new()).extend_pairs(kept).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_said_once_and_an_empty_value_is_none() {
+        let params = Params::of(b"a=1&b=&c=x+y%26&c=z&b2");
+
+        assert_eq!(params.one("a"), Ok(Some("1")));
+        assert_eq!((params.one("b"), params.one("b2"), params.one("d")), (Ok(None), Ok(None), Ok(None)));
+        assert_eq!(params.one("c"), Err(Repeated));
+        assert_eq!(params.all("c").collect::<Vec<_>>(), ["x y&", "z"]);
+        assert_eq!(params.query_without("c"), "a=1&b=&b2=");
+    }
+}

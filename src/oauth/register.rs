@@ -1,0 +1,119 @@
+//! POST /oauth/register: an application introduces itself (RFC 7591). What is not known is passed over; what is answered
+//! holds no empty fields, which clients choke on.
+
+use actix_web::http::StatusCode;
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use actors::app::App;
+use actors::error::Error;
+use actors::grants::client::Introduction;
+use actors::keys::secret::Secret;
+use entity::kind::ClientAuth;
+use entity::oauth_client;
+use serde_json::{Map, Value, json};
+
+use super::error::Refusal;
+use super::open::{self, Kept};
+use crate::http::{body, peer};
+
+const LONGEST: usize = 64 * 1024;
+const GRANT_TYPES: [&str; 2] = ["authorization_code", "refresh_token"];
+const RESPONSE_TYPES: [&str; 1] = ["code"];
+
+/// Answers whatever comes to the address.
+pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
+    open::post(&request, register(&request, &app, payload)).await
+}
+
+async fn register(request: &HttpRequest, app: &App, payload: Payload) -> Result<HttpResponse, Refusal> {
+    if !app.grants.is_open() {
+        return Err(Refusal::Closed);
+    }
+    let bytes = body::read(request, payload, LONGEST).await?;
+    match body::must_be_json(request) {
+        Err(Error::UnsupportedType(why)) => return Err(Refusal::Type(why)),
+        other => other?,
+    }
+    let said = match serde_json::from_slice(&bytes) {
+        Ok(Value::Object(said)) => said,
+        Ok(_) | Err(_) => return Err(Refusal::Metadata("the body must be a JSON object")),
+    };
+    let introduction = introduction(&said)?;
+    let (client, secret) = app.grants.register(peer::address(request), introduction).await?;
+    Ok(open::json(StatusCode::CREATED, Kept::Never, &record(&client, secret.as_ref())))
+}
+
+fn introduction(said: &Map<String, Value>) -> Result<Introduction, Refusal> {
+    let redirect_uris = texts(said, "redirect_uris")
+        .map_err(|()| Refusal::Redirect("redirect_uris must be a list of texts"))?
+        .ok_or(Refusal::Redirect("redirect_uris is missing"))?;
+    holds_ours(said, "grant_types", &GRANT_TYPES[..1], "grant_types must hold authorization_code")?;
+    holds_ours(said, "response_types", &RESPONSE_TYPES, "response_types must hold code")?;
+    let auth = match text(said, "token_endpoint_auth_method")? {
+        None => None,
+        Some(name) => Some(name.parse::<ClientAuth>().map_err(|_| {
+            Refusal::Metadata(
+                "token_endpoint_auth_method must be none, client_secret_post or client_secret_basic",
+            )
+        })?),
+    };
+    Ok(Introduction { name: text(said, "client_name")?, uri: text(said, "client_uri")?, redirect_uris, auth })
+}
+
+/// Applications list all that they can do; what is not done here is left out of the record, as RFC 7591 allows.
+fn holds_ours(
+    said: &Map<String, Value>,
+    name: &str,
+    ours: &[&str],
+    why: &'static str,
+) -> Result<(), Refusal> {
+    match texts(said, name) {
+        Ok(None) => Ok(()),
+        Ok(Some(listed)) if listed.iter().any(|one| ours.contains(&one.as_str())) => Ok(()),
+        Ok(Some(_)) | Err(()) => Err(Refusal::Metadata(why)),
+    }
+}
+
+/// A text; an empty one is none.
+fn text(said: &Map<String, Value>, name: &str) -> Result<Option<String>, Refusal> {
+    match said.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone()).filter(|text| !text.is_empty())),
+        Some(Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+            Err(Refusal::Metadata("a field that must be a text is not"))
+        }
+    }
+}
+
+fn texts(said: &Map<String, Value>, name: &str) -> Result<Option<Vec<String>>, ()> {
+    match said.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Array(items)) => {
+            let texts = items.iter().map(|item| item.as_str().map(str::to_owned));
+            texts.collect::<Option<_>>().map(Some).ok_or(())
+        }
+        Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => Err(()),
+    }
+}
+
+fn record(client: &oauth_client::Model, secret: Option<&Secret>) -> Value {
+    let mut record = Map::new();
+    let mut put = |name: &str, value: Value| record.insert(name.to_owned(), value);
+    put("client_id", json!(client.id));
+    put("client_id_issued_at", json!(client.created_at.millis().div_euclid(1000)));
+    if let Some(secret) = secret {
+        put("client_secret", json!(secret.expose()));
+        put("client_secret_expires_at", json!(0));
+    }
+    if let Some(name) = &client.name {
+        put("client_name", json!(name));
+    }
+    if let Some(uri) = &client.uri {
+        put("client_uri", json!(uri));
+    }
+    put("redirect_uris", json!(client.redirect_uris.0));
+    put("token_endpoint_auth_method", json!(client.auth));
+    put("grant_types", json!(GRANT_TYPES));
+    put("response_types", json!(RESPONSE_TYPES));
+    Value::Object(record)
+}

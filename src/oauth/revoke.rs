@@ -1,0 +1,29 @@
+//! POST /oauth/revoke: a client ends its connection (RFC 7009). A token that is unknown, over or another client's is
+//! answered like a good one.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{CACHE_CONTROL, HeaderValue};
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use actors::app::App;
+
+use super::client::authenticated;
+use super::error::Refusal;
+use super::open;
+use super::params::{Params, Repeated};
+
+/// Answers whatever comes to the address.
+pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
+    open::post(&request, revoke(&request, &app, payload)).await
+}
+
+async fn revoke(request: &HttpRequest, app: &App, payload: Payload) -> Result<HttpResponse, Refusal> {
+    let form = Params::read(request, payload).await?;
+    let token = form.one("token").map_err(|Repeated| Refusal::Request("a parameter is repeated"))?;
+    let client = authenticated(app, request, &form).await?;
+    let token = token.ok_or(Refusal::Request("token is missing"))?;
+    app.grants.revoke(client, token.to_owned()).await?;
+    let mut response = HttpResponse::new(StatusCode::OK);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}

@@ -1,0 +1,81 @@
+//! POST /oauth/token: a code or a refresh token becomes a pair of tokens (OAuth 2.1, sections 4.1.3 and 4.3).
+
+use actix_web::http::StatusCode;
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use actors::app::App;
+use actors::grants::{Exchange, Issued, Refresh, pkce};
+use entity::oauth_client;
+use entity::scope::Scopes;
+use serde_json::json;
+
+use super::client::authenticated;
+use super::error::Refusal;
+use super::open::{self, Kept};
+use super::params::{Params, Repeated};
+use super::{request, resource};
+
+/// Answers whatever comes to the address.
+pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
+    open::post(&request, tokens(&request, &app, payload)).await
+}
+
+async fn tokens(request: &HttpRequest, app: &App, payload: Payload) -> Result<HttpResponse, Refusal> {
+    let form = Params::read(request, payload).await?;
+    for name in ["grant_type", "code", "redirect_uri", "code_verifier", "refresh_token", "scope"] {
+        form.one(name).map_err(|Repeated| Refusal::Request("a parameter is repeated"))?;
+    }
+    let client = authenticated(app, request, &form).await?;
+    if !resource::fits(&app.base_url, form.all("resource")) {
+        return Err(Refusal::Target);
+    }
+    let issued = match value(&form, "grant_type") {
+        None => return Err(Refusal::Request("grant_type is missing")),
+        Some("authorization_code") => exchange(app, client, &form).await?,
+        Some("refresh_token") => refresh(app, client, &form).await?,
+        Some(_) => return Err(Refusal::GrantType),
+    };
+    let body = json!({
+        "access_token": issued.access.expose(),
+        "token_type": "Bearer",
+        "expires_in": issued.lives.as_secs(),
+        "refresh_token": issued.refresh.expose(),
+        "scope": issued.scopes.to_string(),
+    });
+    Ok(open::json(StatusCode::OK, Kept::Never, &body))
+}
+
+async fn exchange(app: &App, client: oauth_client::Model, form: &Params) -> Result<Issued, Refusal> {
+    let code = value(form, "code").ok_or(Refusal::Request("code is missing"))?.to_owned();
+    let verifier = value(form, "code_verifier").unwrap_or_default().to_owned();
+    let redirect_uri = value(form, "redirect_uri").map(str::to_owned);
+    let has_form = pkce::is_verifier(&verifier);
+    // A verifier of another form is no verifier, but the code has been shown: it is spent all the same.
+    let exchanged = app.grants.exchange(Exchange { client, code, redirect_uri, verifier }).await;
+    match exchanged {
+        Ok(issued) => Ok(issued),
+        Err(actors::grants::Refused::Grant(_)) if !has_form => {
+            Err(Refusal::Request("code_verifier is missing or has another form"))
+        }
+        Err(refused) => Err(refused.into()),
+    }
+}
+
+async fn refresh(app: &App, client: oauth_client::Model, form: &Params) -> Result<Issued, Refusal> {
+    let token = value(form, "refresh_token").ok_or(Refusal::Request("refresh_token is missing"))?.to_owned();
+    let scopes = narrower(value(form, "scope"))?;
+    Ok(app.grants.refresh(Refresh { client, token, scopes }).await?)
+}
+
+/// What a refresh asks for, where it asks for anything that there is.
+fn narrower(scope: Option<&str>) -> Result<Option<Scopes>, Refusal> {
+    let Some(scope) = scope else { return Ok(None) };
+    let asked = request::scopes(Some(scope)).ok_or(Refusal::Scope)?;
+    let named_any = scope.split_whitespace().any(|name| asked.iter().any(|scope| scope.name() == name));
+    Ok(named_any.then_some(asked))
+}
+
+/// Repetition was looked at before.
+fn value<'a>(form: &'a Params, name: &str) -> Option<&'a str> {
+    form.one(name).unwrap_or_default()
+}

@@ -1,0 +1,183 @@
+//! What the pages show: templates that the compiler checks and that escape everything they are given.
+
+use actors::grants::Request;
+use actors::grants::client::shown_name;
+use actors::grants::redirect::{is_local, shown_host};
+use askama::Template;
+use entity::plan::Plan;
+use entity::scope::Scope;
+
+/// Who asks, and for what.
+pub struct Asking {
+    client: String,
+    home: Option<String>,
+    host: String,
+    local: bool,
+    permissions: Vec<Permission>,
+}
+
+/// A permission as a person reads it.
+struct Permission {
+    name: &'static str,
+    sentence: &'static str,
+}
+
+impl Asking {
+    /// What a request asks of a person; of one whose plan is known, only what that includes.
+    pub fn of(request: &Request, plan: Option<Plan>) -> Self {
+        let offered = plan.map_or_else(|| request.scopes.clone(), |plan| request.offered(plan));
+        Self {
+            client: shown_name(&request.client),
+            home: request.client.uri.clone(),
+            host: shown_host(&request.redirect_uri),
+            local: is_local(&request.redirect_uri),
+            permissions: offered
+                .iter()
+                .map(|scope| Permission { name: scope.name(), sentence: sentence(scope) })
+                .collect(),
+        }
+    }
+}
+
+/// What an application may do with a permission.
+fn sentence(scope: Scope) -> &'static str {
+    match scope {
+        Scope::ReadLibrary => {
+            "Search your library and read what is in it, with your tags, notes and highlights"
+        }
+        Scope::ReadProjects => "See your projects and read their instructions, decisions, notes and sources",
+        Scope::WriteProjects => "Add saved pages and notes to your projects",
+        Scope::WriteBookmarks => "Save pages to your library and tag them",
+        Scope::WriteNotes => "Write notes on what you saved",
+        Scope::Mcp
+        | Scope::AskLibrary
+        | Scope::WriteUploads
+        | Scope::ReadBookmarks
+        | Scope::ReadCollections
+        | Scope::WriteCollections
+        | Scope::ReadFeeds
+        | Scope::WriteFeeds
+        | Scope::ReadEntries
+        | Scope::ReadUser => "Not for connected apps",
+    }
+}
+
+/// The frame around every page.
+#[derive(Template)]
+#[template(
+    ext = "html",
+    source = r#"<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>{{ title }} – Carrel</title>
+<link rel="stylesheet" href="style.css">
+</head>
+<body>
+<main>
+<p class="brand">Carrel</p>
+<h1>{{ title }}</h1>
+{{ body|safe }}
+</main>
+</body>
+</html>
+"#
+)]
+pub struct Frame<'a> {
+    /// Heading and window title.
+    pub title: &'a str,
+    /// The rest, rendered by one of the others.
+    pub body: &'a str,
+}
+
+/// Whoever is not signed in.
+#[derive(Template)]
+#[template(
+    ext = "html",
+    source = r#"<p class="lead"><strong>{{ asking.client }}</strong> asks to use your library. Sign in to see what it would be
+allowed, and decide.</p>
+{% if let Some(fault) = fault %}<p class="fault" role="alert" id="fault">{{ fault }}</p>{% endif %}
+<form method="post" action="sign-in">
+<input type="hidden" name="request" value="{{ request }}">
+<label for="email">E-mail address</label>
+<input id="email" name="email" type="email" autocomplete="username" autocapitalize="none" spellcheck="false" required
+ value="{{ email }}"{% if fault.is_none() %} autofocus{% else %} aria-describedby="fault"{% endif %}>
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required
+{% if fault.is_some() %} autofocus aria-invalid="true" aria-describedby="fault"{% endif %}>
+<div class="buttons"><button type="submit" class="main">Sign in</button></div>
+</form>
+<div class="facts">
+<p>It asks to:</p>
+<ul>{% for permission in asking.permissions %}<li>{{ permission.sentence }}</li>{% endfor %}</ul>
+<p>Afterwards you are sent to <strong class="host">{{ asking.host }}</strong>.</p>
+</div>
+"#
+)]
+pub struct SignIn<'a> {
+    /// Who asks.
+    pub asking: Asking,
+    /// The request to go on with.
+    pub request: &'a str,
+    /// What was typed before.
+    pub email: &'a str,
+    /// What was wrong with it.
+    pub fault: Option<&'a str>,
+}
+
+/// The decision.
+#[derive(Template)]
+#[template(
+    ext = "html",
+    source = r#"<p class="lead"><strong>{{ asking.client }}</strong> asks to use your library as
+<strong>{{ email }}</strong>.</p>
+<form method="post" action="consent">
+<input type="hidden" name="ticket" value="{{ ticket }}">
+<fieldset>
+<legend>It may</legend>
+{% for permission in asking.permissions %}<label class="choice" for="scope-{{ loop.index }}">
+<input type="checkbox" id="scope-{{ loop.index }}" name="scope" value="{{ permission.name }}" checked>
+<span>{{ permission.sentence }} <code>{{ permission.name }}</code></span>
+</label>
+{% endfor %}</fieldset>
+<div class="facts">
+<p>You will be sent to <strong class="host">{{ asking.host }}</strong>. {% if asking.local %}That is a program on your own
+computer: go on only if you have just started it.{% else %}Go on only if you know that address.{% endif %}</p>
+<p>The name is what the app calls itself; nobody has verified it.{% if let Some(home) = asking.home %} It gives
+<span class="host">{{ home }}</span> as its home page.{% endif %}</p>
+<p>You can disconnect it at any time in the settings.</p>
+</div>
+<div class="buttons">
+<button type="submit" name="decision" value="allow" class="main">Allow</button>
+<button type="submit" name="decision" value="deny">Deny</button>
+</div>
+</form>
+<p class="other"><a href="authorize?{{ other }}">Use another account</a></p>
+"#
+)]
+pub struct Consent<'a> {
+    /// Who asks.
+    pub asking: Asking,
+    /// Who is signed in.
+    pub email: &'a str,
+    /// Stands for the request.
+    pub ticket: &'a str,
+    /// The same request for another account.
+    pub other: &'a str,
+}
+
+/// What cannot go on.
+#[derive(Template)]
+#[template(
+    ext = "html",
+    source = r#"<p class="lead">{{ text }}</p>
+<p class="other">You can close this page.</p>
+"#
+)]
+pub struct Stop<'a> {
+    /// Why, and what to do about it.
+    pub text: &'a str,
+}

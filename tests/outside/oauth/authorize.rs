@@ -1,0 +1,193 @@
+//! The authorization request (assertions 23 to 37).
+
+use entity::plan::Plan;
+
+use crate::world::{Assistant, PASSWORD, REDIRECT, Server, sent_back, ticket};
+
+#[actix_web::test]
+async fn nobody_is_sent_anywhere_before_client_and_address_belong_together() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let other = Assistant::new(server.stranger()).await;
+    let mut addresses: Vec<String> = [
+        ("client_id", "unknown"),
+        ("client_id", "01890000-0000-7000-8000-000000000000"),
+        ("client_id", ""),
+        ("redirect_uri", ""),
+        ("redirect_uri", "https://evil.example/cb"),
+        ("redirect_uri", "http://127.0.0.1:43117/callback/"),
+        ("redirect_uri", "http://127.0.0.1:43117/callback?x"),
+        ("redirect_uri", "http://127.0.0.1:43117/Callback"),
+        ("redirect_uri", "http://127.0.0.1:43118/callback"),
+        ("redirect_uri", "http://127.0.0.1:43117/x/../callback"),
+        ("redirect_uri", "http://127.0.0.1:43117/%63allback"),
+    ]
+    .map(|change| assistant.address(&[change]))
+    .into();
+    addresses.push(format!("{}&client_id={}", assistant.address(&[]), other.id));
+    addresses.push(format!("{}&redirect_uri=https://evil.example/", assistant.address(&[])));
+    for address in addresses {
+        for who in [&browser, &server.stranger()] {
+            let page = who.get(&address).await;
+            assert_eq!((page.status, page.said("location")), (400, ""), "{address}");
+            assert!(page.said("content-type").starts_with("text/html"));
+        }
+    }
+}
+
+#[actix_web::test]
+async fn a_fault_goes_back_to_the_client_with_its_state_and_our_name() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let faults: [(&str, &str, &str); 18] = [
+        ("state", "", "invalid_request"),
+        ("response_type", "", "invalid_request"),
+        ("response_type", "token", "unsupported_response_type"),
+        ("response_type", "code token", "unsupported_response_type"),
+        ("code_challenge", "", "invalid_request"),
+        ("code_challenge", "short", "invalid_request"),
+        ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw+cM", "invalid_request"),
+        ("code_challenge_method", "", "invalid_request"),
+        ("code_challenge_method", "plain", "invalid_request"),
+        ("code_challenge_method", "s256", "invalid_request"),
+        ("response_mode", "fragment", "invalid_request"),
+        ("response_mode", "form_post", "invalid_request"),
+        ("resource", "https://other.example/mcp", "invalid_target"),
+        ("resource", "/mcp", "invalid_target"),
+        ("scope", "ask:library", "invalid_scope"),
+        ("scope", "mcp write:uploads", "invalid_scope"),
+        ("request", "eyJ", "request_not_supported"),
+        ("request_uri", "http://10.0.0.1/", "request_uri_not_supported"),
+    ];
+    for (name, value, error) in faults {
+        let back = sent_back(&browser.get(&assistant.address(&[(name, value)])).await);
+        assert_eq!(back["error"], error, "{name}={value}");
+        assert_eq!(back.get("state").is_some(), name != "state", "{name}={value}");
+        assert!(back["iss"].as_str().unwrap().starts_with("http://127.0.0.1:"));
+        assert!(back.get("code").is_none());
+    }
+    for again in ["state=abc", "scope=read:library", "response_type=code", "code_challenge_method=S256"] {
+        let back = sent_back(&browser.get(&format!("{}&{again}", assistant.address(&[]))).await);
+        assert_eq!(back["error"], "invalid_request", "{again}");
+    }
+}
+
+#[actix_web::test]
+async fn the_resource_is_taken_in_the_spellings_of_clients() {
+    let server = Server::with(&[("SERVER__BASE_URL", "http://127.0.0.1:9")]).await;
+    let assistant = Assistant::new(server.stranger()).await;
+    for resource in
+        ["http://127.0.0.1:9/mcp", "http://127.0.0.1:9/mcp/", "http://127.0.0.1:9", "HTTP://127.0.0.1:9/mcp"]
+    {
+        let page = server.stranger().get(&assistant.address(&[("resource", resource)])).await;
+        assert_eq!(page.status, 200, "{resource}");
+    }
+    let twice = format!(
+        "{}&resource=https://other.example/",
+        assistant.address(&[("resource", "http://127.0.0.1:9/mcp")])
+    );
+    assert_eq!(sent_back(&server.stranger().get(&twice).await)["error"], "invalid_target");
+}
+
+#[actix_web::test]
+async fn who_is_not_signed_in_signs_in_and_goes_on_with_the_same_request() {
+    let server = Server::start().await;
+    let person = server.user(Plan::Pro).await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let address = assistant.address(&[("scope", "read:library write:notes"), ("state", "a&b=c d")]);
+    let page = server.stranger().get(&address).await;
+    assert!(page.text.contains("type=\"password\"") && page.text.contains("Heron"));
+    assert!(page.text.contains("127.0.0.1:43117") && page.text.contains("Write notes"));
+    let query = address.split_once('?').unwrap().1;
+
+    let fields = [("request", query), ("email", person.email()), ("password", PASSWORD)];
+    let signed_in = server.stranger().form("/oauth/sign-in", &fields).await;
+
+    assert_eq!(signed_in.status, 303, "{}", signed_in.text);
+    let cookie = signed_in.said("set-cookie");
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax"), "{cookie}");
+    let (_, path) = signed_in.said("location").split_once("/oauth/").unwrap();
+    let browser = server.stranger().with("cookie", cookie.split(';').next().unwrap());
+    let page = browser.get(&format!("/oauth/{path}")).await;
+    let ticket = ticket(&page);
+    let allowed = [("ticket", ticket.as_str()), ("decision", "allow"), ("scope", "write:notes")];
+    assert_eq!(sent_back(&browser.form("/oauth/consent", &allowed).await)["state"], "a&b=c d");
+}
+
+#[actix_web::test]
+async fn a_sign_in_leads_nowhere_but_to_our_own_page() {
+    let server = Server::start().await;
+    let person = server.user(Plan::Pro).await;
+    for request in
+        ["", "https://evil.example/", "//evil.example", "client_id=x&redirect_uri=https://evil.example/"]
+    {
+        let fields = [("request", request), ("email", person.email()), ("password", PASSWORD)];
+        let answer = server.stranger().form("/oauth/sign-in", &fields).await;
+        assert_eq!(
+            (answer.status, answer.said("location"), answer.said("set-cookie")),
+            (400, "", ""),
+            "{request}"
+        );
+    }
+}
+
+#[actix_web::test]
+async fn a_wrong_password_is_told_on_the_page_and_the_sixth_try_has_to_wait() {
+    let server = Server::start().await;
+    let person = server.user(Plan::Pro).await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let address = assistant.address(&[]);
+    let query = address.split_once('?').unwrap().1;
+    let wrong = [("request", query), ("email", person.email()), ("password", "not it at all")];
+    for _ in 0..5 {
+        let page = server.stranger().form("/oauth/sign-in", &wrong).await;
+        assert_eq!(page.status, 401);
+        assert!(page.text.contains("role=\"alert\"") && !page.text.contains("not it at all"));
+    }
+
+    let right = [("request", query), ("email", person.email()), ("password", PASSWORD)];
+    let refused = server.stranger().form("/oauth/sign-in", &right).await;
+
+    assert_eq!((refused.status, refused.said("set-cookie")), (429, ""));
+    assert!(refused.number("retry-after") > 0);
+}
+
+#[actix_web::test]
+async fn a_sign_in_from_another_site_is_refused() {
+    let server = Server::start().await;
+    let person = server.user(Plan::Pro).await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let address = assistant.address(&[]);
+    let fields =
+        [("request", address.split_once('?').unwrap().1), ("email", person.email()), ("password", PASSWORD)];
+    for (name, value) in
+        [("origin", "https://evil.example"), ("origin", "null"), ("sec-fetch-site", "cross-site")]
+    {
+        let answer = server.stranger().with(name, value).form("/oauth/sign-in", &fields).await;
+        assert_eq!((answer.status, answer.said("set-cookie")), (403, ""), "{name}: {value}");
+    }
+    // A browser that sends no referrer says so of its own origin too, and beside it where it comes from.
+    let home = server.stranger().with("origin", "null").with("sec-fetch-site", "same-origin");
+    assert_eq!(home.form("/oauth/sign-in", &fields).await.status, 303);
+}
+
+#[actix_web::test]
+async fn an_operator_may_let_ports_of_the_loopback_differ() {
+    let server = Server::with(&[
+        ("OAUTH__ANY_LOOPBACK_PORT", "true"),
+        ("OAUTH__PRIVATE_REDIRECT_URIS", "cursor://cb"),
+    ])
+    .await;
+    let uris = serde_json::json!({ "redirect_uris": ["http://127.0.0.1/callback", "cursor://cb"] });
+    let assistant = Assistant::registered(server.stranger(), uris).await;
+
+    assert_eq!(server.stranger().get(&assistant.address(&[("redirect_uri", REDIRECT)])).await.status, 200);
+    assert_eq!(
+        server.stranger().get(&assistant.address(&[("redirect_uri", "cursor://cb")])).await.status,
+        200
+    );
+    let evil = [("redirect_uri", "http://127.0.0.1:1@evil.example/callback")];
+    assert_eq!(server.stranger().get(&assistant.address(&evil)).await.status, 400);
+}

@@ -1,0 +1,74 @@
+//! Two services on one database: a token is good at both, good once, and dead at both within a second.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::world::{Assistant, Client, Home, Program, Tokens, program};
+
+/// The address that both stand behind.
+const BASE: &str = "http://127.0.0.1:9";
+
+async fn sign_in(node: &Program) -> Client {
+    let credentials = json!({ "email": program::EMAIL, "password": program::PASSWORD });
+    let answer = node.stranger().post("/app/api/session", credentials).await;
+    answer.data(200);
+    node.stranger().with("cookie", answer.said("set-cookie").split(';').next().unwrap())
+}
+
+#[actix_web::test]
+async fn a_connection_that_is_ended_at_one_node_is_dead_at_the_other_within_a_second() {
+    let home = Home::new().await;
+    program::make_account(&home);
+    let (one, other) =
+        (Program::start_under(&home, "data", BASE).await, Program::start_under(&home, "second", BASE).await);
+    let browser = sign_in(&one).await;
+    let here = Assistant::new(one.stranger()).await;
+    let there = here.at(other.stranger());
+    let tokens = here.connect(&browser, "read:library").await;
+    assert_eq!((here.call(&tokens.access).await, there.call(&tokens.access).await), (200, 200));
+
+    assert_eq!(here.as_itself("/oauth/revoke", &[("token", &tokens.refresh)]).await.status, 200);
+    let ended = Instant::now();
+
+    assert_eq!(here.call(&tokens.access).await, 401);
+    let last_admitted = loop {
+        let asked = Instant::now();
+        if there.call(&tokens.access).await == 401 {
+            break asked;
+        }
+        assert!(asked.duration_since(ended) < Duration::from_secs(2), "it is admitted for ever");
+    };
+    assert!(last_admitted.duration_since(ended) <= Duration::from_secs(1));
+}
+
+#[actix_web::test]
+async fn tokens_presented_to_both_nodes_at_once_are_good_once_and_then_never() {
+    let home = Home::new().await;
+    program::make_account(&home);
+    let (one, other) =
+        (Program::start_under(&home, "data", BASE).await, Program::start_under(&home, "second", BASE).await);
+    let browser = sign_in(&one).await;
+    let here = Assistant::new(one.stranger()).await;
+    let there = here.at(other.stranger());
+    for by_code in [true, false] {
+        let code = here.code(&browser, "read:library").await;
+        let token = if by_code { code } else { Tokens::of(&here.exchange(&code).await).refresh };
+
+        let tries =
+            (0..8).map(|n| {
+                let (assistant, token) = (if n % 2 == 0 { &here } else { &there }, &token);
+                async move {
+                    if by_code { assistant.exchange(token).await } else { assistant.refresh(token).await }
+                }
+            });
+        let answers = futures_util::future::join_all(tries).await;
+
+        let won: Vec<_> = answers.iter().filter(|answer| answer.status == 200).map(Tokens::of).collect();
+        assert_eq!(won.len(), 1, "{:?}", answers.iter().map(|answer| &answer.text).collect::<Vec<_>>());
+        assert!(answers.iter().all(|answer| answer.status == 200 || answer.body["error"] == "invalid_grant"));
+        for assistant in [&here, &there] {
+            assert_eq!(assistant.refresh(&won[0].refresh).await.body["error"], "invalid_grant");
+        }
+    }
+}

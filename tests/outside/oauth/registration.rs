@@ -1,0 +1,155 @@
+//! Registration (assertions 9 to 22).
+
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::world::{Assistant, REDIRECT, Server, eventually};
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+#[actix_web::test]
+async fn the_record_has_what_is_known_and_no_empty_fields() {
+    let server = Server::start().await;
+    let said = json!({
+        "redirect_uris": [REDIRECT], "client_name": null, "client_uri": "", "client_id": "mine", "client_secret": "mine",
+        "grant_types": ["authorization_code", "urn:ietf:params:oauth:grant-type:device_code"], "scope": "read:library",
+        "software_id": "x", "application_type": "native",
+    });
+
+    let record = server.stranger().post("/oauth/register", said).await;
+
+    assert_eq!((record.status, record.said("cache-control")), (201, "no-store"));
+    assert_eq!(record.body["token_endpoint_auth_method"], "client_secret_basic");
+    assert_eq!(record.body["grant_types"], json!(["authorization_code", "refresh_token"]));
+    assert!(record.body["client_id_issued_at"].is_i64());
+    assert_eq!(record.body["client_secret_expires_at"], 0);
+    assert_ne!(record.body["client_id"], "mine");
+    assert_ne!(record.body["client_secret"], "mine");
+    for absent in ["client_name", "client_uri", "scope", "registration_client_uri"] {
+        assert!(record.body.get(absent).is_none(), "{absent}");
+    }
+}
+
+#[actix_web::test]
+async fn a_public_client_gets_no_secret() {
+    let server = Server::start().await;
+
+    let assistant = Assistant::new(server.stranger()).await;
+
+    assert!(assistant.secret.is_none());
+}
+
+#[actix_web::test]
+async fn what_may_not_be_registered_is_refused_in_the_words_of_the_rfc() {
+    let server = Server::start().await;
+    let good = json!([REDIRECT]);
+    let redirects = [
+        json!(null),
+        json!([]),
+        json!("https://a.example/"),
+        json!([7]),
+        json!([REDIRECT, "myapp://cb"]),
+        json!(["http://a.example/cb"]),
+        json!(["javascript:alert(1)"]),
+        json!(["https://a.example/cb#x"]),
+        json!(["https://a.example@evil.example/"]),
+        json!(["https://*.a.example/"]),
+        json!(vec![REDIRECT; 21]),
+    ];
+    for uris in redirects {
+        let refused = server.stranger().post("/oauth/register", json!({ "redirect_uris": uris })).await;
+        assert_eq!((refused.status, &refused.body["error"]), (400, &json!("invalid_redirect_uri")), "{uris}");
+    }
+    for (name, value) in [
+        ("token_endpoint_auth_method", json!("private_key_jwt")),
+        ("grant_types", json!(["client_credentials"])),
+        ("grant_types", json!([])),
+        ("response_types", json!(["token"])),
+        ("client_name", json!("x".repeat(201))),
+        ("client_name", json!({})),
+        ("client_uri", json!("javascript:alert(1)")),
+    ] {
+        let refused =
+            server.stranger().post("/oauth/register", json!({ "redirect_uris": good, name: value })).await;
+        assert_eq!(
+            (refused.status, &refused.body["error"]),
+            (400, &json!("invalid_client_metadata")),
+            "{name}"
+        );
+    }
+}
+
+#[actix_web::test]
+async fn a_body_that_is_no_json_or_too_long_is_refused() {
+    let server = Server::start().await;
+    let stranger = server.stranger();
+
+    assert_eq!(stranger.form("/oauth/register", &[("redirect_uris", REDIRECT)]).await.status, 415);
+    assert_eq!(stranger.post("/oauth/register", json!([REDIRECT])).await.status, 400);
+    let long = json!({ "redirect_uris": [REDIRECT], "software_statement": "x".repeat(70_000) });
+    assert_eq!(stranger.post("/oauth/register", long).await.status, 413);
+    for method in [Method::GET, Method::PUT, Method::DELETE] {
+        let status = stranger.send(method, "/oauth/register", None).await.status;
+        assert!(matches!(status, 404 | 405), "{status}");
+    }
+}
+
+#[actix_web::test]
+async fn the_twenty_first_registration_of_an_hour_is_told_to_wait_and_a_bad_one_does_not_count() {
+    let server = Server::start().await;
+    let stranger = server.stranger();
+    for _ in 0..3 {
+        assert_eq!(stranger.post("/oauth/register", json!({})).await.status, 400);
+    }
+    for _ in 0..20 {
+        Assistant::new(stranger.clone()).await;
+    }
+
+    let refused = stranger.post("/oauth/register", json!({ "redirect_uris": [REDIRECT] })).await;
+
+    assert_eq!(refused.status, 429);
+    assert!((1..=3600).contains(&refused.number("retry-after")));
+    server.clock.advance(Duration::from_secs(3600));
+    Assistant::new(stranger).await;
+}
+
+#[actix_web::test]
+async fn a_closed_service_names_no_registration_and_refuses_everybody() {
+    let server = Server::with(&[("OAUTH__REGISTRATION", "closed")]).await;
+
+    let metadata = server.stranger().get("/.well-known/oauth-authorization-server").await;
+    let refused = server.stranger().post("/oauth/register", json!({ "redirect_uris": [REDIRECT] })).await;
+
+    assert!(metadata.body.get("registration_endpoint").is_none());
+    assert_eq!(refused.status, 403);
+}
+
+#[actix_web::test]
+async fn a_client_is_forgotten_after_thirty_days_unless_somebody_is_connected() {
+    let server = Server::start().await;
+    let browser = server.user(entity::plan::Plan::Pro).await.sign_in().await;
+    let (idle, connected) =
+        (Assistant::new(server.stranger()).await, Assistant::new(server.stranger()).await);
+    let tokens = connected.connect(&browser, "read:library").await;
+
+    server.clock.advance(DAY * 30);
+    let (home, clock) = server.stop().await;
+    let server = Server::at(home, clock, &[]).await;
+    assert_eq!(server.stranger().get(&idle.address(&[])).await.status, 200);
+    // Looking at the page was a use.
+    server.clock.advance(DAY * 30 + Duration::from_millis(1));
+    let (home, clock) = server.stop().await;
+    let server = Server::at(home, clock, &[]).await;
+
+    eventually("the unused client is forgotten", async || {
+        (server.stranger().get(&idle.address(&[])).await.status == 400).then_some(())
+    })
+    .await;
+    let refused = idle.at(server.stranger()).exchange("cc_nothing").await;
+    assert_eq!((refused.status, &refused.body["error"]), (401, &json!("invalid_client")));
+    let kept = connected.at(server.stranger());
+    assert_eq!(server.stranger().get(&kept.address(&[])).await.status, 200);
+    drop(tokens);
+}
