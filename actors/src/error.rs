@@ -35,6 +35,15 @@ pub enum Error {
     /// A count that the plan sets is reached.
     #[error("{0}")]
     PlanLimit(&'static str),
+    /// The month's AI budget is used up.
+    #[error("this month's AI budget is used up")]
+    QuotaUsed,
+    /// The AI pauses for the rest of the day.
+    #[error("the AI pauses until midnight UTC")]
+    AiPaused,
+    /// The model did not answer.
+    #[error("the model did not answer; try again later")]
+    AiUnavailable,
     /// The scopes that are missing.
     #[error("the key lacks a scope that this needs")]
     ScopeRequired(Vec<Scope>),

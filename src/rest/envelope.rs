@@ -80,6 +80,9 @@ pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse 
         | Error::Closed(_)
         | Error::PlanRequired
         | Error::PlanLimit(_)
+        | Error::QuotaUsed
+        | Error::AiPaused
+        | Error::AiUnavailable
         | Error::ScopeRequired(_)
         | Error::ScopeNotAllowed(_)
         | Error::Invalid(_)

@@ -11,7 +11,7 @@ pub fn status(error: &Error) -> StatusCode {
         Error::NotForMcp | Error::ForeignOrigin | Error::Closed(_) | Error::ScopeRequired(_) => {
             StatusCode::FORBIDDEN
         }
-        Error::PlanRequired | Error::PlanLimit(_) => StatusCode::PAYMENT_REQUIRED,
+        Error::PlanRequired | Error::PlanLimit(_) | Error::QuotaUsed => StatusCode::PAYMENT_REQUIRED,
         Error::ScopeNotAllowed(_) | Error::Invalid(_) => StatusCode::BAD_REQUEST,
         Error::UrlRejected(_) => StatusCode::UNPROCESSABLE_ENTITY,
         Error::NotFound => StatusCode::NOT_FOUND,
@@ -20,7 +20,7 @@ pub fn status(error: &Error) -> StatusCode {
         Error::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Error::UnsupportedType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Error::RateLimited(_) | Error::TooManyFailures(_) => StatusCode::TOO_MANY_REQUESTS,
-        Error::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
+        Error::AiPaused | Error::AiUnavailable | Error::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
         Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
@@ -36,6 +36,9 @@ pub fn code(error: &Error) -> &'static str {
         Error::Closed(_) => "CLOSED",
         Error::PlanRequired => "PLAN_REQUIRED",
         Error::PlanLimit(_) => "PLAN_LIMIT_REACHED",
+        Error::QuotaUsed => "AI_QUOTA_EXCEEDED",
+        Error::AiPaused => "AI_PAUSED",
+        Error::AiUnavailable => "AI_UNAVAILABLE",
         Error::ScopeNotAllowed(_) => "SCOPE_NOT_ALLOWED",
         Error::Invalid(_) => "VALIDATION_FAILED",
         Error::UrlRejected(_) => "URL_REJECTED",
@@ -64,6 +67,9 @@ pub fn describe(error: &Error) -> Value {
         | Error::Closed(_)
         | Error::PlanRequired
         | Error::PlanLimit(_)
+        | Error::QuotaUsed
+        | Error::AiPaused
+        | Error::AiUnavailable
         | Error::UrlRejected(_)
         | Error::NotFound
         | Error::MethodNotAllowed(_)

@@ -4,6 +4,7 @@
 
 pub mod account;
 pub mod activity;
+pub mod ask;
 pub mod bookmarks;
 pub mod chunks;
 pub mod collections;
