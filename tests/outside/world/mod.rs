@@ -1,7 +1,8 @@
-//! What the tests talk to: a service, people with keys, a site whose pages are saved, and the real program.
+//! What the tests talk to: a service, people with keys, a site whose pages are saved, a model, and the real program.
 
 mod answer;
 mod home;
+mod model;
 mod person;
 pub mod program;
 mod server;
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 
 pub use answer::{Answer, Client};
 pub use home::Home;
+pub use model::{Model, Turn};
 pub use person::Key;
 pub use program::Program;
 pub use server::{NOON, Server};
