@@ -15,6 +15,7 @@ use actix_web::dev::{Server, ServerHandle};
 use actix_web::rt::task::JoinHandle;
 use actix_web::web::Data;
 use actix_web::{App as Web, HttpServer, middleware};
+use actors::adapters::answerer::ChatSettings;
 use actors::adapters::fetch::FetchSettings;
 use actors::adapters::index::EdgeIndex;
 use actors::adapters::index::edge::Model as IndexModel;
@@ -181,6 +182,8 @@ fn setup(settings: &Settings, embedding: Option<&Model>, outside: Outside) -> Re
             Access::Open => Some(settings.accounts.default_plan),
             Access::Closed => None,
         },
+        chat: chat(settings),
+        daily_tokens: settings.ai.daily_tokens,
         mcp_origins: settings.mcp.allowed_origins.iter().map(|origin| origin.as_str().to_owned()).collect(),
     })
 }
@@ -197,6 +200,16 @@ fn grants(oauth: &Oauth) -> GrantSettings {
             private: oauth.private_redirect_uris.clone(),
         },
     }
+}
+
+/// The endpoint that answers questions, where one is set; a url comes with a model.
+fn chat(settings: &Settings) -> Option<ChatSettings> {
+    let chat = &settings.ai.chat;
+    Some(ChatSettings {
+        url: chat.url.as_ref()?.as_str().to_owned(),
+        model: chat.model.clone()?,
+        key: chat.key.as_ref().map(|key| key.expose().to_owned().into()),
+    })
 }
 
 fn listen(

@@ -9,10 +9,12 @@ use actix::{Arbiter, ArbiterHandle};
 use tracing::{info, warn};
 
 use crate::activity::Activity;
+use crate::adapters::answerer::{Answerer, Chat, ChatSettings, Extractive};
 use crate::adapters::fetch::{FetchSettings, Fetcher};
 use crate::adapters::index::PassageIndex;
 use crate::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use crate::ai::Pause;
+use crate::clock::Clock;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::grants::{GrantSettings, Grants};
@@ -20,7 +22,7 @@ use crate::idempotency::Idempotency;
 use crate::ingest::{Ingest, Places};
 use crate::keys::Keys;
 use crate::keys::secret::{Secret, SecretHash};
-use crate::kit::{Health, Report};
+use crate::kit::{Health, Report, Workers};
 use crate::limits::{Failures, Limits};
 use crate::notices::Notices;
 use crate::ops::cursor::Cursors;
@@ -55,6 +57,10 @@ pub struct Setup {
     pub signup: Option<entity::plan::Plan>,
     /// Origins, besides the service's own, from which MCP is taken.
     pub mcp_origins: Vec<String>,
+    /// The endpoint that answers questions; none: the embedded answerer.
+    pub chat: Option<ChatSettings>,
+    /// Tokens of all users in a UTC day before the AI pauses; 0 is no limit.
+    pub daily_tokens: u64,
 }
 
 /// Everything an operation may need. Clones share it.
@@ -95,6 +101,10 @@ pub struct Parts {
     pub signup: Option<entity::plan::Plan>,
     /// Origins, besides the service's own, from which MCP is taken.
     pub mcp_origins: Vec<String>,
+    /// What answers questions.
+    pub answerer: Arc<dyn Answerer>,
+    /// Tokens of all users in a UTC day before the AI pauses; 0 is no limit.
+    pub daily_tokens: u64,
     arbiters: [ArbiterHandle; 2],
 }
 
@@ -128,22 +138,27 @@ impl App {
         let workers = desk.workers.clone();
         let keys = Keys::start(&short, db.clone(), clock.clone(), notices.clone());
         let fresh = keys.freshness();
+        let retrieval =
+            Retrieval::start(&long, db.clone(), clock.clone(), workers.clone(), setup.index, pause);
+        let answerer = answerer(setup.chat, &retrieval, workers, clock.clone())?;
         let parts = Parts {
             grants: Grants::start(&short, db.clone(), clock.clone(), fresh, &desk.base_url, setup.grants),
             keys,
             limits: Limits::start(&short, db.clone(), clock.clone()),
             failures: Failures::new(setup.failures_per_minute, clock.clone()),
             sign_ins: SignIns::default(),
-            activity: Activity::start(&short, db.clone(), clock.clone(), setup.activity_kept),
+            activity: Activity::start(&short, db.clone(), clock, setup.activity_kept),
             notices,
-            idempotency: Idempotency::new(db.clone()),
-            retrieval: Retrieval::start(&long, db, clock, workers, setup.index, pause),
+            idempotency: Idempotency::new(db),
+            retrieval,
             ingest: Ingest::start(&long, move || later.get().cloned(), setup.ingest_places),
             fetcher: Fetcher::new(setup.fetch).map_err(Error::internal)?,
             sandbox: Sandbox::new(setup.sandbox, setup.sandbox_settings),
             cursors: Cursors::new(key),
             signup: setup.signup,
             mcp_origins: setup.mcp_origins,
+            answerer,
+            daily_tokens: setup.daily_tokens,
             arbiters: [short, long],
             desk,
         };
@@ -210,6 +225,20 @@ async fn within(actor: &'static str, drained: impl Future<Output = ()>) {
     if tokio::time::timeout(DRAIN, drained).await.is_err() {
         warn!(actor, "an actor did not finish in time");
     }
+}
+
+/// The endpoint that is set, or the one that needs none.
+fn answerer(
+    chat: Option<ChatSettings>,
+    retrieval: &Retrieval,
+    workers: Workers,
+    clock: Arc<dyn Clock>,
+) -> Result<Arc<dyn Answerer>, Error> {
+    if let Some(chat) = chat {
+        return Ok(Arc::new(Chat::new(chat, clock).map_err(Error::internal)?));
+    }
+    let retrieval = retrieval.clone();
+    Ok(Arc::new(Extractive::new(workers, Arc::new(move || retrieval.embedder()))))
 }
 
 /// What cursors are signed with: made once, kept in the database.

@@ -41,6 +41,15 @@ pub enum Error {
     /// The project is archived, so nothing in it changes.
     #[error("the project is archived")]
     ProjectArchived,
+    /// The month's AI budget is used up.
+    #[error("this month's AI budget is used up")]
+    QuotaUsed,
+    /// The AI pauses for the rest of the day.
+    #[error("the AI pauses until midnight UTC")]
+    AiPaused,
+    /// The model did not answer.
+    #[error("the model did not answer; try again later")]
+    AiUnavailable,
     /// The scopes that are missing.
     #[error("the key lacks a scope that this needs")]
     ScopeRequired(Vec<Scope>),

@@ -95,6 +95,8 @@ ids! {
     NoticeId,
     /// An import of a file.
     ImportId,
+    /// An answer that is being made.
+    AnswerId,
 }
 
 /// The only spelling that is taken: lower case, with hyphens.

@@ -15,6 +15,8 @@ pub mod scope;
 pub mod time;
 
 pub mod activity;
+pub mod ai_day;
+pub mod answer_claim;
 pub mod api_key;
 pub mod bookmark;
 pub mod bookmark_tag;

@@ -10,6 +10,7 @@ mod m0003_work;
 mod m0004_turns;
 mod m0005_projects;
 mod m0006_oauth;
+mod m0010_answers;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -26,6 +27,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0004_turns::Step),
             Box::new(m0005_projects::Step),
             Box::new(m0006_oauth::Step),
+            Box::new(m0010_answers::Step),
         ]
     }
 }

@@ -82,6 +82,9 @@ pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse 
         | Error::PlanLimit(_)
         | Error::ProjectLimit
         | Error::ProjectArchived
+        | Error::QuotaUsed
+        | Error::AiPaused
+        | Error::AiUnavailable
         | Error::ScopeRequired(_)
         | Error::ScopeNotAllowed(_)
         | Error::Invalid(_)

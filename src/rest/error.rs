@@ -11,7 +11,9 @@ pub fn status(error: &Error) -> StatusCode {
         Error::NotForMcp | Error::ForeignOrigin | Error::Closed(_) | Error::ScopeRequired(_) => {
             StatusCode::FORBIDDEN
         }
-        Error::PlanRequired | Error::PlanLimit(_) | Error::ProjectLimit => StatusCode::PAYMENT_REQUIRED,
+        Error::PlanRequired | Error::PlanLimit(_) | Error::ProjectLimit | Error::QuotaUsed => {
+            StatusCode::PAYMENT_REQUIRED
+        }
         Error::ScopeNotAllowed(_) | Error::Invalid(_) => StatusCode::BAD_REQUEST,
         Error::UrlRejected(_) => StatusCode::UNPROCESSABLE_ENTITY,
         Error::NotFound => StatusCode::NOT_FOUND,
@@ -20,7 +22,7 @@ pub fn status(error: &Error) -> StatusCode {
         Error::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Error::UnsupportedType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Error::RateLimited(_) | Error::TooManyFailures(_) => StatusCode::TOO_MANY_REQUESTS,
-        Error::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
+        Error::AiPaused | Error::AiUnavailable | Error::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
         Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
@@ -38,6 +40,9 @@ pub fn code(error: &Error) -> &'static str {
         Error::PlanLimit(_) => "PLAN_LIMIT_REACHED",
         Error::ProjectLimit => "PROJECT_LIMIT_REACHED",
         Error::ProjectArchived => "PROJECT_ARCHIVED",
+        Error::QuotaUsed => "AI_QUOTA_EXCEEDED",
+        Error::AiPaused => "AI_PAUSED",
+        Error::AiUnavailable => "AI_UNAVAILABLE",
         Error::ScopeNotAllowed(_) => "SCOPE_NOT_ALLOWED",
         Error::Invalid(_) => "VALIDATION_FAILED",
         Error::UrlRejected(_) => "URL_REJECTED",
@@ -68,6 +73,9 @@ pub fn describe(error: &Error) -> Value {
         | Error::PlanLimit(_)
         | Error::ProjectLimit
         | Error::ProjectArchived
+        | Error::QuotaUsed
+        | Error::AiPaused
+        | Error::AiUnavailable
         | Error::UrlRejected(_)
         | Error::NotFound
         | Error::MethodNotAllowed(_)

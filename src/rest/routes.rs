@@ -9,6 +9,7 @@ use crate::http::table::{Route, route};
 /// REST v2.
 pub static ROUTES: &[Route] = &[
     route!(GET "/search" as "GET /search" => ops::search::Search),
+    route!(POST "/ask" as "POST /ask" => ops::ask::Ask),
     route!(GET "/documents/{id}" as "GET /documents/:id" => ops::document::ReadDocument),
     route!(GET "/documents/{id}/chunks" as "GET /documents/:id/chunks" => ops::chunks::ListChunks),
     route!(GET "/projects" as "GET /projects" => ListProjects),

@@ -14,6 +14,7 @@
 
 mod world;
 
+mod ask;
 mod conditions;
 mod crash;
 mod day;

@@ -1,5 +1,6 @@
-//! The outside, each behind a face of its own: the web, the index, the model, the parsers of foreign bytes.
+//! The outside, each behind a face of its own: the web, the index, the models, the parsers of foreign bytes.
 
+pub mod answerer;
 pub mod embedder;
 pub mod fetch;
 pub mod index;

@@ -1,7 +1,7 @@
 //! Puts a document's passages into the index; with that it is ready.
 
 use entity::id::{DocumentId, UserId};
-use entity::kind::DocumentStatus;
+use entity::kind::{BudgetGroup, DocumentStatus};
 use entity::{chunk, collection_bookmark, document, job};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
@@ -9,6 +9,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use super::actor::Failure;
 use super::queue::{self, Priority, Work};
 use crate::adapters::index::{Labels, Language, Point, Source};
+use crate::ai::budget::{self, Spent};
 use crate::app::App;
 use crate::error::Error;
 use crate::kit::Lane;
@@ -44,15 +45,26 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     let labels = labels(app, &document).await?;
     let vectors = vectors(app, &document.title, &rows).await?;
     let model = vectors.as_ref().map(|made| made.model.clone());
+    let spent = vectors.as_ref().map(spent);
     let points = points(app, &document, labels, rows, vectors).await?;
     let version = i64::from(document.version);
     app.retrieval.put(Put { user: job.user_id, document: id, version, points, last: !more }).await?;
+    if let Some(spent) = spent {
+        // Used is used, whatever becomes of the job.
+        let month = app.clock.now().month();
+        budget::spend(app.db.write(), job.user_id, month, BudgetGroup::Embedding, spent).await?;
+    }
     if more {
         queue::give_way(app.db.write(), job, next, app.clock.now()).await?;
         app.ingest.wake();
         return Ok(());
     }
     finish(app, job, &document, model).await
+}
+
+fn spent(made: &Vectors) -> Spent {
+    let whole = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    Spent { times: whole(made.vectors.len()), tokens: whole(made.tokens) }
 }
 
 /// Ready, unless a newer text came in meanwhile: then the job that waits for it says so.
@@ -106,7 +118,10 @@ async fn vectors(app: &App, title: &str, rows: &[chunk::Model]) -> Result<Option
         let texts = some.iter().map(|row| with_title(title, &row.text)).collect();
         match (app.retrieval.embed(texts).await?, &mut all) {
             (Some(made), None) => all = Some(made),
-            (Some(made), Some(all)) if made.model == all.model => all.vectors.extend(made.vectors),
+            (Some(made), Some(all)) if made.model == all.model => {
+                all.vectors.extend(made.vectors);
+                all.tokens += made.tokens;
+            }
             // The model went or changed under way: words alone for now, vectors by the catch-up.
             (Some(_) | None, _) => return Ok(None),
         }

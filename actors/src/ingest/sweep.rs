@@ -6,6 +6,7 @@ use entity::{bookmark, document};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 
 use super::queue;
+use crate::ai::answers;
 use crate::app::App;
 use crate::error::Error;
 use crate::ops::bookmarks::RESTORABLE;
@@ -18,6 +19,7 @@ const AT_ONCE: u64 = 500;
 pub async fn run(app: &App) -> Result<(), Error> {
     sessions::sweep(app).await?;
     app.idempotency.sweep(app.clock.now()).await?;
+    answers::sweep(&app.db, app.clock.now()).await?;
     queue::sweep(&app.db, app.clock.now() - DONE_JOBS).await?;
     deleted_bookmarks(app).await
 }

@@ -10,6 +10,7 @@ use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Serialize;
 
 use super::target::Target;
+use crate::ai::answers;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -95,6 +96,7 @@ impl Operation for ReadUsage {
             .filter(usage_month::Column::Month.eq(now.month()))
             .all(app.db.read())
             .await?;
+        let dead = answers::dead(&app.db, caller.user, now).await?;
         let of = |group| month.iter().find(move |row| row.budget_group == group);
         let share = |group| Share {
             group,
@@ -106,7 +108,7 @@ impl Operation for ReadUsage {
             mcp: day(counts.mcp, limits.mcp_per_day),
             key: key(caller, app).await?,
             answers: Month {
-                this_month: of(BudgetGroup::Chat).map_or(0, |row| row.times),
+                this_month: of(BudgetGroup::Chat).map_or(0, |row| row.times - dead).max(0),
                 limit: limits.answers_per_month,
                 resets_at: now.month().end(),
             },

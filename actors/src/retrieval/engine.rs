@@ -8,7 +8,7 @@ use tracing::warn;
 
 use super::fuse::{self, Trust};
 use super::{Found, Ranked, Wanted, lexical};
-use crate::adapters::embedder::Embedder;
+use crate::adapters::embedder::{Embedder, PASSAGE_TOKENS};
 use crate::adapters::index::{IndexError, PassageIndex, Plan, Tenant};
 use crate::ai::Pause;
 use crate::clock::Clock;
@@ -29,6 +29,8 @@ pub struct Vectors {
     pub model: String,
     /// One for each text, in order.
     pub vectors: Vec<Vec<f32>>,
+    /// Tokens that the model read.
+    pub tokens: usize,
 }
 
 /// See the file's head.
@@ -62,7 +64,8 @@ impl Engine {
         let made = self.workers.run(Lane::Background, move || {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             let vectors = embedder.embed(&texts)?;
-            Ok(Vectors { model: embedder.model().to_owned(), vectors })
+            let tokens = texts.iter().map(|text| embedder.count_tokens(text).min(PASSAGE_TOKENS)).sum();
+            Ok(Vectors { model: embedder.model().to_owned(), vectors, tokens })
         });
         let made: Result<Vectors, crate::adapters::embedder::EmbedError> = made.await?;
         made.map(Some).map_err(Error::internal)
@@ -127,6 +130,7 @@ fn search(
             chunk: ChunkId(hit.id),
             document: DocumentId(hit.document),
             score: hit.score,
+            cosine: legs.dense.iter().find(|dense| dense.id == hit.id).map(|dense| dense.score),
         });
         return Ok(Ranked { found: found.collect(), lexical_only });
     }

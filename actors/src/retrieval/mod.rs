@@ -4,6 +4,7 @@
 
 mod actor;
 pub mod arrival;
+pub mod cite;
 mod engine;
 pub mod fuse;
 pub mod lexical;
@@ -49,6 +50,8 @@ pub struct Found {
     pub document: DocumentId,
     /// From 0 to 1, falling.
     pub score: f32,
+    /// How near it is to the query in meaning, where that was looked at.
+    pub cosine: Option<f32>,
 }
 
 /// What was found, best first.
@@ -117,6 +120,16 @@ impl Retrieval {
     /// Vectors of passages, where a model is there: background work.
     pub async fn embed(&self, texts: Vec<String>) -> Result<Option<Vectors>, Error> {
         self.engine.embed(texts).await
+    }
+
+    /// What makes vectors, where it is there.
+    pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
+        self.engine.embedder()
+    }
+
+    /// Whether the AI pauses, for search from now on.
+    pub async fn look_at_pause(&self, db: &Db) -> Result<(), Error> {
+        self.engine.pause.look(db).await
     }
 
     /// The model whose vectors are made, where it is there.

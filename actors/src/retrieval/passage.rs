@@ -45,6 +45,17 @@ pub struct SearchResult {
     pub end_seconds: Option<f64>,
 }
 
+/// A passage with its document.
+#[derive(Clone, Debug)]
+pub struct Passage {
+    /// Where it is from.
+    pub document: document::Model,
+    /// Its text and place; of the version before, until the document's new text is found.
+    pub chunk: chunk::Model,
+    /// How it was found.
+    pub found: Found,
+}
+
 /// The passages as results, in their order, `limit` at most: only those get a snippet.
 pub async fn load(
     app: &App,
@@ -53,6 +64,17 @@ pub async fn load(
     found: &[Found],
     limit: usize,
 ) -> Result<Vec<SearchResult>, Error> {
+    let readable = readable(app, user, wanted, found).await?;
+    Ok(readable.into_iter().take(limit).map(|passage| result(app, &wanted.query, passage)).collect())
+}
+
+/// What was found, in its order, with texts and documents.
+pub async fn readable(
+    app: &App,
+    user: UserId,
+    wanted: &Wanted,
+    found: &[Found],
+) -> Result<Vec<Passage>, Error> {
     let ids: Vec<ChunkId> = found.iter().map(|hit| hit.chunk).collect();
     let rows = chunk::Entity::owned_by(user).filter(chunk::Column::Id.is_in(ids)).all(app.db.read()).await?;
     let mut chunks: HashMap<ChunkId, chunk::Model> = rows.into_iter().map(|row| (row.id, row)).collect();
@@ -66,12 +88,12 @@ pub async fn load(
     }
     let rows = readable.all(app.db.read()).await?;
     let documents: HashMap<DocumentId, document::Model> = rows.into_iter().map(|row| (row.id, row)).collect();
-    let results = found.iter().filter_map(|hit| {
+    let passages = found.iter().filter_map(|hit| {
         let chunk = chunks.remove(&hit.chunk)?;
-        let document = documents.get(&chunk.document_id)?;
-        Some(result(app, &wanted.query, document, chunk, hit.score))
+        let document = documents.get(&chunk.document_id)?.clone();
+        Some(Passage { document, chunk, found: *hit })
     });
-    Ok(results.take(limit).collect())
+    Ok(passages.collect())
 }
 
 /// The bookmarks of a collection.
@@ -83,23 +105,17 @@ fn filed_in(user: UserId, collection: Uuid) -> SelectStatement {
         .into_query()
 }
 
-fn result(
-    app: &App,
-    query: &str,
-    document: &document::Model,
-    chunk: chunk::Model,
-    score: f32,
-) -> SearchResult {
+fn result(app: &App, query: &str, Passage { document, chunk, found }: Passage) -> SearchResult {
     SearchResult {
         document_id: document.id,
         chunk_id: chunk.id,
         bookmark_id: document.bookmark_id,
         entry_id: document.entry_id,
-        title: document.title.clone(),
-        url: app.url_of(document),
+        url: app.url_of(&document),
+        title: document.title,
         content_type: document.content_type,
         snippet: snippet::snippet(&chunk.text, query),
-        score,
+        score: found.score,
         page_number: chunk.page,
         start_seconds: chunk.start_seconds,
         end_seconds: chunk.end_seconds,

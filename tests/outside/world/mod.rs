@@ -1,10 +1,11 @@
 //! What the tests talk to: a service, people with keys, assistants that they connect, a site whose pages are
-//! saved, and the real program.
+//! saved, a model, and the real program.
 
 mod answer;
 mod assistant;
 mod home;
 mod mcp;
+mod model;
 mod person;
 pub mod program;
 mod server;
@@ -16,6 +17,7 @@ pub use answer::{Answer, Client};
 pub use assistant::{Assistant, CHALLENGE, REDIRECT, Tokens, VERIFIER, sent_back, ticket};
 pub use home::Home;
 pub use mcp::Mcp;
+pub use model::{Model, Turn};
 pub use person::{Key, PASSWORD};
 pub use program::Program;
 pub use server::{NOON, Server};

@@ -55,6 +55,11 @@ impl Server {
         (self.home, self.clock)
     }
 
+    /// Of its rows, for another node.
+    pub fn database_url(&self) -> String {
+        self.home.database_url()
+    }
+
     /// The service behind the wire.
     pub fn app(&self) -> &App {
         self.running.app()

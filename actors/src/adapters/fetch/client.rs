@@ -58,6 +58,18 @@ pub(super) fn request(url: &PageUrl, wanted: &Wanted) -> Request {
     request
 }
 
+/// The beginnings of a client for a service that the operator configured: it may lead anywhere, and follows nothing.
+pub fn service_client() -> ClientBuilder {
+    install_crypto();
+    Client::builder()
+        .user_agent(USER_AGENT)
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        .no_proxy()
+        .retry(retry::never())
+        .http2_max_header_list_size(MAX_HEADER_BYTES)
+}
+
 /// TLS by ring, once for the process; an Err says that somebody else has installed a provider already.
 fn install_crypto() {
     let _ = rustls::crypto::ring::default_provider().install_default();

@@ -28,6 +28,7 @@ use reqwest::{Client, Response, StatusCode, header};
 
 use crate::address::{Guard, PageUrl, Refusal};
 
+pub(in crate::adapters) use client::service_client;
 pub use content_type::ContentType;
 pub use error::{FetchError, SetupError};
 pub use headers::Headers;

@@ -97,6 +97,27 @@ pub fn split_pages(text: &str, page_starts: &[usize], size: &Sizing) -> Vec<Piec
     pieces.done
 }
 
+/// The sentences of a text, in bytes, without the white space around them. A blank line ends one too.
+pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut from = 0;
+    let paragraphs = text.split("\n\n").map(move |paragraph| {
+        let at = from;
+        from += paragraph.len() + 2;
+        (at, paragraph)
+    });
+    paragraphs.flat_map(|(at, paragraph)| {
+        let mut from = 0;
+        let ends: Vec<usize> = sentence::starts(paragraph).chain([paragraph.len()]).collect();
+        ends.into_iter().filter_map(move |to| {
+            let whole = paragraph.get(from..to)?;
+            let start = at + from + (whole.len() - whole.trim_start().len());
+            from = to;
+            let text = whole.trim();
+            (!text.is_empty()).then_some(start..start + text.len())
+        })
+    })
+}
+
 /// Passages so far, and where the next one begins.
 #[derive(Default)]
 struct Pieces {

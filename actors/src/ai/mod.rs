@@ -1,7 +1,11 @@
-//! The pause of the AI: an operator's word, or the service's daily allowance being spent (contract.md, section 4).
+//! What the AI may cost: answers of a month ([`answers`]), tokens of a month and of a day ([`budget`]), and the pause,
+//! by an operator's word or because the service's daily allowance is spent (contract.md, section 4).
 //!
-//! The fact stands in the database, so that the command line and every node mean the same; a process believes what it
-//! read for half a second.
+//! The pause stands in the database, so that the command line and every node mean the same. Search believes what it read
+//! for half a second; a question looks itself.
+
+pub mod answers;
+pub mod budget;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -39,10 +43,24 @@ pub async fn paused_until(db: &impl ConnectionTrait) -> Result<Option<Timestamp>
     Ok(fact.and_then(|millis| millis.parse().ok()).map(Timestamp::from_millis))
 }
 
+/// Whether questions may be asked now.
+///
+/// # Errors
+/// [`Error::AiPaused`].
+pub async fn must_not_pause(db: &Db, now: Timestamp) -> Result<(), Error> {
+    let until = paused_until(db.read()).await?;
+    if until.is_some_and(|until| now < until) { Err(Error::AiPaused) } else { Ok(()) }
+}
+
 /// Pauses the AI for the rest of the UTC day.
 pub async fn pause(db: &Db, now: Timestamp) -> Result<Timestamp, Error> {
+    pause_within(db.write(), now).await
+}
+
+/// The same, within a transaction.
+async fn pause_within(db: &impl ConnectionTrait, now: Timestamp) -> Result<Timestamp, Error> {
     let until = now.day().end();
-    state::write(db.write(), Fact::AiPausedUntil, until.millis().to_string()).await?;
+    state::write(db, Fact::AiPausedUntil, until.millis().to_string()).await?;
     Ok(until)
 }
 

@@ -1,0 +1,232 @@
+//! Asks the library (spec.md: POST /ask): the best passages, an answerer, and citations that are checked.
+
+use entity::id::{BookmarkId, ChunkId, DocumentId, EntryId};
+use entity::kind::ContentType;
+use entity::scope::Scope;
+use entity::{bookmark, document};
+use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, QuerySelect};
+use serde::Serialize;
+use tracing::warn;
+
+use super::target::Target;
+use crate::adapters::answerer::{self, Draft, Question};
+use crate::adapters::index::Filter;
+use crate::ai::{self, answers};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::perform::Operation;
+use crate::retrieval::Wanted;
+use crate::retrieval::cite::{self, Cited};
+use crate::retrieval::passage::{self, Passage};
+
+/// What a question may be.
+pub const QUESTION: Kind = Kind::Words { min: 1, max: 2_000 };
+/// The bookmarks that an answer may be limited to.
+pub const BOOKMARKS: Kind = Kind::List { of: &Kind::Id, min: 1, max: 50 };
+/// Passages that an answerer is given.
+const PASSAGES: usize = 8;
+/// So many more are looked for: what is gone, or says the same as another, gives its place away.
+const SPARE: usize = 16;
+/// What is said where nothing is found; not a text of anybody's.
+const NOTHING: &str = "There is nothing about this in your library.";
+
+/// A question.
+#[derive(Debug)]
+pub struct Ask {
+    /// In the reader's words.
+    pub question: String,
+    /// Only these saves.
+    pub bookmarks: Option<Vec<BookmarkId>>,
+}
+
+impl Ask {
+    /// The fields of the body.
+    pub const FIELDS: &'static [Field] = &[
+        Field::required("question", QUESTION, "What to answer from the library."),
+        Field::optional("bookmarkIds", BOOKMARKS, "Only from these saves."),
+    ];
+
+    /// Reads the body.
+    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+        let bookmarks = values.ids("bookmarkIds").map(|ids| ids.into_iter().map(BookmarkId).collect());
+        Ok(Self { question: values.text("question").unwrap_or_default(), bookmarks })
+    }
+}
+
+/// An answer.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answered {
+    /// Plain text with markers: `[n]` points at `citations[n - 1]`.
+    answer: String,
+    /// What the markers point at.
+    citations: Vec<Citation>,
+    /// Passages that the answerer was given.
+    passages_read: usize,
+    /// What answered.
+    model: String,
+}
+
+/// What a marker points at (spec.md: Citation).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Citation {
+    n: usize,
+    document_id: DocumentId,
+    chunk_id: ChunkId,
+    bookmark_id: Option<BookmarkId>,
+    entry_id: Option<EntryId>,
+    title: String,
+    url: String,
+    content_type: ContentType,
+    /// What stands in the document's text from `quote_start` to `quote_end`.
+    quote: String,
+    quote_start: usize,
+    quote_end: usize,
+    page: Option<i32>,
+    start_seconds: Option<f64>,
+    end_seconds: Option<f64>,
+    score: f32,
+    /// The answer quotes it, and it is there.
+    verified: bool,
+}
+
+impl Operation for Ask {
+    type Reply = Answered;
+    const SCOPES: &'static [Scope] = &[Scope::AskLibrary];
+
+    fn count(reply: &Answered) -> Option<usize> {
+        Some(reply.citations.len())
+    }
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Answered, Error> {
+        let within = self.within(caller, app).await?;
+        let now = app.clock.now();
+        ai::must_not_pause(&app.db, now).await?;
+        let claim = answers::claim(&app.db, caller.user, app.plans.limits(caller.plan), now).await?;
+        match self.answer(caller, app, within).await {
+            Ok((answered, tokens)) => {
+                let pauses =
+                    answers::settle(&app.db, claim, tokens, app.daily_tokens, app.clock.now()).await?;
+                if pauses {
+                    warn!("the daily allowance of tokens is spent: the AI pauses until midnight UTC");
+                    app.retrieval.look_at_pause(&app.db).await?;
+                }
+                Ok(answered)
+            }
+            Err(error) => {
+                if let Err(error) = answers::give_back(&app.db, claim).await {
+                    warn!(%error, "could not give an answer back; it comes back when its lease ends");
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Ask {
+    /// Where to look; a bookmark that is not the caller's is not found.
+    async fn within(&self, caller: &Caller, app: &App) -> Result<Filter, Error> {
+        let Some(ids) = &self.bookmarks else { return Ok(Filter::default()) };
+        let mut ids = ids.clone();
+        ids.sort_unstable();
+        ids.dedup();
+        let own = bookmark::Entity::owned_by(caller.user).filter(bookmark::Column::Id.is_in(ids.clone()));
+        if usize::try_from(own.count(app.db.read()).await?).ok() != Some(ids.len()) {
+            return Err(Error::NotFound);
+        }
+        // The notes on a bookmark are documents of their own, and part of what was saved.
+        let documents: Vec<DocumentId> = document::Entity::readable_by(caller.user)
+            .filter(document::Column::BookmarkId.is_in(ids))
+            .select_only()
+            .column(document::Column::Id)
+            .into_tuple()
+            .all(app.db.read())
+            .await?;
+        let documents = Some(documents.into_iter().map(|id| id.0).collect());
+        Ok(Filter { documents, ..Filter::default() })
+    }
+
+    /// The answer, and the tokens that it cost.
+    async fn answer(&self, caller: &Caller, app: &App, within: Filter) -> Result<(Answered, u64), Error> {
+        let wanted = Wanted { query: self.question.clone(), within, limit: PASSAGES + SPARE };
+        let ranked = app.retrieval.search(caller.user, wanted.clone()).await?;
+        let passages = distinct(passage::readable(app, caller.user, &wanted, &ranked.found).await?);
+        if passages.is_empty() {
+            return Ok((nothing(app.answerer.model().to_owned()), 0));
+        }
+        let question =
+            Question { text: self.question.clone(), passages: passages.iter().map(given).collect() };
+        let Draft { text, model, tokens } = app.answerer.answer(question).await.map_err(unavailable)?;
+        let Some(text) = text else { return Ok((nothing(model), tokens)) };
+        let texts: Vec<&str> = passages.iter().map(|passage| passage.chunk.text.as_str()).collect();
+        let Cited { text, citations } = cite::cite(&crate::text::clean(&text), &texts);
+        if text.is_empty() {
+            warn!("the model's answer holds nothing but markers");
+            return Err(Error::AiUnavailable);
+        }
+        let citations = citations.into_iter().zip(1..);
+        let citations =
+            citations.filter_map(|(cited, n)| Some(citation(app, n, passages.get(cited.passage)?, cited)));
+        let citations = citations.collect();
+        Ok((Answered { answer: text, citations, passages_read: passages.len(), model }, tokens))
+    }
+}
+
+/// The first passages. Left out are those whose text another one has, because a page that was saved twice is read once,
+/// and those of a text that the document has no more, because citations point into the text that there is.
+fn distinct(passages: Vec<Passage>) -> Vec<Passage> {
+    let mut kept: Vec<Passage> = Vec::with_capacity(PASSAGES);
+    for passage in passages {
+        let is_current = passage.chunk.version == passage.document.version;
+        let is_new = is_current && !kept.iter().any(|kept| kept.chunk.text.trim() == passage.chunk.text.trim());
+        if kept.len() < PASSAGES && is_new && !passage.chunk.text.trim().is_empty() {
+            kept.push(passage);
+        }
+    }
+    kept
+}
+
+fn given(passage: &Passage) -> answerer::Passage {
+    answerer::Passage {
+        title: passage.document.title.clone(),
+        text: passage.chunk.text.clone(),
+        cosine: passage.found.cosine,
+    }
+}
+
+/// What the caller learns of a failure; the log learns why, and neither what was asked.
+fn unavailable(failure: answerer::Failure) -> Error {
+    let error = Error::internal(failure);
+    warn!(cause = error.chain(), "no answer came from the model");
+    Error::AiUnavailable
+}
+
+fn nothing(model: String) -> Answered {
+    Answered { answer: NOTHING.to_owned(), citations: Vec::new(), passages_read: 0, model }
+}
+
+fn citation(app: &App, n: usize, passage: &Passage, cited: cite::Citation) -> Citation {
+    let Passage { document, chunk, found } = passage;
+    let start = usize::try_from(chunk.start_offset).unwrap_or(0);
+    Citation {
+        n,
+        document_id: document.id,
+        chunk_id: chunk.id,
+        bookmark_id: document.bookmark_id,
+        entry_id: document.entry_id,
+        title: document.title.clone(),
+        url: app.url_of(document),
+        content_type: document.content_type,
+        quote: cited.quote,
+        quote_start: start + cited.range.start,
+        quote_end: start + cited.range.end,
+        page: chunk.page,
+        start_seconds: chunk.start_seconds,
+        end_seconds: chunk.end_seconds,
+        score: found.score,
+        verified: cited.verified,
+    }
+}
