@@ -40,3 +40,4 @@ pub mod retrieval;
 pub mod sessions;
 pub mod state;
 pub mod text;
+pub mod uploads;

@@ -89,6 +89,10 @@ ids! {
     NoticeId,
     /// An import of a file.
     ImportId,
+    /// An announced file of the user's own.
+    UploadId,
+    /// The bytes of a file in the store.
+    FileId,
 }
 
 /// The only spelling that is taken: lower case, with hyphens.

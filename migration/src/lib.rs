@@ -7,6 +7,7 @@
 mod m0001_accounts;
 mod m0002_library;
 mod m0003_work;
+mod m0007_uploads;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -16,6 +17,11 @@ pub struct Migrator;
 
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn sea_orm_migration::MigrationTrait>> {
-        vec![Box::new(m0001_accounts::Step), Box::new(m0002_library::Step), Box::new(m0003_work::Step)]
+        vec![
+            Box::new(m0001_accounts::Step),
+            Box::new(m0002_library::Step),
+            Box::new(m0003_work::Step),
+            Box::new(m0007_uploads::Step),
+        ]
     }
 }

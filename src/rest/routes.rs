@@ -1,5 +1,6 @@
 //! The table of REST v2 (spec.md: Endpoints).
 
+use actix_web::http::StatusCode;
 use actors::ops;
 
 use crate::http::table::{Route, route};
@@ -9,5 +10,8 @@ pub static ROUTES: &[Route] = &[
     route!(GET "/search" as "GET /search" => ops::search::Search),
     route!(GET "/documents/{id}" as "GET /documents/:id" => ops::document::ReadDocument),
     route!(GET "/documents/{id}/chunks" as "GET /documents/:id/chunks" => ops::chunks::ListChunks),
+    route!(POST "/uploads" as "POST /uploads" => ops::uploads::CreateUpload, status |_| StatusCode::CREATED),
+    route!(GET "/uploads/{id}" as "GET /uploads/:id" => ops::uploads::ShowUpload),
+    route!(POST "/uploads/{id}/complete" as "POST /uploads/:id/complete" => ops::uploads::CompleteUpload, status |_| StatusCode::ACCEPTED),
     route!(GET "/usage" as "GET /usage" => ops::usage::ReadUsage),
 ];

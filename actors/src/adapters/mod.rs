@@ -1,5 +1,7 @@
-//! The outside, each behind a face of its own: the web, the index, the model, the parsers of foreign bytes.
+//! The outside, each behind a face of its own: the web, the store of files, the index, the model, the
+//! parsers of foreign bytes.
 
+pub mod blobs;
 pub mod embedder;
 pub mod fetch;
 pub mod index;

@@ -15,15 +15,18 @@ use tokio::task::{AbortHandle, JoinError};
 use tracing::{info, warn};
 
 use super::queue::{self, LEASE, MOST_ATTEMPTS, Work};
-use super::{forget, index, page, sweep};
+use super::{file, forget, index, page, sweep};
 use crate::app::App;
 use crate::error::Error;
+use crate::uploads::stored;
 
 /// A lost wake costs so long, and a lost lease is seen within it.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Work that met something busy is tried again no sooner.
 const SOON: Duration = Duration::from_secs(2);
 const SWEEP_EVERY: Duration = Duration::from_secs(3600);
+/// Files that belong to nothing any more are gone soon after.
+const FILES_EVERY: Duration = Duration::from_secs(5);
 /// The index is packed when nothing else is due for so long.
 const MAINTAIN_EVERY: Duration = Duration::from_secs(30);
 
@@ -57,6 +60,7 @@ pub struct IngestActor {
     most: usize,
     running: HashMap<JobId, Running>,
     claiming: bool,
+    removing: bool,
     stopped: bool,
 }
 
@@ -67,7 +71,14 @@ struct Running {
 
 impl IngestActor {
     pub(super) fn new(app: impl Fn() -> Option<App> + 'static, most: usize) -> Self {
-        Self { find_app: Box::new(app), most, running: HashMap::new(), claiming: false, stopped: false }
+        Self {
+            find_app: Box::new(app),
+            most,
+            running: HashMap::new(),
+            claiming: false,
+            removing: false,
+            stopped: false,
+        }
     }
 
     /// Claims as many due jobs as there are free places.
@@ -142,6 +153,18 @@ impl IngestActor {
         }));
     }
 
+    fn remove_files(&mut self, context: &mut Context<Self>) {
+        let Some(app) = (self.find_app)().filter(|_| !self.removing && !self.stopped) else { return };
+        self.removing = true;
+        let remove = async move { stored::sweep(&app).await };
+        context.spawn(remove.into_actor(self).map(|done, actor, _| {
+            actor.removing = false;
+            if let Err(error) = done {
+                warn!(cause = error.chain(), "could not remove files that belong to nothing");
+            }
+        }));
+    }
+
     fn maintain(&mut self, context: &mut Context<Self>) {
         let Some(app) = (self.find_app)().filter(|_| self.running.is_empty() && !self.stopped) else {
             return;
@@ -166,6 +189,7 @@ impl Actor for IngestActor {
         });
         context.run_interval(LOOK_EVERY, Self::claim);
         context.run_interval(SWEEP_EVERY, Self::sweep);
+        context.run_interval(FILES_EVERY, Self::remove_files);
         context.run_interval(MAINTAIN_EVERY, Self::maintain);
     }
 
@@ -187,6 +211,7 @@ async fn work(app: App, job: job::Model) -> Result<(), Failure> {
 async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     match Work::named(&job.kind) {
         Some(Work::Page) => page::run(app, job).await,
+        Some(Work::File) => file::run(app, job).await,
         Some(Work::Index) => index::run(app, job).await,
         Some(Work::Relabel) => index::relabel(app, job).await,
         Some(Work::Forget) => forget::run(app, job).await,

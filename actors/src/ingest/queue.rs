@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use entity::id::{JobId, UserId};
 use entity::job::{ActiveModel, Column, Entity, Model};
-use entity::kind::JobState;
+use entity::kind::{BookmarkKind, JobState};
 use entity::time::Timestamp;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, LockBehavior, LockType, OnConflict, Query};
@@ -30,6 +30,8 @@ pub const MOST_ATTEMPTS: i32 = 6;
 pub enum Work {
     /// Make the text of a document: from its given content, or by fetching its address.
     Page,
+    /// Make the text of a document from its stored file.
+    File,
     /// Put a document's passages into the index.
     Index,
     /// File a document's passages anew.
@@ -43,6 +45,7 @@ impl Work {
     pub fn name(self) -> &'static str {
         match self {
             Work::Page => "page",
+            Work::File => "file",
             Work::Index => "index",
             Work::Relabel => "relabel",
             Work::Forget => "forget",
@@ -51,7 +54,16 @@ impl Work {
 
     /// The work of this name.
     pub fn named(name: &str) -> Option<Self> {
-        [Work::Page, Work::Index, Work::Relabel, Work::Forget].into_iter().find(|work| work.name() == name)
+        let all = [Work::Page, Work::File, Work::Index, Work::Relabel, Work::Forget];
+        all.into_iter().find(|work| work.name() == name)
+    }
+
+    /// What makes the text of a bookmark's document.
+    pub fn of_bookmark(kind: BookmarkKind) -> Self {
+        match kind {
+            BookmarkKind::Page => Work::Page,
+            BookmarkKind::Upload => Work::File,
+        }
     }
 }
 

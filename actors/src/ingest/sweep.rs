@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::error::Error;
 use crate::ops::bookmarks::RESTORABLE;
 use crate::sessions;
+use crate::uploads::{self, stored};
 
 const DONE_JOBS: Duration = Duration::from_secs(24 * 3600);
 const AT_ONCE: u64 = 500;
@@ -20,7 +21,9 @@ pub async fn run(app: &App) -> Result<(), Error> {
     sessions::sweep(app).await?;
     app.idempotency.sweep(app.clock.now()).await?;
     queue::sweep(&app.db, app.clock.now() - DONE_JOBS).await?;
-    deleted_bookmarks(app).await
+    uploads::sweep(app).await?;
+    deleted_bookmarks(app).await?;
+    stored::sweep(app).await
 }
 
 /// Removes bookmarks that can be restored no more, with their documents, marks and notes.

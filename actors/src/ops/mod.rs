@@ -17,4 +17,5 @@ pub mod page;
 pub mod search;
 pub mod target;
 pub mod unknown;
+pub mod uploads;
 pub mod usage;
