@@ -35,8 +35,6 @@ pub struct Model {
     pub document_id: Option<DocumentId>,
     /// The bookmark.
     pub bookmark_id: Option<BookmarkId>,
-    /// How far its text is made, 0 to 1.
-    pub progress: f64,
 }
 
 /// No relations are walked; finders name what they need.

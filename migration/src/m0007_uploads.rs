@@ -38,8 +38,7 @@ CREATE TABLE upload (
     sha256 TEXT,
     completed_at BIGINT,
     document_id UUID REFERENCES document (id) ON DELETE CASCADE,
-    bookmark_id UUID,
-    progress DOUBLE PRECISION NOT NULL
+    bookmark_id UUID
 );
 CREATE INDEX upload_user ON upload (user_id);
 CREATE UNIQUE INDEX upload_document ON upload (document_id);

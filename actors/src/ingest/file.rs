@@ -24,7 +24,6 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         queue::finish(app.db.write(), job, app.clock.now()).await?;
         return Ok(());
     };
-    progress(app, job, 0.0).await?;
     let file = stored(app, job).await?;
     let text = text(app, job, file.path(), document.content_type).await?;
     page::store(app, job, id, text).await
@@ -80,17 +79,6 @@ pub async fn becomes(app: &App, job: &job::Model, content_type: ContentType) -> 
         .filter(document::Column::UserId.eq(job.user_id))
         .filter(document::Column::Id.eq(job.subject))
         .filter(document::Column::ContentType.ne(content_type))
-        .exec(app.db.write())
-        .await?;
-    Ok(())
-}
-
-/// Says how far the job's document is, 0 to 1, where it is an upload's.
-pub async fn progress(app: &App, job: &job::Model, share: f64) -> Result<(), Error> {
-    upload::Entity::update_many()
-        .col_expr(upload::Column::Progress, Expr::value(share.clamp(0.0, 1.0)))
-        .filter(upload::Column::UserId.eq(job.user_id))
-        .filter(upload::Column::DocumentId.eq(job.subject))
         .exec(app.db.write())
         .await?;
     Ok(())

@@ -82,7 +82,6 @@ fn row(uploads: &Uploads, user: UserId, new: Announced, now: Timestamp) -> Resul
         completed_at: None,
         document_id: None,
         bookmark_id: None,
-        progress: 0.0,
     })
 }
 

@@ -86,7 +86,7 @@ impl Operation for ShowUpload {
             filename: row.filename,
             content_type: row.content_type,
             bytes: row.bytes,
-            progress: if status == UploadStatus::Ready { 1.0 } else { row.progress },
+            progress: if status == UploadStatus::Ready { 1.0 } else { 0.0 },
             error: document.and_then(|document| document.error),
         })
     }
