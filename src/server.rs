@@ -16,11 +16,12 @@ use actix_web::rt::task::JoinHandle;
 use actix_web::web::Data;
 use actix_web::{App as Web, HttpServer, middleware};
 use actors::adapters::answerer::ChatSettings;
+use actors::adapters::blobs::{Blobs, Bucket, BucketSettings, Folder, Scratch};
 use actors::adapters::fetch::FetchSettings;
 use actors::adapters::index::EdgeIndex;
 use actors::adapters::index::edge::Model as IndexModel;
 use actors::adapters::sandbox::{SandboxCommand, SandboxSettings};
-use actors::app::{App, Setup, index_folder};
+use actors::app::{App, Setup, index_folder, scratch_folder};
 use actors::clock::{Clock, SystemClock};
 use actors::desk::Desk;
 use actors::ingest::Places;
@@ -34,7 +35,7 @@ use tracing::{info, warn};
 use crate::http::body::MaxBody;
 use crate::http::health::{self, Readiness};
 use crate::http::peer::TrustedProxies;
-use crate::settings::{Access, Oauth, Settings};
+use crate::settings::{Access, FilesUrl, Oauth, Secret, Settings};
 use crate::{app, http, mcp, oauth, rest};
 
 /// Anything that keeps the service from starting.
@@ -164,19 +165,29 @@ fn setup(settings: &Settings, embedding: Option<&Model>, outside: Outside) -> Re
     let folder = index_folder(&settings.data_dir);
     private_folder(&folder)?;
     let model = embedding.map(|model| IndexModel { name: model.name.clone(), length: VECTOR_LENGTH });
+    let scratch = Scratch::open(scratch_folder(&settings.data_dir))?;
     Ok(Setup {
         fetch: FetchSettings {
             timeout: settings.fetch.timeout,
             max_bytes: settings.fetch.max_bytes,
+            file_timeout: settings.fetch.file_timeout,
+            max_file_bytes: settings.fetch.max_file_bytes,
             allow_private: settings.fetch.allow_private.clone(),
             own: None,
         },
         sandbox: outside.sandbox,
         sandbox_settings: SandboxSettings::default(),
+        blobs: blobs(settings, &scratch)?,
+        scratch,
+        put_for: settings.uploads.put,
         index: Arc::new(EdgeIndex::open(&folder, model)?),
         failures_per_minute: settings.auth.failures_per_minute,
         activity_kept: settings.activity.retention,
-        ingest_places: Places { web: settings.ingest.fetches, library: settings.ingest.workers },
+        ingest_places: Places {
+            web: settings.ingest.fetches,
+            library: settings.ingest.workers,
+            files: settings.ingest.files,
+        },
         grants: grants(&settings.oauth),
         signup: match settings.accounts.signup {
             Access::Open => Some(settings.accounts.default_plan),
@@ -210,6 +221,29 @@ fn chat(settings: &Settings) -> Option<ChatSettings> {
         model: chat.model.clone()?,
         key: chat.key.as_ref().map(|key| key.expose().to_owned().into()),
     })
+}
+
+/// The store of files: a folder, made for its owner alone, or a bucket.
+fn blobs(settings: &Settings, scratch: &Scratch) -> Result<Arc<dyn Blobs>, StartError> {
+    let told = |error: &dyn std::fmt::Display| format!("files.url: {error}");
+    match settings.files_url() {
+        FilesUrl::Folder(folder) => {
+            private_folder(&folder).map_err(|error| told(&error))?;
+            Ok(Arc::new(Folder::open(folder).map_err(|error| told(&error))?))
+        }
+        FilesUrl::S3(url) => {
+            let files = &settings.files;
+            let exposed = |secret: &Option<Secret>| secret.as_ref().map(|secret| secret.expose().to_owned());
+            let bucket = BucketSettings {
+                url,
+                endpoint: files.endpoint.as_ref().map(|endpoint| endpoint.as_str().to_owned()),
+                region: files.region.clone(),
+                access_key: exposed(&files.access_key),
+                secret_key: exposed(&files.secret_key),
+            };
+            Ok(Arc::new(Bucket::open(bucket, scratch.clone()).map_err(|error| told(&error))?))
+        }
+    }
 }
 
 fn listen(
@@ -258,6 +292,7 @@ fn main_server(
                     health::mount_metrics(config);
                 }
             })
+            .configure(http::files::mount)
             .configure(rest::mount)
             .configure(app::mount)
             .configure(oauth::mount)

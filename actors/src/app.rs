@@ -10,6 +10,7 @@ use tracing::{info, warn};
 
 use crate::activity::Activity;
 use crate::adapters::answerer::{Answerer, Chat, ChatSettings, Extractive};
+use crate::adapters::blobs::{Blobs, Scratch};
 use crate::adapters::fetch::{FetchSettings, Fetcher};
 use crate::adapters::index::PassageIndex;
 use crate::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
@@ -29,6 +30,7 @@ use crate::ops::cursor::Cursors;
 use crate::retrieval::Retrieval;
 use crate::sessions::SignIns;
 use crate::state::{self, Fact};
+use crate::uploads::{Signatures, Uploads};
 
 /// How long each actor has to finish at the end.
 const DRAIN: Duration = Duration::from_secs(8);
@@ -43,6 +45,12 @@ pub struct Setup {
     pub sandbox: SandboxCommand,
     /// What they may use up.
     pub sandbox_settings: SandboxSettings,
+    /// Where files are.
+    pub blobs: Arc<dyn Blobs>,
+    /// Where they are worked on.
+    pub scratch: Scratch,
+    /// How long the address that an upload is sent to is good.
+    pub put_for: Duration,
     /// The index, opened.
     pub index: Arc<dyn PassageIndex>,
     /// Failed authentications of an address within a minute.
@@ -95,6 +103,8 @@ pub struct Parts {
     pub fetcher: Fetcher,
     /// Where foreign bytes are parsed.
     pub sandbox: Sandbox,
+    /// Uploads and their files.
+    pub uploads: Uploads,
     /// Signed cursors.
     pub cursors: Cursors,
     /// Whether anyone may sign up, and to which plan.
@@ -154,6 +164,12 @@ impl App {
             ingest: Ingest::start(&long, move || later.get().cloned(), setup.ingest_places),
             fetcher: Fetcher::new(setup.fetch).map_err(Error::internal)?,
             sandbox: Sandbox::new(setup.sandbox, setup.sandbox_settings),
+            uploads: Uploads {
+                store: setup.blobs,
+                scratch: setup.scratch,
+                signatures: Signatures::new(key),
+                put_for: setup.put_for,
+            },
             cursors: Cursors::new(key),
             signup: setup.signup,
             mcp_origins: setup.mcp_origins,
@@ -241,12 +257,17 @@ fn answerer(
     Ok(Arc::new(Extractive::new(workers, Arc::new(move || retrieval.embedder()))))
 }
 
-/// What cursors are signed with: made once, kept in the database.
+/// What cursors and addresses are signed with: made once, kept in the database.
 async fn signing_key(desk: &Desk) -> Result<[u8; 32], Error> {
     let made = Secret::new_token("").map_err(Error::internal)?.hash();
     let settled = state::settle(desk.db.write(), Fact::SigningKey, made.hex()).await?;
     let key = SecretHash::from_hex(&settled);
     Ok(*key.ok_or_else(|| Error::internal("the signing key in the database is not one"))?.bytes())
+}
+
+/// The folder of files that are worked on.
+pub fn scratch_folder(data_dir: &std::path::Path) -> PathBuf {
+    data_dir.join("scratch")
 }
 
 /// The folder of the embedded index.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use entity::scope::Scope;
 use sea_orm::{DbErr, RuntimeErr};
 
+use crate::adapters::blobs::BlobError;
 use crate::kit::Unanswered;
 
 /// Why an operation was not done.
@@ -74,6 +75,18 @@ pub enum Error {
     /// The same Idempotency-Key is being worked on.
     #[error("a request with this Idempotency-Key is still running")]
     StillRunning,
+    /// An upload is completed before its bytes have arrived whole, or they are others than said.
+    #[error("the bytes have not arrived whole")]
+    UploadIncomplete,
+    /// An upload's time is over, and no bytes came.
+    #[error("the upload's time is over and no bytes came")]
+    UploadExpired,
+    /// Bytes come to an address that is not ours or not good any more.
+    #[error("{0}")]
+    UploadRefused(&'static str),
+    /// No room is left for files.
+    #[error("the service has no room left for files")]
+    StorageFull,
     /// The body is larger than may be.
     #[error("the body is too large")]
     TooLarge,
@@ -176,6 +189,15 @@ fn is_locked(error: &DbErr) -> bool {
     let Some(code) = code else { return false };
     let sqlite = code.parse::<u32>().is_ok_and(|number| code.len() < 5 && matches!(number & 0xff, 5 | 6));
     sqlite || matches!(&*code, "55P03" | "40P01" | "40001" | "57P01" | "57P02" | "57P03")
+}
+
+impl From<BlobError> for Error {
+    fn from(error: BlobError) -> Self {
+        match error {
+            BlobError::Full => Error::StorageFull,
+            BlobError::Missing | BlobError::NotHere | BlobError::Failed(_) => Error::internal(error),
+        }
+    }
 }
 
 impl From<Unanswered> for Error {

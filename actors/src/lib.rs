@@ -41,3 +41,4 @@ pub mod retrieval;
 pub mod sessions;
 pub mod state;
 pub mod text;
+pub mod uploads;

@@ -11,6 +11,7 @@ use entity::kind::{KeyKind, Surface};
 use entity::plan::Plan;
 use entity::scope::{Scope, Scopes};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::app::App;
 use crate::caller::{Caller, CallerKey, Credential, Proof, Via};
@@ -43,6 +44,16 @@ pub trait Operation: Sized + 'static {
     /// How many results the answer holds, for the activity view.
     fn count(_reply: &Self::Reply) -> Option<usize> {
         None
+    }
+
+    /// What of the answer an Idempotency-Key stands for: all of it but its secrets (contract.md, section 11).
+    fn kept(reply: &Self::Reply) -> serde_json::Result<Value> {
+        serde_json::to_value(reply)
+    }
+
+    /// Makes a kept answer whole again, with secrets that are made anew.
+    fn renewed(kept: Value, _caller: &Caller, _app: &App) -> impl Future<Output = Result<Value, Error>> {
+        async { Ok(kept) }
     }
 
     /// Does it. Whoever calls this has checked nothing more than that the caller is one.
@@ -172,8 +183,20 @@ async fn admitted<O: Operation>(
             Performed { quota, result, claim }
         }
         Err(Refused::With(error)) => Performed { quota, result: Err(error), claim: None },
-        Err(Refused::For(stored)) => Performed { quota, result: Ok(Answer::Stored(stored)), claim: None },
+        Err(Refused::For(stored)) => {
+            let result = renewed::<O>(stored, caller, app).await.map(Answer::Stored);
+            Performed { quota, result, claim: None }
+        }
     }
+}
+
+/// A stored success is made whole again; a stored failure holds no secret.
+async fn renewed<O: Operation>(stored: Stored, caller: &Caller, app: &App) -> Result<Stored, Error> {
+    if !(200..300).contains(&stored.status) {
+        return Ok(stored);
+    }
+    let kept = serde_json::from_str(&stored.body).map_err(Error::internal)?;
+    Ok(Stored { body: O::renewed(kept, caller, app).await?.to_string(), ..stored })
 }
 
 /// Why an operation does not run: an error, or an answer that was given before.

@@ -97,6 +97,10 @@ ids! {
     ImportId,
     /// An answer that is being made.
     AnswerId,
+    /// An announced file of the user's own.
+    UploadId,
+    /// The bytes of a file in the store.
+    FileId,
 }
 
 /// The only spelling that is taken: lower case, with hyphens.

@@ -41,6 +41,8 @@ pub mod oauth_token;
 pub mod service_state;
 pub mod session;
 pub mod source;
+pub mod stored_file;
+pub mod upload;
 pub mod usage_day;
 pub mod usage_month;
 pub mod user;

@@ -62,6 +62,10 @@ pub fn told(error: &Error) -> Told {
         Error::MethodNotAllowed(_) => {
             ("METHOD_NOT_ALLOWED", http(StatusCode::METHOD_NOT_ALLOWED, Header::Allow))
         }
+        Error::UploadIncomplete => ("UPLOAD_INCOMPLETE", http(StatusCode::CONFLICT, Header::Plain)),
+        Error::UploadExpired => ("UPLOAD_EXPIRED", http(StatusCode::GONE, Header::Plain)),
+        Error::UploadRefused(_) => ("UPLOAD_REFUSED", http(StatusCode::FORBIDDEN, Header::Plain)),
+        Error::StorageFull => ("STORAGE_FULL", http(StatusCode::INSUFFICIENT_STORAGE, Header::Plain)),
         Error::TooLarge => ("PAYLOAD_TOO_LARGE", http(StatusCode::PAYLOAD_TOO_LARGE, Header::Plain)),
         Error::UnsupportedType(_) => {
             ("UNSUPPORTED_MEDIA_TYPE", http(StatusCode::UNSUPPORTED_MEDIA_TYPE, Header::Plain))

@@ -22,6 +22,7 @@ fn of_kind(kind: &Kind) -> Value {
     match kind {
         Kind::Words { min, max } => json!({ "type": "string", "minLength": min, "maxLength": max }),
         Kind::Text { max } => json!({ "type": "string", "maxLength": max }),
+        Kind::Filename { max } => json!({ "type": "string", "minLength": 1, "maxLength": max }),
         Kind::Content => text(),
         Kind::Integer { min, max: i64::MAX } => json!({ "type": "integer", "minimum": min }),
         Kind::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),

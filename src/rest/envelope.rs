@@ -91,6 +91,10 @@ pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse 
         | Error::UrlRejected(_)
         | Error::NotFound
         | Error::Conflict(_)
+        | Error::UploadIncomplete
+        | Error::UploadExpired
+        | Error::UploadRefused(_)
+        | Error::StorageFull
         | Error::TooLarge
         | Error::UnsupportedType(_)
         | Error::Internal(_) => {}

@@ -8,9 +8,11 @@ use serde_json::{Value, json};
 pub fn status(error: &Error) -> StatusCode {
     match error {
         Error::KeyInvalid | Error::KeyInQuery | Error::NotSignedIn => StatusCode::UNAUTHORIZED,
-        Error::NotForMcp | Error::ForeignOrigin | Error::Closed(_) | Error::ScopeRequired(_) => {
-            StatusCode::FORBIDDEN
-        }
+        Error::NotForMcp
+        | Error::ForeignOrigin
+        | Error::Closed(_)
+        | Error::ScopeRequired(_)
+        | Error::UploadRefused(_) => StatusCode::FORBIDDEN,
         Error::PlanRequired | Error::PlanLimit(_) | Error::ProjectLimit | Error::QuotaUsed => {
             StatusCode::PAYMENT_REQUIRED
         }
@@ -18,7 +20,11 @@ pub fn status(error: &Error) -> StatusCode {
         Error::UrlRejected(_) => StatusCode::UNPROCESSABLE_ENTITY,
         Error::NotFound => StatusCode::NOT_FOUND,
         Error::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
-        Error::Conflict(_) | Error::StillRunning | Error::ProjectArchived => StatusCode::CONFLICT,
+        Error::Conflict(_) | Error::StillRunning | Error::ProjectArchived | Error::UploadIncomplete => {
+            StatusCode::CONFLICT
+        }
+        Error::UploadExpired => StatusCode::GONE,
+        Error::StorageFull => StatusCode::INSUFFICIENT_STORAGE,
         Error::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Error::UnsupportedType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Error::RateLimited(_) | Error::TooManyFailures(_) => StatusCode::TOO_MANY_REQUESTS,
@@ -49,6 +55,10 @@ pub fn code(error: &Error) -> &'static str {
         Error::NotFound => "NOT_FOUND",
         Error::MethodNotAllowed(_) => "METHOD_NOT_ALLOWED",
         Error::Conflict(_) | Error::StillRunning => "CONFLICT",
+        Error::UploadIncomplete => "UPLOAD_INCOMPLETE",
+        Error::UploadExpired => "UPLOAD_EXPIRED",
+        Error::UploadRefused(_) => "UPLOAD_REFUSED",
+        Error::StorageFull => "STORAGE_FULL",
         Error::TooLarge => "PAYLOAD_TOO_LARGE",
         Error::UnsupportedType(_) => "UNSUPPORTED_MEDIA_TYPE",
         Error::RateLimited(_) | Error::TooManyFailures(_) => "RATE_LIMITED",
@@ -81,6 +91,10 @@ pub fn describe(error: &Error) -> Value {
         | Error::MethodNotAllowed(_)
         | Error::Conflict(_)
         | Error::StillRunning
+        | Error::UploadIncomplete
+        | Error::UploadExpired
+        | Error::UploadRefused(_)
+        | Error::StorageFull
         | Error::TooLarge
         | Error::UnsupportedType(_)
         | Error::RateLimited(_)

@@ -12,7 +12,6 @@ use actors::ops::target::Target;
 use actors::ops::unknown::Unknown;
 use actors::perform::{Answer, Asked, Door, Entry, Operation, Performed, perform};
 use entity::kind::Surface;
-use serde::Serialize;
 use serde_json::Value;
 
 use super::{envelope, error};
@@ -27,7 +26,7 @@ pub async fn refuse(request: HttpRequest, methods: Vec<String>) -> HttpResponse 
     let asked = async || Ok(Unknown { methods }.into());
     let ok = |(): &()| StatusCode::OK;
     let performed = perform(&app, door(&request, "unknown"), |came| verdict(came, ok), asked).await;
-    answer(&request, &app, ok, performed).await
+    answer::<Unknown>(&request, &app, ok, performed).await
 }
 
 /// Answers by this operation: `read` makes it from path and fields, `success` is the status of its reply.
@@ -48,7 +47,7 @@ pub async fn operation<O: Operation>(
             Ok(Asked { operation, replay: replay(&request, &body)? })
         };
         let performed = perform(&app, door(&request, route.name), |came| verdict(came, success), asked).await;
-        answer(&request, &app, success, performed).await
+        answer::<O>(&request, &app, success, performed).await
     })
     .await
 }
@@ -121,11 +120,11 @@ fn replay(request: &HttpRequest, body: &[u8]) -> Result<Option<Replay>, Error> {
     Replay::new(name.as_bytes(), request.method().as_str(), request.path(), body).map(Some)
 }
 
-async fn answer<R: Serialize>(
+async fn answer<O: Operation>(
     request: &HttpRequest,
     app: &App,
-    success: fn(&R) -> StatusCode,
-    performed: Performed<R>,
+    success: fn(&O::Reply) -> StatusCode,
+    performed: Performed<O::Reply>,
 ) -> HttpResponse {
     let Performed { quota, result, claim } = performed;
     let mut answer = match &result {
@@ -137,21 +136,22 @@ async fn answer<R: Serialize>(
         envelope::limit(&mut answer, quota);
     }
     if let Some(claim) = claim {
-        settle(app, claim, &result, success).await;
+        settle::<O>(app, claim, &result, success).await;
     }
     answer
 }
 
 /// Keeps what is sent, or frees the Idempotency-Key where the request may be tried again (contract.md, section 11).
-async fn settle<R: Serialize>(
+async fn settle<O: Operation>(
     app: &App,
     claim: Claim,
-    result: &Result<Answer<R>, Error>,
-    success: fn(&R) -> StatusCode,
+    result: &Result<Answer<O::Reply>, Error>,
+    success: fn(&O::Reply) -> StatusCode,
 ) {
     let kept = match result {
         Ok(Answer::Fresh(reply)) => {
-            serde_json::to_string(reply).ok().map(|body| Stored { status: success(reply).as_u16(), body })
+            let kept = O::kept(reply).ok();
+            kept.map(|body| Stored { status: success(reply).as_u16(), body: body.to_string() })
         }
         Ok(Answer::Stored(_)) => None,
         Err(failed) => {

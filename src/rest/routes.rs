@@ -16,5 +16,8 @@ pub static ROUTES: &[Route] = &[
     route!(GET "/projects/{id}/context" as "GET /projects/:id/context" => ReadContext),
     route!(POST "/projects/{id}/items" as "POST /projects/:id/items" => AddItems, status |_| StatusCode::CREATED),
     route!(POST "/projects/{id}/notes" as "POST /projects/:id/notes" => AddNote, status |_| StatusCode::CREATED),
+    route!(POST "/uploads" as "POST /uploads" => ops::uploads::CreateUpload, status |_| StatusCode::CREATED),
+    route!(GET "/uploads/{id}" as "GET /uploads/:id" => ops::uploads::ShowUpload),
+    route!(POST "/uploads/{id}/complete" as "POST /uploads/:id/complete" => ops::uploads::CompleteUpload, status |_| StatusCode::ACCEPTED),
     route!(GET "/usage" as "GET /usage" => ops::usage::ReadUsage),
 ];

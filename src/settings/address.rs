@@ -127,7 +127,7 @@ pub enum FilesUrl {
     /// A folder of this machine.
     Folder(PathBuf),
     /// `s3://BUCKET/PREFIX`.
-    S3(Secret),
+    S3(String),
 }
 
 /// How letters leave.
@@ -186,7 +186,10 @@ impl Text for FilesUrl {
     fn read(text: &str) -> Option<Self> {
         match text.split_once("://") {
             None => PathBuf::read(text).map(Self::Folder),
-            Some(("s3", _)) => Url::parse(text).ok()?.has_host().then(|| Self::S3(text.to_owned().into())),
+            Some(("s3", _)) => {
+                let url = Url::parse(text).ok()?;
+                (url.has_host() && bare(&url)).then(|| Self::S3(text.to_owned()))
+            }
             Some(_) => None,
         }
     }

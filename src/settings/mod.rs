@@ -145,13 +145,7 @@ impl Settings {
             let needed = "nothing: this version has the embedded index alone";
             return Err(SettingsError::Wrong(vec![Fault::missing("vectors.url", needed)]));
         }
-        match self.files_url() {
-            FilesUrl::Folder(_) => Ok(()),
-            FilesUrl::S3(_) => {
-                let needed = "a folder: this version keeps files nowhere else";
-                Err(SettingsError::Wrong(vec![Fault::missing("files.url", needed)]))
-            }
-        }
+        Ok(())
     }
 
     /// Faults that only two settings together show.

@@ -60,6 +60,18 @@ pub struct Files {
     /// A folder or a bucket; see `Settings::files_url` for none.
     #[serde(deserialize_with = "optional")]
     pub url: Option<FilesUrl>,
+    /// Of a store that speaks S3 and is not Amazon's.
+    #[serde(deserialize_with = "optional")]
+    pub endpoint: Option<HttpUrl>,
+    /// The bucket's region.
+    #[serde(deserialize_with = "optional")]
+    pub region: Option<String>,
+    /// Who signs; none looks in the environment and in the machine's own credentials.
+    #[serde(deserialize_with = "optional")]
+    pub access_key: Option<Secret>,
+    /// With what.
+    #[serde(deserialize_with = "optional")]
+    pub secret_key: Option<Secret>,
 }
 
 /// `mail`: how letters leave.
@@ -87,6 +99,12 @@ pub struct Fetch {
     /// A page that is larger after decompression fails.
     #[serde(deserialize_with = "whole::<_, u64, 1024, GIB>")]
     pub max_bytes: u64,
+    /// A saved PDF, audio or video that takes longer fails.
+    #[serde(rename = "file_timeout_seconds", deserialize_with = "seconds::<_, 1, 86400>")]
+    pub file_timeout: Duration,
+    /// A saved PDF, audio or video that is larger fails.
+    #[serde(deserialize_with = "whole::<_, u64, 1024, { 1024 * GIB }>")]
+    pub max_file_bytes: u64,
 }
 
 /// `ai`: the outside model and its allowance.
@@ -217,6 +235,9 @@ pub struct Ingest {
     /// Pages that are fetched at the same time.
     #[serde(deserialize_with = "whole::<_, usize, 1, 64>")]
     pub fetches: usize,
+    /// Files that are read at the same time: PDFs and recordings.
+    #[serde(deserialize_with = "whole::<_, usize, 1, 64>")]
+    pub files: usize,
 }
 
 /// `log`: the log.

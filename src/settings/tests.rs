@@ -217,7 +217,8 @@ fn secrets_are_never_shown() {
     let right = with(&[
         ("CARREL__DATABASE__URL", "postgres://me:canary@db/carrel"),
         ("CARREL__MAIL__URL", "smtps://me:canary@mail"),
-        ("CARREL__FILES__URL", "s3://me:canary@bucket/prefix"),
+        ("CARREL__FILES__URL", "s3://bucket/prefix"),
+        ("CARREL__FILES__SECRET_KEY", "canary"),
         ("CARREL__AI__CHAT__KEY", "canary"),
     ])
     .unwrap();

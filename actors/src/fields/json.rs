@@ -103,7 +103,7 @@ fn list(
 
 fn wrong_type(kind: &Kind) -> &'static str {
     match kind {
-        Kind::Words { .. } | Kind::Text { .. } | Kind::Content => "must be a text",
+        Kind::Words { .. } | Kind::Text { .. } | Kind::Filename { .. } | Kind::Content => "must be a text",
         Kind::Integer { .. } => "must be a whole number",
         Kind::Number { .. } => "must be a number",
         Kind::Flag => "must be true or false",

@@ -42,6 +42,11 @@ pub enum Kind {
         /// Most characters.
         max: usize,
     },
+    /// The name of a file, without any path, of at most so many characters.
+    Filename {
+        /// Most characters.
+        max: usize,
+    },
     /// Content of any length that the body's limit lets in; characters that no text has are taken out later.
     Content,
     /// A whole number.
@@ -116,6 +121,7 @@ fn from_text(kind: &Kind, text: String) -> Result<Value, String> {
     match kind {
         Kind::Words { min, max } => words(text, *min, *max),
         Kind::Text { max } => plain(text, 0, *max).map(Value::Text),
+        Kind::Filename { max } => filename(text, *max),
         Kind::Content => Ok(Value::Text(text.replace('\0', ""))),
         Kind::Id => match Uuid::try_parse(&text) {
             Ok(id) if id.as_hyphenated().to_string() == text.to_lowercase() => Ok(Value::Id(id)),
@@ -141,6 +147,19 @@ fn words(text: String, min: usize, max: usize) -> Result<Value, String> {
         return Err(if text.is_empty() { "must not be empty" } else { "must not be blank" }.to_owned());
     }
     plain(text, min, max).map(Value::Text)
+}
+
+fn filename(text: String, max: usize) -> Result<Value, String> {
+    let name = plain(text, 1, max)?;
+    if name.trim().is_empty() {
+        Err("must not be blank".to_owned())
+    } else if name.contains(['/', '\\']) || matches!(name.as_str(), "." | "..") {
+        Err("must be a name without a path".to_owned())
+    } else if name.chars().any(char::is_control) {
+        Err("must not hold control characters".to_owned())
+    } else {
+        Ok(Value::Text(name))
+    }
 }
 
 fn plain(text: String, min: usize, max: usize) -> Result<String, String> {

@@ -44,6 +44,7 @@ fn parameter(kind: &Kind, text: String) -> Result<Value, String> {
         },
         Kind::Words { .. }
         | Kind::Text { .. }
+        | Kind::Filename { .. }
         | Kind::Content
         | Kind::Id
         | Kind::Time

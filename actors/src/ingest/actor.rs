@@ -15,15 +15,18 @@ use tokio::task::{AbortHandle, JoinError};
 use tracing::{info, warn};
 
 use super::queue::{self, Claimed, LEASE, MOST_ATTEMPTS, Track, Work};
-use super::{forget, index, page, sweep};
+use super::{file, forget, index, page, sweep};
 use crate::app::App;
 use crate::error::Error;
+use crate::uploads::stored;
 
 /// A lost wake costs so long, and a lost lease is seen within it.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Work that met something busy is tried again no sooner.
 const SOON: Duration = Duration::from_secs(2);
 const SWEEP_EVERY: Duration = Duration::from_secs(3600);
+/// Files that belong to nothing any more are gone soon after.
+const FILES_EVERY: Duration = Duration::from_secs(5);
 /// The index is packed when nothing else is due for so long.
 const MAINTAIN_EVERY: Duration = Duration::from_secs(30);
 
@@ -34,6 +37,8 @@ pub struct Places {
     pub web: usize,
     /// That work on what is here.
     pub library: usize,
+    /// That read files.
+    pub files: usize,
 }
 
 impl Places {
@@ -41,6 +46,7 @@ impl Places {
         match track {
             Track::Web => self.web,
             Track::Library => self.library,
+            Track::Files => self.files,
         }
     }
 }
@@ -75,6 +81,7 @@ pub struct IngestActor {
     places: Places,
     running: HashMap<JobId, Running>,
     claiming: bool,
+    removing: bool,
     stopped: bool,
 }
 
@@ -86,7 +93,14 @@ struct Running {
 
 impl IngestActor {
     pub(super) fn new(app: impl Fn() -> Option<App> + 'static, places: Places) -> Self {
-        Self { find_app: Box::new(app), places, running: HashMap::new(), claiming: false, stopped: false }
+        Self {
+            find_app: Box::new(app),
+            places,
+            running: HashMap::new(),
+            claiming: false,
+            removing: false,
+            stopped: false,
+        }
     }
 
     /// Looks for due jobs everywhere, with those whose wait is over.
@@ -192,6 +206,18 @@ impl IngestActor {
         }));
     }
 
+    fn remove_files(&mut self, context: &mut Context<Self>) {
+        let Some(app) = (self.find_app)().filter(|_| !self.removing && !self.stopped) else { return };
+        self.removing = true;
+        let remove = async move { stored::sweep(&app).await };
+        context.spawn(remove.into_actor(self).map(|done, actor, _| {
+            actor.removing = false;
+            if let Err(error) = done {
+                warn!(cause = error.chain(), "could not remove files that belong to nothing");
+            }
+        }));
+    }
+
     fn maintain(&mut self, context: &mut Context<Self>) {
         let Some(app) = (self.find_app)().filter(|_| self.running.is_empty() && !self.stopped) else {
             return;
@@ -216,6 +242,7 @@ impl Actor for IngestActor {
         });
         context.run_interval(LOOK_EVERY, Self::look);
         context.run_interval(SWEEP_EVERY, Self::sweep);
+        context.run_interval(FILES_EVERY, Self::remove_files);
         context.run_interval(MAINTAIN_EVERY, Self::maintain);
     }
 
@@ -237,6 +264,7 @@ async fn work(app: App, job: job::Model) -> Result<(), Failure> {
 async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     match Work::named(&job.kind) {
         Some(Work::Page | Work::Text) => page::run(app, job).await,
+        Some(Work::File) => file::run(app, job).await,
         Some(Work::Index) => index::run(app, job).await,
         Some(Work::Relabel) => index::relabel(app, job).await,
         Some(Work::Forget) => forget::run(app, job).await,

@@ -7,8 +7,10 @@
 mod actor;
 pub mod again;
 pub mod chunk;
+mod file;
 mod forget;
 mod index;
+mod magic;
 mod page;
 pub mod queue;
 mod store;

@@ -1,20 +1,24 @@
 //! Makes the text of a document: from content that was given, or from the page at its address.
 
 use entity::id::DocumentId;
-use entity::kind::SourceForm;
+use entity::kind::{ContentType, SourceForm};
 use entity::{document, job, source};
 use sea_orm::{ColumnTrait, EntityTrait, ModelTrait, QueryFilter, QuerySelect};
+use std::cell::Cell;
 use std::time::Duration;
 
 use super::actor::Failure;
 use super::queue::{self, Priority};
 use super::store::{Split, Text, put_text};
-use crate::adapters::fetch::{FetchError, Wanted};
+use super::{file, magic};
+use crate::adapters::blobs::BlobError;
+use crate::adapters::fetch::{FetchError, Fetched, Got, Take, Wanted};
 use crate::adapters::sandbox::{Article, Page, SandboxError};
 use crate::address::PageUrl;
 use crate::app::App;
 use crate::kit::Lane;
 use crate::text;
+use crate::uploads::MediaType;
 
 const LONGEST_TITLE: usize = 300;
 
@@ -30,12 +34,13 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     let given = source::Entity::find_by_id(id).one(app.db.read()).await?;
     let text = match given {
         Some(given) => from_source(app, &document, given).await?,
-        None => fetch(app, &document).await?,
+        None => fetch(app, job, &document).await?,
     };
     store(app, job, id, text).await
 }
 
-async fn store(app: &App, job: &job::Model, id: DocumentId, text: Text) -> Result<(), Failure> {
+/// Puts the text in and ends the job, in one transaction.
+pub(super) async fn store(app: &App, job: &job::Model, id: DocumentId, text: Text) -> Result<(), Failure> {
     let split = app.workers.run(Lane::Background, move || Split::of(text)).await?;
     let now = app.clock.now();
     let txn = app.db.begin().await?;
@@ -66,27 +71,43 @@ async fn from_source(app: &App, document: &document::Model, given: source::Model
     }
 }
 
-async fn fetch(app: &App, document: &document::Model) -> Result<Text, Failure> {
+/// Fetches the document's address. What turns out to be a PDF, audio or video becomes that (contract.md, section 11: v1).
+async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Result<Text, Failure> {
     let address = document.url.as_deref().unwrap_or_default();
     let url = PageUrl::parse(address).map_err(|refusal| rejected(&refusal))?;
-    let fetched = app.fetcher.get(&url, Wanted::page()).await.map_err(failed)?;
-    match kind_of(fetched.media_type()) {
-        Kind::Html => {
-            let url = fetched.url.as_str().to_owned();
-            let html = app.workers.run(Lane::Background, move || fetched.text()).await?;
-            extract(app, html, url).await
+    let said = Cell::new(ContentType::Video);
+    let how = |media_type: Option<&str>| {
+        said.set(kind_said(media_type));
+        take(media_type)
+    };
+    match app.fetcher.get_or_keep(&url, Wanted::page(), &app.uploads.scratch, how).await.map_err(failed)? {
+        Got::Page(page) if magic::at_once(&page.body).is_some() => {
+            let (kept, _) = app.uploads.scratch.file().map_err(BlobError::from)?;
+            tokio::fs::write(kept.path(), &page.body).await.map_err(BlobError::from)?;
+            file::text(app, job, kept.path(), said.get()).await
         }
-        Kind::Plain => {
-            let text = app.workers.run(Lane::Background, move || text::clean(&fetched.text())).await?;
-            if text.trim().is_empty() {
-                return Err(Failure::Permanent("the page has no text".to_owned()));
-            }
-            Ok(Text { text, ..Text::default() })
+        Got::Page(page) => {
+            file::becomes(app, job, ContentType::Article).await?;
+            read(app, *page).await
         }
-        Kind::Other => {
+        Got::File(kept) => file::text(app, job, kept.path(), said.get()).await,
+        Got::Left => {
             Err(Failure::Permanent("the address leads to a kind of file that is not read".to_owned()))
         }
     }
+}
+
+async fn read(app: &App, page: Fetched) -> Result<Text, Failure> {
+    if is_plain(page.media_type()) {
+        let text = app.workers.run(Lane::Background, move || text::clean(&page.text())).await?;
+        if text.trim().is_empty() {
+            return Err(Failure::Permanent("the page has no text".to_owned()));
+        }
+        return Ok(Text { text, ..Text::default() });
+    }
+    let url = page.url.as_str().to_owned();
+    let html = app.workers.run(Lane::Background, move || page.text()).await?;
+    extract(app, html, url).await
 }
 
 fn failed(error: FetchError) -> Failure {
@@ -106,18 +127,29 @@ fn rejected(refusal: &crate::address::Refusal) -> Failure {
     Failure::Permanent(format!("URL_REJECTED: the address {refusal}"))
 }
 
-enum Kind {
-    Html,
-    Plain,
-    Other,
+/// Pages are read, what may be a PDF, audio or video is kept as a file, and the rest is left.
+fn take(media_type: Option<&str>) -> Take {
+    let Some(said) = media_type else { return Take::Read };
+    if is_html(said) || is_plain(media_type) {
+        return Take::Read;
+    }
+    let unnamed =
+        matches!(said, "application/octet-stream" | "binary/octet-stream" | "application/x-download");
+    let kept = MediaType::parse(said).and_then(|said| said.content_type()).is_some();
+    if unnamed || kept { Take::Keep } else { Take::Leave }
 }
 
-fn kind_of(media_type: Option<&str>) -> Kind {
-    match media_type {
-        None | Some("text/html" | "application/xhtml+xml" | "application/xml" | "text/xml") => Kind::Html,
-        Some(plain) if plain.starts_with("text/") => Kind::Plain,
-        Some(_) => Kind::Other,
-    }
+fn is_html(media_type: &str) -> bool {
+    matches!(media_type, "text/html" | "application/xhtml+xml" | "application/xml" | "text/xml")
+}
+
+fn is_plain(media_type: Option<&str>) -> bool {
+    media_type.is_some_and(|said| said.starts_with("text/") && !is_html(said))
+}
+
+/// What a server says that a file is; where it says nothing that helps, a film is told from sound by looking for pictures.
+fn kind_said(media_type: Option<&str>) -> ContentType {
+    media_type.and_then(MediaType::parse).and_then(|said| said.content_type()).unwrap_or(ContentType::Video)
 }
 
 async fn extract(app: &App, html: String, url: String) -> Result<Text, Failure> {

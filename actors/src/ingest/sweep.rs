@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::error::Error;
 use crate::ops::bookmarks::RESTORABLE;
 use crate::sessions;
+use crate::uploads::{self, stored};
 
 const DONE_JOBS: Duration = Duration::from_secs(24 * 3600);
 const AT_ONCE: u64 = 500;
@@ -21,7 +22,9 @@ pub async fn run(app: &App) -> Result<(), Error> {
     app.idempotency.sweep(app.clock.now()).await?;
     answers::sweep(&app.db, app.clock.now()).await?;
     queue::sweep(&app.db, app.clock.now() - DONE_JOBS).await?;
-    deleted_bookmarks(app).await
+    uploads::sweep(app).await?;
+    deleted_bookmarks(app).await?;
+    stored::sweep(app).await
 }
 
 /// Removes bookmarks that can be restored no more, with their documents, marks and notes.

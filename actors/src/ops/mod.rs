@@ -20,4 +20,5 @@ pub mod projects;
 pub mod search;
 pub mod target;
 pub mod unknown;
+pub mod uploads;
 pub mod usage;

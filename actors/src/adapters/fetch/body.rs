@@ -4,17 +4,14 @@
 use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 use reqwest::{Response, Version};
 
+use tokio::io::{AsyncWriteExt, BufWriter};
+
 use super::error::{self, FetchError};
+use crate::adapters::blobs::{PART, Scratch, ScratchFile};
 
 /// The whole body, of at most `most` bytes.
 pub(super) async fn read(mut response: Response, most: u64) -> Result<Vec<u8>, FetchError> {
-    if is_packed(&response) {
-        return Err(FetchError::UnknownPacking);
-    }
-    // A length that is announced is only good for refusing: memory is taken for bytes that have come.
-    if response.content_length().is_some_and(|length| length > most) {
-        return Err(FetchError::TooLarge(most));
-    }
+    may_come(&response, most)?;
     let open_ended = is_open_ended(&response);
     let mut body = Vec::new();
     while let Some(piece) = next(&mut response, open_ended).await? {
@@ -25,6 +22,40 @@ pub(super) async fn read(mut response: Response, most: u64) -> Result<Vec<u8>, F
         body.extend_from_slice(piece);
     }
     Ok(body)
+}
+
+/// The whole body, of at most `most` bytes, as a file: it is never in memory.
+pub(super) async fn keep(
+    mut response: Response,
+    scratch: &Scratch,
+    most: u64,
+) -> Result<ScratchFile, FetchError> {
+    may_come(&response, most)?;
+    let open_ended = is_open_ended(&response);
+    let (kept, file) = scratch.file().map_err(FetchError::Unkept)?;
+    let mut file = BufWriter::with_capacity(PART, tokio::fs::File::from_std(file));
+    let mut come = 0_u64;
+    while let Some(piece) = next(&mut response, open_ended).await? {
+        let piece = piece.as_ref();
+        come += piece.len() as u64;
+        if come > most {
+            return Err(FetchError::TooLarge(most));
+        }
+        file.write_all(piece).await.map_err(FetchError::Unkept)?;
+    }
+    file.flush().await.map_err(FetchError::Unkept)?;
+    Ok(kept)
+}
+
+fn may_come(response: &Response, most: u64) -> Result<(), FetchError> {
+    if is_packed(response) {
+        return Err(FetchError::UnknownPacking);
+    }
+    // A length that is announced is only good for refusing: memory is taken for bytes that have come.
+    if response.content_length().is_some_and(|length| length > most) {
+        return Err(FetchError::TooLarge(most));
+    }
+    Ok(())
 }
 
 /// The next piece. Old servers end a body by closing the connection, without the goodbye that TLS asks for; browsers

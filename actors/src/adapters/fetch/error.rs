@@ -45,6 +45,9 @@ pub enum FetchError {
     /// A `Content-Encoding` that was not offered.
     #[error("was sent packed in a way that cannot be read")]
     UnknownPacking,
+    /// There is no room to keep it in.
+    #[error("could not be kept here")]
+    Unkept(#[source] io::Error),
 }
 
 /// The client could not be made; most likely the system has no certificates of authorities (`ca-certificates`).
@@ -62,7 +65,11 @@ impl FetchError {
             | Self::UnknownPacking
             | Self::Untrusted(_) => true,
             Self::Status { status, .. } => !matches!(status, 408 | 425 | 429 | 500 | 502..=504 | 506..=599),
-            Self::Timeout(_) | Self::UnknownHost(_) | Self::Unreachable(_) | Self::Broken(_) => false,
+            Self::Timeout(_)
+            | Self::UnknownHost(_)
+            | Self::Unreachable(_)
+            | Self::Broken(_)
+            | Self::Unkept(_) => false,
         }
     }
 
@@ -79,7 +86,8 @@ impl FetchError {
             | Self::Untrusted(_)
             | Self::TooManyRedirects
             | Self::Broken(_)
-            | Self::UnknownPacking => None,
+            | Self::UnknownPacking
+            | Self::Unkept(_) => None,
         }
     }
 

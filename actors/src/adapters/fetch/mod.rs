@@ -25,7 +25,9 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use reqwest::{Client, Response, StatusCode, header};
+use tokio::time::{Instant, timeout_at};
 
+use crate::adapters::blobs::{Scratch, ScratchFile};
 use crate::address::{Guard, PageUrl, Refusal};
 
 pub(in crate::adapters) use client::service_client;
@@ -44,6 +46,10 @@ pub struct FetchSettings {
     pub timeout: Duration,
     /// Most bytes of a body, unpacked (`fetch.max_bytes`).
     pub max_bytes: u64,
+    /// Most time of a fetch whose body goes into a file (`fetch.file_timeout_seconds`).
+    pub file_timeout: Duration,
+    /// Most bytes of such a body (`fetch.max_file_bytes`).
+    pub max_file_bytes: u64,
     /// Networks that may be fetched although private (`fetch.allow_private`).
     pub allow_private: Vec<IpNet>,
     /// Host and port of `server.base_url`: a configured service, fetched wherever it leads.
@@ -123,6 +129,27 @@ impl Fetched {
     }
 }
 
+/// What is to be done with a body, once its headers tell what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Take {
+    /// Read it into memory.
+    Read,
+    /// Write it to a file.
+    Keep,
+    /// Nothing: it is of no use.
+    Leave,
+}
+
+/// What came of a fetch that decides by the headers.
+pub enum Got {
+    /// A page, read.
+    Page(Box<Fetched>),
+    /// A file.
+    File(ScratchFile),
+    /// The body was left where it is.
+    Left,
+}
+
 /// Opens the door. Cheap to clone; one for the whole service.
 #[derive(Clone)]
 pub struct Fetcher {
@@ -131,6 +158,15 @@ pub struct Fetcher {
     own: Option<Client>,
     timeout: Duration,
     max_bytes: u64,
+    file_timeout: Duration,
+    max_file_bytes: u64,
+}
+
+/// An answer at the end of all redirects, its body still to come.
+struct Arrival {
+    url: PageUrl,
+    redirected_permanently: bool,
+    response: Response,
 }
 
 /// One hop: an answer to read, or the address that it points to.
@@ -150,7 +186,8 @@ impl Fetcher {
         let guard = Arc::new(Guard::new(settings.allow_private, settings.own.clone()));
         let web = client::build(resolve::Resolver::guarded(lookup.clone(), guard.clone()))?;
         let own = settings.own.map(|_| client::build(resolve::Resolver::trusting(lookup))).transpose()?;
-        Ok(Self { guard, web, own, timeout: settings.timeout, max_bytes: settings.max_bytes })
+        let FetchSettings { timeout, max_bytes, file_timeout, max_file_bytes, .. } = settings;
+        Ok(Self { guard, web, own, timeout, max_bytes, file_timeout, max_file_bytes })
     }
 
     /// The rules of where fetches may go, for a first answer before anything is fetched.
@@ -162,17 +199,50 @@ impl Fetcher {
     ///
     /// Errors: everything that is not a whole body with a status of 200 to 299, or a 304 that was asked for.
     pub async fn get(&self, url: &PageUrl, wanted: Wanted) -> Result<Fetched, FetchError> {
-        let fetch = self.follow(url, &wanted);
-        tokio::time::timeout(self.timeout, fetch).await.unwrap_or(Err(FetchError::Timeout(self.timeout)))
+        let fetch = async { self.read(self.follow(url, &wanted).await?, &wanted).await };
+        within(self.timeout, fetch).await
     }
 
-    async fn follow(&self, start: &PageUrl, wanted: &Wanted) -> Result<Fetched, FetchError> {
+    /// Fetches what may be a page or a file: `how` says by the media type, of which a page's server may say nothing. A file
+    /// has its own bounds of time and size.
+    ///
+    /// Errors: as [`Self::get`].
+    pub async fn get_or_keep(
+        &self,
+        url: &PageUrl,
+        wanted: Wanted,
+        scratch: &Scratch,
+        how: impl Fn(Option<&str>) -> Take,
+    ) -> Result<Got, FetchError> {
+        let until = Instant::now() + self.timeout;
+        let late = || FetchError::Timeout(self.timeout);
+        let follow = async {
+            let arrival = self.follow(url, &wanted).await?;
+            answered(&arrival.response)?;
+            Ok(arrival)
+        };
+        let arrival = timeout_at(until, follow).await.unwrap_or_else(|_| Err(late()))?;
+        match how(ContentType::of(arrival.response.headers()).as_ref().map(ContentType::essence)) {
+            Take::Leave => Ok(Got::Left),
+            Take::Read => {
+                let read = timeout_at(until, self.read(arrival, &wanted)).await;
+                Ok(Got::Page(Box::new(read.unwrap_or_else(|_| Err(late()))?)))
+            }
+            Take::Keep => {
+                let keep = body::keep(arrival.response, scratch, self.max_file_bytes);
+                within(self.file_timeout, keep).await.map(Got::File)
+            }
+        }
+    }
+
+    async fn follow(&self, start: &PageUrl, wanted: &Wanted) -> Result<Arrival, FetchError> {
         let mut url = start.clone();
         let mut all_permanent = true;
         for hops in 0..=MAX_REDIRECTS {
             match self.hop(&url, wanted).await? {
                 Hop::Arrived(response) => {
-                    return self.read(url, hops > 0 && all_permanent, response, wanted).await;
+                    let redirected_permanently = hops > 0 && all_permanent;
+                    return Ok(Arrival { url, redirected_permanently, response });
                 }
                 Hop::Onward { to, permanently } => {
                     url = to;
@@ -198,18 +268,13 @@ impl Fetcher {
         }
     }
 
-    async fn read(
-        &self,
-        url: PageUrl,
-        redirected_permanently: bool,
-        response: Response,
-        wanted: &Wanted,
-    ) -> Result<Fetched, FetchError> {
+    async fn read(&self, arrival: Arrival, wanted: &Wanted) -> Result<Fetched, FetchError> {
+        let Arrival { url, redirected_permanently, response } = arrival;
         let status = response.status();
         let headers = Headers::of(response.headers());
         let unchanged = status == StatusCode::NOT_MODIFIED && wanted.is_conditional();
-        if !status.is_success() && !unchanged {
-            return Err(FetchError::Status { status: status.as_u16(), retry_after: headers.retry_after });
+        if !unchanged {
+            answered(&response)?;
         }
         let content_type = ContentType::of(response.headers());
         let body = if unchanged { Vec::new() } else { body::read(response, self.most(wanted)).await? };
@@ -226,6 +291,23 @@ impl Fetcher {
             Some(_) | None => &self.web,
         }
     }
+}
+
+async fn within<T>(
+    time: Duration,
+    fetch: impl Future<Output = Result<T, FetchError>>,
+) -> Result<T, FetchError> {
+    tokio::time::timeout(time, fetch).await.unwrap_or(Err(FetchError::Timeout(time)))
+}
+
+/// Whether the answer is one that has what was asked for.
+fn answered(response: &Response) -> Result<(), FetchError> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(());
+    }
+    let retry_after = Headers::of(response.headers()).retry_after;
+    Err(FetchError::Status { status: status.as_u16(), retry_after })
 }
 
 fn is_redirect(status: StatusCode) -> bool {

@@ -9,7 +9,7 @@ mod turn;
 
 use entity::id::{JobId, UserId};
 use entity::job::{ActiveModel, Column, Entity};
-use entity::kind::JobState;
+use entity::kind::{BookmarkKind, JobState};
 use entity::time::Timestamp;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, OnConflict};
@@ -33,6 +33,8 @@ pub enum Work {
     Page,
     /// Make the text of a document from content that was given.
     Text,
+    /// Make the text of a document from its stored file.
+    File,
     /// Put a document's passages into the index.
     Index,
     /// File a document's passages anew.
@@ -42,13 +44,14 @@ pub enum Work {
 }
 
 impl Work {
-    const ALL: [Work; 5] = [Work::Page, Work::Text, Work::Index, Work::Relabel, Work::Forget];
+    const ALL: [Work; 6] = [Work::Page, Work::Text, Work::File, Work::Index, Work::Relabel, Work::Forget];
 
     /// The name in the row.
     pub fn name(self) -> &'static str {
         match self {
             Work::Page => "page",
             Work::Text => "text",
+            Work::File => "file",
             Work::Index => "index",
             Work::Relabel => "relabel",
             Work::Forget => "forget",
@@ -60,10 +63,19 @@ impl Work {
         Self::ALL.into_iter().find(|work| work.name() == name)
     }
 
+    /// What makes the text of a bookmark's document.
+    pub fn of_bookmark(kind: BookmarkKind) -> Self {
+        match kind {
+            BookmarkKind::Page => Work::Page,
+            BookmarkKind::Upload => Work::File,
+        }
+    }
+
     /// Where it waits.
     pub fn track(self) -> Track {
         match self {
             Work::Page => Track::Web,
+            Work::File => Track::Files,
             Work::Text | Work::Index | Work::Relabel | Work::Forget => Track::Library,
         }
     }
@@ -76,16 +88,19 @@ pub enum Track {
     Web,
     /// Works on what is here, for seconds.
     Library,
+    /// Reads files, for as long as a recording plays.
+    Files,
 }
 
 impl Track {
     /// Every track.
-    pub const ALL: [Track; 2] = [Track::Web, Track::Library];
+    pub const ALL: [Track; 3] = [Track::Web, Track::Library, Track::Files];
 
     fn number(self) -> i16 {
         match self {
             Track::Web => 0,
             Track::Library => 1,
+            Track::Files => 2,
         }
     }
 }

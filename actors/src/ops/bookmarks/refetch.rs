@@ -1,7 +1,8 @@
-//! Fetching a saved page again; the old text stays until the new one is in.
+//! Fetching a saved page again, or reading an upload's file again; the old text stays until the new one is in.
 
 use entity::bookmark;
 use entity::id::BookmarkId;
+use entity::kind::BookmarkKind;
 use entity::scope::Scope;
 
 use super::save;
@@ -35,8 +36,11 @@ impl Operation for RefetchBookmark {
     async fn run(self, caller: &Caller, app: &App) -> Result<OneBookmark, Error> {
         let txn = app.db.begin().await?;
         let row = bookmark::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
-        save::may_fetch(&row.url, app.fetcher.guard())?;
-        queue::ask(&txn, caller.user, Work::Page, row.document_id.0, Priority::Now, app.clock.now()).await?;
+        if row.kind == BookmarkKind::Page {
+            save::may_fetch(&row.url, app.fetcher.guard())?;
+        }
+        let work = Work::of_bookmark(row.kind);
+        queue::ask(&txn, caller.user, work, row.document_id.0, Priority::Now, app.clock.now()).await?;
         txn.commit().await?;
         app.ingest.wake();
         Ok(OneBookmark { bookmark: view::one(app, app.db.write(), row).await? })

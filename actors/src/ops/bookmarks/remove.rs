@@ -1,6 +1,6 @@
 //! Deleting a bookmark, and bringing it back: gone from every list and search at once, and for good after 30 days.
 
-use entity::id::{BookmarkId, UserId};
+use entity::id::BookmarkId;
 use entity::kind::DocumentStatus;
 use entity::scope::Scope;
 use entity::time::Timestamp;
@@ -51,7 +51,7 @@ impl Operation for DeleteBookmark {
         let txn = app.db.begin().await?;
         let row = bookmark::Entity::one_of(user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
         mark(&txn, &row, Some(now), now).await?;
-        set_hidden(&txn, user, row.id, Some(now), Work::Forget, now).await?;
+        set_hidden(&txn, &row, Some(now), now).await?;
         txn.commit().await?;
         app.ingest.wake();
         Ok(Deleted { bookmark_id: row.id, deleted: true, restorable_until: now + RESTORABLE })
@@ -98,7 +98,7 @@ impl Operation for RestoreBookmark {
             Some(SqlErr::UniqueConstraintViolation(_)) => SAVED_AGAIN,
             Some(_) | None => error.into(),
         })?;
-        set_hidden(&txn, user, row.id, None, Work::Index, now).await?;
+        set_hidden(&txn, &row, None, now).await?;
         let row = bookmark::Model { deleted_at: None, updated_at: now, ..row };
         let bookmark = view::one(app, &txn, row).await?;
         txn.commit().await?;
@@ -126,16 +126,17 @@ async fn mark(
 /// Takes the bookmark's documents, its notes too, out of sight or back, and tells the index.
 async fn set_hidden(
     txn: &impl ConnectionTrait,
-    user: UserId,
-    bookmark: BookmarkId,
+    row: &bookmark::Model,
     hidden: Option<Timestamp>,
-    work: Work,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let of_bookmark = document::Column::BookmarkId.eq(bookmark);
+    let (user, of_bookmark) = (row.user_id, document::Column::BookmarkId.eq(row.id));
     for document in document::Entity::of(user).filter(of_bookmark.clone()).all(txn).await? {
-        let text_is_there = document.version > 0;
-        let work = if text_is_there || work == Work::Forget { work } else { Work::Page };
+        let work = match hidden {
+            Some(_) => Work::Forget,
+            None if document.version > 0 => Work::Index,
+            None => Work::of_bookmark(row.kind),
+        };
         queue::ask(txn, user, work, document.id.0, Priority::Now, now).await?;
     }
     let mut seen = document::Entity::update_many().col_expr(document::Column::HiddenAt, Expr::value(hidden));

@@ -22,6 +22,8 @@ fn settings() -> FetchSettings {
     FetchSettings {
         timeout: Duration::from_secs(20),
         max_bytes: 1_000_000,
+        file_timeout: Duration::from_secs(20),
+        max_file_bytes: 2_000_000,
         allow_private: vec!["127.0.0.1/32".parse().unwrap()],
         own: None,
     }

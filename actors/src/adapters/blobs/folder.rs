@@ -1,0 +1,148 @@
+//! Files in a folder of this machine.
+
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path as Key;
+use object_store::{MultipartUpload, ObjectStoreExt, UploadPart};
+use tokio_util::bytes::Bytes;
+
+use super::{BlobError, Blobs, Direct, LocalFile, Writing};
+
+/// See the file's head.
+#[derive(Debug)]
+pub struct Folder {
+    store: LocalFileSystem,
+}
+
+impl Folder {
+    /// Over a folder that is there.
+    ///
+    /// # Errors
+    /// It is not, or may not be entered.
+    pub fn open(folder: PathBuf) -> Result<Self, BlobError> {
+        // A file and the folder that names it reach the disk before anybody is told that it was stored.
+        Ok(Self { store: LocalFileSystem::new_with_prefix(folder)?.with_fsync(true) })
+    }
+
+    fn file(&self, path: &str) -> Result<PathBuf, BlobError> {
+        Ok(self.store.path_to_filesystem(&Key::from(path))?)
+    }
+}
+
+#[async_trait]
+impl Blobs for Folder {
+    async fn create(&self, path: &str) -> Result<Box<dyn Writing>, BlobError> {
+        let upload = self.store.put_multipart(&Key::from(path)).await?;
+        Ok(Box::new(Parts { upload, last: None }))
+    }
+
+    fn direct(&self) -> Option<&dyn Direct> {
+        None
+    }
+
+    async fn local(&self, path: &str) -> Result<LocalFile, BlobError> {
+        let file = self.file(path)?;
+        if tokio::fs::try_exists(&file).await? { Ok(LocalFile::Kept(file)) } else { Err(BlobError::Missing) }
+    }
+
+    async fn remove(&self, path: &str) -> Result<(), BlobError> {
+        // A write that died with its process left its bytes beside the place, under the name that the library gives.
+        let mut broken = self.file(path)?.into_os_string();
+        broken.push("#1");
+        match tokio::fs::remove_file(broken).await {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+            Ok(()) | Err(_) => {}
+        }
+        match self.store.delete(&Key::from(path)).await.map_err(BlobError::from) {
+            Ok(()) | Err(BlobError::Missing) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A file on its way to the disk: while one part is written the next may be gathered.
+struct Parts {
+    upload: Box<dyn MultipartUpload>,
+    last: Option<tokio::task::JoinHandle<object_store::Result<()>>>,
+}
+
+impl Parts {
+    async fn written(&mut self) -> Result<(), BlobError> {
+        match self.last.take() {
+            None => Ok(()),
+            Some(last) => last.await.map_err(|error| BlobError::Failed(Box::new(error)))?.map_err(Into::into),
+        }
+    }
+}
+
+#[async_trait]
+impl Writing for Parts {
+    async fn write(&mut self, part: Bytes) -> Result<(), BlobError> {
+        self.written().await?;
+        let part: UploadPart = self.upload.put_part(part.into());
+        self.last = Some(tokio::spawn(part));
+        Ok(())
+    }
+
+    async fn finish(mut self: Box<Self>) -> Result<(), BlobError> {
+        self.written().await?;
+        self.upload.complete().await?;
+        Ok(())
+    }
+
+    async fn abort(mut self: Box<Self>) {
+        let written = self.written().await;
+        let aborted = self.upload.abort().await.map_err(BlobError::from);
+        if let Err(error) = written.and(aborted) {
+            tracing::warn!(%error, "could not take back a broken file; the clean-up will");
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
+mod tests {
+    use super::*;
+
+    async fn written(folder: &Folder, path: &str, parts: [&[u8]; 2]) -> Box<dyn Writing> {
+        let mut writing = folder.create(path).await.unwrap();
+        for part in parts {
+            writing.write(Bytes::copy_from_slice(part)).await.unwrap();
+        }
+        writing
+    }
+
+    fn files(home: &tempfile::TempDir) -> usize {
+        std::fs::read_dir(home.path().join("a")).unwrap().count()
+    }
+
+    #[tokio::test]
+    async fn a_finished_file_is_there_whole_until_it_is_removed() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::open(home.path().to_owned()).unwrap();
+
+        written(&folder, "a/b", [b"one ", b"two"]).await.finish().await.unwrap();
+
+        let local = folder.local("a/b").await.unwrap();
+        assert_eq!(std::fs::read(local.path()).unwrap(), b"one two");
+        folder.remove("a/b").await.unwrap();
+        folder.remove("a/b").await.unwrap();
+        assert!(matches!(folder.local("a/b").await, Err(BlobError::Missing)));
+    }
+
+    #[tokio::test]
+    async fn a_broken_file_leaves_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::open(home.path().to_owned()).unwrap();
+
+        written(&folder, "a/b", [b"one ", b"two"]).await.abort().await;
+        assert_eq!(files(&home), 0);
+
+        std::mem::forget(written(&folder, "a/c", [b"one ", b"two"]).await);
+        assert_eq!(files(&home), 1);
+        folder.remove("a/c").await.unwrap();
+        assert_eq!(files(&home), 0);
+    }
+}

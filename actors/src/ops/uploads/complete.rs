@@ -1,0 +1,67 @@
+//! Completing an upload: from here on it is a bookmark, and its text is made.
+
+use entity::id::{BookmarkId, DocumentId, UploadId};
+use entity::kind::DocumentStatus;
+use entity::scope::Scope;
+use serde::Serialize;
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+use crate::uploads::{self, Completion};
+
+/// Which, and what its bytes add up to.
+#[derive(Debug)]
+pub struct CompleteUpload {
+    upload: UploadId,
+    sha256: Option<String>,
+}
+
+impl CompleteUpload {
+    /// The body, which may be empty.
+    pub const FIELDS: &'static [Field] = &[Field::optional(
+        "sha256",
+        Kind::Words { min: 64, max: 64 },
+        "The SHA-256 of the bytes in hexadecimal digits: bytes that arrived otherwise are not completed.",
+    )];
+
+    /// Reads path and body.
+    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+        let sha256 = values.text("sha256").map(|sum| sum.to_ascii_lowercase());
+        if sha256.as_ref().is_some_and(|sum| !sum.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+            return Err(Error::invalid("sha256", "must be 64 hexadecimal digits"));
+        }
+        Ok(Self { upload: target.id(0)?, sha256 })
+    }
+}
+
+/// What it became.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Completed {
+    upload_id: UploadId,
+    document_id: DocumentId,
+    bookmark_id: BookmarkId,
+    status: DocumentStatus,
+}
+
+impl Operation for CompleteUpload {
+    type Reply = Completed;
+    const SCOPES: &'static [Scope] = &[Scope::WriteUploads];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Completed, Error> {
+        let asked =
+            Completion { user: caller.user, plan: caller.plan, upload: self.upload, sha256: self.sha256 };
+        let done = uploads::complete(app, asked).await?;
+        Ok(Completed {
+            upload_id: done.upload,
+            document_id: done.document,
+            bookmark_id: done.bookmark,
+            // Said again it answers the same, so it says how completion began, not how far the work is by now.
+            status: DocumentStatus::Processing,
+        })
+    }
+}

@@ -1,0 +1,95 @@
+//! Announcing an upload.
+
+use std::collections::BTreeMap;
+
+use entity::id::UploadId;
+use entity::scope::Scope;
+use entity::time::Timestamp;
+use entity::upload;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+use crate::uploads::{self, Announced};
+
+/// What is to come.
+#[derive(Debug)]
+pub struct CreateUpload(Announced);
+
+impl CreateUpload {
+    /// The body.
+    pub const FIELDS: &'static [Field] = &[
+        Field::required("filename", Kind::Filename { max: 255 }, "The file's name, without a path."),
+        Field::required(
+            "contentType",
+            Kind::Words { min: 1, max: 255 },
+            "Its media type: audio, video or application/pdf.",
+        ),
+        Field::required("bytes", Kind::Integer { min: 1, max: i64::MAX }, "Its length."),
+    ];
+
+    /// Reads the body.
+    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+        Ok(Self(Announced {
+            filename: values.text("filename").unwrap_or_default(),
+            content_type: values.text("contentType").unwrap_or_default(),
+            bytes: values.integer("bytes").unwrap_or_default(),
+        }))
+    }
+}
+
+/// Where to send the bytes, until when, and with which headers.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ticket {
+    upload_id: UploadId,
+    put_url: String,
+    put_headers: BTreeMap<&'static str, String>,
+    expires_at: Timestamp,
+}
+
+impl From<uploads::Ticket> for Ticket {
+    fn from(ticket: uploads::Ticket) -> Self {
+        Self {
+            upload_id: ticket.upload.id,
+            put_url: ticket.put_url,
+            put_headers: [("Content-Type", ticket.upload.content_type)].into(),
+            expires_at: ticket.upload.expires_at,
+        }
+    }
+}
+
+const SECRET: &str = "putUrl";
+
+impl Operation for CreateUpload {
+    type Reply = Ticket;
+    const SCOPES: &'static [Scope] = &[Scope::WriteUploads];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Ticket, Error> {
+        Ok(uploads::announce(app, caller.user, caller.plan, self.0).await?.into())
+    }
+
+    fn kept(reply: &Ticket) -> serde_json::Result<Value> {
+        let mut kept = serde_json::to_value(reply)?;
+        if let Some(members) = kept.as_object_mut() {
+            members.remove(SECRET);
+        }
+        Ok(kept)
+    }
+
+    async fn renewed(mut kept: Value, caller: &Caller, app: &App) -> Result<Value, Error> {
+        let id = kept.get("uploadId").and_then(Value::as_str).and_then(|id| id.parse().ok());
+        let id: UploadId = id.ok_or_else(|| Error::internal("a kept answer names no upload"))?;
+        let row = upload::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+        let address = uploads::put_address(app, &row).await?;
+        if let Some(members) = kept.as_object_mut() {
+            members.insert(SECRET.to_owned(), Value::String(address));
+        }
+        Ok(kept)
+    }
+}

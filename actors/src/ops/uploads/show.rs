@@ -1,0 +1,111 @@
+//! How far an upload is.
+
+use entity::id::{BookmarkId, DocumentId, UploadId};
+use entity::kind::DocumentStatus;
+use entity::scope::Scope;
+use entity::{document, upload};
+use sea_orm::{ColumnTrait, QueryFilter};
+use serde::Serialize;
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Values};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+use crate::uploads;
+
+/// Which.
+#[derive(Debug)]
+pub struct ShowUpload(UploadId);
+
+impl ShowUpload {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the path.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+/// Where an upload stands (contract.md, section 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UploadStatus {
+    /// Its bytes may still come, or it may still be completed.
+    Awaiting,
+    /// Its text is being made.
+    Processing,
+    /// Readable and searchable.
+    Ready,
+    /// The last try to make its text failed.
+    Failed,
+    /// No bytes came in time.
+    Expired,
+}
+
+/// An upload (contract.md, section 5: GET /uploads/:id).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UploadView {
+    upload_id: UploadId,
+    document_id: Option<DocumentId>,
+    bookmark_id: Option<BookmarkId>,
+    status: UploadStatus,
+    filename: String,
+    content_type: String,
+    bytes: i64,
+    progress: f64,
+    error: Option<String>,
+}
+
+impl Operation for ShowUpload {
+    type Reply = UploadView;
+    const SCOPES: &'static [Scope] = &[Scope::WriteUploads];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<UploadView, Error> {
+        let row =
+            upload::Entity::one_of(caller.user, self.0).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+        let document = match row.document_id {
+            Some(id) => {
+                let own = document::Entity::of(caller.user).filter(document::Column::Id.eq(id));
+                own.one(app.db.read()).await?
+            }
+            None => None,
+        };
+        let status = match &document {
+            Some(document) => of_document(document.status),
+            None => awaiting(app, &row).await?,
+        };
+        Ok(UploadView {
+            upload_id: row.id,
+            document_id: row.document_id,
+            bookmark_id: row.bookmark_id,
+            status,
+            filename: row.filename,
+            content_type: row.content_type,
+            bytes: row.bytes,
+            progress: if status == UploadStatus::Ready { 1.0 } else { 0.0 },
+            error: document.and_then(|document| document.error),
+        })
+    }
+}
+
+fn of_document(status: DocumentStatus) -> UploadStatus {
+    match status {
+        DocumentStatus::Processing => UploadStatus::Processing,
+        DocumentStatus::Ready => UploadStatus::Ready,
+        DocumentStatus::Failed => UploadStatus::Failed,
+    }
+}
+
+/// An upload without a document: bytes that came in time may be completed late.
+async fn awaiting(app: &App, row: &upload::Model) -> Result<UploadStatus, Error> {
+    let in_time = row.arrived_at.is_some() || app.clock.now() < row.expires_at;
+    if in_time || uploads::arrived_directly(&app.uploads, row).await?.is_some() {
+        Ok(UploadStatus::Awaiting)
+    } else {
+        Ok(UploadStatus::Expired)
+    }
+}

@@ -1,0 +1,118 @@
+//! Announcing an upload: the plan's limits, and the address that its bytes are to be sent to.
+
+use std::time::Duration;
+
+use entity::id::{FileId, UploadId, UserId};
+use entity::plan::Plan;
+use entity::time::Timestamp;
+use entity::upload::{Entity, Model};
+use entity::{stored_file, user};
+use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
+
+use super::{MediaType, Uploads, stored_bytes};
+use crate::adapters::blobs::incoming_path_of;
+use crate::app::App;
+use crate::error::Error;
+
+/// A client may take so long, after the last moment at which it could begin, until its bytes are in the store.
+const SENDING: Duration = Duration::from_secs(6 * 3600);
+
+/// A file that is to come.
+#[derive(Clone, Debug)]
+pub struct Announced {
+    /// What the person calls it; no part of any path.
+    pub filename: String,
+    /// Its media type, as it was said.
+    pub content_type: String,
+    /// Its length, at least 1.
+    pub bytes: u64,
+}
+
+/// Where to send it.
+#[derive(Clone, Debug)]
+pub struct Ticket {
+    /// The upload.
+    pub upload: Model,
+    /// Takes the bytes by PUT, without a key. A secret: whoever has it may send them.
+    pub put_url: String,
+}
+
+/// Announces a file.
+///
+/// # Errors
+/// [`Error::TooLarge`] and [`Error::PlanLimit`] by the plan, [`Error::UnsupportedType`] for what is not read here.
+pub async fn announce(app: &App, user: UserId, plan: Plan, new: Announced) -> Result<Ticket, Error> {
+    let limits = app.plans.limits(plan);
+    if new.bytes > limits.upload_bytes {
+        return Err(Error::TooLarge);
+    }
+    if MediaType::parse(&new.content_type).and_then(|kind| kind.content_type()).is_none() {
+        return Err(Error::UnsupportedType("an upload must be audio, video or a PDF"));
+    }
+    let now = app.clock.now();
+    let row = row(&app.uploads, user, new, now)?;
+    let txn = app.db.begin().await?;
+    // Two announcements at once are counted one after the other.
+    user::Entity::find_by_id(user).lock_exclusive().one(&txn).await?.ok_or(Error::NotFound)?;
+    let asked = u64::try_from(row.bytes).unwrap_or(u64::MAX);
+    if stored_bytes(&txn, user, now).await?.saturating_add(asked) > limits.stored_bytes {
+        return Err(Error::PlanLimit("the plan stores no more bytes of uploads"));
+    }
+    Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
+    if app.uploads.store.direct().is_some() {
+        let file = incoming(&row);
+        stored_file::Entity::insert(file.into_active_model()).exec_without_returning(&txn).await?;
+    }
+    txn.commit().await?;
+    let put_url = put_address(app, &row).await?;
+    Ok(Ticket { upload: row, put_url })
+}
+
+fn row(uploads: &Uploads, user: UserId, new: Announced, now: Timestamp) -> Result<Model, Error> {
+    Ok(Model {
+        id: UploadId::new(now),
+        user_id: user,
+        filename: new.filename,
+        content_type: new.content_type.trim().to_owned(),
+        bytes: i64::try_from(new.bytes).map_err(|_| Error::TooLarge)?,
+        created_at: now,
+        expires_at: now + uploads.put_for,
+        arrived_at: None,
+        sha256: None,
+        completed_at: None,
+        document_id: None,
+        bookmark_id: None,
+    })
+}
+
+/// The place that a client may fill without our noticing: it is named as long as something may come there.
+fn incoming(row: &Model) -> stored_file::Model {
+    stored_file::Model {
+        id: FileId::new(row.created_at),
+        upload_id: Some(row.id),
+        path: incoming_path_of(row.id),
+        held_until: sent_by(row),
+        doomed: false,
+    }
+}
+
+/// Nothing more comes to an upload's address after this.
+pub(super) fn sent_by(row: &Model) -> Timestamp {
+    row.expires_at + SENDING
+}
+
+/// The address of an upload that was announced, signed anew.
+///
+/// # Errors
+/// The store cannot sign.
+pub async fn put_address(app: &App, row: &Model) -> Result<String, Error> {
+    let uploads = &app.uploads;
+    if let Some(direct) = uploads.store.direct() {
+        let left = row.expires_at.since(app.clock.now()).max(Duration::from_secs(1));
+        let bytes = u64::try_from(row.bytes).unwrap_or_default();
+        return Ok(direct.put_address(&incoming_path_of(row.id), &row.content_type, bytes, left).await?);
+    }
+    let (id, until) = (row.id, row.expires_at);
+    let signature = uploads.signatures.sign(id, until);
+    Ok(format!("{}/files/{id}?expires={}&signature={signature}", app.base_url, until.millis()))
+}

@@ -1,0 +1,179 @@
+//! Bytes on their way in, where this service takes them: written as they come and never held in memory, and given to
+//! their upload once they are whole and on the disk. A second arrival before completion replaces the first; one that
+//! breaks off changes nothing and leaves nothing.
+
+use entity::id::UploadId;
+use entity::time::Timestamp;
+use entity::upload::{Column, Entity, Model};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sha2::{Digest, Sha256};
+use tokio::task::JoinHandle;
+use tokio_util::bytes::Bytes;
+
+use super::media::MediaType;
+use super::stored::{self, Held};
+use crate::adapters::blobs::{PART, Writing, hexadecimal, path_of};
+use crate::app::App;
+use crate::error::Error;
+
+/// What stands in an upload's address.
+#[derive(Clone, Debug)]
+pub struct Pass {
+    /// Which upload.
+    pub upload: UploadId,
+    /// Good until then.
+    pub until: Timestamp,
+    /// That it is our own.
+    pub signature: String,
+}
+
+/// What a request says of the bytes that follow.
+#[derive(Clone, Debug, Default)]
+pub struct Said {
+    /// Their media type.
+    pub content_type: Option<String>,
+    /// Their length, where it is told beforehand.
+    pub bytes: Option<u64>,
+}
+
+/// See the file's head.
+pub struct Arrival {
+    app: App,
+    upload: Model,
+    announced: u64,
+    held: Held,
+    writing: Box<dyn Writing>,
+    part: Vec<u8>,
+    got: u64,
+    /// The parts so far; digested off this thread, while the next part comes.
+    digest: JoinHandle<Sha256>,
+}
+
+impl Arrival {
+    /// Looks at the address, then at what is said of the bytes.
+    ///
+    /// # Errors
+    /// [`Error::UploadRefused`] for a signature that is not ours or an address past its time, [`Error::NotFound`] for an
+    /// upload that is gone, [`Error::Conflict`] for one that is complete, [`Error::TooLarge`] and [`Error::Invalid`] for
+    /// another length or type than announced.
+    pub async fn begin(app: &App, pass: &Pass, said: Said) -> Result<Self, Error> {
+        let upload = admitted(app, pass).await?;
+        let announced = u64::try_from(upload.bytes).unwrap_or_default();
+        fits(&upload, announced, &said)?;
+        let held = stored::hold(app, path_of).await?;
+        let writing = match app.uploads.store.create(&held.path).await {
+            Ok(writing) => writing,
+            Err(error) => {
+                stored::discard(app, held).await;
+                return Err(error.into());
+            }
+        };
+        let digest = tokio::task::spawn_blocking(Sha256::new);
+        Ok(Self { app: app.clone(), upload, announced, held, writing, part: Vec::new(), got: 0, digest })
+    }
+
+    /// Takes bytes in.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] once there are more than announced, or those of the store. The arrival is to be ended then.
+    pub async fn take(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.got += bytes.len() as u64;
+        if self.got > self.announced {
+            return Err(Error::TooLarge);
+        }
+        self.part.extend_from_slice(bytes);
+        if self.part.len() >= PART { self.flush().await } else { Ok(()) }
+    }
+
+    async fn flush(&mut self) -> Result<(), Error> {
+        let part = std::mem::replace(&mut self.part, Vec::with_capacity(PART + PART / 8));
+        let mut digest = (&mut self.digest).await.map_err(Error::internal)?;
+        let bytes = Bytes::from(part);
+        let same = bytes.clone();
+        self.digest = tokio::task::spawn_blocking(move || {
+            digest.update(&same);
+            digest
+        });
+        Ok(self.writing.write(bytes).await?)
+    }
+
+    /// Nothing more comes: gives the bytes to their upload.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where bytes are missing, [`Error::Conflict`] where the upload was completed meanwhile.
+    /// Nothing of the bytes is left then.
+    pub async fn finish(mut self) -> Result<(), Error> {
+        if self.got < self.announced {
+            self.end().await;
+            return Err(Error::invalid("body", "has fewer bytes than were announced"));
+        }
+        if let Err(error) = self.flush().await {
+            self.end().await;
+            return Err(error);
+        }
+        let Self { app, upload, held, writing, digest, .. } = self;
+        let given = async {
+            let digest = digest.await.map_err(Error::internal)?.finalize();
+            writing.finish().await?;
+            give(&app, &upload, &held, hexadecimal(&digest)).await
+        };
+        let given = given.await;
+        if given.is_err() {
+            stored::discard(&app, held).await;
+        }
+        given
+    }
+
+    /// Takes back what came.
+    pub async fn end(self) {
+        self.writing.abort().await;
+        stored::discard(&self.app, self.held).await;
+    }
+}
+
+async fn admitted(app: &App, pass: &Pass) -> Result<Model, Error> {
+    if !app.uploads.signatures.is_own(pass.upload, pass.until, &pass.signature) {
+        return Err(Error::UploadRefused("the signature of the address is not valid"));
+    }
+    if app.clock.now() >= pass.until {
+        return Err(Error::UploadRefused("the time of the address is over"));
+    }
+    let upload = Entity::find_by_id(pass.upload).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+    if upload.completed_at.is_some() { Err(COMPLETE) } else { Ok(upload) }
+}
+
+const COMPLETE: Error = Error::Conflict("the upload is complete");
+
+fn fits(upload: &Model, announced: u64, said: &Said) -> Result<(), Error> {
+    let said_type = said.content_type.as_deref().and_then(MediaType::parse);
+    if said_type.is_none_or(|said| Some(said) != MediaType::parse(&upload.content_type)) {
+        return Err(Error::invalid("Content-Type", "must be the type that was announced"));
+    }
+    match said.bytes {
+        Some(bytes) if bytes > announced => Err(Error::TooLarge),
+        Some(bytes) if bytes < announced => {
+            Err(Error::invalid("Content-Length", "must be the length that was announced"))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+async fn give(app: &App, upload: &Model, held: &Held, sha256: String) -> Result<(), Error> {
+    let now = app.clock.now();
+    let txn = app.db.begin().await?;
+    let arrived = Entity::update_many()
+        .col_expr(Column::ArrivedAt, Expr::value(Some(now)))
+        .col_expr(Column::Sha256, Expr::value(Some(sha256)))
+        .filter(Column::Id.eq(upload.id))
+        .filter(Column::CompletedAt.is_null())
+        .exec(&txn)
+        .await?;
+    if arrived.rows_affected == 0 {
+        return Err(COMPLETE);
+    }
+    if !stored::attach(&txn, held.id, upload.id, now).await? {
+        return Err(Error::internal("a file was removed while it was written"));
+    }
+    Ok(txn.commit().await?)
+}

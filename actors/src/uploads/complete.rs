@@ -1,0 +1,227 @@
+//! Completing an upload: document, bookmark and job in one transaction, once however often it is asked for.
+
+use entity::id::{BookmarkId, DocumentId, UploadId, UserId};
+use entity::kind::{BookmarkKind, ContentType, DocumentStatus};
+use entity::plan::Plan;
+use entity::time::Timestamp;
+use entity::upload::{Column, Entity, Model};
+use entity::{bookmark, document};
+use sea_orm::sea_query::Expr;
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
+};
+
+use super::announce::sent_by;
+use super::stored::{self, Held};
+use super::{MediaType, arrived_directly, stored_bytes};
+use crate::adapters::blobs::{Direct, incoming_path_of, path_of};
+use crate::address::PageUrl;
+use crate::app::App;
+use crate::error::Error;
+use crate::ingest::queue::{self, Priority, Work};
+
+/// What an upload became.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completed {
+    /// The upload.
+    pub upload: UploadId,
+    /// Its document.
+    pub document: DocumentId,
+    /// Its bookmark.
+    pub bookmark: BookmarkId,
+}
+
+impl Completed {
+    fn of(row: &Model) -> Option<Self> {
+        row.completed_at?;
+        Some(Self { upload: row.id, document: row.document_id?, bookmark: row.bookmark_id? })
+    }
+}
+
+/// Who completes what.
+#[derive(Clone, Debug)]
+pub struct Completion {
+    /// Whose upload.
+    pub user: UserId,
+    /// The plan of that user.
+    pub plan: Plan,
+    /// Which.
+    pub upload: UploadId,
+    /// The SHA-256 that the bytes must have, in lower-case hexadecimal digits.
+    pub sha256: Option<String>,
+}
+
+/// Bytes that were copied out of their sender's reach.
+struct Copied {
+    held: Held,
+    sha256: Option<String>,
+}
+
+/// Completes an upload whose bytes have arrived whole; said again it answers the same.
+///
+/// # Errors
+/// [`Error::NotFound`], [`Error::UploadIncomplete`] before the bytes have come and where their sum differs,
+/// [`Error::UploadExpired`] where none came in time.
+pub async fn complete(app: &App, asked: Completion) -> Result<Completed, Error> {
+    let row = Entity::one_of(asked.user, asked.upload).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+    let direct = app.uploads.store.direct().filter(|_| row.completed_at.is_none());
+    let Some(direct) = direct else { return settle(app, &asked, None).await };
+    let copied = copy(app, direct, &row, &asked).await?;
+    let done = settle(app, &asked, Some(&copied)).await;
+    // The upload's own file stays; another's copy, where somebody completed it at the same time, does not.
+    stored::discard(app, copied.held).await;
+    done
+}
+
+/// Copies what a client sent past us, and looks at the copy: nobody changes that any more.
+async fn copy(app: &App, direct: &dyn Direct, row: &Model, asked: &Completion) -> Result<Copied, Error> {
+    if arrived_directly(&app.uploads, row).await?.is_none() {
+        return Err(nothing_came(app, row));
+    }
+    let held = stored::hold(app, path_of).await?;
+    let looked = async {
+        direct.copy(&incoming_path_of(row.id), &held.path).await?;
+        let copied = direct.arrived(&held.path).await?.map(|copied| copied.bytes);
+        let sha256 = match &asked.sha256 {
+            Some(_) => Some(direct.sha256(&held.path).await?),
+            None => None,
+        };
+        // What was looked at before may have been replaced while it was copied.
+        if copied != u64::try_from(row.bytes).ok() { Err(Error::UploadIncomplete) } else { Ok(sha256) }
+    };
+    match looked.await {
+        Ok(sha256) => Ok(Copied { held, sha256 }),
+        Err(error) => {
+            stored::discard(app, held).await;
+            Err(error)
+        }
+    }
+}
+
+fn nothing_came(app: &App, row: &Model) -> Error {
+    if app.clock.now() >= row.expires_at { Error::UploadExpired } else { Error::UploadIncomplete }
+}
+
+async fn settle(app: &App, asked: &Completion, copied: Option<&Copied>) -> Result<Completed, Error> {
+    let now = app.clock.now();
+    let txn = app.db.begin().await?;
+    let locked = Entity::one_of(asked.user, asked.upload).lock_exclusive().one(&txn).await?;
+    let row = locked.ok_or(Error::NotFound)?;
+    if let Some(done) = Completed::of(&row) {
+        return if differs(asked, row.sha256.as_ref()) { Err(Error::UploadIncomplete) } else { Ok(done) };
+    }
+    let sha256 = match copied {
+        Some(copied) => copied.sha256.clone(),
+        None if row.arrived_at.is_none() => return Err(nothing_came(app, &row)),
+        None => row.sha256.clone(),
+    };
+    if differs(asked, sha256.as_ref()) {
+        return Err(Error::UploadIncomplete);
+    }
+    if let Some(copied) = copied {
+        take_over(app, &txn, asked, &row, copied, now).await?;
+    }
+    let done = make(app, &txn, &row, sha256, now).await?;
+    txn.commit().await?;
+    app.ingest.wake();
+    Ok(done)
+}
+
+/// Whether the bytes are known to be others than asked for.
+fn differs(asked: &Completion, sha256: Option<&String>) -> bool {
+    asked.sha256.as_ref().zip(sha256).is_some_and(|(asked, is)| asked != is)
+}
+
+/// The copy becomes the upload's file; what the client sent is left until nothing more can come there.
+async fn take_over(
+    app: &App,
+    txn: &DatabaseTransaction,
+    asked: &Completion,
+    row: &Model,
+    copied: &Copied,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let bytes = u64::try_from(row.bytes).unwrap_or(u64::MAX);
+    let most = app.plans.limits(asked.plan).stored_bytes;
+    // Late bytes were not counted meanwhile: whether they came is known only now.
+    if now >= row.expires_at && stored_bytes(txn, asked.user, now).await?.saturating_add(bytes) > most {
+        return Err(Error::PlanLimit("the plan stores no more bytes of uploads"));
+    }
+    if stored::attach(txn, copied.held.id, row.id, sent_by(row)).await? {
+        Ok(())
+    } else {
+        Err(Error::internal("a file was removed while it was copied"))
+    }
+}
+
+async fn make(
+    app: &App,
+    txn: &impl ConnectionTrait,
+    row: &Model,
+    sha256: Option<String>,
+    now: Timestamp,
+) -> Result<Completed, Error> {
+    let (document, bookmark) = rows(app, row, now)?;
+    let done = Completed { upload: row.id, document: document.id, bookmark: bookmark.id };
+    document::Entity::insert(document.into_active_model()).exec_without_returning(txn).await?;
+    bookmark::Entity::insert(bookmark.into_active_model()).exec_without_returning(txn).await?;
+    Entity::update_many()
+        .col_expr(Column::CompletedAt, Expr::value(Some(now)))
+        .col_expr(Column::Sha256, Expr::value(sha256))
+        .col_expr(Column::DocumentId, Expr::value(Some(done.document)))
+        .col_expr(Column::BookmarkId, Expr::value(Some(done.bookmark)))
+        .filter(Column::Id.eq(row.id))
+        .exec(txn)
+        .await?;
+    queue::ask(txn, row.user_id, Work::File, done.document.0, Priority::Now, now).await?;
+    Ok(done)
+}
+
+fn rows(app: &App, row: &Model, now: Timestamp) -> Result<(document::Model, bookmark::Model), Error> {
+    let (document_id, bookmark_id) = (DocumentId::new(now), BookmarkId::new(now));
+    let announced = MediaType::parse(&row.content_type).and_then(|kind| kind.content_type());
+    let document = document::Model {
+        id: document_id,
+        user_id: row.user_id,
+        content_type: announced.unwrap_or(ContentType::Pdf),
+        bookmark_id: Some(bookmark_id),
+        entry_id: None,
+        feed_id: None,
+        project_id: None,
+        url: None,
+        title: row.filename.clone(),
+        title_given: false,
+        author: None,
+        site_name: None,
+        description: None,
+        image_url: None,
+        language: None,
+        total_chars: 0,
+        word_count: None,
+        version: 0,
+        indexed_version: 0,
+        vectors_of: None,
+        status: DocumentStatus::Processing,
+        error: None,
+        hidden_at: None,
+        created_at: now,
+        updated_at: now,
+    };
+    let url = app.url_of(&document);
+    let bookmark = bookmark::Model {
+        id: bookmark_id,
+        user_id: row.user_id,
+        document_id,
+        kind: BookmarkKind::Upload,
+        normalized_url: PageUrl::parse(&url).map_err(Error::internal)?.normalized(),
+        url,
+        favorite: false,
+        archived: false,
+        progress: 0.0,
+        saved_at: now,
+        created_at: now,
+        updated_at: now,
+        deleted_at: None,
+    };
+    Ok((document, bookmark))
+}

@@ -1,0 +1,42 @@
+//! The bytes of a file in the store. The row is there before the first byte and until the last is gone, so no crash
+//! leaves a file that no row names.
+
+use crate::id::{FileId, UploadId};
+use crate::time::Timestamp;
+use sea_orm::entity::prelude::*;
+
+/// The bytes of a file in the store.
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "stored_file")]
+pub struct Model {
+    /// The file.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub id: FileId,
+    /// The upload whose bytes these are; none while they arrive, and once nothing needs them any more.
+    pub upload_id: Option<UploadId>,
+    /// Its path in the store, made from the id alone.
+    #[sea_orm(column_type = "Text")]
+    pub path: String,
+    /// A file without an upload is left alone until then: somebody writes it.
+    pub held_until: Timestamp,
+    /// It is being removed and can belong to nothing any more.
+    pub doomed: bool,
+}
+
+/// No relations are walked; finders name what they need.
+#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}
+
+impl Entity {
+    /// The bytes of an upload.
+    pub fn of_upload(id: UploadId) -> Select<Entity> {
+        Self::find().filter(Column::UploadId.eq(id))
+    }
+
+    /// Files that nothing needs and nobody writes: for removal.
+    pub fn loose(now: Timestamp) -> Select<Entity> {
+        Self::find().filter(Column::UploadId.is_null()).filter(Column::HeldUntil.lt(now))
+    }
+}

@@ -1,0 +1,56 @@
+//! An announced file of the user's own: from its ticket to the document that it became.
+
+use crate::id::{BookmarkId, DocumentId, UploadId, UserId};
+use crate::time::Timestamp;
+use sea_orm::entity::prelude::*;
+
+/// An announced file of the user's own: from its ticket to the document that it became.
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "upload")]
+pub struct Model {
+    /// The upload.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub id: UploadId,
+    /// Whose it is.
+    pub user_id: UserId,
+    /// What the person calls the file; no part of any path.
+    #[sea_orm(column_type = "Text")]
+    pub filename: String,
+    /// The announced media type.
+    #[sea_orm(column_type = "Text")]
+    pub content_type: String,
+    /// The announced length.
+    pub bytes: i64,
+    /// When it was announced.
+    pub created_at: Timestamp,
+    /// The address for its bytes works until then.
+    pub expires_at: Timestamp,
+    /// When the bytes that it has came whole; none where the client sends them past this service.
+    pub arrived_at: Option<Timestamp>,
+    /// Their SHA-256 in hexadecimal digits, where it is known.
+    pub sha256: Option<String>,
+    /// When it became a document and a bookmark; they are there from then on.
+    pub completed_at: Option<Timestamp>,
+    /// The document.
+    pub document_id: Option<DocumentId>,
+    /// The bookmark.
+    pub bookmark_id: Option<BookmarkId>,
+}
+
+/// No relations are walked; finders name what they need.
+#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}
+
+impl Entity {
+    /// The uploads of one user.
+    pub fn owned_by(user: UserId) -> Select<Entity> {
+        Self::find().filter(Column::UserId.eq(user))
+    }
+
+    /// One upload, if it is this user's.
+    pub fn one_of(user: UserId, id: UploadId) -> Select<Entity> {
+        Self::owned_by(user).filter(Column::Id.eq(id))
+    }
+}

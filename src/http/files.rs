@@ -1,0 +1,90 @@
+//! PUT /files/:id: takes the bytes of an announced upload in. The signed address is all that it asks for: no key.
+
+use std::time::Duration;
+
+use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
+use actix_web::web::{self, Data, Payload, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use actors::app::App;
+use actors::error::Error;
+use actors::uploads::{Arrival, Pass, Said};
+use entity::time::Timestamp;
+use futures_util::StreamExt;
+
+use crate::rest::{failure, whole};
+
+/// A sender from whom nothing comes for so long is given up.
+const SILENCE: Duration = Duration::from_secs(60);
+/// And so is one who sends for longer than this in all.
+const LONGEST: Duration = Duration::from_secs(6 * 3600);
+
+/// Mounts it.
+pub fn mount(config: &mut ServiceConfig) {
+    let other = |request: HttpRequest| async move {
+        match request.app_data::<Data<App>>() {
+            Some(app) => failure(&request, app, &Error::MethodNotAllowed(vec!["PUT".to_owned()])),
+            None => HttpResponse::InternalServerError().finish(),
+        }
+    };
+    config.service(web::resource("/files/{id}").route(web::put().to(put)).default_service(web::to(other)));
+}
+
+async fn put(request: HttpRequest, payload: Payload) -> HttpResponse {
+    whole(request.clone(), async move {
+        let Some(app) = request.app_data::<Data<App>>().cloned() else {
+            return HttpResponse::InternalServerError().finish();
+        };
+        let taken = tokio::time::timeout(LONGEST, take(&app, &request, payload)).await;
+        match taken.unwrap_or_else(|_| Err(late())) {
+            Ok(()) => HttpResponse::Ok().finish(),
+            Err(error) => failure(&request, &app, &error),
+        }
+    })
+    .await
+}
+
+async fn take(app: &App, request: &HttpRequest, mut payload: Payload) -> Result<(), Error> {
+    let mut arrival = Arrival::begin(app, &pass(request)?, said(request)).await?;
+    loop {
+        let taken = match tokio::time::timeout(SILENCE, payload.next()).await {
+            Ok(None) => return arrival.finish().await,
+            Ok(Some(Ok(bytes))) => arrival.take(&bytes).await,
+            Ok(Some(Err(_))) => Err(Error::invalid("body", "did not arrive whole")),
+            Err(_) => Err(late()),
+        };
+        if let Err(error) = taken {
+            arrival.end().await;
+            return Err(error);
+        }
+    }
+}
+
+fn late() -> Error {
+    Error::invalid("body", "did not arrive in time")
+}
+
+/// What stands in the address; anything else there makes it none of ours.
+fn pass(request: &HttpRequest) -> Result<Pass, Error> {
+    let refused = || Error::UploadRefused("the signature of the address is not valid");
+    let (mut until, mut signature) = (None, None);
+    for (name, value) in url::form_urlencoded::parse(request.query_string().as_bytes()) {
+        match &*name {
+            "expires" if until.is_none() => until = value.parse().ok(),
+            "signature" if signature.is_none() => signature = Some(value.into_owned()),
+            _ => return Err(refused()),
+        }
+    }
+    Ok(Pass {
+        upload: request.match_info().get("id").and_then(|id| id.parse().ok()).ok_or(Error::NotFound)?,
+        until: until.map(Timestamp::from_millis).ok_or_else(refused)?,
+        signature: signature.ok_or_else(refused)?,
+    })
+}
+
+fn said(request: &HttpRequest) -> Said {
+    let header = |name: HeaderName| Some(request.headers().get(name)?.to_str().ok()?.to_owned());
+    Said {
+        content_type: header(CONTENT_TYPE),
+        bytes: header(CONTENT_LENGTH).and_then(|length| length.parse().ok()),
+    }
+}
