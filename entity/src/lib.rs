@@ -31,6 +31,8 @@ pub mod notice;
 pub mod service_state;
 pub mod session;
 pub mod source;
+pub mod transcript;
+pub mod transcript_segment;
 pub mod usage_day;
 pub mod usage_month;
 pub mod user;

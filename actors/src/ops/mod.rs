@@ -16,5 +16,6 @@ pub mod notices;
 pub mod page;
 pub mod search;
 pub mod target;
+pub mod transcript;
 pub mod unknown;
 pub mod usage;
