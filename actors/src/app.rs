@@ -12,6 +12,7 @@ use crate::activity::Activity;
 use crate::adapters::fetch::{FetchSettings, Fetcher};
 use crate::adapters::index::PassageIndex;
 use crate::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
+use crate::adapters::transcriber::{Endpoint, EndpointSettings, Speech, Transcriber};
 use crate::ai::Pause;
 use crate::desk::Desk;
 use crate::error::Error;
@@ -40,6 +41,8 @@ pub struct Setup {
     pub sandbox: SandboxCommand,
     /// What they may use up.
     pub sandbox_settings: SandboxSettings,
+    /// The endpoint that transcribes recordings; none: the local model, when it is there.
+    pub transcription: Option<EndpointSettings>,
     /// The index, opened.
     pub index: Arc<dyn PassageIndex>,
     /// Failed authentications of an address within a minute.
@@ -84,6 +87,8 @@ pub struct Parts {
     pub fetcher: Fetcher,
     /// Where foreign bytes are parsed.
     pub sandbox: Sandbox,
+    /// Recordings to text.
+    pub speech: Speech,
     /// Signed cursors.
     pub cursors: Cursors,
     /// Whether anyone may sign up, and to which plan.
@@ -133,6 +138,7 @@ impl App {
             ingest: Ingest::start(&long, move || later.get().cloned(), setup.ingest_places),
             fetcher: Fetcher::new(setup.fetch).map_err(Error::internal)?,
             sandbox: Sandbox::new(setup.sandbox, setup.sandbox_settings),
+            speech: Speech::new(transcriber(setup.transcription)?),
             cursors: Cursors::new(key),
             signup: setup.signup,
             mcp_origins: setup.mcp_origins,
@@ -199,6 +205,11 @@ async fn within(actor: &'static str, drained: impl Future<Output = ()>) {
     if tokio::time::timeout(DRAIN, drained).await.is_err() {
         warn!(actor, "an actor did not finish in time");
     }
+}
+
+fn transcriber(settings: Option<EndpointSettings>) -> Result<Option<Arc<dyn Transcriber>>, Error> {
+    let endpoint = settings.map(Endpoint::new).transpose().map_err(Error::internal)?;
+    Ok(endpoint.map(|endpoint| Arc::new(endpoint) as Arc<dyn Transcriber>))
 }
 
 /// What cursors are signed with: made once, kept in the database.

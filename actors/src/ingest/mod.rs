@@ -9,7 +9,9 @@ pub mod again;
 pub mod chunk;
 mod forget;
 mod index;
+pub mod media;
 mod page;
+pub mod places;
 pub mod queue;
 mod store;
 mod sweep;
@@ -22,7 +24,7 @@ use crate::app::App;
 use crate::kit::{Kept, Port, keep};
 use actor::{IngestActor, Wake};
 
-pub use actor::Places;
+pub use actor::{Failure, Places};
 pub use store::{Split, Text, put_text};
 
 /// The way to the background work.

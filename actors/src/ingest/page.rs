@@ -144,5 +144,6 @@ fn from_article(article: Article) -> Text {
         description: article.description,
         image_url: article.image_url,
         language: article.language,
+        ..Text::default()
     }
 }
