@@ -26,5 +26,6 @@ mod main_job;
 mod pages;
 mod queue;
 mod retention;
+mod transcripts;
 mod tries;
 mod two_services;

@@ -141,6 +141,14 @@ impl Model {
 }
 
 #[cfg(test)]
+impl Catalogue {
+    /// A model to be changed by a test.
+    pub(super) fn model_mut(&mut self, name: &str) -> &mut Model {
+        self.models.iter_mut().find(|model| model.name == name).unwrap()
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use std::{collections::HashSet, path::Path};
 

@@ -145,25 +145,21 @@ impl Stage {
 
     /// Turns the sources into the files, and leaves nothing else.
     fn make(&self) -> Result<(), StageError> {
-        if self.model.sources.is_empty() {
-            return Ok(());
-        }
         if !self.is_made() {
             for file in &self.model.files {
                 convert::whisper(&self.folder, &self.part(file))?;
                 self.keep(file)?;
             }
         }
-        for source in
-            self.model.sources.iter().flat_map(|source| pieces(source).into_iter().chain([source.clone()]))
-        {
-            for path in [self.folder.join(&source.name), self.part(&source)] {
-                match fs::remove_file(&path) {
-                    Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
-                        return Err(writing(&path)(cause));
-                    }
-                    Ok(()) | Err(_) => {}
-                }
+        self.model.sources.iter().try_for_each(|source| self.forget(source))?;
+        self.model.fetched().iter().flat_map(pieces).try_for_each(|piece| self.forget(&piece))
+    }
+
+    fn forget(&self, file: &ModelFile) -> Result<(), StageError> {
+        for path in [self.folder.join(&file.name), self.part(file)] {
+            match fs::remove_file(&path) {
+                Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(writing(&path)(cause)),
+                Ok(()) | Err(_) => {}
             }
         }
         Ok(())

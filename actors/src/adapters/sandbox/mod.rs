@@ -156,7 +156,7 @@ impl Sandbox {
         }
     }
 
-    /// Begins to decode the sound of an audio or video file, open for reading. `wall` and `cpu_seconds` hold for each
+    /// Begins to decode the sound of an audio or video file, open for reading and nothing else. `wall` and `cpu_seconds` hold for each
     /// piece of it.
     ///
     /// # Errors

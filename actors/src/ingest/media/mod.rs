@@ -3,14 +3,15 @@
 
 pub mod arrival;
 mod rows;
-mod windows;
+pub mod windows;
 
 use std::path::Path;
 use std::time::Duration;
 
 use entity::id::DocumentId;
 use entity::{document, job, transcript};
-use sea_orm::{ColumnTrait, QueryFilter};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
 use super::actor::Failure;
@@ -21,6 +22,7 @@ use crate::adapters::sandbox::sound::{Piece, Sound};
 use crate::adapters::transcriber::{Heard, NoTurn, RATE, TranscribeError, Transcriber};
 use crate::ai;
 use crate::app::App;
+use crate::error::Error;
 use crate::kit::Lane;
 use rows::{Making, Step};
 use windows::Windows;
@@ -52,20 +54,33 @@ pub async fn text(app: &App, job: &job::Model, file: &Path) -> Result<Text, Fail
     let found =
         document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).one(app.db.read()).await?;
     let document = found.ok_or_else(|| Failure::Permanent("the document is gone".to_owned()))?;
-    let recording = fingerprint(file).await.map_err(crate::error::Error::internal)?;
+    let recording = fingerprint(file).await.map_err(Error::internal)?;
     let transcriber = &*turn.transcriber;
     let mut making = rows::begin(app, &document, recording, transcriber.model()).await?;
     if !making.row.finished {
+        waits_no_longer(app, &document).await?;
         hear(app, job, file, transcriber, &mut making).await?;
     }
     gathered(app, &making.row).await
+}
+
+/// What the document said while it waited is over.
+async fn waits_no_longer(app: &App, document: &document::Model) -> Result<(), Error> {
+    document::Entity::update_many()
+        .col_expr(document::Column::Error, Expr::value(None::<String>))
+        .filter(document::Column::UserId.eq(document.user_id))
+        .filter(document::Column::Id.eq(document.id))
+        .filter(document::Column::Error.is_in([NO_MODEL, TAKEN, PAUSED]))
+        .exec(app.db.write())
+        .await?;
+    Ok(())
 }
 
 /// How far the transcript of a document is, 0 to 1: of the one in the making, else of the one that is shown.
 ///
 /// # Errors
 /// The database does not answer.
-pub async fn progress(app: &App, document: &document::Model) -> Result<Option<f64>, crate::error::Error> {
+pub async fn progress(app: &App, document: &document::Model) -> Result<Option<f64>, Error> {
     let own =
         transcript::Entity::owned_by(document.user_id).filter(transcript::Column::DocumentId.eq(document.id));
     let all = own.all(app.db.read()).await?;
@@ -79,7 +94,7 @@ async fn hear(
     transcriber: &dyn Transcriber,
     making: &mut Making,
 ) -> Result<(), Failure> {
-    let file = std::fs::File::open(file).map_err(crate::error::Error::internal)?;
+    let file = std::fs::File::open(file).map_err(Error::internal)?;
     let broken = |error| broken(error, job.attempts);
     let mut sound = app.sandbox.sound(file).await.map_err(broken)?;
     if sound.seconds().is_some_and(|seconds| seconds > MOST_SECONDS as f64) {

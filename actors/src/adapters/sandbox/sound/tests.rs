@@ -1,7 +1,7 @@
 //! Recordings with real children: a tone of one second after half a second of silence, in every container and codec.
 
 use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -29,10 +29,17 @@ fn loudness(samples: &[i16], from: f64, to: f64) -> f64 {
     (part.iter().map(|sample| f64::from(*sample).powi(2)).sum::<f64>() / part.len() as f64).sqrt()
 }
 
-/// A WAV file of so many seconds, 8,000 samples a second, written without ever being held.
+/// A file that can only be read, as the service opens it.
+fn file(bytes: &[u8], length: u64) -> File {
+    let mut written = tempfile::NamedTempFile::new().unwrap();
+    written.write_all(bytes).unwrap();
+    written.as_file().set_len(length).unwrap();
+    File::open(written.path()).unwrap()
+}
+
+/// A WAV file of so many silent seconds, 8,000 samples a second.
 fn long(seconds: u32) -> File {
-    let (mut file, bytes) = (tempfile::tempfile().unwrap(), seconds * 16_000);
-    let mut head = Vec::new();
+    let (bytes, mut head) = (seconds * 16_000, Vec::new());
     head.extend(b"RIFF");
     head.extend((bytes + 36).to_le_bytes());
     head.extend(b"WAVEfmt \x10\0\0\0\x01\0\x01\0");
@@ -40,10 +47,7 @@ fn long(seconds: u32) -> File {
     head.extend(16_000u32.to_le_bytes());
     head.extend(b"\x02\0\x10\0data");
     head.extend(bytes.to_le_bytes());
-    file.write_all(&head).unwrap();
-    file.set_len(u64::from(bytes) + 44).unwrap();
-    file.seek(SeekFrom::Start(0)).unwrap();
-    file
+    file(&head, u64::from(bytes) + 44)
 }
 
 #[tokio::test]
@@ -95,14 +99,12 @@ async fn a_piece_that_is_passed_over_leaves_the_next_at_its_place() {
 
 #[tokio::test]
 async fn what_is_no_recording_is_told_as_such() {
-    let mut text = tempfile::tempfile().unwrap();
-    text.write_all(&b"Once upon a time there was no sound at all. ".repeat(2_000)).unwrap();
-    text.seek(SeekFrom::Start(0)).unwrap();
+    let text = b"Once upon a time there was no sound at all. ".repeat(2_000);
 
-    let told = sandbox().sound(text).await.err();
-    assert!(matches!(told, Some(SandboxError::Unheard(NoSound::Kind | NoSound::Damaged))), "{told:?}");
-    let told = sandbox().sound(tempfile::tempfile().unwrap()).await.err();
-    assert!(matches!(told, Some(SandboxError::Unheard(NoSound::Kind | NoSound::Damaged))), "{told:?}");
+    for bytes in [&text[..], &[]] {
+        let told = sandbox().sound(file(bytes, bytes.len() as u64)).await.err();
+        assert!(matches!(told, Some(SandboxError::Unheard(NoSound::Kind | NoSound::Damaged))), "{told:?}");
+    }
     let told = sandbox().sound(sample("silent.mp4")).await.err();
     assert!(matches!(told, Some(SandboxError::Unheard(NoSound::Silent | NoSound::Codec))), "{told:?}");
 }
@@ -132,10 +134,7 @@ async fn mutilated_recordings_are_heard_in_part_or_refused() {
                 let place = chance(bytes.len());
                 bytes[place] = chance(256) as u8;
             }
-            let mut file = tempfile::tempfile().unwrap();
-            file.write_all(&bytes).unwrap();
-            file.seek(SeekFrom::Start(0)).unwrap();
-            let Ok(mut sound) = sandbox.sound(file).await else { continue };
+            let Ok(mut sound) = sandbox.sound(file(&bytes, bytes.len() as u64)).await else { continue };
             // Told lengths may lie; a day of silence is passed over piece by piece.
             for _ in 0..100 {
                 if !matches!(sound.next().await, Ok(Some(_))) {
