@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actors::adapters::transcriber::{Heard, Said, TranscribeError, Transcriber, Whisper};
-use actors::clock::Clock;
 use actors::ingest::queue::{self, Priority, Work};
 use actors::ingest::{Failure, Split, Text, media, put_text};
 use entity::id::{DocumentId, JobId, UserId};

@@ -16,10 +16,11 @@ use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
 use super::actor::Failure;
 use super::places::{Places, Spoken};
+use super::queue;
 use super::store::Text;
 use crate::adapters::sandbox::SandboxError;
 use crate::adapters::sandbox::sound::{Piece, Sound};
-use crate::adapters::transcriber::{Heard, NoTurn, RATE, TranscribeError, Transcriber};
+use crate::adapters::transcriber::{Heard, NoTurn, RATE, TranscribeError, Transcriber, Turn};
 use crate::ai;
 use crate::app::App;
 use crate::error::Error;
@@ -32,7 +33,8 @@ pub const NO_MODEL: &str = "waiting for the speech model";
 /// A model's arrival is seen at once by the process that it arrives at, and by others after this.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 const TAKEN: &str = "waiting for its turn to be transcribed";
-const TURN: Duration = Duration::from_secs(3);
+/// The end of a recording wakes the next one; this is for what is lost with a process.
+const TURN: Duration = Duration::from_secs(30);
 const PAUSED: &str = "waiting until the AI goes on";
 /// A file that crashes, hangs or bloats the decoder is tried so often.
 const MOST_TRIES: i32 = 3;
@@ -41,21 +43,45 @@ const MOST_SECONDS: u64 = 24 * 3600;
 /// Bytes at either end by which a recording is told from another of the same length.
 const ENDS: u64 = 64 * 1024;
 
+/// Whether a recording can be heard now. To be asked before a file is fetched for it.
+///
+/// # Errors
+/// What it waits for.
+pub fn may_begin(app: &App) -> Result<(), Failure> {
+    turn(app).map(drop)
+}
+
+fn turn(app: &App) -> Result<Turn, Failure> {
+    app.speech.turn().map_err(|none| match none {
+        NoTurn::NoModel => Failure::Waiting { reason: NO_MODEL, after: LOOK_AGAIN },
+        NoTurn::Taken => Failure::Waiting { reason: TAKEN, after: TURN },
+    })
+}
+
 /// The text of a recording, when all of it was heard.
 ///
 /// # Errors
 /// A file without sound, or one that cannot be decoded, is a reason; without a transcriber the job waits.
 pub async fn text(app: &App, job: &job::Model, file: &Path) -> Result<Text, Failure> {
-    let turn = app.speech.turn().map_err(|none| match none {
-        NoTurn::NoModel => Failure::Waiting { reason: NO_MODEL, after: LOOK_AGAIN },
-        NoTurn::Taken => Failure::Waiting { reason: TAKEN, after: TURN },
-    })?;
+    let turn = turn(app)?;
+    let text = text_by(app, job, file, &*turn.transcriber).await;
+    drop(turn);
+    queue::end_first_wait(app.db.write(), TAKEN, app.clock.now()).await?;
+    app.ingest.wake();
+    text
+}
+
+async fn text_by(
+    app: &App,
+    job: &job::Model,
+    file: &Path,
+    transcriber: &dyn Transcriber,
+) -> Result<Text, Failure> {
     let id = DocumentId(job.subject);
     let found =
         document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).one(app.db.read()).await?;
     let document = found.ok_or_else(|| Failure::Permanent("the document is gone".to_owned()))?;
     let recording = fingerprint(file).await.map_err(Error::internal)?;
-    let transcriber = &*turn.transcriber;
     let mut making = rows::begin(app, &document, recording, transcriber.model()).await?;
     if !making.row.finished {
         waits_no_longer(app, &document).await?;
