@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actors::adapters::transcriber::{Heard, Said, TranscribeError, Transcriber, Whisper};
-use actors::ingest::queue::{self, Priority, Work};
+use actors::ingest::queue::{self, Priority};
 use actors::ingest::{Failure, Split, Text, media, put_text};
 use entity::id::{DocumentId, JobId, UserId};
 use entity::kind::{ContentType, JobState};
@@ -15,7 +15,7 @@ use entity::plan::Plan;
 use entity::{document, job, usage_month};
 use futures_util::future::BoxFuture;
 use sea_orm::ActiveValue::Set;
-use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{ActiveModelTrait, EntityTrait, IntoActiveModel};
 use uuid::Uuid;
 
 use crate::world::{Key, Server};
@@ -91,12 +91,15 @@ async fn held(server: &Server, key: &Key, user: UserId) -> (document::Model, job
     let job = job::Model {
         id: JobId::new(now),
         user_id: user,
-        kind: "page".to_owned(),
+        kind: "relabel".to_owned(),
         subject: id.0,
         state: JobState::Running,
+        track: 1,
         priority: 0,
+        turn: None,
         run_at: now,
         attempts: 1,
+        done: 0,
         lease_token: Some(Uuid::now_v7()),
         lease_until: Some(now + Duration::from_secs(3600)),
         error: None,
@@ -273,23 +276,18 @@ async fn without_a_speech_model_a_recording_waits_and_a_file_without_sound_says_
 async fn what_waits_for_the_model_is_due_when_it_comes() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
+    let key = user.full_key().await;
     let app = server.app();
     let (now, later) = (app.clock.now(), Duration::from_secs(600));
-    queue::ask(app.db.write(), user.id(), Work::Page, Uuid::now_v7(), Priority::Now, now + later)
-        .await
-        .unwrap();
-    let own = job::Entity::owned_by(user.id()).filter(job::Column::State.eq(JobState::Queued));
-    let row = own.clone().one(app.db.read()).await.unwrap().unwrap();
-    let mut row = row.into_active_model();
-    row.error = Set(Some(media::NO_MODEL.to_owned()));
-    row.update(app.db.write()).await.unwrap();
+    let (_, job) = held(&server, &key, user.id()).await;
+    assert!(queue::wait(app.db.write(), &job, media::NO_MODEL, later, now).await.unwrap());
+    let row = async || job::Entity::find_by_id(job.id).one(app.db.read()).await.unwrap().unwrap();
 
     queue::end_wait(app.db.write(), "something else", now).await.unwrap();
-    assert!(own.clone().one(app.db.read()).await.unwrap().unwrap().run_at > now);
+    assert!(row().await.run_at > now);
     queue::end_wait(app.db.write(), media::NO_MODEL, now).await.unwrap();
 
-    let all = job::Entity::owned_by(user.id()).all(app.db.read()).await.unwrap();
-    assert!(all.iter().all(|job| job.run_at <= now));
+    assert!(row().await.run_at <= now);
 }
 
 #[actix_web::test]

@@ -19,7 +19,8 @@ use uuid::Uuid;
 
 pub use claim::{Claimed, DIED, claim};
 pub use ending::{
-    advance, backoff, end_first_wait, end_wait, finish, give_up, give_way, postpone, release, renew, retry, sweep, wait,
+    advance, backoff, end_first_wait, end_wait, finish, give_up, give_way, postpone, release, renew, retry,
+    sweep, wait,
 };
 pub use turn::promote;
 
