@@ -21,12 +21,13 @@ use actors::adapters::fetch::FetchSettings;
 use actors::adapters::index::EdgeIndex;
 use actors::adapters::index::edge::Model as IndexModel;
 use actors::adapters::sandbox::{SandboxCommand, SandboxSettings};
+use actors::adapters::transcriber::EndpointSettings;
 use actors::app::{App, Setup, index_folder, scratch_folder};
 use actors::clock::{Clock, SystemClock};
 use actors::desk::Desk;
-use actors::ingest::Places;
 use actors::grants::GrantSettings;
 use actors::grants::redirect::RedirectRules;
+use actors::ingest::{Places, media};
 use actors::models::{self, Catalogue, Model, Purpose, Store};
 use actors::retrieval::arrival;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
@@ -132,13 +133,7 @@ pub async fn start_with(
     let servers = listen(&settings, listener, &app, &readiness)?;
     private_files(&settings.data_dir);
     let mut background = vec![actix_web::rt::spawn(keep_metrics_small(recorder()?))];
-    if let Some(model) = embedding {
-        let store = Store::new(settings.model_folders());
-        if settings.models.auto && store.find(&model).is_none() {
-            background.push(actix_web::rt::spawn(fetch_model(store.clone(), model.clone())));
-        }
-        background.push(actix_web::rt::spawn(arrival::await_model(app.clone(), store, model)));
-    }
+    background.extend(await_models(&settings, &app, embedding));
     readiness.set(true);
     Ok(Running { address, app, readiness, servers, background, _lock: lock })
 }
@@ -180,6 +175,7 @@ fn setup(settings: &Settings, embedding: Option<&Model>, outside: Outside) -> Re
         blobs: blobs(settings, &scratch)?,
         scratch,
         put_for: settings.uploads.put,
+        transcription: transcription(settings),
         index: Arc::new(EdgeIndex::open(&folder, model)?),
         failures_per_minute: settings.auth.failures_per_minute,
         activity_kept: settings.activity.retention,
@@ -332,6 +328,37 @@ async fn keep_metrics_small(recorder: PrometheusHandle) {
         tokio::time::sleep(UPKEEP_EVERY).await;
         recorder.run_upkeep();
     }
+}
+
+/// Fetches the models that are missing, where that is set, and waits for those that are used.
+fn await_models(settings: &Settings, app: &App, embedding: Option<Model>) -> Vec<JoinHandle<()>> {
+    let (store, catalogue) = (Store::new(settings.model_folders()), Catalogue::built_in());
+    // An endpoint hears in the local model's place.
+    let local = settings.ai.transcription.url.is_none();
+    let speech = if local { catalogue.all(Purpose::Speech) } else { Vec::new() };
+    let mut waiting = Vec::new();
+    for model in embedding.iter().chain(speech.first()) {
+        if settings.models.auto && store.find(model).is_none() {
+            waiting.push(actix_web::rt::spawn(fetch_model(store.clone(), model.clone())));
+        }
+    }
+    if let Some(model) = embedding {
+        waiting.push(actix_web::rt::spawn(arrival::await_model(app.clone(), store.clone(), model)));
+    }
+    if local {
+        waiting.push(actix_web::rt::spawn(media::arrival::await_model(app.clone(), store, speech)));
+    }
+    waiting
+}
+
+/// The endpoint that hears recordings, where one is set; a url comes with a model.
+fn transcription(settings: &Settings) -> Option<EndpointSettings> {
+    let there = &settings.ai.transcription;
+    Some(EndpointSettings {
+        url: there.url.as_ref()?.as_str().to_owned(),
+        model: there.model.clone()?,
+        key: there.key.as_ref().map(|key| key.expose().to_owned().into()),
+    })
 }
 
 async fn fetch_model(store: Store, model: Model) {

@@ -14,6 +14,7 @@ use crate::adapters::blobs::{Blobs, Scratch};
 use crate::adapters::fetch::{FetchSettings, Fetcher};
 use crate::adapters::index::PassageIndex;
 use crate::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
+use crate::adapters::transcriber::{Endpoint, EndpointSettings, Speech, Transcriber};
 use crate::ai::Pause;
 use crate::clock::Clock;
 use crate::desk::Desk;
@@ -51,6 +52,8 @@ pub struct Setup {
     pub scratch: Scratch,
     /// How long the address that an upload is sent to is good.
     pub put_for: Duration,
+    /// The endpoint that transcribes recordings; none: the local model, when it is there.
+    pub transcription: Option<EndpointSettings>,
     /// The index, opened.
     pub index: Arc<dyn PassageIndex>,
     /// Failed authentications of an address within a minute.
@@ -105,6 +108,8 @@ pub struct Parts {
     pub sandbox: Sandbox,
     /// Uploads and their files.
     pub uploads: Uploads,
+    /// Recordings to text.
+    pub speech: Speech,
     /// Signed cursors.
     pub cursors: Cursors,
     /// Whether anyone may sign up, and to which plan.
@@ -170,6 +175,7 @@ impl App {
                 signatures: Signatures::new(key),
                 put_for: setup.put_for,
             },
+            speech: Speech::new(transcriber(setup.transcription)?),
             cursors: Cursors::new(key),
             signup: setup.signup,
             mcp_origins: setup.mcp_origins,
@@ -241,6 +247,11 @@ async fn within(actor: &'static str, drained: impl Future<Output = ()>) {
     if tokio::time::timeout(DRAIN, drained).await.is_err() {
         warn!(actor, "an actor did not finish in time");
     }
+}
+
+fn transcriber(settings: Option<EndpointSettings>) -> Result<Option<Arc<dyn Transcriber>>, Error> {
+    let endpoint = settings.map(Endpoint::new).transpose().map_err(Error::internal)?;
+    Ok(endpoint.map(|endpoint| Arc::new(endpoint) as Arc<dyn Transcriber>))
 }
 
 /// The endpoint that is set, or the one that needs none.

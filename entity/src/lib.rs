@@ -43,6 +43,8 @@ pub mod session;
 pub mod source;
 pub mod stored_file;
 pub mod upload;
+pub mod transcript;
+pub mod transcript_segment;
 pub mod usage_day;
 pub mod usage_month;
 pub mod user;

@@ -1,9 +1,9 @@
-//! `carrel models`: the local models, which search by meaning needs.
+//! `carrel models`: the local models, which search by meaning and transcripts need.
 
 use std::fmt;
 use std::path::PathBuf;
 
-use actors::models::{Catalogue, Model, ModelStatus, Progress, Store, import, pull};
+use actors::models::{Catalogue, Model, ModelStatus, Progress, Purpose, Store, import, pull};
 use clap::{Args, Subcommand};
 use indicatif::{HumanBytes, ProgressBar};
 use serde::Serialize;
@@ -18,13 +18,20 @@ use crate::settings::Settings;
 #[derive(Debug, Subcommand)]
 pub enum Asked {
     /// Fetch the models that are missing
-    Pull,
+    Pull(Pull),
     /// List the models, and whether they are there
     List,
     /// Read the models and compare their digests
     Verify,
     /// Take models from a folder or an archive
     Import(Import),
+}
+
+/// Which.
+#[derive(Debug, Args)]
+pub struct Pull {
+    /// A model's name, for one that is not fetched by itself
+    name: Option<String>,
 }
 
 /// From where.
@@ -38,9 +45,9 @@ pub struct Import {
 pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
     let store = Store::new(settings.model_folders());
     match asked {
-        Asked::Pull => {
+        Asked::Pull(Pull { name }) => {
             folder::make(settings)?;
-            for model in Catalogue::built_in().models() {
+            for model in wanted(name.as_deref())? {
                 fetch(&store, model).await?;
             }
             list(&store)
@@ -55,13 +62,33 @@ pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
     }
 }
 
+/// The model of a name, or all that are fetched by themselves.
+fn wanted(name: Option<&str>) -> Result<Vec<&'static Model>, Failure> {
+    let catalogue = Catalogue::built_in();
+    match name {
+        None => Ok(catalogue.models().iter().filter(|model| !model.optional).collect()),
+        Some(name) => match catalogue.get(name) {
+            Some(model) => Ok(vec![model]),
+            None => Err(Failure::Models(format!("no model is called `{name}`: `carrel models list`").into())),
+        },
+    }
+}
+
+/// What is missing without the model.
+fn lack(model: &Model) -> &'static str {
+    match model.purpose {
+        Purpose::Embedding => "search matches text only",
+        Purpose::Speech => "recordings wait for it",
+    }
+}
+
 /// How each model is, for the doctor. Reads them: a broken one is worse than none.
 pub fn check(settings: &Settings) -> Vec<Check> {
     let store = Store::new(settings.model_folders());
     let name = "models";
     let check = |model: &Model| match (store.find(model), store.verify(model)) {
         (None, _) => {
-            let found = format!("{} is not there: search matches text only", model.name);
+            let found = format!("{} is not there: {}", model.name, lack(model));
             Check::warning(name, found, "fetch it: `carrel models pull`")
         }
         (Some(_), Ok(place)) => Check::good(name, format!("{} is in {}", model.name, place.display())),
@@ -70,7 +97,8 @@ pub fn check(settings: &Settings) -> Vec<Check> {
             Check::wrong(name, format!("could not {broken}"), advice)
         }
     };
-    Catalogue::built_in().models().iter().map(check).collect()
+    let used = |model: &&Model| !model.optional || store.find(model).is_some();
+    Catalogue::built_in().models().iter().filter(used).map(check).collect()
 }
 
 async fn fetch(store: &Store, model: &Model) -> Result<(), Failure> {
@@ -111,7 +139,7 @@ impl fmt::Display for Listed {
         };
         let rows: Vec<_> = self.models.iter().map(row).collect();
         f.write_str(&table(["MODEL", "SIZE", "LICENCE", "FOR", "WHERE"], &rows))?;
-        if self.models.iter().all(|model| model.present) {
+        if self.models.iter().all(|model| model.present || model.optional) {
             return Ok(());
         }
         f.write_str("`carrel models pull` fetches what is missing")
@@ -123,7 +151,8 @@ fn verify(store: &Store) -> Result<Said, Failure> {
         let fault = store.verify(model).err().map(|broken| format!("could not {broken}"));
         Verified { name: model.name.clone(), ok: fault.is_none(), fault }
     };
-    let models: Vec<_> = Catalogue::built_in().models().iter().map(verified).collect();
+    let used = |model: &&Model| !model.optional || store.find(model).is_some();
+    let models: Vec<_> = Catalogue::built_in().models().iter().filter(used).map(verified).collect();
     let report = Report { ok: models.iter().all(|model| model.ok), models };
     Ok(Said::of(&report)?.ended(report.ok))
 }

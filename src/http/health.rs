@@ -50,6 +50,7 @@ async fn ready(app: Data<App>, readiness: Data<Readiness>) -> impl Responder {
         "index": { "ok": index.is_ok(), "passages": index.ok() },
         "model": app.retrieval.model(),
         "search": if app.retrieval.model().is_some() { "hybrid" } else { "lexical: the embedding model is not there yet" },
+        "speech": app.speech.transcriber().map(|transcriber| transcriber.model().to_owned()),
         "actors": actors,
     });
     if up { HttpResponse::Ok().json(body) } else { HttpResponse::ServiceUnavailable().json(body) }

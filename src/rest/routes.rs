@@ -12,6 +12,7 @@ pub static ROUTES: &[Route] = &[
     route!(POST "/ask" as "POST /ask" => ops::ask::Ask),
     route!(GET "/documents/{id}" as "GET /documents/:id" => ops::document::ReadDocument),
     route!(GET "/documents/{id}/chunks" as "GET /documents/:id/chunks" => ops::chunks::ListChunks),
+    route!(GET "/documents/{id}/transcript" as "GET /documents/:id/transcript" => ops::transcript::ReadTranscript),
     route!(GET "/projects" as "GET /projects" => ListProjects),
     route!(GET "/projects/{id}/context" as "GET /projects/:id/context" => ReadContext),
     route!(POST "/projects/{id}/items" as "POST /projects/:id/items" => AddItems, status |_| StatusCode::CREATED),

@@ -20,7 +20,7 @@ pub use self::address::{BaseUrl, DatabaseUrl, FilesUrl, HttpUrl, MailUrl, Origin
 pub use self::fault::{Fault, SettingsError};
 pub use self::section::{
     Access, Accounts, Activity, Ai, Auth, Chat, Database, Fetch, Files, Ingest, Log, LogFormat, Mail, Mcp,
-    Models, Oauth, Server, Uploads, Vectors,
+    Models, Oauth, Server, Transcription, Uploads, Vectors,
 };
 pub use self::value::{LogFilter, Mailbox, Secret};
 
@@ -150,11 +150,16 @@ impl Settings {
 
     /// Faults that only two settings together show.
     fn check_together(&self) -> Result<(), SettingsError> {
+        let mut faults = Vec::new();
         if self.ai.chat.url.is_some() && self.ai.chat.model.is_none() {
             let needed = "the name of a model, because ai.chat.url is set";
-            return Err(SettingsError::Wrong(vec![Fault::missing("ai.chat.model", needed)]));
+            faults.push(Fault::missing("ai.chat.model", needed));
         }
-        Ok(())
+        if self.ai.transcription.url.is_some() && self.ai.transcription.model.is_none() {
+            let needed = "the name of a model, because ai.transcription.url is set";
+            faults.push(Fault::missing("ai.transcription.model", needed));
+        }
+        if faults.is_empty() { Ok(()) } else { Err(SettingsError::Wrong(faults)) }
     }
 }
 

@@ -116,6 +116,8 @@ pub struct Ai {
     pub daily_tokens: u64,
     /// The outside model.
     pub chat: Chat,
+    /// The outside ear.
+    pub transcription: Transcription,
 }
 
 /// `ai.chat`: an OpenAI-compatible endpoint.
@@ -123,6 +125,21 @@ pub struct Ai {
 #[serde(deny_unknown_fields)]
 pub struct Chat {
     /// Base to which `/chat/completions` is added.
+    #[serde(deserialize_with = "optional")]
+    pub url: Option<HttpUrl>,
+    /// Name of the model that is asked for; there whenever `url` is.
+    #[serde(deserialize_with = "optional")]
+    pub model: Option<String>,
+    /// Sent as `Authorization: Bearer`.
+    #[serde(deserialize_with = "optional")]
+    pub key: Option<Secret>,
+}
+
+/// `ai.transcription`: an OpenAI-compatible endpoint.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transcription {
+    /// Base to which `/audio/transcriptions` is added.
     #[serde(deserialize_with = "optional")]
     pub url: Option<HttpUrl>,
     /// Name of the model that is asked for; there whenever `url` is.

@@ -35,5 +35,6 @@ mod project_items;
 mod projects;
 mod queue;
 mod retention;
+mod transcripts;
 mod tries;
 mod two_services;

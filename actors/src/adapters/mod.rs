@@ -7,3 +7,4 @@ pub mod embedder;
 pub mod fetch;
 pub mod index;
 pub mod sandbox;
+pub mod transcriber;

@@ -63,6 +63,13 @@ pub enum Failure {
     },
     /// No try will go better.
     Permanent(String),
+    /// Something that it needs is not there: it waits, as if it had not been tried.
+    Waiting {
+        /// What for, for the person, in words.
+        reason: &'static str,
+        /// When to look again.
+        after: Duration,
+    },
     /// Another worker has the job by now.
     LeaseLost,
     /// Something inside went wrong: another try, and the cause for the log.
@@ -305,6 +312,13 @@ async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbE
         // Not the job's fault, and over in a moment.
         return queue::postpone(app.db.write(), job, wait.max(SOON), now).await.map(drop);
     }
+    if let Failure::Waiting { reason, after } = failure {
+        let txn = app.db.begin().await?;
+        if queue::wait(&txn, job, reason, after, now).await? {
+            say_reason(&txn, job, reason).await?;
+        }
+        return txn.commit().await;
+    }
     let (reason, after, last) = match failure {
         Failure::Passing { reason, after } => (reason, after, job.attempts >= MOST_ATTEMPTS),
         Failure::Permanent(reason) => (reason, None, true),
@@ -313,7 +327,7 @@ async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbE
             warn!(job.id = %job.id, job.kind = %job.kind, job.attempts, cause, "a job failed inside");
             ("something went wrong inside the service".to_owned(), None, job.attempts >= MOST_ATTEMPTS)
         }
-        Failure::LeaseLost => return Ok(()),
+        Failure::LeaseLost | Failure::Waiting { .. } => return Ok(()),
     };
     info!(job.id = %job.id, job.kind = %job.kind, job.attempts, last, reason, "a try of a job failed");
     let txn = app.db.begin().await?;
@@ -336,13 +350,23 @@ async fn mark_failed(db: &impl ConnectionTrait, job: &job::Model, reason: &str) 
     if matches!(Work::named(&job.kind), Some(Work::Relabel | Work::Forget)) {
         return Ok(());
     }
-    let of_job = document::Entity::update_many()
+    say_reason(db, job, reason).await?;
+    document::Entity::update_many()
         .filter(document::Column::UserId.eq(job.user_id))
-        .filter(document::Column::Id.eq(DocumentId(job.subject)));
-    of_job.clone().col_expr(document::Column::Error, Expr::value(reason)).exec(db).await?;
-    of_job
+        .filter(document::Column::Id.eq(DocumentId(job.subject)))
         .col_expr(document::Column::Status, Expr::value(DocumentStatus::Failed))
         .filter(document::Column::Status.ne(DocumentStatus::Ready))
+        .exec(db)
+        .await
+        .map(drop)
+}
+
+/// Says of the job's document why it is not further.
+async fn say_reason(db: &impl ConnectionTrait, job: &job::Model, reason: &str) -> Result<(), DbErr> {
+    document::Entity::update_many()
+        .filter(document::Column::UserId.eq(job.user_id))
+        .filter(document::Column::Id.eq(DocumentId(job.subject)))
+        .col_expr(document::Column::Error, Expr::value(reason))
         .exec(db)
         .await
         .map(drop)

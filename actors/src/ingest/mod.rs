@@ -11,7 +11,9 @@ mod file;
 mod forget;
 mod index;
 mod magic;
+pub mod media;
 mod page;
+pub mod places;
 pub mod queue;
 mod store;
 mod sweep;
@@ -24,7 +26,7 @@ use crate::app::App;
 use crate::kit::{Kept, Port, keep};
 use actor::{IngestActor, Wake};
 
-pub use actor::Places;
+pub use actor::{Failure, Places};
 pub use store::{Split, Text, put_text};
 
 /// The way to the background work.

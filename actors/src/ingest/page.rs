@@ -158,6 +158,7 @@ async fn extract(app: &App, html: String, url: String) -> Result<Text, Failure> 
             Failure::Passing { reason: format!("could not {error}"), after: Some(Duration::from_secs(5)) }
         }
         SandboxError::Unreadable(reason) => Failure::Permanent(reason.to_string()),
+        SandboxError::Unheard(reason) => Failure::Permanent(reason.to_string()),
         SandboxError::Crashed | SandboxError::TimedOut => {
             Failure::Passing { reason: format!("could not {error}"), after: None }
         }
@@ -175,5 +176,6 @@ fn from_article(article: Article) -> Text {
         description: article.description,
         image_url: article.image_url,
         language: article.language,
+        ..Text::default()
     }
 }

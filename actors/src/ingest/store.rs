@@ -3,11 +3,12 @@
 use entity::id::ChunkId;
 use entity::kind::DocumentStatus;
 use entity::time::Timestamp;
-use entity::{chunk, document};
+use entity::{chunk, document, transcript};
 use sea_orm::ActiveValue::Set;
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
-use super::chunk::{Piece, Sizing, split};
+use super::chunk::{Piece, Sizing};
+use super::places::Places;
 use super::queue::{self, Priority, Work};
 use crate::error::Error;
 use crate::text;
@@ -32,6 +33,8 @@ pub struct Text {
     pub image_url: Option<String>,
     /// ISO 639-1, where it is known.
     pub language: Option<String>,
+    /// Where it stands in what it was made from.
+    pub places: Places,
 }
 
 /// A text split into its passages. Splitting blocks, the longer the text the longer, so it is done before a transaction.
@@ -45,7 +48,11 @@ pub struct Split {
 impl Split {
     /// Splits a text.
     pub fn of(text: Text) -> Self {
-        Self { pieces: split(&text.text, &Sizing::default()), words: text::word_count(&text.text), text }
+        Self {
+            pieces: text.places.split(&text.text, &Sizing::default()),
+            words: text::word_count(&text.text),
+            text,
+        }
     }
 }
 
@@ -68,6 +75,8 @@ pub async fn put_text(
         .filter(chunk::Column::Version.ne(document.indexed_version))
         .exec(db)
         .await?;
+    let older = transcript::Entity::delete_many().filter(transcript::Column::DocumentId.eq(document.id));
+    older.filter(transcript::Column::Version.lt(version)).exec(db).await?;
     let total_chars = rows.last().map_or(0, |last| last.end_offset);
     let mut rows = rows.into_iter().map(IntoActiveModel::into_active_model).peekable();
     while rows.peek().is_some() {

@@ -4,6 +4,7 @@
 //! is renamed into place at the end. Nothing here opens a model or needs one.
 
 mod catalogue;
+mod convert;
 mod digest;
 mod download;
 mod import;
@@ -18,7 +19,8 @@ mod tests;
 
 use std::error::Error;
 
-pub use catalogue::{Catalogue, Model, ModelFile, Package, Purpose};
+pub use catalogue::{Catalogue, Model, ModelFile, Package, Piece, Purpose};
+pub use convert::ConvertError;
 pub use digest::{Digest, NotADigest};
 pub use download::DownloadError;
 pub use import::{ImportError, import};

@@ -140,12 +140,12 @@ pub(super) async fn pull_with(
     let stage = Arc::new(spawn_blocking(move || Stage::open(&root, &wanted)).await??);
 
     let mut refusals = Vec::new();
-    let package = model.package.as_ref().map(|_| Source::Package);
-    for source in [Some(Source::Home), package].into_iter().flatten() {
+    let packages = (!model.packages.is_empty()).then_some(Source::Package);
+    for source in [Some(Source::Home), packages].into_iter().flatten() {
         progress(Progress::Asking(source));
-        let came = match (source, &model.package) {
-            (Source::Package, Some(package)) => from_package(package, &stage).await,
-            (Source::Home | Source::Package, _) => from_home(client, &model.home, &stage, progress).await,
+        let came = match source {
+            Source::Package => from_packages(&model.packages, &stage).await,
+            Source::Home => from_home(client, &model.home, &stage, progress).await,
         };
         match came {
             Ok(()) => return Ok(spawn_blocking(move || stage.finish()).await??),
@@ -176,15 +176,14 @@ async fn from_home(
     Ok(())
 }
 
-async fn from_package(package: &Package, stage: &Arc<Stage>) -> Result<(), SourceError> {
-    let archive = fetch(package, &stage.spare()?).await?;
-    let stage = Arc::clone(stage);
-    spawn_blocking(move || {
-        stage.take_from(&archive)?;
-        match stage.missing().into_iter().next() {
-            Some(file) => Err(SourceError::Lacks(file.name)),
-            None => Ok(()),
-        }
-    })
-    .await?
+async fn from_packages(packages: &[Package], stage: &Arc<Stage>) -> Result<(), SourceError> {
+    for package in packages {
+        let archive = fetch(package, &stage.spare()?).await?;
+        let stage = Arc::clone(stage);
+        spawn_blocking(move || stage.take_from(&archive)).await??;
+    }
+    match stage.missing().into_iter().next() {
+        Some(file) => Err(SourceError::Lacks(file.name)),
+        None => Ok(()),
+    }
 }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    Digest, Model, ModelFile,
+    ConvertError, Digest, Model, ModelFile, Piece, convert,
     digest::copy,
     unpack::{UnpackError, each_file},
 };
@@ -30,6 +30,9 @@ pub enum StageError {
         #[source]
         cause: io::Error,
     },
+    /// What was fetched cannot be turned into what is used.
+    #[error(transparent)]
+    Convert(#[from] ConvertError),
     /// A file came whole but with other bytes than it should have.
     #[error("trust {file}: its SHA-256 is {found}")]
     Digest {
@@ -68,10 +71,20 @@ impl Stage {
         Ok(Self { model: model.clone(), root, folder, target, _lock: lock })
     }
 
-    /// The files that are not here yet.
+    /// The files that are not here yet, of those that are fetched.
     pub(super) fn missing(&self) -> Vec<ModelFile> {
-        let here = |file: &&ModelFile| self.folder.join(&file.name).is_file();
-        self.model.files.iter().filter(|file| !here(file)).cloned().collect()
+        if self.is_made() {
+            return Vec::new();
+        }
+        self.model.fetched().iter().filter(|file| !self.has(&file.name)).cloned().collect()
+    }
+
+    fn is_made(&self) -> bool {
+        self.model.files.iter().all(|file| self.has(&file.name))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.folder.join(name).is_file()
     }
 
     /// Where a file grows until it is whole.
@@ -98,17 +111,27 @@ impl Stage {
         self.settle(&part, file)
     }
 
-    /// Takes every file of the model that lies in a folder or an archive, whatever its name there.
+    /// Takes every file of the model that lies in a folder or an archive, whatever its name there, and what it is made
+    /// of, whole or in pieces.
     pub(super) fn take_from(&self, path: &Path) -> Result<(), UnpackError> {
         each_file(path, &mut |bytes, read| {
-            let fits = self.missing().iter().any(|file| file.bytes == bytes);
+            let fits = self.wanted().iter().any(|file| file.bytes == bytes);
             if fits { self.take(bytes, read) } else { Ok(()) }
         })
+    }
+
+    /// Everything that may be taken now.
+    fn wanted(&self) -> Vec<ModelFile> {
+        let missing = self.missing();
+        let pieces: Vec<_> = missing.iter().flat_map(pieces).filter(|piece| !self.has(&piece.name)).collect();
+        let made = self.model.files.iter().filter(|file| !self.has(&file.name)).cloned();
+        made.chain(missing).chain(pieces).collect()
     }
 
     /// Makes the model appear.
     pub(super) fn finish(&self) -> Result<PathBuf, StageError> {
         remove(&self.folder.join(SPARE))?;
+        self.make()?;
         // What stands there is not what it should be, else it would not be replaced.
         let old = self.root.join(format!(".old-{}", self.model.name));
         remove(&old)?;
@@ -120,13 +143,55 @@ impl Stage {
         Ok(self.target.clone())
     }
 
+    /// Turns the sources into the files, and leaves nothing else.
+    fn make(&self) -> Result<(), StageError> {
+        if !self.is_made() {
+            for file in &self.model.files {
+                convert::whisper(&self.folder, &self.part(file))?;
+                self.keep(file)?;
+            }
+        }
+        self.model.sources.iter().try_for_each(|source| self.forget(source))?;
+        self.model.fetched().iter().flat_map(pieces).try_for_each(|piece| self.forget(&piece))
+    }
+
+    fn forget(&self, file: &ModelFile) -> Result<(), StageError> {
+        for path in [self.folder.join(&file.name), self.part(file)] {
+            match fs::remove_file(&path) {
+                Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(writing(&path)(cause)),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a file together of which the last piece came.
+    fn join(&self) -> Result<(), StageError> {
+        for file in self.missing() {
+            let pieces = pieces(&file);
+            if pieces.is_empty() || !pieces.iter().all(|piece| self.has(&piece.name)) {
+                continue;
+            }
+            let part = self.part(&file);
+            let join = || {
+                let mut whole = File::create(&part)?;
+                pieces.iter().try_for_each(|piece| {
+                    io::copy(&mut File::open(self.folder.join(&piece.name))?, &mut whole).map(drop)
+                })
+            };
+            join().map_err(writing(&part))?;
+            self.keep(&file)?;
+        }
+        Ok(())
+    }
+
     fn take(&self, bytes: u64, read: &mut dyn Read) -> io::Result<()> {
         let taken = self.folder.join(".taken");
         // An archive may hold more than it tells.
         let (length, digest) = copy(&mut read.take(bytes + 1), &mut File::create(&taken)?)?;
-        let missing = self.missing();
-        match missing.iter().find(|file| file.bytes == length && file.sha256 == digest) {
-            Some(file) => self.settle(&taken, file).map_err(io::Error::other),
+        let wanted = self.wanted();
+        match wanted.iter().find(|file| file.bytes == length && file.sha256 == digest) {
+            Some(file) => self.settle(&taken, file).and_then(|()| self.join()).map_err(io::Error::other),
             None => fs::remove_file(&taken),
         }
     }
@@ -137,6 +202,17 @@ impl Stage {
         let on_disk = File::open(part).and_then(|part| part.sync_all());
         on_disk.and_then(|()| fs::rename(part, &whole)).map_err(writing(&whole))
     }
+}
+
+/// The pieces of a file, under names of their own.
+fn pieces(file: &ModelFile) -> Vec<ModelFile> {
+    let named = |(number, piece): (u32, &Piece)| ModelFile {
+        name: format!("{}.{number}", file.name),
+        bytes: piece.bytes,
+        sha256: piece.sha256,
+        pieces: Vec::new(),
+    };
+    (1..).zip(&file.pieces).map(named).collect()
 }
 
 /// Removes a folder with all that is in it, if it is there.

@@ -27,6 +27,8 @@ pub struct ModelStatus {
     pub about: String,
     /// SPDX name of its licence.
     pub licence: String,
+    /// Whether it is fetched only when it is asked for by its name.
+    pub optional: bool,
     /// Whether it can be used.
     pub present: bool,
     /// Where it lies.
@@ -116,6 +118,7 @@ impl Store {
             purpose: model.purpose,
             about: model.about.clone(),
             licence: model.licence.clone(),
+            optional: model.optional,
             present: path.is_some(),
             path,
             bytes: model.bytes(),

@@ -299,6 +299,27 @@ fn models_are_imported_from_folders_and_archives_by_what_they_are() {
 }
 
 #[test]
+fn a_file_in_pieces_is_put_together_whichever_comes_first() {
+    let (mut catalogue, digest) = (catalogue("https://nowhere.example"), |bytes: &[u8]| {
+        digest::copy(&mut &*bytes, &mut std::io::sink()).unwrap().1
+    });
+    let (front, back) = WEIGHTS.split_at(20);
+    let piece = |bytes: &[u8]| Piece { bytes: bytes.len() as u64, sha256: digest(bytes) };
+    catalogue.model_mut("small").files[0].pieces = vec![piece(front), piece(back)];
+    let folder = Folder::new();
+    let one = folder.write("one/front", front);
+    let other = folder.write("other/back", back);
+    folder.write("one/words", WORDS);
+    let import = |path: &Path| import(&folder.store(), &catalogue, path.parent().unwrap());
+
+    assert!(matches!(import(&other), Err(ImportError::Nothing(_))));
+    let imported = import(&one).unwrap();
+
+    assert_eq!(fs::read(imported[0].1.join("weights")).unwrap(), WEIGHTS);
+    assert_eq!(fs::read_dir(&imported[0].1).unwrap().count(), 2, "no piece is left");
+}
+
+#[test]
 fn what_holds_no_model_is_refused() {
     let (folder, catalogue) = (Folder::new(), catalogue("https://nowhere.example"));
     let half = folder.write("half/weights", WEIGHTS);

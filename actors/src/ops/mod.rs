@@ -19,6 +19,7 @@ pub mod page;
 pub mod projects;
 pub mod search;
 pub mod target;
+pub mod transcript;
 pub mod unknown;
 pub mod uploads;
 pub mod usage;

@@ -14,7 +14,8 @@ use std::{
 use super::{
     article,
     limits::{self, Confinement, Meter},
-    wire::{self, Hello, Reply, Setup, Task, WireError},
+    sound,
+    wire::{self, Duty, Hello, Reply, Setup, Task, WireError},
 };
 
 /// Room for parsers that descend a document by recursion. Only what is touched becomes memory.
@@ -55,6 +56,10 @@ fn answer_all(
 ) -> Result<(), WireError> {
     limits::no_new_processes(&mut held);
     wire::write(&mut parent, &Hello { confinement: held }, &[])?;
+    match setup.duty {
+        Duty::Tasks => {}
+        Duty::Sound => return sound::child::answer_all(parent, meter),
+    }
     loop {
         let (task, bytes) = wire::read::<Task>(&mut parent, setup.input_bytes)?;
         // Without a share of its own the job still has what the wall clock leaves it.

@@ -9,6 +9,7 @@ mod article;
 pub mod child;
 mod limits;
 mod pool;
+pub mod sound;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -19,7 +20,8 @@ pub use article::{Article, Unreadable};
 pub use limits::{Confinement, Measure};
 
 use pool::Pool;
-use wire::{Reply, Setup, Task};
+use sound::{NoSound, Sound};
+use wire::{Duty, Reply, Setup, Task};
 
 /// The subcommand by which this program becomes a child.
 pub const SUBCOMMAND: &str = "parse-worker";
@@ -83,8 +85,9 @@ impl Default for SandboxSettings {
 }
 
 impl SandboxSettings {
-    fn setup(&self) -> Setup {
+    fn setup(&self, duty: Duty) -> Setup {
         Setup {
+            duty,
             memory_bytes: self.memory_bytes,
             cpu_seconds: self.cpu_seconds,
             input_bytes: self.input_bytes,
@@ -120,6 +123,9 @@ pub enum SandboxError {
     /// The child looked, and there is nothing to read; shown to the user in these words.
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
+    /// The child looked, and there is no sound to hear; shown to the user in these words.
+    #[error(transparent)]
+    Unheard(#[from] NoSound),
 }
 
 /// The service's side of all children. Clones share them; they end with the last clone.
@@ -148,6 +154,15 @@ impl Sandbox {
             (Reply::Unreadable { reason }, _) => Err(reason.into()),
             (Reply::TooLarge, _) => Err(SandboxError::TooLarge),
         }
+    }
+
+    /// Begins to decode the sound of an audio or video file, open for reading and nothing else. `wall` and `cpu_seconds` hold for each
+    /// piece of it.
+    ///
+    /// # Errors
+    /// Each of [`SandboxError`]; all but `Unavailable` are about this file alone.
+    pub async fn sound(&self, file: std::fs::File) -> Result<Sound, SandboxError> {
+        Sound::open(&self.pool, file).await
     }
 
     /// How children are held on this machine. Starts one when none has told yet.

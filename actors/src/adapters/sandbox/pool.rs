@@ -5,6 +5,7 @@
 
 use std::{
     collections::VecDeque,
+    fs::File,
     io,
     os::{fd::OwnedFd, unix::process::ExitStatusExt},
     process::Stdio,
@@ -12,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use serde::{Serialize, de::DeserializeOwned};
 use tokio::{
     net::UnixStream,
     process::{Child, Command},
@@ -23,7 +25,7 @@ use tokio::{
 use super::{
     SandboxCommand, SandboxError, SandboxSettings,
     limits::Confinement,
-    wire::{self, Hello, Reply, Setup, Task, WireError},
+    wire::{self, Duty, Hello, Reply, Setup, Task, WireError},
 };
 
 /// The signal by which the kernel ends a process that used up its processor time.
@@ -53,7 +55,7 @@ struct Idle {
 }
 
 /// One living child.
-struct Worker {
+pub struct Worker {
     child: Child,
     pipe: UnixStream,
     jobs: u32,
@@ -88,6 +90,12 @@ impl Pool {
         Ok(self.state().confinement.clone().unwrap_or_default())
     }
 
+    /// Starts a child for one recording and nothing else, and says how long it may take for a piece.
+    pub async fn listener(&self, file: File) -> Result<(Worker, Duration), SandboxError> {
+        let worker = self.greeted(Stdio::from(file), Duty::Sound).await?;
+        Ok((worker, self.settings.wall))
+    }
+
     /// How many children wait for work.
     pub fn idle(&self) -> usize {
         self.state().idle.len()
@@ -115,8 +123,12 @@ impl Pool {
     }
 
     async fn start(&self) -> Result<Worker, SandboxError> {
-        let mut worker = Worker::spawn(&self.command).map_err(unavailable)?;
-        let setup = self.settings.setup();
+        self.greeted(Stdio::null(), Duty::Tasks).await
+    }
+
+    async fn greeted(&self, output: Stdio, duty: Duty) -> Result<Worker, SandboxError> {
+        let mut worker = Worker::spawn(&self.command, output).map_err(unavailable)?;
+        let setup = self.settings.setup(duty);
         match timeout(self.settings.wall, worker.greet(&setup)).await {
             Ok(Ok(confinement)) => self.learn(confinement),
             Ok(Err(fault)) => return Err(unavailable(io::Error::other(fault))),
@@ -172,9 +184,10 @@ async fn end_when_idle(pool: Weak<Pool>, id: u32, after: Duration) {
 }
 
 impl Worker {
-    /// Starts a child with nothing but its end of a socket: no environment, no output, a process group of its own so that
-    /// a signal from the terminal leaves it to finish its job.
-    fn spawn(command: &SandboxCommand) -> io::Result<Self> {
+    /// Starts a child with nothing but its end of a socket, and for a recording that file, open for reading, in the
+    /// place of its output: no environment, a process group of its own so that a signal from the terminal leaves it to
+    /// finish its job.
+    fn spawn(command: &SandboxCommand, output: Stdio) -> io::Result<Self> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let child = Command::new(&command.program)
@@ -183,7 +196,7 @@ impl Worker {
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::null())
+            .stdout(output)
             .stderr(Stdio::null())
             .process_group(0)
             .kill_on_drop(true)
@@ -195,6 +208,24 @@ impl Worker {
         wire::send(&mut self.pipe, setup, &[]).await?;
         let (hello, _) = wire::receive::<Hello>(&mut self.pipe, 0).await?;
         Ok(hello.confinement)
+    }
+
+    /// One question and its answer, whose body has at most `most` bytes.
+    pub async fn exchange<A: Serialize, T: DeserializeOwned>(
+        &mut self,
+        wall: Duration,
+        ask: &A,
+        most: usize,
+    ) -> Result<(T, Vec<u8>), SandboxError> {
+        let exchange = async {
+            wire::send(&mut self.pipe, ask, &[]).await?;
+            wire::receive::<T>(&mut self.pipe, most).await
+        };
+        match timeout(wall, exchange).await {
+            Ok(Ok(told)) => Ok(told),
+            Ok(Err(fault)) => Err(self.end(fault).await),
+            Err(_) => Err(SandboxError::TimedOut),
+        }
     }
 
     async fn outcome(&mut self, wall: Duration, most: usize) -> Result<(Reply, Vec<u8>), SandboxError> {

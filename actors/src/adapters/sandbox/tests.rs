@@ -87,8 +87,12 @@ fn settings() -> SandboxSettings {
     }
 }
 
-fn sandbox() -> Sandbox {
-    Sandbox::new(command(), settings())
+pub(super) fn sandbox() -> Sandbox {
+    sandbox_with(settings())
+}
+
+pub(super) fn sandbox_with(settings: SandboxSettings) -> Sandbox {
+    Sandbox::new(command(), settings)
 }
 
 /// Time enough for a page on a busy machine.

@@ -14,9 +14,21 @@ use super::limits::Confinement;
 /// The longest header, in bytes: an address and a few lines about a page fit many times over.
 const HEADER_BYTES: usize = 256 * 1024;
 
-/// The first frame to a child: what it may use up.
+/// What a child is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Duty {
+    /// One task after the other, each with its bytes.
+    Tasks,
+    /// One recording, a piece for each question.
+    Sound,
+}
+
+/// The first frame to a child: what it is there for, and what it may use up.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Setup {
+    /// What it is there for.
+    pub duty: Duty,
     /// Address space of the child, in bytes.
     pub memory_bytes: u64,
     /// Processor seconds of one job.

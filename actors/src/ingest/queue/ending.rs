@@ -8,7 +8,7 @@ use entity::job::{Column, Entity, Model};
 use entity::kind::JobState;
 use entity::time::Timestamp;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
-use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder};
 
 use super::{LEASE, turn};
 use crate::db::Db;
@@ -62,6 +62,54 @@ pub async fn postpone(
     let back =
         Back { attempts: job.attempts - 1, done: job.done, reason: None, run_at: now + after, turn: None };
     back.put(db, job, now).await
+}
+
+/// Puts the job back as if it had not been tried, with what it waits for.
+pub async fn wait(
+    db: &impl ConnectionTrait,
+    job: &Model,
+    reason: &str,
+    after: Duration,
+    now: Timestamp,
+) -> Result<bool, DbErr> {
+    let back = Back {
+        attempts: job.attempts - 1,
+        done: job.done,
+        reason: Some(reason),
+        run_at: now + after,
+        turn: None,
+    };
+    back.put(db, job, now).await
+}
+
+/// What waits for this waits no longer.
+pub async fn end_wait(db: &impl ConnectionTrait, reason: &str, now: Timestamp) -> Result<(), DbErr> {
+    let due = Entity::update_many().col_expr(Column::RunAt, Expr::value(now));
+    due.filter(waits_for(reason)).exec(db).await.map(drop)
+}
+
+/// The one that has waited longest for this waits no longer.
+pub async fn end_first_wait(db: &impl ConnectionTrait, reason: &str, now: Timestamp) -> Result<(), DbErr> {
+    let waiting = Entity::find().filter(waits_for(reason)).order_by_asc(Column::Priority);
+    let first = waiting.order_by_asc(Column::CreatedAt).order_by_asc(Column::Id).one(db).await?;
+    let Some(first) = first else { return Ok(()) };
+    let due = Entity::update_many().col_expr(Column::RunAt, Expr::value(now));
+    due.filter(waits_for(reason)).filter(Column::Id.eq(first.id)).exec(db).await.map(drop)
+}
+
+fn waits_for(reason: &str) -> Condition {
+    Condition::all()
+        .add(Column::State.eq(JobState::Queued))
+        .add(Column::Turn.is_null())
+        .add(Column::Error.eq(reason))
+}
+
+/// Renews the lease of a job that got further, in the transaction that keeps what it did: it has all its tries again.
+pub async fn advance(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
+    let renewed = Entity::update_many()
+        .col_expr(Column::LeaseUntil, Expr::value(now + LEASE))
+        .col_expr(Column::Attempts, Expr::value(1));
+    Ok(renewed.filter(held(job)).exec(db).await?.rows_affected > 0)
 }
 
 /// Puts the job back for a later try.

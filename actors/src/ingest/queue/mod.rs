@@ -18,7 +18,10 @@ use std::time::Duration;
 use uuid::Uuid;
 
 pub use claim::{Claimed, DIED, claim};
-pub use ending::{backoff, finish, give_up, give_way, postpone, release, renew, retry, sweep};
+pub use ending::{
+    advance, backoff, end_first_wait, end_wait, finish, give_up, give_way, postpone, release, renew, retry,
+    sweep, wait,
+};
 pub use turn::promote;
 
 /// A try that says nothing for so long is taken for dead. Its worker renews at a third of that.

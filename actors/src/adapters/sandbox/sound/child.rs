@@ -1,0 +1,69 @@
+//! The child's side: decodes the one recording that it was started with, a piece for each question.
+//!
+//! The recording is the read-only descriptor that the service put in the place of standard output: a confined
+//! process opens no file, and it need not, whatever the size of the recording.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+
+use super::track::Recording;
+use super::wire::{Ask, NoSound, PIECE, Told};
+use crate::adapters::sandbox::limits::Meter;
+use crate::adapters::sandbox::wire::{self, WireError};
+
+/// Answers until the service closes the pipe. Each piece has its own share of processor time.
+pub fn answer_all(mut parent: UnixStream, mut meter: Meter) -> Result<(), WireError> {
+    let mut decoding: Option<Decoding> = None;
+    loop {
+        let (ask, _) = wire::read::<Ask>(&mut parent, 0)?;
+        // Without a share of its own the piece still has what the wall clock leaves it.
+        let _ = meter.renew();
+        let (told, body) = match (ask, &mut decoding) {
+            (Ask::Open, place) => match open() {
+                Ok(opened) => {
+                    (Told::Opened { seconds: place.insert(opened).recording.seconds() }, Vec::new())
+                }
+                Err(reason) => (Told::Unheard { reason }, Vec::new()),
+            },
+            (Ask::Give, Some(decoding)) => decoding.piece(true),
+            (Ask::Pass, Some(decoding)) => decoding.piece(false),
+            (Ask::Give | Ask::Pass, None) => return Err(WireError::Malformed),
+        };
+        wire::write(&mut parent, &told, &body)?;
+    }
+}
+
+fn open() -> Result<Decoding, NoSound> {
+    let file = io::stdout().as_fd().try_clone_to_owned().map_err(|_| NoSound::Kind)?;
+    Ok(Decoding { recording: Recording::open(File::from(file))?, waiting: Vec::new() })
+}
+
+struct Decoding {
+    recording: Recording,
+    /// Decoded beyond the last piece.
+    waiting: Vec<f32>,
+}
+
+impl Decoding {
+    fn piece(&mut self, give: bool) -> (Told, Vec<u8>) {
+        if let Err(reason) = self.recording.fill(&mut self.waiting, PIECE) {
+            return (Told::Unheard { reason }, Vec::new());
+        }
+        let samples = self.waiting.len().min(PIECE);
+        let taken = self.waiting.drain(..samples);
+        let body = if give {
+            taken.flat_map(|sample| quantised(sample).to_le_bytes()).collect()
+        } else {
+            Vec::new()
+        };
+        (Told::Piece { samples, read: self.recording.read() }, body)
+    }
+}
+
+fn quantised(sample: f32) -> i16 {
+    #[expect(clippy::cast_possible_truncation, reason = "a cast from a float keeps within the bounds")]
+    let value = (sample * 32_767.0).round() as i16;
+    value
+}

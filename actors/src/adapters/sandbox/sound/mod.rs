@@ -1,0 +1,89 @@
+//! Recordings: decoded in a child of their own, piece by piece, to one channel of 16,000 samples a second.
+//!
+//! The child gets the file as an open, read-only descriptor and decodes only what is asked for, so a recording of
+//! hours and gigabytes needs little memory on either side. Time and memory are bounded for each piece.
+
+pub(super) mod child;
+mod codec;
+mod resample;
+mod track;
+mod wire;
+
+use std::fs::File;
+
+use super::SandboxError;
+use super::pool::{Pool, Worker};
+use wire::{Ask, PIECE_BYTES, Told};
+pub use wire::{NoSound, PIECE, RATE};
+
+/// A recording that is being decoded. Its child ends with it.
+pub struct Sound {
+    worker: Worker,
+    wall: std::time::Duration,
+    seconds: Option<f64>,
+}
+
+/// A part of a recording.
+#[derive(Debug)]
+pub struct Piece {
+    /// Samples, 16,000 a second; none where they were passed over.
+    pub samples: Vec<i16>,
+    /// How many there are, given or passed over: [`PIECE`], but at the end fewer.
+    pub count: usize,
+    /// The part of the file that was read by now, 0 to 1.
+    pub read: f64,
+}
+
+impl Sound {
+    /// Starts a child over this file, open for reading.
+    pub(super) async fn open(pool: &Pool, file: File) -> Result<Self, SandboxError> {
+        let (worker, wall) = pool.listener(file).await?;
+        let mut sound = Self { worker, wall, seconds: None };
+        match sound.ask(Ask::Open).await? {
+            (Told::Opened { seconds }, _) => Ok(Self { seconds, ..sound }),
+            (Told::Unheard { reason }, _) => Err(reason.into()),
+            (Told::Piece { .. }, _) => Err(SandboxError::Crashed),
+        }
+    }
+
+    /// The recording's length, where its file says so.
+    pub fn seconds(&self) -> Option<f64> {
+        self.seconds
+    }
+
+    /// The next piece; none at the end.
+    ///
+    /// # Errors
+    /// As [`super::Sandbox::sound`].
+    pub async fn next(&mut self) -> Result<Option<Piece>, SandboxError> {
+        self.piece(Ask::Give).await
+    }
+
+    /// Passes the next piece over: it is decoded, so that what follows is at its right place, and not given.
+    ///
+    /// # Errors
+    /// As [`super::Sandbox::sound`].
+    pub async fn pass(&mut self) -> Result<Option<Piece>, SandboxError> {
+        self.piece(Ask::Pass).await
+    }
+
+    async fn piece(&mut self, ask: Ask) -> Result<Option<Piece>, SandboxError> {
+        match self.ask(ask).await? {
+            (Told::Piece { samples: 0, .. }, _) => Ok(None),
+            (Told::Piece { samples: count, read }, body) if count <= PIECE => {
+                let (pairs, _) = body.as_chunks::<2>();
+                let samples = pairs.iter().map(|pair| i16::from_le_bytes(*pair)).collect();
+                Ok(Some(Piece { samples, count, read }))
+            }
+            (Told::Unheard { reason }, _) => Err(reason.into()),
+            (Told::Piece { .. } | Told::Opened { .. }, _) => Err(SandboxError::Crashed),
+        }
+    }
+
+    async fn ask(&mut self, ask: Ask) -> Result<(Told, Vec<u8>), SandboxError> {
+        self.worker.exchange(self.wall, &ask, PIECE_BYTES).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

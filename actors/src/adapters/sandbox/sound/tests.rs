@@ -1,0 +1,147 @@
+//! Recordings with real children: a tone of one second after half a second of silence, in every container and codec.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{NoSound, PIECE, RATE, Sound};
+use crate::adapters::sandbox::tests::{sandbox, sandbox_with};
+use crate::adapters::sandbox::{SandboxError, SandboxSettings};
+
+fn sample(name: &str) -> File {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/adapters/sandbox/sound/samples");
+    File::open(folder.join(name)).unwrap()
+}
+
+async fn all(mut sound: Sound) -> Vec<i16> {
+    let mut samples = Vec::new();
+    while let Some(piece) = sound.next().await.unwrap() {
+        assert_eq!(piece.count, piece.samples.len());
+        samples.extend(piece.samples);
+    }
+    samples
+}
+
+fn loudness(samples: &[i16], from: f64, to: f64) -> f64 {
+    let at = |seconds: f64| (seconds * f64::from(RATE)) as usize;
+    let part = &samples[at(from)..at(to)];
+    (part.iter().map(|sample| f64::from(*sample).powi(2)).sum::<f64>() / part.len() as f64).sqrt()
+}
+
+/// A file that can only be read, as the service opens it.
+fn file(bytes: &[u8], length: u64) -> File {
+    let mut written = tempfile::NamedTempFile::new().unwrap();
+    written.write_all(bytes).unwrap();
+    written.as_file().set_len(length).unwrap();
+    File::open(written.path()).unwrap()
+}
+
+/// A WAV file of so many silent seconds, 8,000 samples a second.
+fn long(seconds: u32) -> File {
+    let (bytes, mut head) = (seconds * 16_000, Vec::new());
+    head.extend(b"RIFF");
+    head.extend((bytes + 36).to_le_bytes());
+    head.extend(b"WAVEfmt \x10\0\0\0\x01\0\x01\0");
+    head.extend(8_000u32.to_le_bytes());
+    head.extend(16_000u32.to_le_bytes());
+    head.extend(b"\x02\0\x10\0data");
+    head.extend(bytes.to_le_bytes());
+    file(&head, u64::from(bytes) + 44)
+}
+
+#[tokio::test]
+async fn every_common_container_and_codec_is_decoded_in_time_and_loudness() {
+    let names = [
+        "tone.mp3",
+        "tone.m4a",
+        "tone-alac.m4a",
+        "tone.aac",
+        "tone-vorbis.ogg",
+        "tone.opus",
+        "tone.flac",
+        "tone.wav",
+        "film.webm",
+        "film-vorbis.webm",
+        "film.mp4",
+        "film.mov",
+        "film.mkv",
+        "film-opus.mkv",
+    ];
+    for name in names {
+        let sound = sandbox().sound(sample(name)).await.unwrap();
+        if let Some(seconds) = sound.seconds() {
+            assert!((seconds - 2.0).abs() < 0.15, "{name}: {seconds}");
+        }
+        let samples = all(sound).await;
+
+        let seconds = samples.len() as f64 / f64::from(RATE);
+        assert!((seconds - 2.0).abs() < 0.15, "{name}: {seconds} s");
+        let (before, tone) = (loudness(&samples, 0.05, 0.4), loudness(&samples, 0.65, 1.35));
+        // The mean of two channels of 0.4 and 0.2.
+        assert!((5_500.0..8_500.0).contains(&tone), "{name}: the tone has {tone}");
+        assert!(before < 200.0, "{name}: before the tone there is {before}");
+    }
+}
+
+#[tokio::test]
+async fn a_piece_that_is_passed_over_leaves_the_next_at_its_place() {
+    let mut sound = sandbox().sound(long(45)).await.unwrap();
+
+    let passed = sound.pass().await.unwrap().unwrap();
+    let rest = sound.next().await.unwrap().unwrap();
+
+    assert_eq!((passed.count, passed.samples.len()), (PIECE, 0));
+    assert_eq!(rest.count, 15 * RATE as usize);
+    assert!(rest.read > 0.99);
+    assert!(sound.next().await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn what_is_no_recording_is_told_as_such() {
+    let text = b"Once upon a time there was no sound at all. ".repeat(2_000);
+
+    for bytes in [&text[..], &[]] {
+        let told = sandbox().sound(file(bytes, bytes.len() as u64)).await.err();
+        assert!(matches!(told, Some(SandboxError::Unheard(NoSound::Kind | NoSound::Damaged))), "{told:?}");
+    }
+    let told = sandbox().sound(sample("silent.mp4")).await.err();
+    assert!(matches!(told, Some(SandboxError::Unheard(NoSound::Silent | NoSound::Codec))), "{told:?}");
+}
+
+/// Cuts and changes of a real file: each is decoded in part or refused, within its time.
+#[tokio::test]
+async fn mutilated_recordings_are_heard_in_part_or_refused() {
+    use std::io::Read;
+    let sandbox = sandbox_with(SandboxSettings {
+        wall: Duration::from_secs(20),
+        cpu_seconds: 10,
+        ..SandboxSettings::default()
+    });
+    let mut seed = 7_u32;
+    let mut chance = |most: usize| {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        seed as usize % most
+    };
+    for name in ["tone.mp3", "tone.m4a", "tone-vorbis.ogg", "tone.opus", "tone.flac", "film.webm", "film.mkv"]
+    {
+        let mut whole = Vec::new();
+        sample(name).read_to_end(&mut whole).unwrap();
+        for round in 0..4 {
+            let mut bytes = whole.clone();
+            bytes.truncate(if round == 0 { bytes.len() / 2 } else { bytes.len() });
+            for _ in 0..20 * round {
+                let place = chance(bytes.len());
+                bytes[place] = chance(256) as u8;
+            }
+            let Ok(mut sound) = sandbox.sound(file(&bytes, bytes.len() as u64)).await else { continue };
+            // Told lengths may lie; a day of silence is passed over piece by piece.
+            for _ in 0..100 {
+                if !matches!(sound.next().await, Ok(Some(_))) {
+                    break;
+                }
+            }
+        }
+    }
+    all(sandbox.sound(sample("tone.wav")).await.unwrap()).await;
+}

@@ -1,0 +1,233 @@
+//! One recording: its container, the track that is heard, and its timeline at the rate of speech.
+//!
+//! Times are those of the file: where the track begins later than the film, or packets are missing or damaged,
+//! there is silence of that length.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use symphonia::core::codecs::CodecParameters;
+use symphonia::core::errors::Error;
+use symphonia::core::formats::probe::Hint;
+use symphonia::core::formats::{FormatOptions, FormatReader, Track, TrackType};
+use symphonia::core::io::{MediaSource, MediaSourceStream};
+use symphonia::core::meta::MetadataOptions;
+use symphonia::core::packet::Packet;
+use symphonia::core::units::TimeBase;
+
+use super::codec::{Codec, Fault};
+use super::resample::Resampler;
+use super::wire::{NoSound, RATE};
+
+/// A shorter gap is how packets are timed, and nothing is missing.
+const GAP: f64 = 0.1;
+/// A longer one is a clock that was set anew.
+const JUMP: f64 = 600.0;
+/// So many faults one after the other, and the rest is taken for lost.
+const MOST_FAULTS: u32 = 2_000;
+
+/// A recording that is being decoded.
+pub struct Recording {
+    format: Box<dyn FormatReader>,
+    track: u32,
+    base: Option<TimeBase>,
+    codec: Codec,
+    seconds: Option<f64>,
+    read: Arc<AtomicU64>,
+    bytes: u64,
+    resampler: Option<(u32, Resampler)>,
+    mono: Vec<f32>,
+    /// Seconds of the timeline up to the end of what was decoded, and what the file's own clock is ahead of it.
+    heard: f64,
+    ahead: f64,
+    faults: u32,
+    ended: bool,
+}
+
+impl Recording {
+    /// Finds out what the file is, and which of its tracks is heard: the default one, else the first that can be.
+    pub fn open(file: File) -> Result<Self, NoSound> {
+        let bytes = file.metadata().map_or(0, |found| found.len());
+        let read = Arc::new(AtomicU64::new(0));
+        let counted = Counted { file, bytes, at: 0, read: read.clone() };
+        let stream = MediaSourceStream::new(Box::new(counted), Default::default());
+        let (format, about) = (FormatOptions::default(), MetadataOptions::default());
+        let probed = symphonia::default::get_probe().probe(&Hint::new(), stream, format, about);
+        let format = probed.map_err(|error| match error {
+            Error::Unsupported(_) => NoSound::Kind,
+            Error::IoError(_) | Error::DecodeError(_) | Error::LimitError(_) | _ => NoSound::Damaged,
+        })?;
+        let (track, base, codec, seconds) = choose(&*format)?;
+        Ok(Self {
+            format,
+            track,
+            base,
+            codec,
+            seconds,
+            read,
+            bytes,
+            resampler: None,
+            mono: Vec::new(),
+            heard: 0.0,
+            ahead: 0.0,
+            faults: 0,
+            ended: false,
+        })
+    }
+
+    /// Its length, where the file says so.
+    pub fn seconds(&self) -> Option<f64> {
+        self.seconds
+    }
+
+    /// The part of the file that was read, 0 to 1.
+    #[expect(clippy::cast_precision_loss, reason = "a share is shown, not counted with")]
+    pub fn read(&self) -> f64 {
+        (self.read.load(Ordering::Relaxed) as f64 / self.bytes.max(1) as f64).min(1.0)
+    }
+
+    /// Decodes until `samples` holds `most` or more, or the recording ends.
+    pub fn fill(&mut self, samples: &mut Vec<f32>, most: usize) -> Result<(), NoSound> {
+        while samples.len() < most && !self.ended {
+            match self.format.next_packet() {
+                Ok(Some(packet)) if packet.track_id == self.track => self.take(&packet, samples)?,
+                Ok(Some(_)) => {}
+                Ok(None) => self.end(samples),
+                // One stream after the other in one file.
+                Err(Error::ResetRequired) => self.begin_anew(samples)?,
+                Err(Error::DecodeError(_)) if self.faults < MOST_FAULTS => self.faults += 1,
+                // Cut off, or damaged beyond repair: what was heard counts.
+                Err(_) if self.heard > 0.0 => self.end(samples),
+                Err(_) => return Err(NoSound::Damaged),
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, packet: &Packet, samples: &mut Vec<f32>) -> Result<(), NoSound> {
+        let rate = match self.codec.decode(packet, &mut self.mono) {
+            Ok(rate) => rate,
+            Err(Fault::Packet) if self.faults < MOST_FAULTS => {
+                self.faults += 1;
+                return Ok(());
+            }
+            Err(Fault::Packet | Fault::Track) if self.heard > 0.0 => {
+                self.end(samples);
+                return Ok(());
+            }
+            Err(Fault::Packet | Fault::Track) => return Err(NoSound::Damaged),
+        };
+        self.faults = 0;
+        self.keep_time(packet, samples);
+        if self.resampler.as_ref().is_none_or(|(from, _)| *from != rate) {
+            self.flush(samples);
+            self.resampler = Some((rate, Resampler::new(rate, RATE)));
+        }
+        if let Some((_, resampler)) = &mut self.resampler {
+            resampler.push(&self.mono, samples);
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a packet is short")]
+        let length = self.mono.len() as f64 / f64::from(rate);
+        self.heard += length;
+        Ok(())
+    }
+
+    /// Puts silence where the file's clock runs ahead of what was decoded.
+    fn keep_time(&mut self, packet: &Packet, samples: &mut Vec<f32>) {
+        let Some(base) = self.base else { return };
+        let at = seconds(packet.pts.get(), base) - self.ahead;
+        let gap = at - self.heard;
+        if gap.abs() > JUMP {
+            self.ahead += gap;
+        } else if gap > GAP {
+            self.flush(samples);
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the jump")]
+            let silence = (gap * f64::from(RATE)).round() as usize;
+            samples.resize(samples.len() + silence, 0.0);
+            self.heard += gap;
+        }
+    }
+
+    fn flush(&mut self, samples: &mut Vec<f32>) {
+        if let Some((_, mut resampler)) = self.resampler.take() {
+            resampler.finish(samples);
+        }
+    }
+
+    fn end(&mut self, samples: &mut Vec<f32>) {
+        self.flush(samples);
+        self.ended = true;
+    }
+
+    fn begin_anew(&mut self, samples: &mut Vec<f32>) -> Result<(), NoSound> {
+        self.flush(samples);
+        (self.track, self.base, self.codec, _) = choose(&*self.format)?;
+        self.ahead = -self.heard;
+        Ok(())
+    }
+}
+
+type Chosen = (u32, Option<TimeBase>, Codec, Option<f64>);
+
+fn choose(format: &dyn FormatReader) -> Result<Chosen, NoSound> {
+    let mut found = NoSound::Silent;
+    let usual = format.default_track(TrackType::Audio);
+    for track in usual.into_iter().chain(format.tracks()) {
+        let Some(CodecParameters::Audio(params)) = &track.codec_params else { continue };
+        match Codec::of(params, track.time_base) {
+            Some(codec) => return Ok((track.id, track.time_base, codec, length(format, track))),
+            None => found = NoSound::Codec,
+        }
+    }
+    Err(found)
+}
+
+fn length(format: &dyn FormatReader, track: &Track) -> Option<f64> {
+    let of = |duration: Option<symphonia::core::units::Duration>, base: Option<TimeBase>| {
+        Some(seconds(i64::try_from(duration?.get()).ok()?, base?))
+    };
+    let about = format.media_info();
+    let told = of(track.duration, track.time_base).or_else(|| of(about.duration, about.time_base));
+    told.filter(|told| told.is_finite() && *told > 0.0)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "times of recordings are small")]
+fn seconds(ticks: i64, base: TimeBase) -> f64 {
+    ticks as f64 * f64::from(base.numer.get()) / f64::from(base.denom.get())
+}
+
+/// A file that knows how far it was read.
+struct Counted {
+    file: File,
+    bytes: u64,
+    at: u64,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(into)?;
+        self.at += count as u64;
+        self.read.store(self.at, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+impl Seek for Counted {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.at = self.file.seek(to)?;
+        Ok(self.at)
+    }
+}
+
+impl MediaSource for Counted {
+    fn is_seekable(&self) -> bool {
+        true
+    }
+
+    fn byte_len(&self) -> Option<u64> {
+        Some(self.bytes)
+    }
+}

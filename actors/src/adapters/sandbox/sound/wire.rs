@@ -1,0 +1,66 @@
+//! What the service asks a child that decodes a recording, and what the child tells. The service asks for one piece
+//! at a time, so neither side ever holds more than that.
+
+use serde::{Deserialize, Serialize};
+
+/// Samples of a second: what speech models hear.
+pub const RATE: u32 = 16_000;
+
+/// Samples of one piece, at most: half a minute.
+pub const PIECE: usize = 30 * RATE as usize;
+
+/// The longest body of what a child tells: a piece, two bytes a sample.
+pub const PIECE_BYTES: usize = 2 * PIECE;
+
+/// What is asked of the child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ask {
+    /// Look at the recording, once and first.
+    Open,
+    /// Decode the next piece and give it.
+    Give,
+    /// Decode the next piece and leave it out.
+    Pass,
+}
+
+/// What the child tells.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "told", rename_all = "snake_case")]
+pub enum Told {
+    /// The recording can be decoded.
+    Opened {
+        /// Its length, where its file says so.
+        seconds: Option<f64>,
+    },
+    /// A piece; its samples are the frame's body, little-endian, where they were asked for.
+    Piece {
+        /// Its samples. Fewer than [`PIECE`] only at the end, which has none.
+        samples: usize,
+        /// The part of the file that was read by now, 0 to 1.
+        read: f64,
+    },
+    /// It cannot be decoded.
+    Unheard {
+        /// Why not.
+        reason: NoSound,
+    },
+}
+
+/// Why a file gives no sound, in words for the person. None of them says anything of what the file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum NoSound {
+    /// No container that is known.
+    #[error("the file is not a kind of audio or video that is read")]
+    Kind,
+    /// A film without sound.
+    #[error("the file has no sound")]
+    Silent,
+    /// A codec that is not known.
+    #[error("the sound of the file is coded in a way that is not read")]
+    Codec,
+    /// The container or the codec is known, but the bytes make no sense.
+    #[error("the file is damaged: its sound cannot be read")]
+    Damaged,
+}

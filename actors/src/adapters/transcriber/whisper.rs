@@ -1,0 +1,168 @@
+//! The local model: Whisper by whisper.cpp, on a thread of its own that steps back for whoever waits for an answer.
+//!
+//! The model is read when the first window comes and let go of when the recording is over, so a service that hears
+//! nothing holds nothing.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::sync::oneshot;
+use whisper_rs::{
+    FullParams, SamplingStrategy, WhisperContext, WhisperContextParameters, WhisperError, WhisperState,
+    get_lang_str, install_logging_hooks,
+};
+
+use super::{Heard, RATE, Said, TranscribeError, Transcriber, cleaned};
+
+/// Whisper hears half a minute at once; a second is left for what it adds at the end.
+const LONGEST: usize = 29 * RATE as usize;
+/// What is shorter is followed by silence: Whisper takes nothing shorter.
+const SHORTEST: usize = RATE as usize + RATE as usize / 10;
+/// More threads than this only heat.
+const MOST_THREADS: usize = 4;
+/// A language that is told with less than this may be another one.
+const CERTAIN: f32 = 0.7;
+/// How far the thread steps back: 10 of 19 leaves it a tenth of a core that someone else wants.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 10;
+
+/// See the file's head.
+pub struct Whisper {
+    name: String,
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    path: PathBuf,
+    threads: usize,
+    loaded: Mutex<Option<Loaded>>,
+}
+
+struct Loaded {
+    state: WhisperState,
+    multilingual: bool,
+}
+
+impl Whisper {
+    /// The model in a folder. Reads nothing yet.
+    pub fn new(name: &str, folder: &Path) -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+        let path = folder.join("ggml-model.bin");
+        Self { name: name.to_owned(), inner: Arc::new(Inner { path, threads, loaded: Mutex::new(None) }) }
+    }
+}
+
+impl Transcriber for Whisper {
+    fn model(&self) -> &str {
+        &self.name
+    }
+
+    fn longest(&self) -> usize {
+        LONGEST
+    }
+
+    fn pauses(&self) -> bool {
+        false
+    }
+
+    fn hear(
+        &self,
+        window: Vec<i16>,
+        language: Option<String>,
+    ) -> BoxFuture<'static, Result<Heard, TranscribeError>> {
+        let (inner, (say, said)) = (self.inner.clone(), oneshot::channel());
+        let work = move || {
+            step_back();
+            // Nobody listens any more when the service is stopping.
+            let _ = say.send(inner.hear(&window, language.as_deref()));
+        };
+        let thread = std::thread::Builder::new().name("speech".to_owned()).spawn(work);
+        async move {
+            thread.map_err(|_| TranscribeError::Model)?;
+            said.await.map_err(|_| TranscribeError::Model)?.map_err(|cause| {
+                tracing::warn!(%cause, "the speech model failed");
+                TranscribeError::Model
+            })
+        }
+        .boxed()
+    }
+
+    fn rest(&self) {
+        // A window that is still being heard keeps the model until the next recording is over.
+        if let Ok(mut loaded) = self.inner.loaded.try_lock() {
+            *loaded = None;
+        }
+    }
+}
+
+impl Inner {
+    fn hear(&self, window: &[i16], language: Option<&str>) -> Result<Heard, WhisperError> {
+        let mut loaded = self.loaded();
+        let Loaded { state, multilingual } = match &mut *loaded {
+            Some(there) => there,
+            empty => empty.insert(load(&self.path)?),
+        };
+        let mut samples: Vec<f32> = window.iter().map(|sample| f32::from(*sample) / 32_768.0).collect();
+        samples.resize(samples.len().max(SHORTEST), 0.0);
+        let (language, certain) = match language {
+            _ if !*multilingual => ("en".to_owned(), true),
+            Some(known) => (known.to_owned(), true),
+            None => detect(state, &samples, self.threads)?,
+        };
+        state.full(self.parameters(&language), &samples)?;
+        #[expect(clippy::cast_precision_loss, reason = "a window is short")]
+        let length = window.len() as f64 / f64::from(RATE);
+        let segments = state.as_iter().filter_map(|segment| {
+            let text = cleaned(&segment.to_str_lossy().ok()?)?;
+            #[expect(clippy::cast_precision_loss, reason = "a window is short")]
+            let at = |hundredths: i64| (hundredths as f64 / 100.0).clamp(0.0, length);
+            Some(Said { start: at(segment.start_timestamp()), end: at(segment.end_timestamp()), text })
+        });
+        Ok(Heard { segments: segments.collect(), language: Some(language), certain })
+    }
+
+    fn parameters<'a>(&self, language: &'a str) -> FullParams<'a, 'static> {
+        let mut how = FullParams::new(SamplingStrategy::Greedy { best_of: 2 });
+        how.set_n_threads(i32::try_from(self.threads).unwrap_or(1));
+        how.set_language(Some(language));
+        // A window that begins with the text of the one before may repeat it for ever.
+        how.set_no_context(true);
+        how.set_suppress_blank(true);
+        how.set_suppress_nst(true);
+        how.set_print_special(false);
+        how.set_print_progress(false);
+        how.set_print_realtime(false);
+        how.set_print_timestamps(false);
+        how
+    }
+
+    fn loaded(&self) -> MutexGuard<'_, Option<Loaded>> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn load(path: &Path) -> Result<Loaded, WhisperError> {
+    static QUIET: Once = Once::new();
+    // whisper.cpp would write what it hears to the standard error.
+    QUIET.call_once(install_logging_hooks);
+    let context = WhisperContext::new_with_params(path, WhisperContextParameters::default())?;
+    Ok(Loaded { state: context.create_state()?, multilingual: context.is_multilingual() })
+}
+
+fn detect(state: &mut WhisperState, samples: &[f32], threads: usize) -> Result<(String, bool), WhisperError> {
+    state.pcm_to_mel(samples, threads)?;
+    let (language, chances) = state.lang_detect(0, threads)?;
+    let chance = usize::try_from(language).ok().and_then(|place| chances.get(place)).copied();
+    let name = get_lang_str(language).unwrap_or("en");
+    Ok((name.to_owned(), chance.is_some_and(|chance| chance >= CERTAIN)))
+}
+
+fn step_back() {
+    // Elsewhere the whole process would step back, with its queries.
+    #[cfg(target_os = "linux")]
+    if let Err(cause) = rustix::process::nice(NICE) {
+        tracing::debug!(%cause, "speech is heard at full priority");
+    }
+}

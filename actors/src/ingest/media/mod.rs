@@ -1,0 +1,259 @@
+//! Makes the text of a recording: decoded in the sandbox, cut into windows, heard by the transcriber, and each window a
+//! row before the next one, so that a recording of hours goes on where it stopped.
+
+pub mod arrival;
+mod rows;
+pub mod windows;
+
+use std::path::Path;
+use std::time::Duration;
+
+use entity::id::DocumentId;
+use entity::{document, job, transcript};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
+
+use super::actor::Failure;
+use super::places::{Places, Spoken};
+use super::queue;
+use super::store::Text;
+use crate::adapters::sandbox::SandboxError;
+use crate::adapters::sandbox::sound::{Piece, Sound};
+use crate::adapters::transcriber::{Heard, NoTurn, RATE, TranscribeError, Transcriber, Turn};
+use crate::ai;
+use crate::app::App;
+use crate::error::Error;
+use crate::kit::Lane;
+use rows::{Making, Step};
+use windows::Windows;
+
+/// What a document says of itself while there is nothing to transcribe it.
+pub const NO_MODEL: &str = "waiting for the speech model";
+/// A model's arrival is seen at once by the process that it arrives at, and by others after this.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
+const TAKEN: &str = "waiting for its turn to be transcribed";
+/// The end of a recording wakes the next one; this is for what is lost with a process.
+const TURN: Duration = Duration::from_secs(30);
+const PAUSED: &str = "waiting until the AI goes on";
+/// A file that crashes, hangs or bloats the decoder is tried so often.
+const MOST_TRIES: i32 = 3;
+/// A longer recording is refused: a day.
+const MOST_SECONDS: u64 = 24 * 3600;
+/// Bytes at either end by which a recording is told from another of the same length.
+const ENDS: u64 = 64 * 1024;
+
+/// Whether a recording can be heard now. To be asked before a file is fetched for it.
+///
+/// # Errors
+/// What it waits for.
+pub fn may_begin(app: &App) -> Result<(), Failure> {
+    turn(app).map(drop)
+}
+
+fn turn(app: &App) -> Result<Turn, Failure> {
+    app.speech.turn().map_err(|none| match none {
+        NoTurn::NoModel => Failure::Waiting { reason: NO_MODEL, after: LOOK_AGAIN },
+        NoTurn::Taken => Failure::Waiting { reason: TAKEN, after: TURN },
+    })
+}
+
+/// The text of a recording, when all of it was heard.
+///
+/// # Errors
+/// A file without sound, or one that cannot be decoded, is a reason; without a transcriber the job waits.
+pub async fn text(app: &App, job: &job::Model, file: &Path) -> Result<Text, Failure> {
+    let turn = turn(app)?;
+    let text = text_by(app, job, file, &*turn.transcriber).await;
+    drop(turn);
+    queue::end_first_wait(app.db.write(), TAKEN, app.clock.now()).await?;
+    app.ingest.wake();
+    text
+}
+
+async fn text_by(
+    app: &App,
+    job: &job::Model,
+    file: &Path,
+    transcriber: &dyn Transcriber,
+) -> Result<Text, Failure> {
+    let id = DocumentId(job.subject);
+    let found =
+        document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).one(app.db.read()).await?;
+    let document = found.ok_or_else(|| Failure::Permanent("the document is gone".to_owned()))?;
+    let recording = fingerprint(file).await.map_err(Error::internal)?;
+    let mut making = rows::begin(app, &document, recording, transcriber.model()).await?;
+    if !making.row.finished {
+        waits_no_longer(app, &document).await?;
+        hear(app, job, file, transcriber, &mut making).await?;
+    }
+    gathered(app, &making.row).await
+}
+
+/// What the document said while it waited is over.
+async fn waits_no_longer(app: &App, document: &document::Model) -> Result<(), Error> {
+    document::Entity::update_many()
+        .col_expr(document::Column::Error, Expr::value(None::<String>))
+        .filter(document::Column::UserId.eq(document.user_id))
+        .filter(document::Column::Id.eq(document.id))
+        .filter(document::Column::Error.is_in([NO_MODEL, TAKEN, PAUSED]))
+        .exec(app.db.write())
+        .await?;
+    Ok(())
+}
+
+/// How far the transcript of a document is, 0 to 1: of the one in the making, else of the one that is shown.
+///
+/// # Errors
+/// The database does not answer.
+pub async fn progress(app: &App, document: &document::Model) -> Result<Option<f64>, Error> {
+    let own =
+        transcript::Entity::owned_by(document.user_id).filter(transcript::Column::DocumentId.eq(document.id));
+    let all = own.all(app.db.read()).await?;
+    Ok(all.into_iter().max_by_key(|row| row.version).map(|row| row.progress))
+}
+
+async fn hear(
+    app: &App,
+    job: &job::Model,
+    file: &Path,
+    transcriber: &dyn Transcriber,
+    making: &mut Making,
+) -> Result<(), Failure> {
+    let file = std::fs::File::open(file).map_err(Error::internal)?;
+    let broken = |error| broken(error, job.attempts);
+    let mut sound = app.sandbox.sound(file).await.map_err(broken)?;
+    if sound.seconds().is_some_and(|seconds| seconds > MOST_SECONDS as f64) {
+        return Err(Failure::Permanent("the recording is longer than a day".to_owned()));
+    }
+    let done = u64::try_from(making.row.heard_samples).unwrap_or_default();
+    let (mut read, mut first) = pass(&mut sound, done).await.map_err(broken)?;
+    let mut windows = Windows::new(transcriber.longest(), done);
+    loop {
+        let piece = match first.take() {
+            Some(piece) => Some(piece),
+            None => sound.next().await.map_err(broken)?,
+        };
+        let ended = piece.is_none();
+        if let Some(piece) = piece {
+            windows.push(&piece.samples);
+            read = piece.read;
+        }
+        if windows.heard() > MOST_SECONDS * u64::from(RATE) {
+            return Err(Failure::Permanent("the recording is longer than a day".to_owned()));
+        }
+        while let Some(window) = windows.next(ended) {
+            let start = seconds(window.start);
+            let given = window.samples.len();
+            let heard = listen(app, transcriber, window.samples, making.row.language.clone()).await?;
+            let until = windows.heard();
+            let progress = share(until, sound.seconds(), read);
+            making.add(app, job, Step { start, heard, given, until, progress, finished: false }).await?;
+        }
+        if ended {
+            let (start, until) = (seconds(windows.heard()), windows.heard());
+            let last =
+                Step { start, heard: Heard::default(), given: 0, until, progress: 1.0, finished: true };
+            return making.add(app, job, last).await;
+        }
+    }
+}
+
+/// Passes over what was heard before; the rest of the piece in which that ends comes back.
+async fn pass(sound: &mut Sound, done: u64) -> Result<(f64, Option<Piece>), SandboxError> {
+    let (mut at, mut read) = (0, 0.0);
+    let whole = crate::adapters::sandbox::sound::PIECE as u64;
+    while at + whole <= done {
+        match sound.pass().await? {
+            Some(piece) => (at, read) = (at + piece.count as u64, piece.read),
+            None => return Ok((1.0, None)),
+        }
+    }
+    if at == done {
+        return Ok((read, None));
+    }
+    let piece = sound.next().await?.map(|mut piece| {
+        let over = usize::try_from(done - at).unwrap_or(usize::MAX);
+        piece.samples.drain(..over.min(piece.samples.len()));
+        piece
+    });
+    Ok((piece.as_ref().map_or(1.0, |piece| piece.read), piece))
+}
+
+async fn listen(
+    app: &App,
+    transcriber: &dyn Transcriber,
+    window: Vec<i16>,
+    language: Option<String>,
+) -> Result<Heard, Failure> {
+    if transcriber.pauses() {
+        let now = app.clock.now();
+        if let Some(until) = ai::paused_until(app.db.read()).await?.filter(|until| now < *until) {
+            let millis = u64::try_from(until.millis() - now.millis()).unwrap_or_default();
+            let after = Duration::from_millis(millis).min(LOOK_AGAIN);
+            return Err(Failure::Waiting { reason: PAUSED, after });
+        }
+    }
+    transcriber.hear(window, language).await.map_err(|error| {
+        let reason = format!("could not transcribe it: {error}");
+        match error {
+            _ if error.permanent() => Failure::Permanent(reason),
+            TranscribeError::Refused { after, .. } => Failure::Passing { reason, after },
+            TranscribeError::Model | TranscribeError::Unreachable => Failure::Passing { reason, after: None },
+        }
+    })
+}
+
+fn broken(error: SandboxError, attempts: i32) -> Failure {
+    let reason = format!("could not hear it: {error}");
+    match error {
+        SandboxError::Unavailable(_) => Failure::Passing { reason, after: Some(Duration::from_secs(5)) },
+        SandboxError::Crashed | SandboxError::TimedOut if attempts < MOST_TRIES => {
+            Failure::Passing { reason, after: None }
+        }
+        SandboxError::Crashed | SandboxError::TimedOut | SandboxError::TooLarge => Failure::Permanent(reason),
+        SandboxError::Unreadable(reason) => Failure::Permanent(reason.to_string()),
+        SandboxError::Unheard(reason) => Failure::Permanent(reason.to_string()),
+    }
+}
+
+async fn gathered(app: &App, row: &transcript::Model) -> Result<Text, Failure> {
+    let said = rows::said(app.db.read(), row).await?;
+    let spoken = said.into_iter().map(|segment| Spoken {
+        start: segment.start_seconds,
+        end: segment.end_seconds,
+        text: segment.text,
+    });
+    let spoken: Vec<Spoken> = spoken.collect();
+    let language = row.language.clone();
+    let told = app.workers.run(Lane::Background, move || Places::spoken(&spoken)).await?;
+    let (text, places) = told;
+    Ok(Text { text, places, language, ..Text::default() })
+}
+
+/// The part that is done: by the recording's length where its file tells it, else by how far the file was read.
+#[expect(clippy::cast_precision_loss, reason = "a share is shown, not counted with")]
+fn share(until: u64, length: Option<f64>, read: f64) -> f64 {
+    let share = length.map_or(read, |length| until as f64 / f64::from(RATE) / length);
+    // All is done only when the last text is in.
+    share.clamp(0.0, 0.99)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a recording has at most a day")]
+fn seconds(samples: u64) -> f64 {
+    samples as f64 / f64::from(RATE)
+}
+
+/// Tells a recording from another: its length, and a sum over its two ends.
+async fn fingerprint(file: &Path) -> std::io::Result<String> {
+    use sha2::{Digest, Sha256};
+    let mut file = tokio::fs::File::open(file).await?;
+    let bytes = file.metadata().await?.len();
+    let mut ends = Vec::new();
+    (&mut file).take(ENDS).read_to_end(&mut ends).await?;
+    file.seek(std::io::SeekFrom::Start(bytes.saturating_sub(ENDS))).await?;
+    (&mut file).take(ENDS).read_to_end(&mut ends).await?;
+    let sum = Sha256::digest(&ends);
+    let hex: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("{bytes}-{hex}"))
+}

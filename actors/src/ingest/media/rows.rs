@@ -1,0 +1,172 @@
+//! The rows of a transcript in the making: how far it is, and what was said until there. Each window is one transaction
+//! with the lease of its job, so nothing is heard twice and nothing is lost, whatever ends the process.
+
+use entity::id::UserId;
+use entity::kind::BudgetGroup;
+use entity::time::Timestamp;
+use entity::{document, job, transcript, transcript_segment, usage_month};
+use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::{Expr, OnConflict};
+use sea_orm::{
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter,
+    QueryOrder,
+};
+
+use super::super::actor::Failure;
+use super::super::queue;
+use crate::adapters::transcriber::{Heard, RATE};
+use crate::app::App;
+
+/// Tokens of the AI budget that a second of sound counts for: hosted models count one for each tenth of a second.
+const TOKENS_A_SECOND: i64 = 10;
+/// The shortest time that a segment takes: one that the model gives no time to still has a place.
+const SHORTEST: f64 = 0.02;
+
+/// A transcript in the making.
+pub struct Making {
+    /// Its row, as it stands.
+    pub row: transcript::Model,
+    /// When the last segment ends.
+    until: f64,
+}
+
+/// The transcript that the document's next text is made of: as far as it is, where it is of this recording and this
+/// model, else a new one.
+pub async fn begin(
+    app: &App,
+    document: &document::Model,
+    recording: String,
+    model: &str,
+) -> Result<Making, Failure> {
+    let version = document.version + 1;
+    let txn = app.db.begin().await?;
+    let own =
+        transcript::Entity::owned_by(document.user_id).filter(transcript::Column::DocumentId.eq(document.id));
+    let there = own.filter(transcript::Column::Version.eq(version)).one(&txn).await?;
+    if let Some(row) = there.as_ref().filter(|row| row.recording == recording && row.model == model) {
+        let last = said(&txn, row).await?.pop();
+        let until = last.map_or(0.0, |last| last.end_seconds);
+        return Ok(Making { row: row.clone(), until });
+    }
+    if let Some(other) = there {
+        transcript::Entity::delete_by_id((other.document_id, other.version)).exec(&txn).await?;
+    }
+    let new = transcript::Model {
+        document_id: document.id,
+        version,
+        user_id: document.user_id,
+        recording,
+        model: model.to_owned(),
+        language: None,
+        heard_samples: 0,
+        segments: 0,
+        progress: 0.0,
+        finished: false,
+    };
+    transcript::Entity::insert(new.clone().into_active_model()).exec_without_returning(&txn).await?;
+    txn.commit().await?;
+    Ok(Making { row: new, until: 0.0 })
+}
+
+/// What a window brought.
+pub struct Step {
+    /// Where it began, in seconds.
+    pub start: f64,
+    /// What was heard in it; nothing for silence.
+    pub heard: Heard,
+    /// Samples that were given to the transcriber.
+    pub given: usize,
+    /// Up to which sample the recording is done.
+    pub until: u64,
+    /// The part that is done, 0 to 1.
+    pub progress: f64,
+    /// Whether that is all.
+    pub finished: bool,
+}
+
+impl Making {
+    /// Writes a window down and begins the lease anew. With progress made, the job has all its tries again.
+    pub async fn add(&mut self, app: &App, job: &job::Model, step: Step) -> Result<(), Failure> {
+        let now = app.clock.now();
+        let (segments, until) = self.segments(&step);
+        let mut row = self.row.clone().into_active_model();
+        row.heard_samples = Set(i64::try_from(step.until).unwrap_or(i64::MAX));
+        row.segments = Set(self.row.segments + i32::try_from(segments.len()).unwrap_or(i32::MAX));
+        row.progress = Set(step.progress.clamp(self.row.progress, 1.0));
+        row.finished = Set(step.finished);
+        if step.heard.certain && self.row.language.is_none() {
+            row.language = Set(step.heard.language);
+        }
+        let txn = app.db.begin().await?;
+        if !queue::advance(&txn, job, now).await? {
+            return Err(Failure::LeaseLost);
+        }
+        let updated = row.update(&txn).await?;
+        if !segments.is_empty() {
+            let rows = segments.into_iter().map(IntoActiveModel::into_active_model);
+            transcript_segment::Entity::insert_many(rows).exec_without_returning(&txn).await?;
+        }
+        count(&txn, self.row.user_id, step.given, step.finished, now).await?;
+        txn.commit().await?;
+        (self.row, self.until) = (updated, until);
+        Ok(())
+    }
+
+    /// The window's segments at their places in the recording, in order and none before the last one's end.
+    fn segments(&self, step: &Step) -> (Vec<transcript_segment::Model>, f64) {
+        let mut until = self.until;
+        let place = |(said, ordinal): (&crate::adapters::transcriber::Said, i32)| {
+            let start = (step.start + said.start).max(until);
+            let end = (step.start + said.end).max(start + SHORTEST);
+            until = end;
+            transcript_segment::Model {
+                document_id: self.row.document_id,
+                version: self.row.version,
+                ordinal,
+                user_id: self.row.user_id,
+                start_seconds: start,
+                end_seconds: end,
+                text: said.text.clone(),
+            }
+        };
+        let segments = step.heard.segments.iter().zip(self.row.segments..).map(place).collect();
+        (segments, until)
+    }
+}
+
+/// Everything that was said, in order.
+pub async fn said(
+    db: &impl ConnectionTrait,
+    row: &transcript::Model,
+) -> Result<Vec<transcript_segment::Model>, DbErr> {
+    transcript_segment::Entity::owned_by(row.user_id)
+        .filter(transcript_segment::Column::DocumentId.eq(row.document_id))
+        .filter(transcript_segment::Column::Version.eq(row.version))
+        .order_by_asc(transcript_segment::Column::Ordinal)
+        .all(db)
+        .await
+}
+
+/// Adds to what the user spent this month.
+async fn count(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    samples: usize,
+    finished: bool,
+    now: Timestamp,
+) -> Result<(), DbErr> {
+    let tokens = i64::try_from(samples).unwrap_or(i64::MAX) * TOKENS_A_SECOND / i64::from(RATE);
+    let row = usage_month::ActiveModel {
+        user_id: Set(user),
+        month: Set(now.month()),
+        budget_group: Set(BudgetGroup::Transcription),
+        times: Set(i64::from(finished)),
+        tokens: Set(tokens),
+    };
+    let key = [usage_month::Column::UserId, usage_month::Column::Month, usage_month::Column::BudgetGroup];
+    let added = OnConflict::columns(key)
+        .value(usage_month::Column::Times, Expr::cust("usage_month.times + excluded.times"))
+        .value(usage_month::Column::Tokens, Expr::cust("usage_month.tokens + excluded.tokens"))
+        .to_owned();
+    usage_month::Entity::insert(row).on_conflict(added).exec_without_returning(db).await.map(drop)
+}

@@ -1,0 +1,205 @@
+//! Writes a Whisper model as whisper.cpp reads it: sizes, filters, words, then named arrays.
+
+use std::io::{self, Write};
+
+use super::ConvertError;
+use super::ctranslate2::{Variable, Variables};
+use super::mel;
+
+/// "ggml", and what whisper.cpp calls half precision.
+const MAGIC: i32 = 0x6767_6d6c;
+const HALF: i32 = 1;
+/// Places of the encoder: half a minute, 50 a second.
+const HEARD: usize = 1_500;
+const HEAD: usize = 64;
+
+/// How an array is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// A matrix of weights.
+    Half,
+    /// Single precision: biases, norms, positions.
+    Single,
+    /// The bias of a convolution, as a column.
+    Column,
+}
+
+/// Writes the model.
+pub fn write(from: &Variables<'_>, words: &[Vec<u8>], out: &mut impl Write) -> Result<(), ConvertError> {
+    let mut to = Writer { from, out };
+    to.head(words)?;
+    to.encoder()?;
+    to.decoder()
+}
+
+struct Writer<'a, 'b, W> {
+    from: &'a Variables<'b>,
+    out: &'a mut W,
+}
+
+impl<W: Write> Writer<'_, '_, W> {
+    fn head(&mut self, words: &[Vec<u8>]) -> Result<(), ConvertError> {
+        let [width, mels, _] = self.from.get("encoder/conv1/weight")?.shape;
+        let [vocabulary, ..] = self.from.get("decoder/embeddings/weight")?.shape;
+        let [said, ..] = self.from.get("decoder/position_encodings/encodings")?.shape;
+        let (above, below) = (self.from.layers("encoder"), self.from.layers("decoder"));
+        let heads = width / HEAD;
+        self.number(MAGIC)?;
+        for size in [vocabulary, HEARD, width, heads, above, said, width, heads, below, mels] {
+            self.size(size)?;
+        }
+        self.number(HALF)?;
+        let filters = mel::filters(mels);
+        self.size(mels)?;
+        self.size(filters.len() / mels.max(1))?;
+        for weight in filters {
+            self.out.write_all(&weight.to_le_bytes())?;
+        }
+        self.size(words.len())?;
+        for word in words {
+            self.size(word.len())?;
+            self.out.write_all(word)?;
+        }
+        Ok(())
+    }
+
+    fn encoder(&mut self) -> Result<(), ConvertError> {
+        self.array("encoder.conv1.weight", "encoder/conv1/weight", Form::Half)?;
+        self.array("encoder.conv1.bias", "encoder/conv1/bias", Form::Column)?;
+        self.array("encoder.conv2.weight", "encoder/conv2/weight", Form::Half)?;
+        self.array("encoder.conv2.bias", "encoder/conv2/bias", Form::Column)?;
+        self.array("encoder.positional_embedding", "encoder/position_encodings/encodings", Form::Single)?;
+        self.norm("encoder.ln_post", "encoder/layer_norm")?;
+        for layer in 0..self.from.layers("encoder") {
+            let (to, from) = (format!("encoder.blocks.{layer}"), format!("encoder/layer_{layer}"));
+            self.attention(&to, &from)?;
+            self.feed_forward(&to, &from)?;
+        }
+        Ok(())
+    }
+
+    fn decoder(&mut self) -> Result<(), ConvertError> {
+        self.array("decoder.positional_embedding", "decoder/position_encodings/encodings", Form::Single)?;
+        self.array("decoder.token_embedding.weight", "decoder/embeddings/weight", Form::Half)?;
+        self.norm("decoder.ln", "decoder/layer_norm")?;
+        for layer in 0..self.from.layers("decoder") {
+            let (to, from) = (format!("decoder.blocks.{layer}"), format!("decoder/layer_{layer}"));
+            self.attention(&to, &from)?;
+            self.cross_attention(&to, &from)?;
+            self.feed_forward(&to, &from)?;
+        }
+        Ok(())
+    }
+
+    fn norm(&mut self, to: &str, from: &str) -> Result<(), ConvertError> {
+        self.array(&format!("{to}.weight"), &format!("{from}/gamma"), Form::Single)?;
+        self.array(&format!("{to}.bias"), &format!("{from}/beta"), Form::Single)
+    }
+
+    /// Queries, keys and values are one product there and three here; keys have no bias.
+    fn attention(&mut self, to: &str, from: &str) -> Result<(), ConvertError> {
+        self.norm(&format!("{to}.attn_ln"), &format!("{from}/self_attention/layer_norm"))?;
+        let weight = self.from.get(&format!("{from}/self_attention/linear_0/weight"))?;
+        let bias = self.from.get(&format!("{from}/self_attention/linear_0/bias"))?;
+        self.put(&format!("{to}.attn.query.weight"), weight.third(0)?, Form::Half)?;
+        self.put(&format!("{to}.attn.query.bias"), bias.third(0)?, Form::Single)?;
+        self.put(&format!("{to}.attn.key.weight"), weight.third(1)?, Form::Half)?;
+        self.put(&format!("{to}.attn.value.weight"), weight.third(2)?, Form::Half)?;
+        self.put(&format!("{to}.attn.value.bias"), bias.third(2)?, Form::Single)?;
+        self.linear(&format!("{to}.attn.out"), &format!("{from}/self_attention/linear_1"))
+    }
+
+    fn cross_attention(&mut self, to: &str, from: &str) -> Result<(), ConvertError> {
+        self.norm(&format!("{to}.cross_attn_ln"), &format!("{from}/attention/layer_norm"))?;
+        self.linear(&format!("{to}.cross_attn.query"), &format!("{from}/attention/linear_0"))?;
+        let weight = self.from.get(&format!("{from}/attention/linear_1/weight"))?;
+        let bias = self.from.get(&format!("{from}/attention/linear_1/bias"))?;
+        self.put(&format!("{to}.cross_attn.key.weight"), weight.half(0)?, Form::Half)?;
+        self.put(&format!("{to}.cross_attn.value.weight"), weight.half(1)?, Form::Half)?;
+        self.put(&format!("{to}.cross_attn.value.bias"), bias.half(1)?, Form::Single)?;
+        self.linear(&format!("{to}.cross_attn.out"), &format!("{from}/attention/linear_2"))
+    }
+
+    fn feed_forward(&mut self, to: &str, from: &str) -> Result<(), ConvertError> {
+        self.norm(&format!("{to}.mlp_ln"), &format!("{from}/ffn/layer_norm"))?;
+        self.linear(&format!("{to}.mlp.0"), &format!("{from}/ffn/linear_0"))?;
+        self.linear(&format!("{to}.mlp.2"), &format!("{from}/ffn/linear_1"))
+    }
+
+    fn linear(&mut self, to: &str, from: &str) -> Result<(), ConvertError> {
+        self.array(&format!("{to}.weight"), &format!("{from}/weight"), Form::Half)?;
+        self.array(&format!("{to}.bias"), &format!("{from}/bias"), Form::Single)
+    }
+
+    fn array(&mut self, to: &str, from: &str, form: Form) -> Result<(), ConvertError> {
+        let variable = self.from.get(from)?;
+        self.put(to, variable, form)
+    }
+
+    fn put(&mut self, name: &str, variable: Variable<'_>, form: Form) -> Result<(), ConvertError> {
+        let mut sizes = variable.sizes().to_vec();
+        if form == Form::Column {
+            sizes.push(1);
+        }
+        if variable.halves.is_empty() {
+            return Err(ConvertError::Format("the precision"));
+        }
+        self.size(sizes.len())?;
+        self.size(name.len())?;
+        self.number(if form == Form::Half { HALF } else { 0 })?;
+        for size in sizes.into_iter().rev() {
+            self.size(size)?;
+        }
+        self.out.write_all(name.as_bytes())?;
+        if form == Form::Half {
+            self.out.write_all(variable.halves)?;
+            return Ok(());
+        }
+        let (pairs, _) = variable.halves.as_chunks::<2>();
+        for pair in pairs {
+            self.out.write_all(&single(u16::from_le_bytes(*pair)).to_le_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn size(&mut self, size: usize) -> Result<(), ConvertError> {
+        self.number(i32::try_from(size).map_err(|_| ConvertError::Format("a size"))?)
+            .map_err(ConvertError::from)
+    }
+
+    fn number(&mut self, number: i32) -> io::Result<()> {
+        self.out.write_all(&number.to_le_bytes())
+    }
+}
+
+/// Half precision as single precision (IEEE 754), exact.
+fn single(half: u16) -> f32 {
+    let sign = if half >> 15 == 1 { -1.0 } else { 1.0 };
+    let (exponent, fraction) = (i32::from(half >> 10 & 31), f32::from(half & 1023));
+    sign * match exponent {
+        0 => fraction * 2.0_f32.powi(-24),
+        31 if fraction == 0.0 => f32::INFINITY,
+        31 => f32::NAN,
+        _ => (1024.0 + fraction) * 2.0_f32.powi(exponent - 25),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_are_singles_of_the_same_value() {
+        let known = [
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x7bff, 65_504.0),
+            (0x0001, 5.960_464_5e-8),
+            (0x3555, 0.333_251_95),
+        ];
+        for (half, value) in known {
+            assert_eq!(single(half), value);
+        }
+        assert!(single(0x7e00).is_nan() && single(0xfc00) == f32::NEG_INFINITY);
+    }
+}

@@ -1,0 +1,31 @@
+//! A model that comes in one format and is used in another: it is turned once, when it comes.
+
+mod ctranslate2;
+mod ggml;
+mod mel;
+mod vocabulary;
+
+use std::io;
+use std::path::Path;
+
+/// Why a model was not turned.
+#[derive(Debug, thiserror::Error)]
+pub enum ConvertError {
+    /// A file cannot be read or written.
+    #[error("convert the model")]
+    Io(#[from] io::Error),
+    /// A file is not what the format says. Names the part.
+    #[error("convert the model: {0} is not as it should be")]
+    Format(&'static str),
+}
+
+/// Turns a Whisper model of CTranslate2 (`model.bin` and `vocabulary.txt` in `folder`) into one of whisper.cpp at `to`.
+/// The same files give the same bytes.
+pub(super) fn whisper(folder: &Path, to: &Path) -> Result<(), ConvertError> {
+    let bytes = std::fs::read(folder.join("model.bin"))?;
+    let variables = ctranslate2::read(&bytes)?;
+    let words = vocabulary::read(&std::fs::read_to_string(folder.join("vocabulary.txt"))?)?;
+    let mut out = io::BufWriter::with_capacity(1 << 20, std::fs::File::create(to)?);
+    ggml::write(&variables, &words, &mut out)?;
+    Ok(io::Write::flush(&mut out)?)
+}

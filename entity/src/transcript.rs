@@ -1,0 +1,45 @@
+//! How far a recording is transcribed: one row for each version of its document's text.
+
+use crate::id::{DocumentId, UserId};
+use sea_orm::entity::prelude::*;
+
+/// How far a recording is transcribed: one row for each version of its document's text.
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "transcript")]
+pub struct Model {
+    /// The document.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub document_id: DocumentId,
+    /// The version of the document's text that it becomes.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub version: i32,
+    /// Whose it is.
+    pub user_id: UserId,
+    /// Tells the recording from another one: a transcript goes on only where its own recording is heard.
+    pub recording: String,
+    /// What transcribes it.
+    pub model: String,
+    /// ISO 639-1, once it was told with certainty.
+    pub language: Option<String>,
+    /// Samples, 16,000 a second, up to which its segments are rows.
+    pub heard_samples: i64,
+    /// How many segments there are.
+    pub segments: i32,
+    /// The part that is done, 0 to 1.
+    pub progress: f64,
+    /// Whether the whole recording was heard.
+    pub finished: bool,
+}
+
+/// No relations are walked; finders name what they need.
+#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}
+
+impl Entity {
+    /// The rows of one user.
+    pub fn owned_by(user: UserId) -> Select<Entity> {
+        Self::find().filter(Column::UserId.eq(user))
+    }
+}

@@ -1,0 +1,74 @@
+//! What speech.py measures: recordings by the service's own decoder, windows and speech model, without the service.
+//!
+//! `hear CARREL MODEL FOLDER [--windows N] FILE ...` prints one JSON object a file. After N windows of a file the rest is
+//! decoded and cut, and not heard.
+
+use std::error::Error;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use actors::adapters::sandbox::{SUBCOMMAND, Sandbox, SandboxCommand, SandboxSettings};
+use actors::adapters::transcriber::{Transcriber, Whisper};
+use actors::ingest::media::windows::Windows;
+use serde_json::json;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1).collect::<Vec<_>>().into_iter().peekable();
+    let mut next = || arguments.next().ok_or("hear CARREL MODEL FOLDER [--windows N] FILE ...");
+    let (program, model, folder) = (next()?, next()?, next()?);
+    let most = match arguments.next_if(|argument| argument == "--windows") {
+        Some(_) => arguments.next().ok_or("how many windows")?.parse()?,
+        None => usize::MAX,
+    };
+    let command = SandboxCommand { program: program.into(), args: vec![SUBCOMMAND.into()] };
+    let sandbox = Sandbox::new(
+        command,
+        SandboxSettings { wall: Duration::from_secs(120), ..SandboxSettings::default() },
+    );
+    let whisper = Whisper::new(&model, Path::new(&folder));
+    for file in arguments {
+        let told = hear(&sandbox, &whisper, &file, most).await?;
+        writeln!(std::io::stdout(), "{told}")?;
+    }
+    Ok(())
+}
+
+async fn hear(
+    sandbox: &Sandbox,
+    whisper: &Whisper,
+    file: &str,
+    most: usize,
+) -> Result<serde_json::Value, Box<dyn Error>> {
+    let (began, mut hearing, mut heard, mut samples) = (Instant::now(), Duration::ZERO, 0, 0);
+    let mut sound = sandbox.sound(File::open(file)?).await?;
+    let (mut windows, mut text, mut language) = (Windows::new(whisper.longest(), 0), Vec::new(), None);
+    loop {
+        let piece = sound.next().await?;
+        let ended = piece.is_none();
+        if let Some(piece) = piece {
+            samples += piece.count;
+            windows.push(&piece.samples);
+        }
+        while let Some(window) = windows.next(ended) {
+            if heard == most {
+                continue;
+            }
+            heard += 1;
+            let asked = Instant::now();
+            let said = whisper.hear(window.samples, language.clone()).await?;
+            hearing += asked.elapsed();
+            language = said.language.filter(|_| said.certain).or(language);
+            text.extend(said.segments.into_iter().map(|segment| segment.text));
+        }
+        if ended {
+            break;
+        }
+    }
+    let (seconds, took, heard_in) =
+        (samples as f64 / 16_000.0, began.elapsed().as_secs_f64(), hearing.as_secs_f64());
+    Ok(json!({"file": file, "seconds": seconds, "took": took, "hearing": heard_in, "windows": heard,
+        "language": language, "text": text.join(" ")}))
+}

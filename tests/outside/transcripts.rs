@@ -1,0 +1,303 @@
+//! Recordings that become transcripts: heard window by window, gone on with where they stopped, read with their times.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use actors::adapters::transcriber::{Heard, Said, TranscribeError, Transcriber, Whisper};
+use actors::ingest::queue::{self, Priority};
+use actors::ingest::{Failure, Split, Text, media, put_text};
+use entity::id::{DocumentId, JobId, UserId};
+use entity::kind::{ContentType, JobState};
+use entity::plan::Plan;
+use entity::{document, job, usage_month};
+use futures_util::future::BoxFuture;
+use sea_orm::ActiveValue::Set;
+use sea_orm::{ActiveModelTrait, EntityTrait, IntoActiveModel};
+use uuid::Uuid;
+
+use crate::world::{Key, Server};
+
+/// Says of each window which one it is; fails from one on, until it is told to go on.
+#[derive(Default)]
+struct Counting {
+    heard: AtomicUsize,
+    fails_at: Mutex<Option<usize>>,
+}
+
+impl Transcriber for Counting {
+    fn model(&self) -> &str {
+        "counting"
+    }
+
+    fn longest(&self) -> usize {
+        3 * 16_000
+    }
+
+    fn pauses(&self) -> bool {
+        false
+    }
+
+    fn hear(
+        &self,
+        window: Vec<i16>,
+        _: Option<String>,
+    ) -> BoxFuture<'static, Result<Heard, TranscribeError>> {
+        let number = self.heard.load(Ordering::SeqCst);
+        if *self.fails_at.lock().unwrap() == Some(number) {
+            return Box::pin(async { Err(TranscribeError::Model) });
+        }
+        self.heard.fetch_add(1, Ordering::SeqCst);
+        let end = window.len() as f64 / 16_000.0;
+        let said = Said { start: 0.1, end, text: format!("This is heron number {number}.") };
+        Box::pin(async { Ok(Heard { segments: vec![said], language: Some("en".to_owned()), certain: true }) })
+    }
+
+    fn rest(&self) {}
+}
+
+/// A WAV file in which so many seconds of sound stand, each with a second of silence before it.
+fn recording(seconds: u32) -> tempfile::NamedTempFile {
+    let rate = 8_000u32;
+    let bytes = 2 * seconds * rate * 2;
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(b"RIFF").unwrap();
+    file.write_all(&(bytes + 36).to_le_bytes()).unwrap();
+    file.write_all(b"WAVEfmt \x10\0\0\0\x01\0\x01\0").unwrap();
+    file.write_all(&rate.to_le_bytes()).unwrap();
+    file.write_all(&(2 * rate).to_le_bytes()).unwrap();
+    file.write_all(b"\x02\0\x10\0data").unwrap();
+    file.write_all(&bytes.to_le_bytes()).unwrap();
+    let sample = |n: u32| if n / rate % 2 == 0 { 0 } else { ((f64::from(n) * 0.3).sin() * 9_000.0) as i16 };
+    let samples: Vec<u8> = (0..2 * seconds * rate).flat_map(|n| sample(n).to_le_bytes()).collect();
+    file.write_all(&samples).unwrap();
+    file.flush().unwrap();
+    file
+}
+
+/// A document that is a recording, and the job that a worker holds for it.
+async fn held(server: &Server, key: &Key, user: UserId) -> (document::Model, job::Model) {
+    let saved = key.save_text("https://example.org/talk", "not heard yet").await;
+    let ready = key.once(&saved, "ready").await;
+    let id = DocumentId(ready["documentId"].as_str().unwrap().parse::<Uuid>().unwrap());
+    let app = server.app();
+    let row = document::Entity::one_of(user, id).one(app.db.read()).await.unwrap().unwrap();
+    let mut row = row.into_active_model();
+    row.content_type = Set(ContentType::Audio);
+    let row = row.update(app.db.write()).await.unwrap();
+    let now = app.clock.now();
+    let job = job::Model {
+        id: JobId::new(now),
+        user_id: user,
+        kind: "relabel".to_owned(),
+        subject: id.0,
+        state: JobState::Running,
+        track: 1,
+        priority: 0,
+        turn: None,
+        run_at: now,
+        attempts: 1,
+        done: 0,
+        lease_token: Some(Uuid::now_v7()),
+        lease_until: Some(now + Duration::from_secs(3600)),
+        error: None,
+        created_at: now,
+        finished_at: None,
+    };
+    job::Entity::insert(job.clone().into_active_model())
+        .exec_without_returning(app.db.write())
+        .await
+        .unwrap();
+    (row, job)
+}
+
+async fn keep(server: &Server, document: &document::Model, job: &job::Model, text: Text) {
+    let (app, split) = (server.app(), Split::of(text));
+    let txn = app.db.begin().await.unwrap();
+    assert!(queue::finish(&txn, job, app.clock.now()).await.unwrap());
+    put_text(&txn, document, split, Priority::Now, app.clock.now()).await.unwrap();
+    txn.commit().await.unwrap();
+    app.ingest.wake();
+}
+
+async fn heard(server: &Server, job: &job::Model, file: &Path) -> Result<Text, Failure> {
+    media::text(server.app(), job, file).await
+}
+
+#[actix_web::test]
+async fn a_recording_that_was_stopped_goes_on_where_it_stopped_and_is_read_with_its_times() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let key = user.full_key().await;
+    let (document, job) = held(&server, &key, user.id()).await;
+    let (file, counting) = (recording(10), Arc::new(Counting::default()));
+    server.app().speech.set(counting.clone());
+    let path = format!("/rest/v2/documents/{}/transcript", document.id);
+
+    *counting.fails_at.lock().unwrap() = Some(3);
+    let stopped = heard(&server, &job, file.path()).await;
+    assert!(matches!(stopped, Err(Failure::Passing { .. })), "{stopped:?}");
+    let so_far = key.get(&path).await.data(200)["segments"].as_array().unwrap().len();
+    assert_eq!(so_far, 3);
+
+    *counting.fails_at.lock().unwrap() = None;
+    let text = heard(&server, &job, file.path()).await.unwrap();
+    let windows = counting.heard.load(Ordering::SeqCst);
+    assert!((5..=12).contains(&windows), "{windows}");
+    let again = heard(&server, &job, file.path()).await.unwrap();
+    assert_eq!((again.text.as_str(), counting.heard.load(Ordering::SeqCst)), (text.text.as_str(), windows));
+    assert!(text.text.starts_with("This is heron number 0. This is heron number 1."), "{}", text.text);
+
+    keep(&server, &document, &job, text).await;
+    let (mut segments, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let answer = key.get(&format!("{path}?limit=2{cursor}")).await;
+        let data = answer.data(200);
+        assert_eq!(data["language"], "en");
+        segments.extend(data["segments"].as_array().unwrap().iter().cloned());
+        let Some(next) = data["nextCursor"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    assert_eq!(segments.len(), windows);
+    let mut before = 0.0;
+    for (index, segment) in segments.iter().enumerate() {
+        let (start, end) =
+            (segment["startSeconds"].as_f64().unwrap(), segment["endSeconds"].as_f64().unwrap());
+        assert_eq!(
+            (segment["index"].as_u64(), segment["text"].as_str()),
+            (Some(index as u64), Some(&*format!("This is heron number {index}.")))
+        );
+        assert!(start >= before && start < end && end <= 20.1, "{before} {start} {end}");
+        before = end;
+    }
+    let chunks = key.get(&format!("/rest/v2/documents/{}/chunks", document.id)).await;
+    let chunk = &chunks.data(200)["chunks"][0];
+    assert!(chunk["startSeconds"].as_f64().unwrap() < chunk["endSeconds"].as_f64().unwrap());
+}
+
+/// A recording of the shared set and the folder of the speech model, where both are there. In CI both must be.
+fn famous() -> Option<(PathBuf, PathBuf)> {
+    let named = std::env::var_os("CARREL_MODELS_DIR").map(PathBuf::from);
+    let models = named.or_else(|| Some(std::env::home_dir()?.join(".cache/carrel/models")))?;
+    let model = models.join("whisper-base");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/speech/jfk.flac");
+    if model.join("ggml-model.bin").is_file() && file.is_file() {
+        return Some((file, model));
+    }
+    assert_ne!(
+        std::env::var("CI").as_deref(),
+        Ok("true"),
+        "the speech model or its recording is missing in CI"
+    );
+    eprintln!("SKIPPED: whisper-base or shared/data/speech is missing: carrel models pull");
+    None
+}
+
+#[actix_web::test]
+async fn a_famous_sentence_is_heard_in_its_language_and_time() {
+    let Some((file, model)) = famous() else { return };
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let key = user.full_key().await;
+    let (document, job) = held(&server, &key, user.id()).await;
+    server.app().speech.set(Arc::new(Whisper::new("whisper-base", &model)));
+
+    let text = heard(&server, &job, &file).await.unwrap();
+
+    let words = text.text.to_lowercase().replace(',', "");
+    assert!(
+        words.contains("ask not what your country can do for you ask what you can do for your country"),
+        "{words}"
+    );
+    assert_eq!(text.language.as_deref(), Some("en"));
+    let shown = key.get(&format!("/rest/v2/documents/{}/transcript", document.id)).await;
+    let segments = shown.data(200)["segments"].as_array().unwrap().clone();
+    let end = segments.last().unwrap()["endSeconds"].as_f64().unwrap();
+    assert!((9.0..11.1).contains(&end), "{end}");
+}
+
+#[actix_web::test]
+async fn seconds_that_are_heard_count_once_in_the_budget() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let key = user.full_key().await;
+    let (_, job) = held(&server, &key, user.id()).await;
+    server.app().speech.set(Arc::new(Counting::default()));
+    let file = recording(10);
+
+    heard(&server, &job, file.path()).await.unwrap();
+    heard(&server, &job, file.path()).await.unwrap();
+
+    let month = usage_month::Entity::owned_by(user.id()).all(server.app().db.read()).await.unwrap();
+    let row = month.iter().find(|row| row.budget_group == entity::kind::BudgetGroup::Transcription).unwrap();
+    assert_eq!(row.times, 1);
+    assert!((100..=200).contains(&row.tokens), "{}", row.tokens);
+    let usage = key.get("/rest/v2/usage").await;
+    let groups = usage.data(200)["aiBudget"]["groups"].as_array().unwrap().clone();
+    assert!(groups[2]["group"] == "transcription" && groups[2]["share"].as_f64().unwrap() > 0.0);
+}
+
+#[actix_web::test]
+async fn a_try_that_lost_its_lease_writes_nothing() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let key = user.full_key().await;
+    let (document, mut job) = held(&server, &key, user.id()).await;
+    server.app().speech.set(Arc::new(Counting::default()));
+    job.lease_token = Some(Uuid::now_v7());
+
+    let lost = heard(&server, &job, recording(4).path()).await;
+
+    assert!(matches!(lost, Err(Failure::LeaseLost)), "{lost:?}");
+    let shown = key.get(&format!("/rest/v2/documents/{}/transcript", document.id)).await;
+    assert_eq!(shown.data(200)["segments"].as_array().unwrap().len(), 0);
+}
+
+#[actix_web::test]
+async fn without_a_speech_model_a_recording_waits_and_a_file_without_sound_says_so() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let key = user.full_key().await;
+    let (_, job) = held(&server, &key, user.id()).await;
+
+    let waits = heard(&server, &job, recording(2).path()).await;
+    assert!(matches!(waits, Err(Failure::Waiting { reason: media::NO_MODEL, .. })), "{waits:?}");
+
+    server.app().speech.set(Arc::new(Counting::default()));
+    let mut text = tempfile::NamedTempFile::new().unwrap();
+    text.write_all(&b"no sound at all ".repeat(999)).unwrap();
+    let refused = heard(&server, &job, text.path()).await;
+    assert!(matches!(refused, Err(Failure::Permanent(_))), "{refused:?}");
+}
+
+#[actix_web::test]
+async fn what_waits_for_the_model_is_due_when_it_comes() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let key = user.full_key().await;
+    let app = server.app();
+    let (now, later) = (app.clock.now(), Duration::from_secs(600));
+    let (_, job) = held(&server, &key, user.id()).await;
+    assert!(queue::wait(app.db.write(), &job, media::NO_MODEL, later, now).await.unwrap());
+    let row = async || job::Entity::find_by_id(job.id).one(app.db.read()).await.unwrap().unwrap();
+
+    queue::end_wait(app.db.write(), "something else", now).await.unwrap();
+    assert!(row().await.run_at > now);
+    queue::end_wait(app.db.write(), media::NO_MODEL, now).await.unwrap();
+
+    assert!(row().await.run_at <= now);
+}
+
+#[actix_web::test]
+async fn a_document_that_nobody_spoke_has_no_transcript() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let saved = key.save_text("https://example.org/heron", "The heron stands still.").await;
+
+    let refused =
+        key.get(&format!("/rest/v2/documents/{}/transcript", saved["documentId"].as_str().unwrap())).await;
+
+    assert_eq!(refused.refused(404), "NOT_FOUND");
+}
