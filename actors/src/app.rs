@@ -9,7 +9,7 @@ use actix::{Arbiter, ArbiterHandle};
 use tracing::{info, warn};
 
 use crate::activity::Activity;
-use crate::adapters::fetch::{FetchSettings, Fetcher};
+use crate::adapters::fetch::{FetchSettings, Fetcher, Hosts};
 use crate::adapters::index::PassageIndex;
 use crate::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use crate::ai::Pause;
@@ -82,6 +82,8 @@ pub struct Parts {
     pub ingest: Ingest,
     /// The one door to the web.
     pub fetcher: Fetcher,
+    /// Whose turn it is at hosts that the background asks much of.
+    pub hosts: Hosts,
     /// Where foreign bytes are parsed.
     pub sandbox: Sandbox,
     /// Signed cursors.
@@ -132,6 +134,7 @@ impl App {
             retrieval: Retrieval::start(&long, db, clock, workers, setup.index, pause),
             ingest: Ingest::start(&long, move || later.get().cloned(), setup.ingest_places),
             fetcher: Fetcher::new(setup.fetch).map_err(Error::internal)?,
+            hosts: Hosts::default(),
             sandbox: Sandbox::new(setup.sandbox, setup.sandbox_settings),
             cursors: Cursors::new(key),
             signup: setup.signup,

@@ -8,6 +8,7 @@ mod m0001_accounts;
 mod m0002_library;
 mod m0003_work;
 mod m0004_turns;
+mod m0008_feeds;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -22,6 +23,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0002_library::Step),
             Box::new(m0003_work::Step),
             Box::new(m0004_turns::Step),
+            Box::new(m0008_feeds::Step),
         ]
     }
 }

@@ -13,7 +13,7 @@ pub fn status(error: &Error) -> StatusCode {
         }
         Error::PlanRequired | Error::PlanLimit(_) => StatusCode::PAYMENT_REQUIRED,
         Error::ScopeNotAllowed(_) | Error::Invalid(_) => StatusCode::BAD_REQUEST,
-        Error::UrlRejected(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        Error::UrlRejected(_) | Error::FeedNotFound(_) => StatusCode::UNPROCESSABLE_ENTITY,
         Error::NotFound => StatusCode::NOT_FOUND,
         Error::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
         Error::Conflict(_) | Error::StillRunning => StatusCode::CONFLICT,
@@ -39,6 +39,7 @@ pub fn code(error: &Error) -> &'static str {
         Error::ScopeNotAllowed(_) => "SCOPE_NOT_ALLOWED",
         Error::Invalid(_) => "VALIDATION_FAILED",
         Error::UrlRejected(_) => "URL_REJECTED",
+        Error::FeedNotFound(_) => "FEED_NOT_FOUND",
         Error::NotFound => "NOT_FOUND",
         Error::MethodNotAllowed(_) => "METHOD_NOT_ALLOWED",
         Error::Conflict(_) | Error::StillRunning => "CONFLICT",
@@ -65,6 +66,7 @@ pub fn describe(error: &Error) -> Value {
         | Error::PlanRequired
         | Error::PlanLimit(_)
         | Error::UrlRejected(_)
+        | Error::FeedNotFound(_)
         | Error::NotFound
         | Error::MethodNotAllowed(_)
         | Error::Conflict(_)

@@ -7,6 +7,7 @@
 mod actor;
 pub mod again;
 pub mod chunk;
+pub mod feed;
 mod forget;
 mod index;
 mod page;

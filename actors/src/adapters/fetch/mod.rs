@@ -17,6 +17,7 @@ mod client;
 mod content_type;
 mod error;
 mod headers;
+mod hosts;
 mod prescan;
 mod resolve;
 
@@ -31,6 +32,7 @@ use crate::address::{Guard, PageUrl, Refusal};
 pub use content_type::ContentType;
 pub use error::{FetchError, SetupError};
 pub use headers::Headers;
+pub use hosts::{Hosts, Turn};
 pub use resolve::{Lookup, SystemLookup};
 
 /// Most redirects of one fetch (faults-and-threats.md, S10).

@@ -8,7 +8,7 @@ mod ending;
 mod turn;
 
 use entity::id::{JobId, UserId};
-use entity::job::{ActiveModel, Column, Entity};
+use entity::job::{ActiveModel, Column, Entity, Model};
 use entity::kind::JobState;
 use entity::time::Timestamp;
 use sea_orm::ActiveValue::Set;
@@ -39,10 +39,25 @@ pub enum Work {
     Relabel,
     /// Take a document out of the index.
     Forget,
+    /// Fetch the source of a feed.
+    Poll,
+    /// Give a follower the entries of a feed.
+    Deliver,
+    /// Take the documents of a feed away that was left.
+    ForgetFeed,
 }
 
 impl Work {
-    const ALL: [Work; 5] = [Work::Page, Work::Text, Work::Index, Work::Relabel, Work::Forget];
+    const ALL: [Work; 8] = [
+        Work::Page,
+        Work::Text,
+        Work::Index,
+        Work::Relabel,
+        Work::Forget,
+        Work::Poll,
+        Work::Deliver,
+        Work::ForgetFeed,
+    ];
 
     /// The name in the row.
     pub fn name(self) -> &'static str {
@@ -52,6 +67,9 @@ impl Work {
             Work::Index => "index",
             Work::Relabel => "relabel",
             Work::Forget => "forget",
+            Work::Poll => "poll",
+            Work::Deliver => "deliver",
+            Work::ForgetFeed => "forget_feed",
         }
     }
 
@@ -63,8 +81,10 @@ impl Work {
     /// Where it waits.
     pub fn track(self) -> Track {
         match self {
-            Work::Page => Track::Web,
-            Work::Text | Work::Index | Work::Relabel | Work::Forget => Track::Library,
+            Work::Page | Work::Poll => Track::Web,
+            Work::Text | Work::Index | Work::Relabel | Work::Forget | Work::Deliver | Work::ForgetFeed => {
+                Track::Library
+            }
         }
     }
 }
@@ -100,6 +120,11 @@ pub enum Priority {
 }
 
 impl Priority {
+    /// How soon this job was wanted.
+    pub fn of(job: &Model) -> Self {
+        if job.priority <= Priority::Now.number() { Priority::Now } else { Priority::Backlog }
+    }
+
     fn number(self) -> i16 {
         match self {
             Priority::Now => 0,
