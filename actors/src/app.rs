@@ -11,7 +11,7 @@ use tracing::{info, warn};
 use crate::activity::Activity;
 use crate::adapters::answerer::{Answerer, Chat, ChatSettings, Extractive};
 use crate::adapters::blobs::{Blobs, Scratch};
-use crate::adapters::fetch::{FetchSettings, Fetcher};
+use crate::adapters::fetch::{FetchSettings, Fetcher, Hosts};
 use crate::adapters::index::PassageIndex;
 use crate::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use crate::adapters::transcriber::{Endpoint, EndpointSettings, Speech, Transcriber};
@@ -104,6 +104,8 @@ pub struct Parts {
     pub ingest: Ingest,
     /// The one door to the web.
     pub fetcher: Fetcher,
+    /// Whose turn it is at hosts that the background asks much of.
+    pub hosts: Hosts,
     /// Where foreign bytes are parsed.
     pub sandbox: Sandbox,
     /// Uploads and their files.
@@ -168,6 +170,7 @@ impl App {
             retrieval,
             ingest: Ingest::start(&long, move || later.get().cloned(), setup.ingest_places),
             fetcher: Fetcher::new(setup.fetch).map_err(Error::internal)?,
+            hosts: Hosts::default(),
             sandbox: Sandbox::new(setup.sandbox, setup.sandbox_settings),
             uploads: Uploads {
                 store: setup.blobs,

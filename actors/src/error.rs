@@ -63,6 +63,9 @@ pub enum Error {
     /// The address may not be saved or fetched.
     #[error("{0}")]
     UrlRejected(String),
+    /// The address is no feed and names none that can be followed.
+    #[error("{0}")]
+    FeedNotFound(String),
     /// It does not exist, or it is not the caller's.
     #[error("not found")]
     NotFound,

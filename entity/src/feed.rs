@@ -1,6 +1,6 @@
-//! A followed feed: each follower's own row.
+//! A followed feed: each follower's own row. What is fetched is its [source](crate::feed_source).
 
-use crate::id::{FeedId, UserId};
+use crate::id::{FeedId, FeedSourceId, UserId};
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
@@ -13,11 +13,19 @@ pub struct Model {
     pub id: FeedId,
     /// Who follows it.
     pub user_id: UserId,
-    /// Its address.
+    /// What is fetched for it; a user follows a source once.
+    pub source_id: FeedSourceId,
+    /// Its address, in the follower's own spelling.
     #[sea_orm(column_type = "Text")]
     pub url: String,
-    /// Its title.
-    pub title: String,
+    /// A title of the follower's own instead of the feed's.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub title: Option<String>,
+    /// The folder that it stands in.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub folder: Option<String>,
+    /// Where the feed gives a summary, the page is fetched.
+    pub full_text: bool,
     /// When the person began to follow it.
     pub created_at: Timestamp,
 }
@@ -37,5 +45,10 @@ impl Entity {
     /// One row, if it is this user's.
     pub fn one_of(user: UserId, id: FeedId) -> Select<Entity> {
         Self::owned_by(user).filter(Column::Id.eq(id))
+    }
+
+    /// Everybody's rows of one source: for the fetch that serves them all, and for nobody's eyes.
+    pub fn followers_of(source: FeedSourceId) -> Select<Entity> {
+        Self::find().filter(Column::SourceId.eq(source))
     }
 }

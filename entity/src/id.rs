@@ -79,6 +79,8 @@ ids! {
     NoteId,
     /// A followed feed.
     FeedId,
+    /// The address of a feed, shared by all who follow it.
+    FeedSourceId,
     /// An entry of a followed feed.
     EntryId,
     /// A project.

@@ -11,6 +11,7 @@ mod m0004_turns;
 mod m0005_projects;
 mod m0006_oauth;
 mod m0007_uploads;
+mod m0008_feeds;
 mod m0009_transcripts;
 mod m0010_answers;
 mod statement;
@@ -30,6 +31,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0005_projects::Step),
             Box::new(m0006_oauth::Step),
             Box::new(m0007_uploads::Step),
+            Box::new(m0008_feeds::Step),
             Box::new(m0009_transcripts::Step),
             Box::new(m0010_answers::Step),
         ]

@@ -86,6 +86,7 @@ pub fn told(error: &Error) -> Told {
         Error::ScopeNotAllowed(scopes) => ("SCOPE_NOT_ALLOWED", result([("scopes", json!(scopes))])),
         Error::Invalid(invalid) => ("VALIDATION_FAILED", result([("fields", json!(invalid.faults))])),
         Error::UrlRejected(_) => ("URL_REJECTED", result([])),
+        Error::FeedNotFound(_) => ("FEED_NOT_FOUND", result([])),
         Error::NotFound => ("NOT_FOUND", result([])),
         Error::Conflict(_) | Error::StillRunning => ("CONFLICT", result([])),
         Error::RateLimited(wait) => {

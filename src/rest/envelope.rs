@@ -89,6 +89,7 @@ pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse 
         | Error::ScopeNotAllowed(_)
         | Error::Invalid(_)
         | Error::UrlRejected(_)
+        | Error::FeedNotFound(_)
         | Error::NotFound
         | Error::Conflict(_)
         | Error::UploadIncomplete

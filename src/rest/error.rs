@@ -17,7 +17,7 @@ pub fn status(error: &Error) -> StatusCode {
             StatusCode::PAYMENT_REQUIRED
         }
         Error::ScopeNotAllowed(_) | Error::Invalid(_) => StatusCode::BAD_REQUEST,
-        Error::UrlRejected(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        Error::UrlRejected(_) | Error::FeedNotFound(_) => StatusCode::UNPROCESSABLE_ENTITY,
         Error::NotFound => StatusCode::NOT_FOUND,
         Error::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
         Error::Conflict(_) | Error::StillRunning | Error::ProjectArchived | Error::UploadIncomplete => {
@@ -52,6 +52,7 @@ pub fn code(error: &Error) -> &'static str {
         Error::ScopeNotAllowed(_) => "SCOPE_NOT_ALLOWED",
         Error::Invalid(_) => "VALIDATION_FAILED",
         Error::UrlRejected(_) => "URL_REJECTED",
+        Error::FeedNotFound(_) => "FEED_NOT_FOUND",
         Error::NotFound => "NOT_FOUND",
         Error::MethodNotAllowed(_) => "METHOD_NOT_ALLOWED",
         Error::Conflict(_) | Error::StillRunning => "CONFLICT",
@@ -87,6 +88,7 @@ pub fn describe(error: &Error) -> Value {
         | Error::AiPaused
         | Error::AiUnavailable
         | Error::UrlRejected(_)
+        | Error::FeedNotFound(_)
         | Error::NotFound
         | Error::MethodNotAllowed(_)
         | Error::Conflict(_)

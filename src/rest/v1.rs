@@ -9,6 +9,11 @@ use actors::ops::bookmarks::{
 use actors::ops::collections::{
     CreateCollection, ListCollections, PutIntoCollection, ShowCollection, TakeFromCollection,
 };
+use actors::ops::entries::{ChangeEntry, ListEntries, MarkEntries, ShowEntry};
+use actors::ops::feeds::{
+    ChangeFeed, DiscoverFeeds, ExportOpml, FollowFeed, Followed, ImportOpml, ListFeeds, RefreshFeed,
+    ShowFeed, UnfollowFeed,
+};
 use actors::ops::highlights::{CreateHighlight, ListHighlights};
 
 use crate::http::table::{Route, route};
@@ -30,10 +35,28 @@ pub static ROUTES: &[Route] = &[
     route!(GET "/collections/{id}" as "GET /collections/:id" => ShowCollection),
     route!(PUT "/collections/{id}/bookmarks/{bookmark}" as "PUT /collections/:id/bookmarks/:bookmarkId" => PutIntoCollection),
     route!(DELETE "/collections/{id}/bookmarks/{bookmark}" as "DELETE /collections/:id/bookmarks/:bookmarkId" => TakeFromCollection),
+    route!(GET "/feeds" as "GET /feeds" => ListFeeds),
+    route!(POST "/feeds" as "POST /feeds" => FollowFeed, status followed),
+    route!(POST "/feeds/discover" as "POST /feeds/discover" => DiscoverFeeds),
+    route!(GET "/feeds/opml" as "GET /feeds/opml" => ExportOpml),
+    route!(POST "/feeds/opml" as "POST /feeds/opml" => ImportOpml, status |_| StatusCode::ACCEPTED),
+    route!(GET "/feeds/{id}" as "GET /feeds/:id" => ShowFeed),
+    route!(PATCH "/feeds/{id}" as "PATCH /feeds/:id" => ChangeFeed),
+    route!(DELETE "/feeds/{id}" as "DELETE /feeds/:id" => UnfollowFeed),
+    route!(POST "/feeds/{id}/refresh" as "POST /feeds/:id/refresh" => RefreshFeed, status |_| StatusCode::ACCEPTED),
+    route!(GET "/entries" as "GET /entries" => ListEntries),
+    route!(POST "/entries/read" as "POST /entries/read" => MarkEntries),
+    route!(GET "/entries/{id}" as "GET /entries/:id" => ShowEntry),
+    route!(PATCH "/entries/{id}" as "PATCH /entries/:id" => ChangeEntry),
     route!(GET "/user" as "GET /user" => ShowAccount),
 ];
 
 /// 201 where the bookmark was made now, 200 where it was there.
 fn saved(reply: &Saved) -> StatusCode {
+    if reply.created { StatusCode::CREATED } else { StatusCode::OK }
+}
+
+/// 201 where the feed is followed since now, 200 where it was followed before.
+fn followed(reply: &Followed) -> StatusCode {
     if reply.created { StatusCode::CREATED } else { StatusCode::OK }
 }

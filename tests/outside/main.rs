@@ -20,6 +20,7 @@ mod crash;
 mod day;
 mod deaths;
 mod drain;
+mod feeds;
 mod first_use;
 mod hour;
 mod idempotency;

@@ -15,7 +15,7 @@ use tokio::task::{AbortHandle, JoinError};
 use tracing::{info, warn};
 
 use super::queue::{self, Claimed, LEASE, MOST_ATTEMPTS, Track, Work};
-use super::{file, forget, index, page, sweep};
+use super::{feed, file, forget, index, page, sweep};
 use crate::app::App;
 use crate::error::Error;
 use crate::uploads::stored;
@@ -24,6 +24,8 @@ use crate::uploads::stored;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Work that met something busy is tried again no sooner.
 const SOON: Duration = Duration::from_secs(2);
+/// Feeds whose time has come are asked for within it.
+const FEEDS_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(3600);
 /// Files that belong to nothing any more are gone soon after.
 const FILES_EVERY: Duration = Duration::from_secs(5);
@@ -225,6 +227,16 @@ impl IngestActor {
         }));
     }
 
+    fn ask_for_feeds(&mut self, context: &mut Context<Self>) {
+        let Some(app) = (self.find_app)().filter(|_| !self.stopped) else { return };
+        let ask = async move { feed::due::ask(&app).await };
+        context.spawn(ask.into_actor(self).map(|asked, _, _| {
+            if let Err(error) = asked {
+                warn!(%error, "could not ask for the feeds that are due");
+            }
+        }));
+    }
+
     fn maintain(&mut self, context: &mut Context<Self>) {
         let Some(app) = (self.find_app)().filter(|_| self.running.is_empty() && !self.stopped) else {
             return;
@@ -248,6 +260,7 @@ impl Actor for IngestActor {
             actor.sweep(context);
         });
         context.run_interval(LOOK_EVERY, Self::look);
+        context.run_interval(FEEDS_EVERY, Self::ask_for_feeds);
         context.run_interval(SWEEP_EVERY, Self::sweep);
         context.run_interval(FILES_EVERY, Self::remove_files);
         context.run_interval(MAINTAIN_EVERY, Self::maintain);
@@ -275,6 +288,9 @@ async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         Some(Work::Index) => index::run(app, job).await,
         Some(Work::Relabel) => index::relabel(app, job).await,
         Some(Work::Forget) => forget::run(app, job).await,
+        Some(Work::Poll) => feed::poll::run(app, job).await,
+        Some(Work::Deliver) => feed::deliver::run(app, job).await,
+        Some(Work::ForgetFeed) => feed::forget::run(app, job).await,
         None => Err(Failure::Permanent("this version of the service does not know such work".to_owned())),
     }
 }
@@ -347,7 +363,10 @@ async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbE
 /// A document whose text or index could not be made says so. What stays readable and found, because only a newer text or
 /// another filing failed, stays ready and keeps the reason.
 async fn mark_failed(db: &impl ConnectionTrait, job: &job::Model, reason: &str) -> Result<(), DbErr> {
-    if matches!(Work::named(&job.kind), Some(Work::Relabel | Work::Forget)) {
+    if matches!(
+        Work::named(&job.kind),
+        Some(Work::Relabel | Work::Forget | Work::Poll | Work::Deliver | Work::ForgetFeed)
+    ) {
         return Ok(());
     }
     say_reason(db, job, reason).await?;

@@ -26,7 +26,7 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     };
     let file = stored(app, job).await?;
     let text = text(app, job, file.path(), document.content_type).await?;
-    page::store(app, job, id, text).await
+    page::store(app, job, id, None, text).await
 }
 
 /// The document's stored file, on this machine.

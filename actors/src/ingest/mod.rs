@@ -7,6 +7,7 @@
 mod actor;
 pub mod again;
 pub mod chunk;
+pub mod feed;
 mod file;
 mod forget;
 mod index;

@@ -8,14 +8,16 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use super::actor::Failure;
-use super::queue::{self, Priority};
+use super::feed::saved;
+use super::queue::{self, Priority, Work};
 use super::store::{Split, Text, put_text};
 use super::{file, magic};
 use crate::adapters::blobs::BlobError;
-use crate::adapters::fetch::{FetchError, Fetched, Got, Take, Wanted};
+use crate::adapters::fetch::{FetchError, Fetched, Got, Take, Turn, Wanted};
 use crate::adapters::sandbox::{Article, Page, SandboxError};
 use crate::address::PageUrl;
 use crate::app::App;
+use crate::error::Error;
 use crate::kit::Lane;
 use crate::text;
 use crate::uploads::MediaType;
@@ -32,15 +34,42 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         return Ok(());
     };
     let given = source::Entity::find_by_id(id).one(app.db.read()).await?;
-    let text = match given {
+    let text = match given.clone() {
         Some(given) => from_source(app, &document, given).await?,
-        None => fetch(app, job, &document).await?,
+        // Another job took what was given.
+        None if Work::named(&job.kind) == Some(Work::Text) => {
+            queue::finish(app.db.write(), job, app.clock.now()).await?;
+            return Ok(());
+        }
+        None => {
+            let _turn = turn(app, job, &document)?;
+            fetch(app, job, &document).await?
+        }
     };
-    store(app, job, id, text).await
+    store(app, job, id, given, text).await
 }
 
-/// Puts the text in and ends the job, in one transaction.
-pub(super) async fn store(app: &App, job: &job::Model, id: DocumentId, text: Text) -> Result<(), Failure> {
+/// A turn at the host, for the pages of a feed: nobody waits for them, and all of them may be of one host.
+fn turn(app: &App, job: &job::Model, document: &document::Model) -> Result<Option<Turn>, Failure> {
+    let url = document.url.as_deref().and_then(|url| PageUrl::parse(url).ok());
+    let Some(url) = url.filter(|_| document.entry_id.is_some() && Priority::of(job) == Priority::Backlog)
+    else {
+        return Ok(None);
+    };
+    // Those that wait come again at different times.
+    let share = job.id.0.as_bytes().last().copied().unwrap_or_default();
+    let later = Duration::from_secs(2 + u64::from(share) / 8);
+    Ok(Some(app.hosts.enter(&url).ok_or(Error::Busy(later))?))
+}
+
+/// Puts the text in and ends the job, in one transaction. `used` is the given content that it was made from.
+pub(super) async fn store(
+    app: &App,
+    job: &job::Model,
+    id: DocumentId,
+    used: Option<source::Model>,
+    text: Text,
+) -> Result<(), Failure> {
     let split = app.workers.run(Lane::Background, move || Split::of(text)).await?;
     let now = app.clock.now();
     let txn = app.db.begin().await?;
@@ -50,8 +79,13 @@ pub(super) async fn store(app: &App, job: &job::Model, id: DocumentId, text: Tex
     // Read again within the transaction: the person may have given a title, or deleted it, meanwhile.
     let found = document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).lock_exclusive();
     if let Some(document) = found.one(&txn).await? {
-        put_text(&txn, &document, split, Priority::Now, now).await?;
-        if let Some(given) = source::Entity::find_by_id(id).one(&txn).await? {
+        put_text(&txn, &document, split, Priority::of(job), now).await?;
+        if used.is_some() && saved::wants_page(&txn, &document).await? {
+            queue::ask(&txn, job.user_id, Work::Page, id.0, Priority::of(job), now).await?;
+        }
+        // What was given meanwhile has its own job.
+        let given = source::Entity::find_by_id(id).one(&txn).await?;
+        if let Some(given) = given.filter(|given| Some(given) == used.as_ref()) {
             given.delete(&txn).await?;
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use entity::{bookmark, document};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 
-use super::queue;
+use super::{feed, queue};
 use crate::ai::answers;
 use crate::app::App;
 use crate::error::Error;
@@ -22,6 +22,7 @@ pub async fn run(app: &App) -> Result<(), Error> {
     app.idempotency.sweep(app.clock.now()).await?;
     answers::sweep(&app.db, app.clock.now()).await?;
     queue::sweep(&app.db, app.clock.now() - DONE_JOBS).await?;
+    feed::source::sweep(app.db.write()).await?;
     uploads::sweep(app).await?;
     deleted_bookmarks(app).await?;
     stored::sweep(app).await
@@ -43,6 +44,12 @@ async fn deleted_bookmarks(app: &App) -> Result<(), Error> {
             .filter(of_bookmark)
             // Unless it was restored at its last moment.
             .filter(document::Column::HiddenAt.is_not_null())
+            .exec(app.db.write())
+            .await?;
+        // The document of an entry stays with its feed.
+        bookmark::Entity::delete_many()
+            .filter(bookmark::Column::Id.eq(gone.id))
+            .filter(bookmark::Column::DeletedAt.lt(until))
             .exec(app.db.write())
             .await?;
     }

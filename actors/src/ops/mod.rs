@@ -11,6 +11,8 @@ pub mod chunks;
 pub mod collections;
 pub mod cursor;
 pub mod document;
+pub mod entries;
+pub mod feeds;
 pub mod highlights;
 pub mod keys;
 pub mod notes;

@@ -13,6 +13,8 @@ pub enum Reply {
     Html(String),
     /// A status without a page.
     Status(u16),
+    /// Anything, with its headers; a request that names its `ETag` gets 304.
+    Plain { status: u16, headers: Vec<(&'static str, String)>, body: String },
     /// Nothing, for ever.
     Never,
 }
@@ -25,8 +27,16 @@ pub struct Site {
 
 #[derive(Default)]
 struct Page {
+    from: usize,
     replies: Vec<Reply>,
     hits: usize,
+    unchanged: usize,
+}
+
+impl Page {
+    fn serve(&mut self, replies: Vec<Reply>) {
+        (self.from, self.replies) = (self.hits, replies);
+    }
 }
 
 impl Site {
@@ -44,9 +54,13 @@ impl Site {
 
     /// The address of a page that answers so, one reply after the other; the last one stays.
     pub fn page<const N: usize>(&self, path: &str, replies: [Reply; N]) -> String {
-        let page = Page { replies: replies.into(), hits: 0 };
-        self.pages.lock().unwrap().insert(path.to_owned(), page);
+        self.pages.lock().unwrap().entry(path.to_owned()).or_default().serve(replies.into());
         format!("{}{path}", self.base)
+    }
+
+    /// How often it was asked whether the page had changed, and had not.
+    pub fn unchanged(&self, path: &str) -> usize {
+        self.pages.lock().unwrap()[path].unchanged
     }
 
     /// How often the page was asked for.
@@ -59,12 +73,29 @@ async fn answer(request: HttpRequest, pages: web::Data<Mutex<HashMap<String, Pag
     let reply = {
         let mut pages = pages.lock().unwrap();
         let page = pages.entry(request.path().to_owned()).or_default();
+        let reply = page.replies.get(page.hits - page.from).or(page.replies.last()).cloned();
         page.hits += 1;
-        page.replies.get(page.hits - 1).or(page.replies.last()).cloned()
+        if let Some(Reply::Plain { headers, .. }) = &reply {
+            let named = request.headers().get("if-none-match").and_then(|value| value.to_str().ok());
+            if named.is_some()
+                && headers.iter().any(|(name, value)| *name == "etag" && Some(&**value) == named)
+            {
+                page.unchanged += 1;
+                return HttpResponse::NotModified().finish();
+            }
+        }
+        reply
     };
     match reply.unwrap_or(Reply::Status(404)) {
         Reply::Html(html) => HttpResponse::Ok().content_type("text/html; charset=utf-8").body(html),
         Reply::Status(status) => HttpResponse::new(StatusCode::from_u16(status).unwrap()),
+        Reply::Plain { status, headers, body } => {
+            let mut answer = HttpResponse::build(StatusCode::from_u16(status).unwrap());
+            for header in headers {
+                answer.insert_header(header);
+            }
+            answer.body(body)
+        }
         Reply::Never => std::future::pending().await,
     }
 }

@@ -17,6 +17,7 @@ mod client;
 mod content_type;
 mod error;
 mod headers;
+mod hosts;
 mod prescan;
 mod resolve;
 
@@ -34,6 +35,7 @@ pub(in crate::adapters) use client::service_client;
 pub use content_type::ContentType;
 pub use error::{FetchError, SetupError};
 pub use headers::Headers;
+pub use hosts::{Hosts, Turn};
 pub use resolve::{Lookup, SystemLookup};
 
 /// Most redirects of one fetch (faults-and-threats.md, S10).

@@ -11,8 +11,10 @@ use std::{
     thread,
 };
 
+use serde::Serialize;
+
 use super::{
-    article,
+    article, feed,
     limits::{self, Confinement, Meter},
     sound,
     wire::{self, Duty, Hello, Reply, Setup, Task, WireError},
@@ -82,5 +84,15 @@ pub(super) fn perform(task: Task, bytes: Vec<u8>) -> (Reply, String) {
             }
             Err(reason) => (Reply::Unreadable { reason }, String::new()),
         },
+        Task::Feed { url } => json(&feed::read(&bytes, &url)),
+        Task::Opml => json(&feed::read_opml(&String::from_utf8_lossy(&bytes))),
+    }
+}
+
+/// Shapes that are too large for a header travel as text.
+fn json(found: &impl Serialize) -> (Reply, String) {
+    match serde_json::to_string(found) {
+        Ok(text) => (Reply::Json, text),
+        Err(_) => (Reply::TooLarge, String::new()),
     }
 }

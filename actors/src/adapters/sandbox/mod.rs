@@ -7,6 +7,7 @@
 
 mod article;
 pub mod child;
+mod feed;
 mod limits;
 mod pool;
 pub mod sound;
@@ -17,9 +18,11 @@ mod wire;
 use std::{ffi::OsString, io, path::PathBuf, sync::Arc, time::Duration};
 
 pub use article::{Article, Unreadable};
+pub use feed::{Enclosure, Feed, FeedLink, Item, Outline, Reading};
 pub use limits::{Confinement, Measure};
 
 use pool::Pool;
+use serde::de::DeserializeOwned;
 use sound::{NoSound, Sound};
 use wire::{Duty, Reply, Setup, Task};
 
@@ -153,6 +156,31 @@ impl Sandbox {
             }
             (Reply::Unreadable { reason }, _) => Err(reason.into()),
             (Reply::TooLarge, _) => Err(SandboxError::TooLarge),
+            (Reply::Json, _) => Err(SandboxError::Crashed),
+        }
+    }
+
+    /// The feed that came from an address, or the feeds that the page there names.
+    ///
+    /// # Errors
+    /// Each of [`SandboxError`] but `Unreadable`; all but `Unavailable` are about these bytes alone.
+    pub async fn feed(&self, bytes: &[u8], url: String) -> Result<Reading, SandboxError> {
+        self.json(&Task::Feed { url }, bytes).await
+    }
+
+    /// The feeds of a list; `None` where the text is no OPML.
+    ///
+    /// # Errors
+    /// As [`Sandbox::feed`].
+    pub async fn opml(&self, text: &str) -> Result<Option<Vec<Outline>>, SandboxError> {
+        self.json(&Task::Opml, text.as_bytes()).await
+    }
+
+    async fn json<T: DeserializeOwned>(&self, task: &Task, bytes: &[u8]) -> Result<T, SandboxError> {
+        match self.pool.run(task, bytes).await? {
+            (Reply::Json, text) => serde_json::from_slice(&text).map_err(|_| SandboxError::Crashed),
+            (Reply::TooLarge, _) => Err(SandboxError::TooLarge),
+            (Reply::Article(_) | Reply::Unreadable { .. }, _) => Err(SandboxError::Crashed),
         }
     }
 

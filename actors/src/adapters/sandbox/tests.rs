@@ -28,7 +28,7 @@ fn a_child() {
 
 /// As a real child, but for addresses that ask for trouble.
 fn misbehave(task: Task, bytes: Vec<u8>) -> (Reply, String) {
-    let Task::Article { url } = &task;
+    let Task::Article { url } = &task else { return child::perform(task, bytes) };
     match url.as_str() {
         "probe:hang" => loop {
             std::hint::spin_loop();

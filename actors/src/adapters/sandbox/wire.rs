@@ -55,6 +55,13 @@ pub enum Task {
         /// The page's address, against which its links are read.
         url: String,
     },
+    /// A feed, or a page that names feeds; the body is what came from the address.
+    Feed {
+        /// The address, against which links are read.
+        url: String,
+    },
+    /// A list of feeds; the body is OPML in UTF-8.
+    Opml,
 }
 
 /// What a child found. A text is the frame's body.
@@ -63,6 +70,8 @@ pub enum Task {
 pub enum Reply {
     /// Everything about an article but its text.
     Article(Box<Article>),
+    /// What a feed or a list of feeds holds; the text is its JSON.
+    Json,
     /// Nothing to read here, and why.
     Unreadable {
         /// One of a fixed set, so that it never holds a word of the page.
@@ -177,9 +186,11 @@ mod tests {
         fn a_frame_comes_out_as_it_went_in(url in ".*", body in any::<Vec<u8>>()) {
             let bytes = frame(&task(&url), &body);
 
-            let (Task::Article { url: read_url }, read_body) = read(&mut bytes.as_slice(), body.len()).unwrap();
+            let (read_task, read_body) = read(&mut bytes.as_slice(), body.len()).unwrap();
 
-            prop_assert_eq!((read_url, read_body), (url, body));
+            let same = matches!(read_task, Task::Article { url: read_url } if read_url == url);
+            prop_assert!(same);
+            prop_assert_eq!(read_body, body);
         }
 
         #[test]

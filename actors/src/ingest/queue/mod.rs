@@ -8,7 +8,7 @@ mod ending;
 mod turn;
 
 use entity::id::{JobId, UserId};
-use entity::job::{ActiveModel, Column, Entity};
+use entity::job::{ActiveModel, Column, Entity, Model};
 use entity::kind::{BookmarkKind, JobState};
 use entity::time::Timestamp;
 use sea_orm::ActiveValue::Set;
@@ -44,10 +44,26 @@ pub enum Work {
     Relabel,
     /// Take a document out of the index.
     Forget,
+    /// Fetch the source of a feed.
+    Poll,
+    /// Give a follower the entries of a feed.
+    Deliver,
+    /// Take the documents of a feed away that was left.
+    ForgetFeed,
 }
 
 impl Work {
-    const ALL: [Work; 6] = [Work::Page, Work::Text, Work::File, Work::Index, Work::Relabel, Work::Forget];
+    const ALL: [Work; 9] = [
+        Work::Page,
+        Work::Text,
+        Work::File,
+        Work::Index,
+        Work::Relabel,
+        Work::Forget,
+        Work::Poll,
+        Work::Deliver,
+        Work::ForgetFeed,
+    ];
 
     /// The name in the row.
     pub fn name(self) -> &'static str {
@@ -58,6 +74,9 @@ impl Work {
             Work::Index => "index",
             Work::Relabel => "relabel",
             Work::Forget => "forget",
+            Work::Poll => "poll",
+            Work::Deliver => "deliver",
+            Work::ForgetFeed => "forget_feed",
         }
     }
 
@@ -77,9 +96,11 @@ impl Work {
     /// Where it waits.
     pub fn track(self) -> Track {
         match self {
-            Work::Page => Track::Web,
+            Work::Page | Work::Poll => Track::Web,
             Work::File => Track::Files,
-            Work::Text | Work::Index | Work::Relabel | Work::Forget => Track::Library,
+            Work::Text | Work::Index | Work::Relabel | Work::Forget | Work::Deliver | Work::ForgetFeed => {
+                Track::Library
+            }
         }
     }
 }
@@ -118,6 +139,11 @@ pub enum Priority {
 }
 
 impl Priority {
+    /// How soon this job was wanted.
+    pub fn of(job: &Model) -> Self {
+        if job.priority <= Priority::Now.number() { Priority::Now } else { Priority::Backlog }
+    }
+
     fn number(self) -> i16 {
         match self {
             Priority::Now => 0,

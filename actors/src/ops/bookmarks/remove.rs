@@ -15,6 +15,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Values};
+use crate::ingest::feed::saved;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::target::Target;
 use crate::perform::Operation;
@@ -98,6 +99,10 @@ impl Operation for RestoreBookmark {
             Some(SqlErr::UniqueConstraintViolation(_)) => SAVED_AGAIN,
             Some(_) | None => error.into(),
         })?;
+        if let Some(document) = document::Entity::one_of(user, row.document_id).one(&txn).await? {
+            // It stayed in sight as the text of an entry.
+            saved::attach(&txn, &document, Some(row.id), now).await?;
+        }
         set_hidden(&txn, &row, None, now).await?;
         let row = bookmark::Model { deleted_at: None, updated_at: now, ..row };
         let bookmark = view::one(app, &txn, row).await?;
@@ -132,6 +137,10 @@ async fn set_hidden(
 ) -> Result<(), Error> {
     let (user, of_bookmark) = (row.user_id, document::Column::BookmarkId.eq(row.id));
     for document in document::Entity::of(user).filter(of_bookmark.clone()).all(txn).await? {
+        if hidden.is_some() && document.entry_id.is_some() {
+            saved::attach(txn, &document, None, now).await?;
+            continue;
+        }
         let work = match hidden {
             Some(_) => Work::Forget,
             None if document.version > 0 => Work::Index,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
 use entity::kind::{BookmarkKind, ContentType, DocumentStatus, SourceForm};
 use entity::time::Timestamp;
-use entity::{bookmark, bookmark_tag, collection, collection_bookmark, document, source};
+use entity::{bookmark, bookmark_tag, collection, collection_bookmark, document, entry, source};
 use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, TryInsertResult};
 
@@ -14,6 +14,7 @@ use crate::address::{Guard, PageUrl};
 use crate::caller::Caller;
 use crate::desk::Desk;
 use crate::error::Error;
+use crate::ingest::feed::saved;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::notes;
 
@@ -110,6 +111,9 @@ pub async fn save_in(
         let changed = add_tags(txn, &there, &new.tags).await?;
         return Ok((if changed { touch(txn, there, now).await? } else { there }, false));
     }
+    if let Some((entry, document)) = saved::entry_at(txn, user, &row.normalized_url).await? {
+        return save_entry(txn, row, &entry, document, new, priority, now).await;
+    }
     let document = document::Model { bookmark_id: Some(row.id), ..document };
     document::Entity::insert(document.clone().into_active_model()).exec_without_returning(txn).await?;
     if !insert(txn, row.clone()).await? {
@@ -119,7 +123,56 @@ pub async fn save_in(
         add_tags(txn, &there, &new.tags).await?;
         return Ok((there, false));
     }
-    complete(txn, &row, &document, new, priority, now).await?;
+    let work = if new.content.is_some() { Work::Text } else { Work::Page };
+    complete(txn, &row, &document, new, now).await?;
+    queue::ask(txn, row.user_id, work, document.id.0, priority, now).await?;
+    Ok((row, true))
+}
+
+/// Saves the page of an entry: the two have one document. What the feed gave of it stays where that is the whole.
+async fn save_entry(
+    txn: &impl ConnectionTrait,
+    row: bookmark::Model,
+    entry: &entry::Model,
+    document: document::Model,
+    new: NewBookmark,
+    priority: Priority,
+    now: Timestamp,
+) -> Result<(bookmark::Model, bool), Error> {
+    let row = bookmark::Model { document_id: document.id, ..row };
+    if !insert(txn, row.clone()).await? {
+        let there = with_address(txn, row.user_id, &row.normalized_url).await?.ok_or(Error::StillRunning)?;
+        add_tags(txn, &there, &new.tags).await?;
+        return Ok((there, false));
+    }
+    saved::attach(txn, &document, Some(row.id), now).await?;
+    if let Some(title) = &new.title {
+        document::Entity::update_many()
+            .col_expr(document::Column::Title, Expr::value(title))
+            .col_expr(document::Column::TitleGiven, Expr::value(true))
+            .filter(document::Column::UserId.eq(row.user_id))
+            .filter(document::Column::Id.eq(document.id))
+            .exec(txn)
+            .await?;
+    }
+    let given = new.content.is_some();
+    if given {
+        // What is given is the whole; nothing is fetched.
+        entry::Entity::update_many()
+            .col_expr(entry::Column::Whole, Expr::value(true))
+            .filter(entry::Column::UserId.eq(row.user_id))
+            .filter(entry::Column::Id.eq(entry.id))
+            .exec(txn)
+            .await?;
+    }
+    let renamed = new.title.is_some() && document.version > 0;
+    complete(txn, &row, &document, new, now).await?;
+    if given || !entry.whole {
+        let work = if given { Work::Text } else { Work::Page };
+        queue::ask(txn, row.user_id, work, document.id.0, priority, now).await?;
+    } else if renamed {
+        queue::ask(txn, row.user_id, Work::Index, document.id.0, priority, now).await?;
+    }
     Ok((row, true))
 }
 
@@ -129,7 +182,6 @@ async fn complete(
     row: &bookmark::Model,
     document: &document::Model,
     new: NewBookmark,
-    priority: Priority,
     now: Timestamp,
 ) -> Result<(), Error> {
     add_tags(txn, row, &new.tags).await?;
@@ -139,7 +191,6 @@ async fn complete(
     if let Some(body) = new.notes {
         notes::write_on_bookmark(txn, row, &body, now).await?;
     }
-    let work = if new.content.is_some() { Work::Text } else { Work::Page };
     if let Some(content) = new.content {
         let given = source::Model {
             document_id: document.id,
@@ -147,9 +198,14 @@ async fn complete(
             form: content.form,
             body: content.body,
         };
-        source::Entity::insert(given.into_active_model()).exec_without_returning(txn).await?;
+        let instead = OnConflict::column(source::Column::DocumentId)
+            .update_columns([source::Column::Form, source::Column::Body])
+            .to_owned();
+        source::Entity::insert(given.into_active_model())
+            .on_conflict(instead)
+            .exec_without_returning(txn)
+            .await?;
     }
-    queue::ask(txn, row.user_id, work, document.id.0, priority, now).await?;
     Ok(())
 }
 

@@ -28,6 +28,9 @@ use trafilatura::dom::Document;
 
 use self::draft::Draft;
 
+pub use facts::{NAME, line};
+pub use prose::{cut, verbatim};
+
 /// What a page holds for its reader.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Article {
@@ -79,6 +82,21 @@ pub fn read(html: &str, url: &str) -> Result<Article, Unreadable> {
     let article = facts::read(&page, url, draft.as_ref().map(|draft| &draft.metadata));
     let text = text(&page, draft.as_ref(), &article);
     if text.is_empty() { Err(Unreadable::NoText) } else { Ok(Article { text, ..article }) }
+}
+
+/// Whether an honest page can look so: a tree may be built of it.
+pub fn is_buildable(html: &str) -> bool {
+    guard::check(html).is_ok()
+}
+
+/// All text of a piece of markup, nothing left out: what a feed gives is the content itself.
+///
+/// # Errors
+/// As [`read`]; markup without a word is an empty text.
+pub fn whole_text(html: &str) -> Result<String, Unreadable> {
+    guard::check(html)?;
+    let page = Document::parse(html);
+    Ok(blocks::text(&walk::blocks(&page, page.body().unwrap_or_else(|| page.root()))))
 }
 
 /// The article's text, from the best source there is.

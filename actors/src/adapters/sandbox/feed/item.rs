@@ -1,0 +1,118 @@
+//! One entry of a feed.
+
+use feed_rs::model::{Entry, FeedType, Link, Person};
+use url::Url;
+
+use super::super::article::{NAME, cut, line};
+use super::{Enclosure, Item, address, is_page, words};
+
+/// Summaries are cut here, in characters.
+const SUMMARY: usize = 500;
+/// The first words of an entry that has no title.
+const FIRST_WORDS: usize = 80;
+/// A description of so many characters is the whole of an entry, unless it ends in dots.
+const WHOLE: usize = 1_500;
+/// The longest text of one entry, in characters.
+const TEXT: usize = 500_000;
+
+/// Reads an entry; `left` is how many bytes of text the feed may still have.
+pub fn of(entry: Entry, kind: &FeedType, authors: &[Person], base: &Url, left: &mut usize) -> Item {
+    let content = entry.content.as_ref().and_then(|content| {
+        let text = words::of_content(content.body.as_deref()?, content.content_type.as_str());
+        (!text.is_empty()).then_some(text)
+    });
+    let described =
+        entry.summary.as_ref().map(|text| words::of_content(&text.content, text.content_type.as_str()));
+    let described = described.filter(|text| !text.is_empty()).or_else(|| media_words(&entry));
+    let given = entry.title.as_ref().and_then(|title| line(&words::of_title(title, kind), NAME));
+    let url = page(&entry, base);
+    let enclosure = enclosure(&entry, base);
+    let summary = described.as_deref().or(content.as_deref()).and_then(|text| line(text, SUMMARY));
+    let whole = content.is_some() || described.as_deref().is_some_and(is_whole);
+    let title = given
+        .or_else(|| line(content.as_deref().or(described.as_deref())?, FIRST_WORDS))
+        .or_else(|| url.clone().map(|url| cut(&url, NAME)))
+        .unwrap_or_else(|| "Untitled".to_owned());
+    let text = content.or(described).map(|text| cut(&text, TEXT));
+    let fits = text.as_ref().is_none_or(|text| text.len() <= *left);
+    let text = text.filter(|_| fits).or_else(|| summary.clone()).unwrap_or_else(|| title.clone());
+    *left = left.saturating_sub(text.len());
+    let published = entry.published.or(entry.updated).map(|moment| moment.timestamp_millis());
+    Item {
+        key: key(&entry.id, url.as_deref(), &title),
+        author: names(&entry.authors).or_else(|| names(authors)),
+        whole: whole && fits,
+        url,
+        title,
+        summary,
+        text,
+        published_at: published,
+        enclosure,
+    }
+}
+
+fn key(id: &str, url: Option<&str>, title: &str) -> String {
+    let id = id.trim();
+    if id.is_empty() { url.unwrap_or(title).to_owned() } else { id.to_owned() }
+}
+
+fn is_whole(text: &str) -> bool {
+    let text = text.trim_end().trim_end_matches([']', ')']).trim_end();
+    text.chars().nth(WHOLE).is_some() && !text.ends_with('…') && !text.ends_with("...")
+}
+
+/// Its own page; else the id, where that is an address; else the recording.
+fn page(entry: &Entry, base: &Url) -> Option<String> {
+    let linked = entry.links.iter().filter(|link| is_page(link) && !is_recording(link));
+    let by_id = || Url::parse(entry.id.trim()).ok().and_then(|id| address(id.as_str(), base));
+    linked
+        .filter_map(|link| address(&link.href, base))
+        .next()
+        .or_else(by_id)
+        .or_else(|| enclosure(entry, base).map(|there| there.url))
+}
+
+fn is_recording(link: &Link) -> bool {
+    link.rel.as_deref() == Some("enclosure") || link.media_type.as_deref().is_some_and(is_sound_or_film)
+}
+
+fn is_sound_or_film(media_type: &str) -> bool {
+    media_type.starts_with("audio/") || media_type.starts_with("video/")
+}
+
+/// The first recording: RSS has it as an enclosure, Atom and JSON Feed as a link.
+fn enclosure(entry: &Entry, base: &Url) -> Option<Enclosure> {
+    let contents = entry.media.iter().flat_map(|media| &media.content).filter_map(|content| {
+        Some(Enclosure {
+            url: address(content.url.as_ref()?.as_str(), base)?,
+            media_type: content.content_type.as_ref().map(|kind| kind.as_str().to_owned()),
+            bytes: content.size.and_then(|size| i64::try_from(size).ok()),
+        })
+    });
+    let links = entry.links.iter().filter(|link| is_recording(link)).filter_map(|link| {
+        Some(Enclosure {
+            url: address(&link.href, base)?,
+            media_type: link.media_type.clone(),
+            bytes: link.length.and_then(|length| i64::try_from(length).ok()),
+        })
+    });
+    contents.chain(links).find(|found| found.media_type.as_deref().is_some_and(is_sound_or_film))
+}
+
+/// What a film's entry says of it (Media RSS).
+fn media_words(entry: &Entry) -> Option<String> {
+    let described = entry.media.iter().find_map(|media| media.description.as_ref())?;
+    let text = words::of_content(&described.content, described.content_type.as_str());
+    (!text.is_empty()).then_some(text)
+}
+
+fn names(people: &[Person]) -> Option<String> {
+    let mut names: Vec<String> = Vec::new();
+    for person in people {
+        let Some(name) = person.name.as_deref().and_then(|name| line(name, NAME)) else { continue };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    line(&names.join("; "), NAME)
+}

@@ -1,0 +1,162 @@
+//! Feeds and pages that name them, read in the child: RSS, Atom and JSON Feed become one shape, bounded, with the text of
+//! each entry made plain.
+//!
+//! [`read`] tells a feed from a page; [`item`] reads an entry; [`words`] makes text of markup; [`links`] finds the feeds
+//! that a page names; [`opml`] reads lists of feeds.
+
+mod item;
+mod links;
+mod opml;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use feed_rs::model::{self, FeedType};
+use feed_rs::parser::Builder;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::article::{NAME, line};
+
+pub use links::FeedLink;
+pub use opml::{Outline, read as read_opml};
+
+/// Entries of one fetch that are kept: the newest.
+pub const MOST_ITEMS: usize = 200;
+/// Bytes of all texts of one feed together; entries beyond keep their summary alone.
+const MOST_TEXT: usize = 6 << 20;
+
+/// What stands at an address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reading {
+    /// A feed.
+    Feed(Box<Feed>),
+    /// Something else, a page perhaps, and the feeds that it names.
+    Page(Vec<FeedLink>),
+}
+
+/// A feed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Feed {
+    /// Its media type, by what it turned out to be.
+    pub media_type: String,
+    /// Its title; at most 300 characters.
+    pub title: Option<String>,
+    /// The page that it is the feed of, `http` or `https`.
+    pub site_url: Option<String>,
+    /// Minutes for which it asks not to be fetched again.
+    pub ttl_minutes: Option<u32>,
+    /// Its newest entries, [`MOST_ITEMS`] at most, in the feed's own order.
+    pub items: Vec<Item>,
+}
+
+/// An entry of a feed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    /// What tells it from the others of its feed: its id there, else its address, else its title.
+    pub key: String,
+    /// Its page, `http` or `https`.
+    pub url: Option<String>,
+    /// Its title, or its first words; at most 300 characters.
+    pub title: String,
+    /// Who wrote it, names parted by `; `; at most 300 characters.
+    pub author: Option<String>,
+    /// A few words of it; at most 500 characters.
+    pub summary: Option<String>,
+    /// What the feed gives of it as plain text; its title where that is all there is.
+    pub text: String,
+    /// The feed gives all of it.
+    pub whole: bool,
+    /// When it was published, in milliseconds of the Unix epoch.
+    pub published_at: Option<i64>,
+    /// A recording that comes with it.
+    pub enclosure: Option<Enclosure>,
+}
+
+/// A recording that comes with an entry.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Enclosure {
+    /// Where it is, `http` or `https`.
+    pub url: String,
+    /// Its media type, as the feed says.
+    pub media_type: Option<String>,
+    /// Its length, as the feed says.
+    pub bytes: Option<i64>,
+}
+
+/// Reads what came from `url`.
+pub fn read(bytes: &[u8], url: &str) -> Reading {
+    let Ok(base) = Url::parse(url) else { return Reading::Page(Vec::new()) };
+    let lead = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    let parser = Builder::new()
+        .base_uri(Some(url))
+        // An id that is made up from link and title would change with the title: the item's own rule decides.
+        .id_generator(|_, _, _| String::new())
+        .build();
+    match parser.parse(lead) {
+        Ok(feed) => Reading::Feed(Box::new(shape(feed, &base))),
+        Err(_) => Reading::Page(links::of(&String::from_utf8_lossy(bytes), &base)),
+    }
+}
+
+fn shape(feed: model::Feed, base: &Url) -> Feed {
+    let kind = feed.feed_type;
+    let title = feed.title.as_ref().and_then(|title| line(&words::of_title(title, &kind), NAME));
+    let site = feed.links.iter().filter(|link| is_page(link)).find_map(|link| address(&link.href, base));
+    let authors = feed.authors;
+    let entries = newest(feed.entries);
+    let mut left = MOST_TEXT;
+    let mut items: Vec<Item> = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let item = item::of(entry, &kind, &authors, base, &mut left);
+        let there = |other: &Item| {
+            other.key == item.key
+                || (other.url.is_some() && other.url == item.url && other.title == item.title)
+        };
+        if !items.iter().any(there) {
+            items.push(item);
+        }
+    }
+    Feed {
+        media_type: media_type(&kind).to_owned(),
+        title,
+        site_url: site.filter(|site| site != base.as_str()),
+        ttl_minutes: feed.ttl,
+        items,
+    }
+}
+
+/// Feeds mostly stand newest first; one that is too long to keep whole is cut by its dates.
+fn newest(mut entries: Vec<model::Entry>) -> Vec<model::Entry> {
+    if entries.len() > MOST_ITEMS {
+        entries.sort_by_key(|entry| std::cmp::Reverse(entry.published.or(entry.updated)));
+        entries.truncate(MOST_ITEMS);
+    }
+    entries
+}
+
+fn media_type(kind: &FeedType) -> &'static str {
+    match kind {
+        FeedType::Atom => "application/atom+xml",
+        FeedType::JSON => "application/feed+json",
+        FeedType::RSS0 | FeedType::RSS1 | FeedType::RSS2 => "application/rss+xml",
+    }
+}
+
+/// Whether a link leads to what it stands at: to its page, not to a recording, a hub or itself as a feed.
+fn is_page(link: &model::Link) -> bool {
+    let feed = link.media_type.as_deref().is_some_and(|kind| kind.contains("rss") || kind.contains("atom"));
+    link.target.is_none() && !feed && matches!(link.rel.as_deref(), None | Some("alternate" | ""))
+}
+
+/// The longest address that is kept (contract.md, 11: v1).
+const ADDRESS: usize = 8_192;
+
+/// A whole address of the web.
+fn address(stated: &str, base: &Url) -> Option<String> {
+    let stated = stated.trim();
+    let url = base.join(stated).ok()?;
+    let fits = matches!(url.scheme(), "http" | "https") && url.has_host() && url.as_str().len() <= ADDRESS;
+    (fits && !stated.is_empty()).then(|| url.into())
+}

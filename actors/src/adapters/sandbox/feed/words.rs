@@ -1,0 +1,124 @@
+//! Plain text from what feeds call a title, a summary or a content: some of it is markup, some only looks so.
+
+use feed_rs::model::{FeedType, Text};
+use trafilatura::dom::Document;
+
+use super::super::article::{verbatim, whole_text};
+
+/// Elements that markup in feeds is made of: what else stands in pointed brackets is text about brackets.
+const ELEMENTS: &[&str] = &[
+    "a",
+    "abbr",
+    "article",
+    "aside",
+    "audio",
+    "b",
+    "big",
+    "blockquote",
+    "br",
+    "center",
+    "cite",
+    "code",
+    "dd",
+    "del",
+    "div",
+    "dl",
+    "dt",
+    "em",
+    "figcaption",
+    "figure",
+    "font",
+    "footer",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "header",
+    "hr",
+    "html",
+    "i",
+    "iframe",
+    "img",
+    "ins",
+    "kbd",
+    "li",
+    "main",
+    "mark",
+    "ol",
+    "p",
+    "picture",
+    "pre",
+    "q",
+    "s",
+    "samp",
+    "script",
+    "section",
+    "small",
+    "source",
+    "span",
+    "strike",
+    "strong",
+    "style",
+    "sub",
+    "sup",
+    "svg",
+    "table",
+    "tbody",
+    "td",
+    "tfoot",
+    "th",
+    "thead",
+    "time",
+    "tr",
+    "tt",
+    "u",
+    "ul",
+    "var",
+    "video",
+    "wbr",
+];
+
+/// One line of a title. RSS never says whether its titles are markup; JSON Feed's never are.
+pub fn of_title(title: &Text, kind: &FeedType) -> String {
+    match kind {
+        FeedType::JSON => title.content.clone(),
+        FeedType::Atom if !is_markup(title.content_type.as_str()) => title.content.clone(),
+        FeedType::Atom | FeedType::RSS0 | FeedType::RSS1 | FeedType::RSS2 => flat(&title.content),
+    }
+}
+
+/// The paragraphs of a content; empty where it has none, or is built as no honest content is.
+pub fn of_content(content: &str, media_type: &str) -> String {
+    if !is_markup(media_type) {
+        return verbatim(content);
+    }
+    if has_element(content) {
+        return whole_text(content).unwrap_or_default();
+    }
+    // Plain text that is called markup: its lines are its own.
+    whole_text(&literal(content).replace('\n', "<br>")).unwrap_or_default()
+}
+
+fn is_markup(media_type: &str) -> bool {
+    media_type.contains("html") || media_type.contains("xml")
+}
+
+fn flat(markup: &str) -> String {
+    let markup = if has_element(markup) { markup.to_owned() } else { literal(markup) };
+    let page = Document::parse(&markup);
+    page.text_content(page.body().unwrap_or_else(|| page.root()))
+}
+
+fn literal(text: &str) -> String {
+    text.replace('<', "&lt;")
+}
+
+fn has_element(text: &str) -> bool {
+    text.split('<').skip(1).any(|rest| {
+        let rest = rest.strip_prefix('/').unwrap_or(rest);
+        let name = rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+        rest.contains('>') && ELEMENTS.contains(&name.to_ascii_lowercase().as_str())
+    })
+}

@@ -1,0 +1,331 @@
+//! Gives a follower the entries of a feed's copy as own rows: new ones with documents of their own, changed ones anew.
+//! What is there already is left as it is, so it may run twice.
+
+use std::collections::{HashMap, HashSet};
+
+use entity::id::{DocumentId, EntryId, FeedId};
+use entity::kind::{ContentType, DocumentStatus, SourceForm};
+use entity::time::Timestamp;
+use entity::{bookmark, document, entry, feed, job, source as content};
+use sea_orm::sea_query::{Expr, OnConflict};
+use sea_orm::{
+    ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter,
+};
+use sha2::{Digest, Sha256};
+
+use super::source;
+use crate::adapters::sandbox::{Feed, Item};
+use crate::address::PageUrl;
+use crate::app::App;
+use crate::error::Error;
+use crate::ingest::actor::Failure;
+use crate::ingest::queue::{self, Priority, Work};
+use crate::kit::Lane;
+
+/// An entry as it came, with what it is compared by.
+#[derive(Debug)]
+pub struct Coming {
+    item: Item,
+    url: String,
+    normalized: String,
+    key: Vec<u8>,
+    content: Vec<u8>,
+}
+
+/// Runs the job.
+pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
+    let own = || feed::Entity::one_of(job.user_id, FeedId(job.subject));
+    let coming = match own().one(app.db.read()).await? {
+        Some(feed) => match source::copy(app.db.read(), feed.source_id).await? {
+            Some(copy) => app.workers.run(Lane::Background, move || prepare(copy, &feed.url)).await?,
+            None => Vec::new(),
+        },
+        None => Vec::new(),
+    };
+    let now = app.clock.now();
+    let txn = app.db.begin().await?;
+    if !queue::finish(&txn, job, now).await? {
+        return Err(Failure::LeaseLost);
+    }
+    if let Some(feed) = own().one(&txn).await? {
+        deliver(&txn, &feed, coming, now).await?;
+    }
+    txn.commit().await?;
+    app.ingest.wake();
+    Ok(())
+}
+
+/// Makes a feed's entries comparable. An entry without a page of its own has the feed's.
+pub fn prepare(feed: Feed, feed_url: &str) -> Vec<Coming> {
+    let otherwise = feed.site_url.unwrap_or_else(|| feed_url.to_owned());
+    let coming = feed.items.into_iter().map(|item| {
+        let url = item.url.clone().unwrap_or_else(|| otherwise.clone());
+        let normalized = PageUrl::parse(&url).map_or_else(|_| url.clone(), |page| page.normalized());
+        Coming { key: hash([item.key.as_str()]), content: content_hash(&item), item, url, normalized }
+    });
+    coming.collect()
+}
+
+fn content_hash(item: &Item) -> Vec<u8> {
+    let Item { url, title, author, summary, text, enclosure, .. } = item;
+    let enclosed = enclosure.as_ref().map(|enclosure| enclosure.url.as_str());
+    let said =
+        [url.as_deref(), Some(title.as_str()), author.as_deref(), summary.as_deref(), Some(text), enclosed];
+    hash(said.map(Option::unwrap_or_default))
+}
+
+fn hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
+    let mut hash = Sha256::new();
+    for part in parts {
+        // With its length, so that two lists of parts never look alike.
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize().to_vec()
+}
+
+/// Gives the entries to a feed's follower, in the caller's transaction.
+pub async fn deliver(
+    txn: &impl ConnectionTrait,
+    feed: &feed::Model,
+    coming: Vec<Coming>,
+    now: Timestamp,
+) -> Result<(), Error> {
+    if coming.is_empty() {
+        return Ok(());
+    }
+    let there = there(txn, feed, &coming).await?;
+    let (mut new, mut changed) = (Vec::new(), Vec::new());
+    for coming in coming {
+        match there.find(&coming) {
+            Some(row) if row.content_hash == coming.content => {}
+            Some(row) => changed.push((row.clone(), coming)),
+            None => new.push(coming),
+        }
+    }
+    for (row, coming) in changed {
+        change(txn, feed, row, coming, now).await?;
+    }
+    insert(txn, feed, new, now).await
+}
+
+/// The feed's entries that may be among those that come.
+struct There(Vec<entry::Model>);
+
+impl There {
+    /// By its id in the feed; else by page and title, for feeds that give their entries other ids.
+    fn find(&self, coming: &Coming) -> Option<&entry::Model> {
+        let same_page =
+            |row: &&entry::Model| row.normalized_url == coming.normalized && row.title == coming.item.title;
+        let by_key = self.0.iter().find(|row| row.key_hash == coming.key);
+        by_key.or_else(|| self.0.iter().find(same_page))
+    }
+}
+
+async fn there(txn: &impl ConnectionTrait, feed: &feed::Model, coming: &[Coming]) -> Result<There, Error> {
+    let keys = coming.iter().map(|coming| coming.key.clone());
+    let pages = coming.iter().map(|coming| coming.normalized.clone());
+    let known = Condition::any()
+        .add(entry::Column::KeyHash.is_in(keys))
+        .add(entry::Column::NormalizedUrl.is_in(pages));
+    let own = entry::Entity::owned_by(feed.user_id).filter(entry::Column::FeedId.eq(feed.id));
+    Ok(There(own.filter(known).all(txn).await?))
+}
+
+/// An update. The text of what the person saved stays as it was saved: there may be marks in it.
+async fn change(
+    txn: &impl ConnectionTrait,
+    feed: &feed::Model,
+    row: entry::Model,
+    coming: Coming,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let saved = bookmark::Entity::with_deleted(feed.user_id)
+        .filter(bookmark::Column::DocumentId.eq(row.document_id))
+        .one(txn)
+        .await?;
+    let fresh = entry_row(feed, row.document_id, &coming, now);
+    let kept = entry::Model {
+        id: row.id,
+        whole: if saved.is_some() { row.whole } else { fresh.whole },
+        published_at: fresh.published_at.or(row.published_at),
+        sorted_at: row.sorted_at,
+        read: row.read,
+        starred: row.starred,
+        created_at: row.created_at,
+        ..fresh
+    };
+    entry::Entity::update(kept.into_active_model().reset_all()).exec(txn).await?;
+    if saved.is_some() {
+        return Ok(());
+    }
+    document::Entity::update_many()
+        .col_expr(document::Column::Title, Expr::value(coming.item.title.clone()))
+        .col_expr(document::Column::Author, Expr::value(coming.item.author.clone()))
+        .col_expr(document::Column::Description, Expr::value(coming.item.summary.clone()))
+        .filter(document::Column::UserId.eq(feed.user_id))
+        .filter(document::Column::Id.eq(row.document_id))
+        .exec(txn)
+        .await?;
+    let work = if coming.item.whole || !feed.full_text {
+        give_content(txn, feed, vec![(row.document_id, coming.item.text)]).await?;
+        Work::Text
+    } else {
+        Work::Page
+    };
+    queue::ask(txn, feed.user_id, work, row.document_id.0, Priority::Backlog, now).await?;
+    Ok(())
+}
+
+async fn insert(
+    txn: &impl ConnectionTrait,
+    feed: &feed::Model,
+    new: Vec<Coming>,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let saved = saved_pages(txn, feed, &new).await?;
+    let (mut documents, mut entries, mut contents) = (Vec::new(), Vec::new(), Vec::new());
+    for coming in new {
+        if let Some(document) = saved.get(&coming.normalized) {
+            // The page is there already: nothing of it is to be fetched for the feed's sake.
+            let row = entry::Model { whole: true, ..entry_row(feed, *document, &coming, now) };
+            join(txn, &row, now).await?;
+            entries.push(row);
+            continue;
+        }
+        let document = document_row(feed, &coming, now);
+        let row = entry_row(feed, document.id, &coming, now);
+        contents.push((document.id, coming.item.text));
+        documents.push(document::Model { entry_id: Some(row.id), ..document });
+        entries.push(row);
+    }
+    let texts: Vec<DocumentId> = contents.iter().map(|(id, _)| *id).collect();
+    if !documents.is_empty() {
+        let rows = documents.into_iter().map(IntoActiveModel::into_active_model);
+        document::Entity::insert_many(rows).exec_without_returning(txn).await?;
+    }
+    if !entries.is_empty() {
+        let rows = entries.into_iter().map(IntoActiveModel::into_active_model);
+        entry::Entity::insert_many(rows).exec_without_returning(txn).await?;
+    }
+    give_content(txn, feed, contents).await?;
+    for document in texts {
+        queue::ask(txn, feed.user_id, Work::Text, document.0, Priority::Backlog, now).await?;
+    }
+    Ok(())
+}
+
+/// Documents of the follower's bookmarks whose pages are those of new entries, by address: an entry that is saved already
+/// has that one document. A page that several entries name is nobody's own.
+async fn saved_pages(
+    txn: &impl ConnectionTrait,
+    feed: &feed::Model,
+    new: &[Coming],
+) -> Result<HashMap<String, DocumentId>, Error> {
+    let (mut once, mut twice) = (HashSet::new(), HashSet::new());
+    for coming in new {
+        if !once.insert(coming.normalized.clone()) {
+            twice.insert(coming.normalized.clone());
+        }
+    }
+    let own = once.difference(&twice).cloned();
+    let saved = bookmark::Entity::owned_by(feed.user_id).filter(bookmark::Column::NormalizedUrl.is_in(own));
+    let saved: HashMap<DocumentId, String> =
+        saved.all(txn).await?.into_iter().map(|row| (row.document_id, row.normalized_url)).collect();
+    let free = document::Entity::readable_by(feed.user_id)
+        .filter(document::Column::Id.is_in(saved.keys().copied()))
+        .filter(document::Column::EntryId.is_null())
+        .all(txn)
+        .await?;
+    Ok(free.into_iter().filter_map(|row| Some((saved.get(&row.id)?.clone(), row.id))).collect())
+}
+
+/// The saved page's document is the entry's too from now on.
+async fn join(txn: &impl ConnectionTrait, row: &entry::Model, now: Timestamp) -> Result<(), Error> {
+    document::Entity::update_many()
+        .col_expr(document::Column::EntryId, Expr::value(Some(row.id)))
+        .col_expr(document::Column::FeedId, Expr::value(Some(row.feed_id)))
+        .filter(document::Column::UserId.eq(row.user_id))
+        .filter(document::Column::Id.eq(row.document_id))
+        .exec(txn)
+        .await?;
+    queue::ask(txn, row.user_id, Work::Relabel, row.document_id.0, Priority::Backlog, now).await?;
+    Ok(())
+}
+
+/// Puts texts beside their documents, to be taken in by the work that makes pages text.
+async fn give_content(
+    txn: &impl ConnectionTrait,
+    feed: &feed::Model,
+    texts: Vec<(DocumentId, String)>,
+) -> Result<(), Error> {
+    if texts.is_empty() {
+        return Ok(());
+    }
+    let rows = texts.into_iter().map(|(document_id, body)| {
+        let row = content::Model { document_id, user_id: feed.user_id, form: SourceForm::Text, body };
+        row.into_active_model()
+    });
+    let newer = OnConflict::column(content::Column::DocumentId)
+        .update_columns([content::Column::Form, content::Column::Body])
+        .to_owned();
+    content::Entity::insert_many(rows).on_conflict(newer).exec_without_returning(txn).await?;
+    Ok(())
+}
+
+fn entry_row(feed: &feed::Model, document: DocumentId, coming: &Coming, now: Timestamp) -> entry::Model {
+    let published_at = coming.item.published_at.map(Timestamp::from_millis);
+    let enclosure = coming.item.enclosure.clone();
+    entry::Model {
+        id: EntryId::new(now),
+        user_id: feed.user_id,
+        feed_id: feed.id,
+        document_id: document,
+        key_hash: coming.key.clone(),
+        content_hash: coming.content.clone(),
+        url: coming.url.clone(),
+        normalized_url: coming.normalized.clone(),
+        title: coming.item.title.clone(),
+        author: coming.item.author.clone(),
+        summary: coming.item.summary.clone(),
+        whole: coming.item.whole,
+        enclosure_bytes: enclosure.as_ref().and_then(|enclosure| enclosure.bytes),
+        enclosure_type: enclosure.as_ref().and_then(|enclosure| enclosure.media_type.clone()),
+        enclosure_url: enclosure.map(|enclosure| enclosure.url),
+        published_at,
+        sorted_at: published_at.map_or(now, |published| published.min(now)),
+        read: false,
+        starred: false,
+        created_at: now,
+    }
+}
+
+fn document_row(feed: &feed::Model, coming: &Coming, now: Timestamp) -> document::Model {
+    document::Model {
+        id: DocumentId::new(now),
+        user_id: feed.user_id,
+        content_type: ContentType::Article,
+        bookmark_id: None,
+        entry_id: None,
+        feed_id: Some(feed.id),
+        project_id: None,
+        url: Some(coming.url.clone()),
+        title: coming.item.title.clone(),
+        title_given: false,
+        author: coming.item.author.clone(),
+        site_name: None,
+        description: coming.item.summary.clone(),
+        image_url: None,
+        language: None,
+        total_chars: 0,
+        word_count: None,
+        version: 0,
+        indexed_version: 0,
+        vectors_of: None,
+        status: DocumentStatus::Processing,
+        error: None,
+        hidden_at: None,
+        created_at: now,
+        updated_at: now,
+    }
+}

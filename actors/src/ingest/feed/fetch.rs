@@ -1,0 +1,92 @@
+//! One fetch of a feed's address, read in the sandbox.
+
+use crate::adapters::fetch::{FetchError, Fetched, Wanted};
+use crate::adapters::sandbox::{Feed, FeedLink, Reading, SandboxError};
+use crate::address::PageUrl;
+use crate::app::App;
+use crate::error::Error;
+use crate::kit::Lane;
+
+/// No feed is longer (faults-and-threats.md, P4).
+const MOST_BYTES: u64 = 5 << 20;
+
+/// By what a server tells whether something changed.
+#[derive(Clone, Debug, Default)]
+pub struct Validators {
+    /// `ETag`.
+    pub etag: Option<String>,
+    /// `Last-Modified`.
+    pub last_modified: Option<String>,
+}
+
+/// What came.
+#[derive(Debug)]
+pub enum Brought {
+    /// What was there before is still right.
+    Unchanged,
+    /// A feed, and its validators.
+    Feed(Box<Feed>, Validators),
+    /// Something else, and the feeds that it names.
+    Page(Vec<FeedLink>),
+}
+
+/// What came, and from where.
+#[derive(Debug)]
+pub struct Answer {
+    /// What.
+    pub brought: Brought,
+    /// The address that answered, after redirects.
+    pub from: PageUrl,
+    /// Every redirect to there was permanent: the address has moved.
+    pub moved: bool,
+}
+
+/// Why nothing came. The words follow "the feed ..." and hold no part of an address.
+#[derive(Debug, thiserror::Error)]
+pub enum Unfetched {
+    /// It was not fetched.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// It could not be read.
+    #[error("could not be read: {0}")]
+    Sandbox(#[from] SandboxError),
+    /// Something inside.
+    #[error("could not be read")]
+    Inside(#[from] Error),
+}
+
+/// Fetches an address; with validators only if it changed.
+pub async fn fetch(app: &App, url: &PageUrl, validators: Validators) -> Result<Answer, Unfetched> {
+    let wanted = Wanted {
+        if_none_match: validators.etag,
+        if_modified_since: validators.last_modified,
+        max_bytes: Some(MOST_BYTES),
+        ..Wanted::feed()
+    };
+    let fetched = app.fetcher.get(url, wanted).await?;
+    let (from, moved) = (fetched.url.clone(), fetched.redirected_permanently);
+    if fetched.is_unchanged() {
+        return Ok(Answer { brought: Brought::Unchanged, from, moved });
+    }
+    let validators = Validators {
+        etag: fetched.headers.etag.clone(),
+        last_modified: fetched.headers.last_modified.clone(),
+    };
+    let bytes = app.workers.run(Lane::Background, move || bytes(fetched)).await?;
+    let brought = match app.sandbox.feed(&bytes, from.as_str().to_owned()).await? {
+        Reading::Feed(feed) => Brought::Feed(feed, validators),
+        Reading::Page(links) => Brought::Page(links),
+    };
+    Ok(Answer { brought, from, moved })
+}
+
+/// XML says its encoding itself. What says none and is no UTF-8 is decoded like a page.
+fn bytes(fetched: Fetched) -> Vec<u8> {
+    let head = fetched.body.get(..200).unwrap_or(&fetched.body);
+    let says = head.windows(9).any(|window| window == b"encoding=");
+    let has_mark = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
+    if says || has_mark || std::str::from_utf8(&fetched.body).is_ok() {
+        return fetched.body;
+    }
+    fetched.text().into_bytes()
+}

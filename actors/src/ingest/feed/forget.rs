@@ -1,0 +1,35 @@
+//! After a feed was left: takes its documents out of the index and away. They are out of sight already.
+
+use entity::id::FeedId;
+use entity::{document, job};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+
+use crate::app::App;
+use crate::ingest::actor::Failure;
+use crate::ingest::queue;
+
+const AT_ONCE: u64 = 100;
+
+/// Runs the job.
+pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
+    let left = document::Entity::of(job.user_id)
+        .filter(document::Column::FeedId.eq(FeedId(job.subject)))
+        .filter(document::Column::HiddenAt.is_not_null());
+    loop {
+        let some = left.clone().limit(AT_ONCE).all(app.db.read()).await?;
+        if some.is_empty() {
+            break;
+        }
+        for document in &some {
+            app.retrieval.forget(job.user_id, document.id).await?;
+        }
+        let gone = some.iter().map(|document| document.id);
+        document::Entity::delete_many()
+            .filter(document::Column::UserId.eq(job.user_id))
+            .filter(document::Column::Id.is_in(gone))
+            .exec(app.db.write())
+            .await?;
+    }
+    queue::finish(app.db.write(), job, app.clock.now()).await?;
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! Fetches a source for all who follow it. What goes wrong with the address is the source's to say, never the job's: it
+//! moves the schedule, and the entries stay.
+
+use std::time::Duration;
+
+use entity::id::FeedSourceId;
+use entity::{feed_source, job};
+use sea_orm::{ConnectionTrait, EntityTrait};
+
+use super::fetch::{self, Answer, Brought, Unfetched, Validators};
+use super::source::{self, Fault};
+use crate::adapters::fetch::FetchError;
+use crate::address::PageUrl;
+use crate::app::App;
+use crate::error::Error;
+use crate::ingest::actor::Failure;
+use crate::ingest::queue::{self, Priority};
+
+/// Whoever finds the host asked by another comes again after this; nobody waits for the later ones.
+const SOON: Duration = Duration::from_secs(1);
+const LATER: Duration = Duration::from_secs(20);
+
+/// Runs the job.
+pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
+    let id = FeedSourceId(job.subject);
+    let now = app.clock.now();
+    let found = feed_source::Entity::find_by_id(id).one(app.db.read()).await?;
+    let Some(source) = found.filter(|source| source.wait_until.is_none_or(|until| until <= now)) else {
+        queue::finish(app.db.write(), job, now).await?;
+        return Ok(());
+    };
+    let answer = match PageUrl::parse(&source.url) {
+        Ok(url) => {
+            let wait = if Priority::of(job) == Priority::Now { SOON } else { LATER };
+            let _turn = app.hosts.enter(&url).ok_or(Error::Busy(wait))?;
+            let has_copy = source::copy(app.db.read(), id).await?.is_some();
+            let validators = if has_copy { source::validators(&source) } else { Validators::default() };
+            fetch::fetch(app, &url, validators).await
+        }
+        Err(refusal) => Err(FetchError::Rejected(refusal).into()),
+    };
+    store(app, job, id, answer).await
+}
+
+async fn store(
+    app: &App,
+    job: &job::Model,
+    id: FeedSourceId,
+    answer: Result<Answer, Unfetched>,
+) -> Result<(), Failure> {
+    let now = app.clock.now();
+    let txn = app.db.begin().await?;
+    if !queue::finish(&txn, job, now).await? {
+        return Err(Failure::LeaseLost);
+    }
+    if let Some(source) = feed_source::Entity::find_by_id(id).one(&txn).await? {
+        match answer {
+            Ok(answer) => arrived(&txn, job, source, answer, now).await?,
+            Err(error) => source::failed(&txn, source, fault(&error), now).await?,
+        }
+    }
+    txn.commit().await?;
+    app.ingest.wake();
+    Ok(())
+}
+
+async fn arrived(
+    txn: &impl ConnectionTrait,
+    job: &job::Model,
+    row: feed_source::Model,
+    answer: Answer,
+    now: entity::time::Timestamp,
+) -> Result<(), Error> {
+    let Answer { brought, from, moved } = answer;
+    let row = match &brought {
+        Brought::Unchanged | Brought::Feed(..) if moved => source::moved(txn, &row, &from, now).await?,
+        Brought::Unchanged | Brought::Feed(..) | Brought::Page(_) => row,
+    };
+    match brought {
+        Brought::Feed(feed, validators) => {
+            let (id, first) = (row.id, (Priority::of(job) == Priority::Now).then_some(job.user_id));
+            source::arrived(txn, row, &feed, validators, now).await?;
+            source::ask_deliveries(txn, id, first, now).await
+        }
+        Brought::Unchanged => {
+            let copy = source::copy(txn, row.id).await?.unwrap_or_default();
+            source::unchanged(txn, row, &copy, now).await
+        }
+        Brought::Page(_) => {
+            let reason = "the address no longer answers with a feed".to_owned();
+            source::failed(txn, row, Fault { reason, wait: None, gone: false }, now).await
+        }
+    }
+}
+
+fn fault(error: &Unfetched) -> Fault {
+    let (wait, gone) = match error {
+        Unfetched::Fetch(error) => {
+            (error.retry_after(), matches!(error, FetchError::Status { status: 410, .. }))
+        }
+        Unfetched::Sandbox(_) | Unfetched::Inside(_) => (None, false),
+    };
+    let reason = match error {
+        Unfetched::Fetch(FetchError::Rejected(refusal)) => format!("URL_REJECTED: the address {refusal}"),
+        Unfetched::Fetch(_) if gone => "the feed is gone for good, its server says (410)".to_owned(),
+        Unfetched::Fetch(_) | Unfetched::Sandbox(_) | Unfetched::Inside(_) => format!("the feed {error}"),
+    };
+    Fault { reason, wait, gone }
+}

@@ -1,0 +1,138 @@
+//! Listing and showing entries.
+
+use entity::id::{EntryId, FeedId};
+use entity::scope::Scope;
+use entity::time::Timestamp;
+use entity::{entry, feed};
+use sea_orm::sea_query::ExprTrait;
+use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
+use serde::{Deserialize, Serialize};
+
+use super::published;
+use super::view::{self, EntryView, OneEntry};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::ops::page::{CURSOR, PageOf};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+const DEFAULT_LIMIT: u64 = 50;
+
+/// A page of entries.
+#[derive(Debug)]
+pub struct ListEntries {
+    page: PageOf,
+    filter: Filter,
+}
+
+#[derive(Debug)]
+struct Filter {
+    feed: Option<FeedId>,
+    unread: Option<bool>,
+    starred: Option<bool>,
+    after: Option<Timestamp>,
+    before: Option<Timestamp>,
+}
+
+impl ListEntries {
+    /// The parameters of the route.
+    pub const FIELDS: &'static [Field] = &[
+        CURSOR,
+        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Entries at most; 50 when left out."),
+        Field::optional("feedId", Kind::Id, "Of this feed."),
+        Field::optional("unread", Kind::Flag, "Not read yet, or read."),
+        Field::optional("starred", Kind::Flag, "Starred, or not."),
+        Field::optional("after", Kind::Time, "Published after this."),
+        Field::optional("before", Kind::Time, "Published before this."),
+    ];
+
+    /// Reads the parameters.
+    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+        let filter = Filter {
+            feed: values.id("feedId").map(FeedId),
+            unread: values.flag("unread"),
+            starred: values.flag("starred"),
+            after: values.time("after"),
+            before: values.time("before"),
+        };
+        Ok(Self { page: PageOf::read(&mut values, DEFAULT_LIMIT), filter })
+    }
+}
+
+/// Entries, newest first.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Entries {
+    entries: Vec<EntryView>,
+    next_cursor: Option<String>,
+}
+
+/// The last row of the page before.
+#[derive(Serialize, Deserialize)]
+struct Position(i64, EntryId);
+
+impl Operation for ListEntries {
+    type Reply = Entries;
+    const SCOPES: &'static [Scope] = &[Scope::ReadEntries];
+
+    fn count(reply: &Entries) -> Option<usize> {
+        Some(reply.entries.len())
+    }
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Entries, Error> {
+        let (user, db) = (caller.user, app.db.read());
+        let list = format!("entries:{:?}", self.filter);
+        let after: Option<Position> = self.page.position(app, user, &list)?;
+        if let Some(id) = self.filter.feed {
+            feed::Entity::one_of(user, id).one(db).await?.ok_or(Error::NotFound)?;
+        }
+        let mut query = entry::Entity::owned_by(user).filter(self.filter.condition());
+        if let Some(Position(at, id)) = after {
+            let at = Timestamp::from_millis(at);
+            let same = Condition::all().add(entry::Column::SortedAt.eq(at)).add(entry::Column::Id.lt(id));
+            query = query.filter(Condition::any().add(entry::Column::SortedAt.lt(at)).add(same));
+        }
+        let query = query.order_by_desc(entry::Column::SortedAt).order_by_desc(entry::Column::Id);
+        let mut rows = query.limit(self.page.limit + 1).all(db).await?;
+        let position = |row: &entry::Model| Position(row.sorted_at.millis(), row.id);
+        let next_cursor = self.page.cut(app, user, &list, &mut rows, position);
+        Ok(Entries { entries: view::many(db, user, rows).await?, next_cursor })
+    }
+}
+
+impl Filter {
+    fn condition(&self) -> Condition {
+        Condition::all()
+            .add_option(self.feed.map(|feed| entry::Column::FeedId.eq(feed)))
+            .add_option(self.unread.map(|unread| entry::Column::Read.eq(!unread)))
+            .add_option(self.starred.map(|starred| entry::Column::Starred.eq(starred)))
+            .add_option(self.after.map(|after| published().gt(after)))
+            .add_option(self.before.map(|before| published().lt(before)))
+    }
+}
+
+/// One entry.
+#[derive(Debug)]
+pub struct ShowEntry(EntryId);
+
+impl ShowEntry {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the path.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+impl Operation for ShowEntry {
+    type Reply = OneEntry;
+    const SCOPES: &'static [Scope] = &[Scope::ReadEntries];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<OneEntry, Error> {
+        let found = entry::Entity::one_of(caller.user, self.0).one(app.db.read()).await?;
+        Ok(OneEntry { entry: view::one(app.db.read(), found.ok_or(Error::NotFound)?).await? })
+    }
+}

@@ -1,0 +1,108 @@
+//! Marking entries as read and starring them.
+
+use entity::id::{EntryId, FeedId};
+use entity::scope::Scope;
+use entity::time::Timestamp;
+use entity::{entry, feed};
+use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use serde::Serialize;
+
+use super::published;
+use super::view::{self, OneEntry};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+/// What changes of one entry.
+#[derive(Debug)]
+pub struct ChangeEntry {
+    id: EntryId,
+    read: Option<bool>,
+    starred: Option<bool>,
+}
+
+impl ChangeEntry {
+    /// The fields of the body.
+    pub const FIELDS: &'static [Field] = &[
+        Field::optional("read", Kind::Flag, "Whether it is read."),
+        Field::optional("starred", Kind::Flag, "Whether it is starred."),
+    ];
+
+    /// Reads path and body.
+    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+        Ok(Self { id: target.id(0)?, read: values.flag("read"), starred: values.flag("starred") })
+    }
+}
+
+impl Operation for ChangeEntry {
+    type Reply = OneEntry;
+    const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<OneEntry, Error> {
+        let txn = app.db.begin().await?;
+        let mut row = entry::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::NotFound)?;
+        if self.read.is_some() || self.starred.is_some() {
+            let (read, starred) = (self.read.unwrap_or(row.read), self.starred.unwrap_or(row.starred));
+            let mut changed = row.into_active_model();
+            changed.read = Set(read);
+            changed.starred = Set(starred);
+            row = changed.update(&txn).await?;
+        }
+        let entry = view::one(&txn, row).await?;
+        txn.commit().await?;
+        Ok(OneEntry { entry })
+    }
+}
+
+/// Marks all as read: of one feed, or up to a moment, where that is said.
+#[derive(Debug)]
+pub struct MarkEntries {
+    feed: Option<FeedId>,
+    before: Option<Timestamp>,
+}
+
+impl MarkEntries {
+    /// The fields of the body.
+    pub const FIELDS: &'static [Field] = &[
+        Field::optional("feedId", Kind::Id, "Only those of this feed."),
+        Field::optional("before", Kind::Time, "Only those published before this."),
+    ];
+
+    /// Reads the body.
+    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+        Ok(Self { feed: values.id("feedId").map(FeedId), before: values.time("before") })
+    }
+}
+
+/// How many were marked.
+#[derive(Debug, Serialize)]
+pub struct Marked {
+    marked: u64,
+}
+
+impl Operation for MarkEntries {
+    type Reply = Marked;
+    const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Marked, Error> {
+        if let Some(id) = self.feed {
+            feed::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+        }
+        let mut unread = entry::Entity::update_many()
+            .col_expr(entry::Column::Read, Expr::value(true))
+            .filter(entry::Column::UserId.eq(caller.user))
+            .filter(entry::Column::Read.eq(false));
+        if let Some(feed) = self.feed {
+            unread = unread.filter(entry::Column::FeedId.eq(feed));
+        }
+        if let Some(before) = self.before {
+            unread = unread.filter(published().lt(before));
+        }
+        Ok(Marked { marked: unread.exec(app.db.write()).await?.rows_affected })
+    }
+}

@@ -1,0 +1,84 @@
+//! An entry as its follower is shown it, gathered for many at once.
+
+use std::collections::HashMap;
+
+use entity::id::{BookmarkId, DocumentId, EntryId, FeedId, UserId};
+use entity::time::Timestamp;
+use entity::{document, entry};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
+use serde::Serialize;
+
+use crate::error::Error;
+
+/// An entry (contract.md, section 6).
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EntryView {
+    entry_id: EntryId,
+    feed_id: FeedId,
+    document_id: DocumentId,
+    bookmark_id: Option<BookmarkId>,
+    title: String,
+    url: String,
+    author: Option<String>,
+    summary: Option<String>,
+    published_at: Option<Timestamp>,
+    read: bool,
+    starred: bool,
+    enclosure: Option<EnclosureView>,
+}
+
+/// A recording that came with an entry.
+#[derive(Clone, Debug, Serialize)]
+pub struct EnclosureView {
+    url: String,
+    #[serde(rename = "type")]
+    media_type: Option<String>,
+    bytes: Option<i64>,
+}
+
+/// One entry under its name.
+#[derive(Debug, Serialize)]
+pub struct OneEntry {
+    /// The entry.
+    pub entry: EntryView,
+}
+
+/// Shows one.
+pub async fn one(db: &impl ConnectionTrait, row: entry::Model) -> Result<EntryView, Error> {
+    many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::NotFound)
+}
+
+/// Shows many of one user, in their order.
+pub async fn many(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    rows: Vec<entry::Model>,
+) -> Result<Vec<EntryView>, Error> {
+    let documents = rows.iter().map(|row| row.document_id);
+    let saved = document::Entity::of(user)
+        .filter(document::Column::Id.is_in(documents))
+        .filter(document::Column::BookmarkId.is_not_null())
+        .select_only()
+        .columns([document::Column::Id, document::Column::BookmarkId]);
+    let saved: Vec<(DocumentId, BookmarkId)> = saved.into_tuple().all(db).await?;
+    let saved: HashMap<DocumentId, BookmarkId> = saved.into_iter().collect();
+    let shown = rows.into_iter().map(|row| {
+        let (media_type, bytes) = (row.enclosure_type, row.enclosure_bytes);
+        EntryView {
+            entry_id: row.id,
+            feed_id: row.feed_id,
+            document_id: row.document_id,
+            bookmark_id: saved.get(&row.document_id).copied(),
+            title: row.title,
+            url: row.url,
+            author: row.author,
+            summary: row.summary,
+            published_at: row.published_at,
+            read: row.read,
+            starred: row.starred,
+            enclosure: row.enclosure_url.map(|url| EnclosureView { url, media_type, bytes }),
+        }
+    });
+    Ok(shown.collect())
+}

@@ -1,0 +1,67 @@
+//! The feeds at an address, before one is followed (contract.md, section 6: POST /feeds/discover).
+
+use entity::scope::Scope;
+use serde::Serialize;
+
+use super::follow::{followed, parse};
+use super::{find, kinds};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Values};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+/// Where to look.
+#[derive(Debug)]
+pub struct DiscoverFeeds(String);
+
+impl DiscoverFeeds {
+    /// The fields of the body.
+    pub const FIELDS: &'static [Field] =
+        &[Field::required("url", kinds::URL, "A feed, or a page that names some.")];
+
+    /// Reads the body.
+    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+        Ok(Self(values.text("url").unwrap_or_default()))
+    }
+}
+
+/// What is there.
+#[derive(Debug, Serialize)]
+pub struct Discovered {
+    candidates: Vec<Candidate>,
+}
+
+#[derive(Debug, Serialize)]
+struct Candidate {
+    url: String,
+    title: Option<String>,
+    #[serde(rename = "type")]
+    media_type: String,
+    followed: bool,
+}
+
+impl Operation for DiscoverFeeds {
+    type Reply = Discovered;
+    const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
+
+    fn count(reply: &Discovered) -> Option<usize> {
+        Some(reply.candidates.len())
+    }
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Discovered, Error> {
+        let mut candidates = Vec::new();
+        for link in find::candidates(app, parse(&self.0)?).await? {
+            let Ok(url) = parse(&link.url) else { continue };
+            let followed = followed(app.db.read(), caller.user, &url).await?.is_some();
+            candidates.push(Candidate {
+                url: link.url,
+                title: link.title,
+                media_type: link.media_type,
+                followed,
+            });
+        }
+        Ok(Discovered { candidates })
+    }
+}

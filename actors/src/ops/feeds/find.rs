@@ -1,0 +1,165 @@
+//! From an address that a person gave to the feed that is meant: the address itself, one that the page there names, or one
+//! at a place where many sites have theirs.
+
+use std::time::Duration;
+
+use entity::feed_source;
+
+use crate::adapters::fetch::FetchError;
+use crate::adapters::sandbox::{Feed, FeedLink};
+use crate::address::PageUrl;
+use crate::app::App;
+use crate::error::Error;
+use crate::ingest::feed::fetch::{self, Brought, Unfetched, Validators};
+use crate::ingest::feed::source;
+
+/// Somebody waits for all of it together.
+const PATIENCE: Duration = Duration::from_secs(25);
+/// A copy that came a moment ago serves the next follower without a fetch.
+const FRESH: Duration = Duration::from_secs(10 * 60);
+/// Feeds of a page that are tried, one after the other.
+const TRIED: usize = 4;
+/// Where many sites have theirs.
+const USUAL: &[&str] = &["feed", "feed.xml", "rss.xml", "atom.xml", "index.xml", "rss", "feed.json"];
+
+/// A feed that can be followed.
+#[derive(Debug)]
+pub struct Found {
+    /// Its address.
+    pub url: PageUrl,
+    /// What it holds.
+    pub feed: Feed,
+    /// Its validators, where it was fetched now; none where its source's copy is still right.
+    pub fetched: Option<Validators>,
+}
+
+enum Opened {
+    Feed(Box<Found>),
+    Page(PageUrl, Vec<FeedLink>),
+}
+
+/// The feed that is meant by an address; one without a single entry is none.
+pub async fn find(app: &App, url: PageUrl) -> Result<Found, Error> {
+    within(async {
+        let (page, links) = match open(app, &url).await? {
+            Opened::Feed(found) if found.feed.items.is_empty() => {
+                return Err(Error::FeedNotFound("the feed at this address has no entries".to_owned()));
+            }
+            Opened::Feed(found) => return Ok(*found),
+            Opened::Page(page, links) => (page, links),
+        };
+        for candidate in named(&links).into_iter().take(TRIED).chain(usual(&page, &links)) {
+            match open(app, &candidate).await {
+                Ok(Opened::Feed(found)) if !found.feed.items.is_empty() => return Ok(*found),
+                Ok(Opened::Feed(_) | Opened::Page(..))
+                | Err(Error::FeedNotFound(_) | Error::UrlRejected(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(none())
+    })
+    .await
+}
+
+/// The feeds at an address: itself, or those that the page names, or the first at a usual place.
+pub async fn candidates(app: &App, url: PageUrl) -> Result<Vec<FeedLink>, Error> {
+    within(async {
+        let (page, links) = match open(app, &url).await? {
+            Opened::Feed(found) => return Ok(vec![link(*found)]),
+            Opened::Page(page, links) => (page, links),
+        };
+        if !links.is_empty() {
+            return Ok(links);
+        }
+        for candidate in usual(&page, &links) {
+            match open(app, &candidate).await {
+                Ok(Opened::Feed(found)) => return Ok(vec![link(*found)]),
+                Ok(Opened::Page(..)) | Err(Error::FeedNotFound(_) | Error::UrlRejected(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(none())
+    })
+    .await
+}
+
+fn link(found: Found) -> FeedLink {
+    let Found { url, feed, .. } = found;
+    FeedLink { url: url.as_str().to_owned(), title: feed.title, media_type: feed.media_type }
+}
+
+fn none() -> Error {
+    Error::FeedNotFound("the address is neither a feed nor names one".to_owned())
+}
+
+async fn within<T>(find: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let late = || Error::FeedNotFound("the address took too long to answer".to_owned());
+    tokio::time::timeout(PATIENCE, find).await.unwrap_or_else(|_| Err(late()))
+}
+
+fn named(links: &[FeedLink]) -> Vec<PageUrl> {
+    links.iter().filter_map(|link| PageUrl::parse(&link.url).ok()).collect()
+}
+
+/// Beside the page and at the root of its site, where the page names none.
+fn usual(page: &PageUrl, links: &[FeedLink]) -> Vec<PageUrl> {
+    let mut places: Vec<PageUrl> = Vec::new();
+    if !links.is_empty() {
+        return places;
+    }
+    let beside = USUAL.iter().map(|name| page.join(name));
+    for place in beside.chain(USUAL.iter().map(|name| page.join(&format!("/{name}")))).flatten() {
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places
+}
+
+/// What stands at an address. A source that is there already spares the fetch, or most of it.
+async fn open(app: &App, url: &PageUrl) -> Result<Opened, Error> {
+    app.fetcher
+        .guard()
+        .literal(url)
+        .map_err(|refusal| Error::UrlRejected(format!("the address {refusal}")))?;
+    let source = source::with_address(app.db.read(), &url.normalized()).await?;
+    let copy = match &source {
+        Some(source) => source::copy(app.db.read(), source.id).await?,
+        None => None,
+    };
+    if let (Some(source), Some(copy)) = (&source, &copy)
+        && is_fresh(source, app)
+    {
+        let found = Found { url: url.clone(), feed: copy.clone(), fetched: None };
+        return Ok(Opened::Feed(Box::new(found)));
+    }
+    let validators = source.as_ref().filter(|_| copy.is_some()).map(source::validators).unwrap_or_default();
+    let answer = fetch::fetch(app, url, validators).await.map_err(refused)?;
+    let at = if answer.moved { answer.from.clone() } else { url.clone() };
+    Ok(match answer.brought {
+        Brought::Feed(feed, validators) => {
+            Opened::Feed(Box::new(Found { url: at, feed: *feed, fetched: Some(validators) }))
+        }
+        Brought::Unchanged => {
+            let found = Found { url: url.clone(), feed: copy.unwrap_or_default(), fetched: None };
+            Opened::Feed(Box::new(found))
+        }
+        Brought::Page(links) => Opened::Page(answer.from, links),
+    })
+}
+
+fn is_fresh(source: &feed_source::Model, app: &App) -> bool {
+    let now = app.clock.now();
+    source.failures == 0 && source.fetched_at.is_some_and(|fetched| now.since(fetched) < FRESH)
+}
+
+fn refused(error: Unfetched) -> Error {
+    match error {
+        Unfetched::Fetch(FetchError::Rejected(refusal)) => {
+            Error::UrlRejected(format!("the address {refusal}"))
+        }
+        Unfetched::Inside(error) => error,
+        Unfetched::Fetch(error) => Error::FeedNotFound(format!("the page {error}")),
+        Unfetched::Sandbox(error) => Error::FeedNotFound(format!("what the address holds: {error}")),
+    }
+}

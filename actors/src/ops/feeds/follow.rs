@@ -1,0 +1,157 @@
+//! Following a feed (contract.md, section 6: POST /feeds).
+
+use entity::feed;
+use entity::id::{FeedId, UserId};
+use entity::scope::Scope;
+use entity::time::Timestamp;
+use sea_orm::sea_query::OnConflict;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, TryInsertResult};
+use serde::Serialize;
+
+use super::find::{self, Found};
+use super::kinds;
+use super::view::{self, FeedView};
+use crate::address::PageUrl;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::ingest::feed::{deliver, source};
+use crate::kit::Lane;
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+/// Which feed, and how it is kept.
+#[derive(Debug)]
+pub struct FollowFeed {
+    url: String,
+    title: Option<String>,
+    folder: Option<String>,
+    full_text: bool,
+}
+
+impl FollowFeed {
+    /// The fields of the body.
+    pub const FIELDS: &'static [Field] = &[
+        Field::required("url", kinds::URL, "A feed, or a page that names one."),
+        Field::optional("title", kinds::NAME, "A title instead of the feed's own."),
+        Field::optional("folder", kinds::NAME, "The folder to put it in."),
+        Field::optional(
+            "fullText",
+            Kind::Flag,
+            "Fetch the page where the feed gives a summary; false when left out.",
+        ),
+    ];
+
+    /// Reads the body.
+    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+        Ok(Self {
+            url: values.text("url").unwrap_or_default(),
+            title: values.text("title").and_then(tidy),
+            folder: values.text("folder").and_then(tidy),
+            full_text: values.flag("fullText").unwrap_or(false),
+        })
+    }
+}
+
+/// A name without white space around it; none where it is empty.
+pub fn tidy(name: String) -> Option<String> {
+    let name = name.trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// The feed, and whether it is followed since now.
+#[derive(Debug, Serialize)]
+pub struct Followed {
+    feed: FeedView,
+    /// `false`: it was followed already.
+    #[serde(skip)]
+    pub created: bool,
+}
+
+impl Operation for FollowFeed {
+    type Reply = Followed;
+    const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Followed, Error> {
+        let url = parse(&self.url)?;
+        if let Some(row) = followed(app.db.read(), caller.user, &url).await? {
+            return Ok(Followed { feed: view::one(app.db.read(), row).await?, created: false });
+        }
+        let found = find::find(app, url).await?;
+        let (feed, address) = (found.feed.clone(), found.url.as_str().to_owned());
+        let coming = app.workers.run(Lane::Foreground, move || deliver::prepare(feed, &address)).await?;
+        let now = app.clock.now();
+        let txn = app.db.begin().await?;
+        let (row, created) = self.follow(&txn, caller.user, &found, now).await?;
+        if created {
+            deliver::deliver(&txn, &row, coming, now).await?;
+        }
+        let feed = view::one(&txn, row).await?;
+        txn.commit().await?;
+        app.ingest.wake();
+        Ok(Followed { feed, created })
+    }
+}
+
+impl FollowFeed {
+    async fn follow(
+        self,
+        txn: &impl ConnectionTrait,
+        user: UserId,
+        found: &Found,
+        now: Timestamp,
+    ) -> Result<(feed::Model, bool), Error> {
+        let there = source::settle(txn, &found.url, now).await?;
+        let id = there.id;
+        if let Some(validators) = &found.fetched {
+            source::arrived(txn, there, &found.feed, validators.clone(), now).await?;
+            // The one fetch serves the others too.
+            source::ask_deliveries(txn, id, None, now).await?;
+        }
+        let row = feed::Model {
+            id: FeedId::new(now),
+            user_id: user,
+            source_id: id,
+            url: found.url.as_str().to_owned(),
+            title: self.title,
+            folder: self.folder,
+            full_text: self.full_text,
+            created_at: now,
+        };
+        insert(txn, row).await
+    }
+}
+
+/// Follows a source; the row that is there where it is followed already (`false`).
+pub async fn insert(txn: &impl ConnectionTrait, row: feed::Model) -> Result<(feed::Model, bool), Error> {
+    let taken = OnConflict::columns([feed::Column::SourceId, feed::Column::UserId]).do_nothing().to_owned();
+    let made = feed::Entity::insert(row.clone().into_active_model())
+        .on_conflict(taken)
+        .try_insert()
+        .exec_without_returning(txn)
+        .await?;
+    if matches!(made, TryInsertResult::Inserted(1)) {
+        return Ok((row, true));
+    }
+    let there = feed::Entity::owned_by(row.user_id).filter(feed::Column::SourceId.eq(row.source_id));
+    Ok((there.one(txn).await?.ok_or(Error::StillRunning)?, false))
+}
+
+/// An address as it was given.
+///
+/// # Errors
+/// [`Error::UrlRejected`].
+pub fn parse(url: &str) -> Result<PageUrl, Error> {
+    PageUrl::parse(url).map_err(|refusal| Error::UrlRejected(format!("the address {refusal}")))
+}
+
+/// The user's feed of this very address.
+pub async fn followed(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    url: &PageUrl,
+) -> Result<Option<feed::Model>, Error> {
+    let Some(source) = source::with_address(db, &url.normalized()).await? else { return Ok(None) };
+    Ok(feed::Entity::owned_by(user).filter(feed::Column::SourceId.eq(source.id)).one(db).await?)
+}

@@ -1,0 +1,66 @@
+//! Leaving a feed: its entries go with it, and their documents but those that are bookmarked.
+
+use entity::id::FeedId;
+use entity::scope::Scope;
+use entity::{document, feed};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use serde::Serialize;
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Values};
+use crate::ingest::feed::saved;
+use crate::ingest::queue::{self, Priority, Work};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+/// Which is left.
+#[derive(Debug)]
+pub struct UnfollowFeed(FeedId);
+
+impl UnfollowFeed {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the path.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+/// It is done.
+#[derive(Debug, Serialize)]
+pub struct Left {}
+
+impl Operation for UnfollowFeed {
+    type Reply = Left;
+    const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Left, Error> {
+        let (user, now) = (caller.user, app.clock.now());
+        let txn = app.db.begin().await?;
+        // The feed goes first: entries that are being delivered to it are in by then, or never will be.
+        let gone = feed::Entity::delete_many()
+            .filter(feed::Column::UserId.eq(user))
+            .filter(feed::Column::Id.eq(self.0))
+            .exec(&txn)
+            .await?;
+        if gone.rows_affected == 0 {
+            return Err(Error::NotFound);
+        }
+        saved::keep_bookmarked(&txn, user, self.0, now).await?;
+        document::Entity::update_many()
+            .col_expr(document::Column::HiddenAt, Expr::value(Some(now)))
+            .col_expr(document::Column::EntryId, Expr::value(None::<uuid::Uuid>))
+            .filter(document::Column::UserId.eq(user))
+            .filter(document::Column::FeedId.eq(self.0))
+            .exec(&txn)
+            .await?;
+        queue::ask(&txn, user, Work::ForgetFeed, self.0.0, Priority::Now, now).await?;
+        txn.commit().await?;
+        app.ingest.wake();
+        Ok(Left {})
+    }
+}

@@ -1,0 +1,87 @@
+//! Listing and showing feeds.
+
+use entity::feed;
+use entity::id::FeedId;
+use entity::scope::Scope;
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+use serde::Serialize;
+
+use super::view::{self, FeedView, OneFeed};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::ops::page::{CURSOR, PageOf};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+const DEFAULT_LIMIT: u64 = 50;
+
+/// A page of feeds.
+#[derive(Debug)]
+pub struct ListFeeds(PageOf);
+
+impl ListFeeds {
+    /// The parameters of the route.
+    pub const FIELDS: &'static [Field] = &[
+        CURSOR,
+        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Feeds at most; 50 when left out."),
+    ];
+
+    /// Reads the parameters.
+    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+        Ok(Self(PageOf::read(&mut values, DEFAULT_LIMIT)))
+    }
+}
+
+/// Feeds, in the order in which they were followed.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Feeds {
+    feeds: Vec<FeedView>,
+    next_cursor: Option<String>,
+}
+
+impl Operation for ListFeeds {
+    type Reply = Feeds;
+    const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
+
+    fn count(reply: &Feeds) -> Option<usize> {
+        Some(reply.feeds.len())
+    }
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Feeds, Error> {
+        let after: Option<FeedId> = self.0.position(app, caller.user, "feeds")?;
+        let mut query = feed::Entity::owned_by(caller.user).order_by_asc(feed::Column::Id);
+        if let Some(after) = after {
+            query = query.filter(feed::Column::Id.gt(after));
+        }
+        let mut rows = query.limit(self.0.limit + 1).all(app.db.read()).await?;
+        let next_cursor = self.0.cut(app, caller.user, "feeds", &mut rows, |row| row.id);
+        Ok(Feeds { feeds: view::many(app.db.read(), caller.user, rows).await?, next_cursor })
+    }
+}
+
+/// One feed.
+#[derive(Debug)]
+pub struct ShowFeed(FeedId);
+
+impl ShowFeed {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the path.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+impl Operation for ShowFeed {
+    type Reply = OneFeed;
+    const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<OneFeed, Error> {
+        let found = feed::Entity::one_of(caller.user, self.0).one(app.db.read()).await?;
+        Ok(OneFeed { feed: view::one(app.db.read(), found.ok_or(Error::NotFound)?).await? })
+    }
+}

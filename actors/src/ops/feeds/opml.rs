@@ -1,0 +1,197 @@
+//! Lists of feeds, out for other readers and in from them (OPML 2.0).
+
+use std::collections::{BTreeMap, HashSet};
+
+use entity::id::{FeedId, ImportId, UserId};
+use entity::scope::Scope;
+use entity::time::Timestamp;
+use entity::{feed, feed_source};
+use quick_xml::escape::escape;
+use sea_orm::{ConnectionTrait, QueryOrder};
+use serde::Serialize;
+
+use super::follow;
+use super::view::{self, FeedView};
+use crate::adapters::sandbox::{Outline, SandboxError};
+use crate::address::PageUrl;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::ingest::feed::source;
+use crate::ingest::queue::{self, Priority, Work};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+use crate::text;
+
+/// Feeds of one transaction.
+const AT_ONCE: usize = 100;
+const NAME: usize = 300;
+
+/// All feeds of the caller as a list.
+#[derive(Debug)]
+pub struct ExportOpml;
+
+impl ExportOpml {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads nothing.
+    pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self)
+    }
+}
+
+/// The list.
+#[derive(Debug, Serialize)]
+pub struct Exported {
+    opml: String,
+}
+
+impl Operation for ExportOpml {
+    type Reply = Exported;
+    const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Exported, Error> {
+        let rows =
+            feed::Entity::owned_by(caller.user).order_by_asc(feed::Column::Id).all(app.db.read()).await?;
+        let mut folders: BTreeMap<Option<String>, Vec<FeedView>> = BTreeMap::new();
+        for some in rows.chunks(AT_ONCE) {
+            for feed in view::many(app.db.read(), caller.user, some.to_vec()).await? {
+                folders.entry(feed.folder().map(str::to_owned)).or_default().push(feed);
+            }
+        }
+        Ok(Exported { opml: written(&folders) })
+    }
+}
+
+/// Feeds without a folder first, then folder by folder.
+fn written(folders: &BTreeMap<Option<String>, Vec<FeedView>>) -> String {
+    let mut opml = String::from(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<opml version=\"2.0\">\n<head><title>Carrel</title></head>\n<body>\n",
+    );
+    for (folder, feeds) in folders {
+        if let Some(folder) = folder {
+            opml.push_str(&format!("<outline text=\"{0}\" title=\"{0}\">\n", escape(folder.as_str())));
+        }
+        feeds.iter().for_each(|feed| opml.push_str(&outline(feed)));
+        if folder.is_some() {
+            opml.push_str("</outline>\n");
+        }
+    }
+    opml.push_str("</body>\n</opml>\n");
+    opml
+}
+
+fn outline(feed: &FeedView) -> String {
+    let site = feed.site_url().map(|site| format!(" htmlUrl=\"{}\"", escape(site))).unwrap_or_default();
+    let (title, url) = (escape(feed.title()), escape(feed.url()));
+    format!("<outline type=\"rss\" text=\"{title}\" title=\"{title}\" xmlUrl=\"{url}\"{site}/>\n")
+}
+
+/// A list whose feeds are followed.
+#[derive(Debug)]
+pub struct ImportOpml(String);
+
+impl ImportOpml {
+    /// The fields of the body.
+    pub const FIELDS: &'static [Field] = &[Field::required("opml", Kind::Content, "The list, as OPML.")];
+
+    /// Reads the body.
+    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+        Ok(Self(values.text("opml").unwrap_or_default()))
+    }
+}
+
+/// What the list held. Its new feeds are there at once; what is in them comes as they are fetched.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Imported {
+    import_id: Option<ImportId>,
+    /// Different addresses of the list.
+    found: usize,
+    /// Followed since now.
+    new: usize,
+    /// Followed before.
+    already_followed: usize,
+    /// Addresses that may not be fetched.
+    refused: usize,
+}
+
+impl Operation for ImportOpml {
+    type Reply = Imported;
+    const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
+
+    fn count(reply: &Imported) -> Option<usize> {
+        Some(reply.found)
+    }
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Imported, Error> {
+        let now = app.clock.now();
+        let outlines = read(app, &self.0).await?;
+        let mut told = Imported { import_id: Some(ImportId::new(now)), ..Imported::default() };
+        let mut feeds: Vec<(PageUrl, Outline)> = Vec::new();
+        let mut seen = HashSet::new();
+        for outline in outlines {
+            match follow::parse(&outline.url) {
+                Ok(url) if !seen.insert(url.normalized()) => {}
+                Ok(url) if app.fetcher.guard().literal(&url).is_ok() => feeds.push((url, outline)),
+                Ok(_) | Err(_) => told.refused += 1,
+            }
+        }
+        told.found = feeds.len() + told.refused;
+        for some in feeds.chunks(AT_ONCE) {
+            let txn = app.db.begin().await?;
+            for (url, outline) in some {
+                match add(&txn, caller.user, url, outline, now).await? {
+                    true => told.new += 1,
+                    false => told.already_followed += 1,
+                }
+            }
+            txn.commit().await?;
+        }
+        app.ingest.wake();
+        Ok(told)
+    }
+}
+
+async fn read(app: &App, opml: &str) -> Result<Vec<Outline>, Error> {
+    match app.sandbox.opml(opml).await {
+        Ok(Some(outlines)) => Ok(outlines),
+        Ok(None) => Err(Error::invalid("opml", "is no OPML")),
+        Err(error @ SandboxError::Unavailable(_)) => Err(Error::internal(error)),
+        Err(
+            SandboxError::Crashed
+            | SandboxError::TimedOut
+            | SandboxError::TooLarge
+            | SandboxError::Unreadable(_),
+        ) => Err(Error::invalid("opml", "cannot be read")),
+    }
+}
+
+/// Follows a feed of the list, whatever will be found at its address; `false` where it was followed already.
+async fn add(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    url: &PageUrl,
+    outline: &Outline,
+    now: Timestamp,
+) -> Result<bool, Error> {
+    let source: feed_source::Model = source::settle(txn, url, now).await?;
+    let cut = |name: &Option<String>| name.as_deref().map(|name| text::cut(name, NAME));
+    let row = feed::Model {
+        id: FeedId::new(now),
+        user_id: user,
+        source_id: source.id,
+        url: url.as_str().to_owned(),
+        title: cut(&outline.title),
+        folder: cut(&outline.folder),
+        full_text: false,
+        created_at: now,
+    };
+    let (row, created) = follow::insert(txn, row).await?;
+    if created && source.fetched_at.is_some() {
+        queue::ask(txn, user, Work::Deliver, row.id.0, Priority::Backlog, now).await?;
+    }
+    Ok(created)
+}

@@ -1,0 +1,95 @@
+//! Feeds: the addresses that are fetched, who follows them, and each follower's entries.
+
+use sea_orm_migration::prelude::*;
+
+use crate::statement;
+
+/// Feeds: the addresses that are fetched, who follows them, and each follower's entries.
+pub struct Step;
+
+impl MigrationName for Step {
+    fn name(&self) -> &str {
+        "m0008_feeds"
+    }
+}
+
+#[async_trait::async_trait]
+impl MigrationTrait for Step {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        statement::run(manager, UP).await
+    }
+
+    fn use_transaction(&self) -> Option<bool> {
+        Some(true)
+    }
+}
+
+// The table `feed` of the second step never held a row: there was no way to follow one.
+const UP: &str = r#"
+DROP TABLE feed;
+
+CREATE TABLE feed_source (
+    id UUID PRIMARY KEY,
+    url TEXT NOT NULL UNIQUE,
+    title TEXT,
+    site_url TEXT,
+    etag TEXT,
+    last_modified TEXT,
+    fetched_at BIGINT,
+    next_fetch_at BIGINT,
+    wait_until BIGINT,
+    interval_seconds BIGINT NOT NULL,
+    failures INTEGER NOT NULL,
+    error TEXT,
+    created_at BIGINT NOT NULL
+);
+CREATE INDEX feed_source_due ON feed_source (next_fetch_at) WHERE next_fetch_at IS NOT NULL;
+
+CREATE TABLE feed_copy (
+    source_id UUID PRIMARY KEY REFERENCES feed_source (id) ON DELETE CASCADE,
+    body TEXT NOT NULL
+);
+
+CREATE TABLE feed (
+    id UUID PRIMARY KEY,
+    user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
+    source_id UUID NOT NULL REFERENCES feed_source (id),
+    url TEXT NOT NULL,
+    title TEXT,
+    folder TEXT,
+    full_text BOOLEAN NOT NULL,
+    created_at BIGINT NOT NULL
+);
+CREATE INDEX feed_user ON feed (user_id, id);
+CREATE UNIQUE INDEX feed_follower ON feed (source_id, user_id);
+
+CREATE TABLE entry (
+    id UUID PRIMARY KEY,
+    user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
+    feed_id UUID NOT NULL REFERENCES feed (id) ON DELETE CASCADE,
+    document_id UUID NOT NULL REFERENCES document (id) ON DELETE CASCADE,
+    key_hash BYTES NOT NULL,
+    content_hash BYTES NOT NULL,
+    url TEXT NOT NULL,
+    normalized_url TEXT NOT NULL,
+    title TEXT NOT NULL,
+    author TEXT,
+    summary TEXT,
+    whole BOOLEAN NOT NULL,
+    enclosure_url TEXT,
+    enclosure_type TEXT,
+    enclosure_bytes BIGINT,
+    published_at BIGINT,
+    sorted_at BIGINT NOT NULL,
+    read BOOLEAN NOT NULL,
+    starred BOOLEAN NOT NULL,
+    created_at BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX entry_key ON entry (feed_id, key_hash);
+CREATE INDEX entry_feed ON entry (feed_id, sorted_at, id);
+CREATE INDEX entry_user ON entry (user_id, sorted_at, id);
+CREATE INDEX entry_address ON entry (user_id, normalized_url);
+CREATE INDEX entry_document ON entry (document_id);
+
+CREATE INDEX document_feed ON document (feed_id) WHERE feed_id IS NOT NULL
+"#;
