@@ -34,6 +34,9 @@ fn of_kind(kind: &Kind) -> Value {
             json!({ "type": "array", "items": of_kind(of), "minItems": min, "maxItems": max })
         }
         Kind::Record(fields) => input(fields),
+        Kind::Open(shapes) => {
+            json!({ "anyOf": shapes.iter().map(|shape| input(shape.fields)).collect::<Vec<_>>() })
+        }
     }
 }
 

@@ -17,6 +17,7 @@ pub mod notices;
 pub mod page;
 pub mod projects;
 pub mod search;
+pub mod tags;
 pub mod target;
 pub mod unknown;
 pub mod usage;
