@@ -11,6 +11,7 @@ use tracing::{info, warn};
 use crate::activity::Activity;
 use crate::adapters::fetch::{FetchSettings, Fetcher};
 use crate::adapters::index::PassageIndex;
+use crate::adapters::mail::Mail;
 use crate::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use crate::ai::Pause;
 use crate::desk::Desk;
@@ -55,6 +56,8 @@ pub struct Setup {
     pub signup: Option<entity::plan::Plan>,
     /// Origins, besides the service's own, from which MCP is taken.
     pub mcp_origins: Vec<String>,
+    /// How letters leave; none sends none.
+    pub mail: Option<Mail>,
 }
 
 /// Everything an operation may need. Clones share it.
@@ -95,6 +98,8 @@ pub struct Parts {
     pub signup: Option<entity::plan::Plan>,
     /// Origins, besides the service's own, from which MCP is taken.
     pub mcp_origins: Vec<String>,
+    /// How letters leave.
+    pub mail: Option<Mail>,
     arbiters: [ArbiterHandle; 2],
 }
 
@@ -144,6 +149,7 @@ impl App {
             cursors: Cursors::new(key),
             signup: setup.signup,
             mcp_origins: setup.mcp_origins,
+            mail: setup.mail,
             arbiters: [short, long],
             desk,
         };

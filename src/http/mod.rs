@@ -2,6 +2,7 @@
 
 pub mod body;
 pub mod credential;
+pub mod head;
 pub mod health;
 pub mod log;
 pub mod peer;

@@ -3,4 +3,5 @@
 pub mod embedder;
 pub mod fetch;
 pub mod index;
+pub mod mail;
 pub mod sandbox;

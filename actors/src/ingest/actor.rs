@@ -18,6 +18,7 @@ use super::queue::{self, Claimed, LEASE, MOST_ATTEMPTS, Track, Work};
 use super::{forget, index, page, sweep};
 use crate::app::App;
 use crate::error::Error;
+use crate::notices::letter;
 
 /// A lost wake costs so long, and a lost lease is seen within it.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -240,6 +241,7 @@ async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         Some(Work::Index) => index::run(app, job).await,
         Some(Work::Relabel) => index::relabel(app, job).await,
         Some(Work::Forget) => forget::run(app, job).await,
+        Some(Work::Letter) => letter::run(app, job).await,
         None => Err(Failure::Permanent("this version of the service does not know such work".to_owned())),
     }
 }
@@ -305,7 +307,7 @@ async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbE
 /// A document whose text or index could not be made says so. What stays readable and found, because only a newer text or
 /// another filing failed, stays ready and keeps the reason.
 async fn mark_failed(db: &impl ConnectionTrait, job: &job::Model, reason: &str) -> Result<(), DbErr> {
-    if matches!(Work::named(&job.kind), Some(Work::Relabel | Work::Forget)) {
+    if matches!(Work::named(&job.kind), Some(Work::Relabel | Work::Forget | Work::Letter)) {
         return Ok(());
     }
     let of_job = document::Entity::update_many()

@@ -22,7 +22,7 @@ use crate::app::App;
 use crate::kit::{Kept, Port, keep};
 use actor::{IngestActor, Wake};
 
-pub use actor::Places;
+pub use actor::{Failure, Places};
 pub use store::{Split, Text, put_text};
 
 /// The way to the background work.

@@ -25,5 +25,5 @@ pub(crate) async fn app_connected(
         created_at: now,
         read_at: None,
     };
-    notice::Entity::insert(row.into_active_model()).exec_without_returning(txn).await.map(drop)
+    letter::write(txn, row).await
 }

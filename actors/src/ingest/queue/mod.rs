@@ -39,10 +39,13 @@ pub enum Work {
     Relabel,
     /// Take a document out of the index.
     Forget,
+    /// Tell a notice by a letter.
+    Letter,
 }
 
 impl Work {
-    const ALL: [Work; 5] = [Work::Page, Work::Text, Work::Index, Work::Relabel, Work::Forget];
+    const ALL: [Work; 6] =
+        [Work::Page, Work::Text, Work::Index, Work::Relabel, Work::Forget, Work::Letter];
 
     /// The name in the row.
     pub fn name(self) -> &'static str {
@@ -52,6 +55,7 @@ impl Work {
             Work::Index => "index",
             Work::Relabel => "relabel",
             Work::Forget => "forget",
+            Work::Letter => "letter",
         }
     }
 
@@ -63,7 +67,7 @@ impl Work {
     /// Where it waits.
     pub fn track(self) -> Track {
         match self {
-            Work::Page => Track::Web,
+            Work::Page | Work::Letter => Track::Web,
             Work::Text | Work::Index | Work::Relabel | Work::Forget => Track::Library,
         }
     }
