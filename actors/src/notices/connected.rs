@@ -4,7 +4,9 @@ use entity::id::{NoticeId, UserId};
 use entity::kind::NoticeKind;
 use entity::notice;
 use entity::time::Timestamp;
-use sea_orm::{ConnectionTrait, DbErr, EntityTrait, IntoActiveModel};
+use sea_orm::{ConnectionTrait, DbErr};
+
+use super::letter;
 
 /// Tells a person that this application was connected.
 pub(crate) async fn app_connected(
