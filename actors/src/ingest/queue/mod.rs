@@ -44,8 +44,7 @@ pub enum Work {
 }
 
 impl Work {
-    const ALL: [Work; 6] =
-        [Work::Page, Work::Text, Work::Index, Work::Relabel, Work::Forget, Work::Letter];
+    const ALL: [Work; 6] = [Work::Page, Work::Text, Work::Index, Work::Relabel, Work::Forget, Work::Letter];
 
     /// The name in the row.
     pub fn name(self) -> &'static str {
