@@ -1,8 +1,9 @@
 //! # The surfaces
 //!
 //! How a verb is *asked for*. Each surface turns its wire into an operation and the reply into its wire, and decides
-//! nothing: REST ([`rest`]), the web app's routes ([`app`]), MCP ([`mcp`]), OAuth ([`oauth`]), and the command line ([`cli`]). What they share
-//! of HTTP stands in [`http`]; [`server`] puts everything together and takes it apart again, [`settings`] says with what.
+//! nothing: REST ([`rest`]), the web app's routes ([`app`]), MCP ([`mcp`]), OAuth ([`oauth`]), and the command line
+//! ([`cli`]). What they share of HTTP stands in [`http`], of shapes in [`schema`]; [`openapi`] describes REST to programs
+//! and people. [`server`] puts everything together and takes it apart again, [`settings`] says with what.
 
 pub mod app;
 pub mod cli;
@@ -10,6 +11,8 @@ pub mod http;
 pub mod log;
 pub mod mcp;
 pub mod oauth;
+pub mod openapi;
 pub mod rest;
+pub mod schema;
 pub mod server;
 pub mod settings;

@@ -20,6 +20,7 @@ use actors::adapters::blobs::{Blobs, Bucket, BucketSettings, Folder, Scratch};
 use actors::adapters::fetch::FetchSettings;
 use actors::adapters::index::EdgeIndex;
 use actors::adapters::index::edge::Model as IndexModel;
+use actors::adapters::mail::{Mail, MailSettings, Way};
 use actors::adapters::sandbox::{SandboxCommand, SandboxSettings};
 use actors::adapters::transcriber::EndpointSettings;
 use actors::app::{App, Setup, index_folder, scratch_folder};
@@ -36,8 +37,8 @@ use tracing::{info, warn};
 use crate::http::body::MaxBody;
 use crate::http::health::{self, Readiness};
 use crate::http::peer::TrustedProxies;
-use crate::settings::{Access, FilesUrl, Oauth, Secret, Settings};
-use crate::{app, http, mcp, oauth, rest};
+use crate::settings::{Access, FilesUrl, MailUrl, Oauth, Secret, Settings};
+use crate::{app, http, mcp, oauth, openapi, rest};
 
 /// Anything that keeps the service from starting.
 pub type StartError = Box<dyn Error + Send + Sync>;
@@ -127,7 +128,7 @@ pub async fn start_with(
     let data_dir = settings.data_dir.clone();
     let desk = Desk::open(database.expose(), data_dir, &base_url, settings.plans.clone(), clock).await?;
     let embedding = Catalogue::built_in().usual(Purpose::Embedding).cloned();
-    let setup = setup(&settings, embedding.as_ref(), outside)?;
+    let setup = setup(&settings, embedding.as_ref(), &base_url, outside)?;
     let app = App::start(desk, setup).await?;
     let readiness = Readiness::default();
     let servers = listen(&settings, listener, &app, &readiness)?;
@@ -156,7 +157,12 @@ impl Running {
     }
 }
 
-fn setup(settings: &Settings, embedding: Option<&Model>, outside: Outside) -> Result<Setup, StartError> {
+fn setup(
+    settings: &Settings,
+    embedding: Option<&Model>,
+    base_url: &str,
+    outside: Outside,
+) -> Result<Setup, StartError> {
     let folder = index_folder(&settings.data_dir);
     private_folder(&folder)?;
     let model = embedding.map(|model| IndexModel { name: model.name.clone(), length: VECTOR_LENGTH });
@@ -191,6 +197,7 @@ fn setup(settings: &Settings, embedding: Option<&Model>, outside: Outside) -> Re
         },
         chat: chat(settings),
         daily_tokens: settings.ai.daily_tokens,
+        mail: mail(settings, base_url)?,
         mcp_origins: settings.mcp.allowed_origins.iter().map(|origin| origin.as_str().to_owned()).collect(),
     })
 }
@@ -242,6 +249,18 @@ fn blobs(settings: &Settings, scratch: &Scratch) -> Result<Arc<dyn Blobs>, Start
     }
 }
 
+/// How letters leave, where a way is set.
+fn mail(settings: &Settings, base_url: &str) -> Result<Option<Mail>, StartError> {
+    let way = match &settings.mail.url {
+        None => return Ok(None),
+        Some(MailUrl::Smtp(url)) => Way::Smtp(url.expose().to_owned()),
+        Some(MailUrl::Folder(folder)) => Way::Folder(folder.clone()),
+    };
+    let host = url::Url::parse(base_url).ok().and_then(|base| Some(base.host_str()?.to_owned()));
+    let from = settings.mail.from.as_str().to_owned();
+    Ok(Some(Mail::new(MailSettings { way, from, host: host.unwrap_or_else(|| "localhost".to_owned()) })?))
+}
+
 fn listen(
     settings: &Settings,
     listener: TcpListener,
@@ -281,8 +300,10 @@ fn main_server(
             .app_data(max_body.clone())
             .app_data(proxies.clone())
             .app_data(recorder.clone())
+            .wrap(middleware::from_fn(http::head::as_get))
             .wrap(middleware::from_fn(http::log::request))
             .configure(health::mount)
+            .configure(openapi::mount)
             .configure(|config| {
                 if with_metrics {
                     health::mount_metrics(config);

@@ -13,6 +13,7 @@ use crate::adapters::answerer::{Answerer, Chat, ChatSettings, Extractive};
 use crate::adapters::blobs::{Blobs, Scratch};
 use crate::adapters::fetch::{FetchSettings, Fetcher, Hosts};
 use crate::adapters::index::PassageIndex;
+use crate::adapters::mail::Mail;
 use crate::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use crate::adapters::transcriber::{Endpoint, EndpointSettings, Speech, Transcriber};
 use crate::ai::Pause;
@@ -72,6 +73,8 @@ pub struct Setup {
     pub chat: Option<ChatSettings>,
     /// Tokens of all users in a UTC day before the AI pauses; 0 is no limit.
     pub daily_tokens: u64,
+    /// How letters leave; none sends none.
+    pub mail: Option<Mail>,
 }
 
 /// Everything an operation may need. Clones share it.
@@ -122,6 +125,8 @@ pub struct Parts {
     pub answerer: Arc<dyn Answerer>,
     /// Tokens of all users in a UTC day before the AI pauses; 0 is no limit.
     pub daily_tokens: u64,
+    /// How letters leave.
+    pub mail: Option<Mail>,
     arbiters: [ArbiterHandle; 2],
 }
 
@@ -184,6 +189,7 @@ impl App {
             mcp_origins: setup.mcp_origins,
             answerer,
             daily_tokens: setup.daily_tokens,
+            mail: setup.mail,
             arbiters: [short, long],
             desk,
         };

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use entity::scope::Scope;
-use sea_orm::{DbErr, RuntimeErr};
+use sea_orm::{DbErr, RuntimeErr, SqlErr};
 
 use crate::adapters::blobs::BlobError;
 use crate::kit::Unanswered;
@@ -110,6 +110,18 @@ pub enum Error {
     Internal(#[source] Cause),
 }
 
+/// An error as a surface tells it, where it stands within an answer that is well as a whole.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
+pub struct Told {
+    /// The stable code.
+    pub code: String,
+    /// What is wrong, in words.
+    pub message: String,
+    /// More, by the code: the faulty fields, the scopes that are missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<serde_json::Value>,
+}
+
 /// How an exceeded limit is to be told (spec.md: Limits, rule 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
@@ -154,6 +166,17 @@ impl Error {
         Error::Invalid(Invalid::new(field, reason))
     }
 
+    /// The same error of a part of a request: its fields stand under this path.
+    #[must_use]
+    pub fn within(mut self, path: &str) -> Self {
+        if let Error::Invalid(invalid) = &mut self {
+            for fault in &mut invalid.faults {
+                fault.field = format!("{path}.{}", fault.field);
+            }
+        }
+        self
+    }
+
     /// The error and what caused it, on one line, for the log: causes name tables and files, never what a user wrote.
     pub fn chain(&self) -> String {
         let mut said = self.to_string();
@@ -176,6 +199,10 @@ impl From<DbErr> for Error {
         // No connection became free in time: somebody else writes for long, or the database is away.
         if matches!(error, DbErr::ConnectionAcquire(_) | DbErr::Conn(_)) || is_locked(&error) {
             return Error::Busy(Duration::from_secs(1));
+        }
+        // What the row would have stood on was there a moment ago, and somebody has removed it since.
+        if matches!(error.sql_err(), Some(SqlErr::ForeignKeyConstraintViolation(_))) {
+            return Error::NotFound;
         }
         Error::internal(error)
     }

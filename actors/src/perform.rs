@@ -10,6 +10,7 @@ use entity::id::ActivityId;
 use entity::kind::{KeyKind, Surface};
 use entity::plan::Plan;
 use entity::scope::{Scope, Scopes};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -24,8 +25,8 @@ use crate::limits::{Ask, Quota};
 
 /// Something that can be asked.
 pub trait Operation: Sized + 'static {
-    /// What it answers.
-    type Reply: Serialize + 'static;
+    /// What it answers: as JSON, and as the shape that the surfaces describe it by.
+    type Reply: Serialize + JsonSchema + 'static;
     /// Needed in any case, by a faulty call too.
     const SCOPES: &'static [Scope];
     /// What a faulty call counts for; 2 for a write tool.

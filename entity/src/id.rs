@@ -1,9 +1,11 @@
 //! Typed ids: one macro, and the one place that makes new ones. All are UUIDv7 (contract.md, section 1).
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU16, Ordering};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sea_orm::{DbErr, DeriveValueType, TryFromU64};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -42,6 +44,20 @@ macro_rules! ids {
 
             fn from_str(text: &str) -> Result<Self, NotAnId> {
                 parse(text).map(Self)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "format": "uuid" })
             }
         }
 

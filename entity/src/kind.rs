@@ -1,8 +1,10 @@
 //! The small enums that are columns, each with its name on the wire and in the database.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sea_orm::DeriveValueType;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +34,20 @@ macro_rules! kinds {
         impl sea_orm::TryFromU64 for $kind {
             fn try_from_u64(_: u64) -> Result<Self, sea_orm::DbErr> {
                 Err(sea_orm::DbErr::ConvertFromU64(stringify!($kind)))
+            }
+        }
+
+        impl JsonSchema for $kind {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($kind).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "enum": $kind::NAMES })
             }
         }
 

@@ -1,9 +1,11 @@
 //! Scopes: what a key may do, and sets of them (spec.md: Scopes).
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sea_orm::DeriveValueType;
 use serde::{Serialize, Serializer};
 
@@ -92,6 +94,21 @@ impl Serialize for Scope {
     }
 }
 
+impl JsonSchema for Scope {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Scope".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<_> = Scope::ALL.iter().map(|scope| scope.name()).collect();
+        json_schema!({ "type": "string", "enum": names })
+    }
+}
+
 /// A set of scopes; kept as names with spaces between.
 #[derive(Clone, Debug, Default, PartialEq, Eq, DeriveValueType)]
 #[sea_orm(value_type = "String")]
@@ -169,6 +186,20 @@ impl FromStr for Scopes {
 impl Serialize for Scopes {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_seq(self.iter())
+    }
+}
+
+impl JsonSchema for Scopes {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Scopes".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "array", "items": generator.subschema_for::<Scope>() })
     }
 }
 

@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::door::{app, cookie, no_cookie, own_origin, session_secret};
+use crate::http::table::{self, Door};
 use crate::http::{body, peer};
 use crate::rest::{failure, success};
 
@@ -32,17 +33,21 @@ const CHANGE: &[Field] = &[
 
 /// Mounts the routes.
 pub fn mount(config: &mut ServiceConfig) {
+    let only = |path, methods: &[&str]| {
+        let methods = methods.iter().map(|method| (*method).to_owned()).collect();
+        web::resource(path).default_service(table::refuse(Door::Session, methods))
+    };
     config
-        .route("/setup", web::post().to(set_up))
-        .route("/signup", web::post().to(sign_up))
+        .service(only("/setup", &["POST"]).route(web::post().to(set_up)))
+        .service(only("/signup", &["POST"]).route(web::post().to(sign_up)))
         .service(
-            web::resource("/session")
+            only("/session", &["POST", "GET", "HEAD", "DELETE"])
                 .route(web::post().to(sign_in))
                 .route(web::get().to(who_am_i))
                 .route(web::delete().to(sign_out)),
         )
-        .service(web::resource("/account").route(web::delete().to(remove_account)))
-        .route("/password", web::post().to(change_password));
+        .service(only("/account", &["DELETE"]).route(web::delete().to(remove_account)))
+        .service(only("/password", &["POST"]).route(web::post().to(change_password)));
 }
 
 /// Who is signed in.
@@ -99,6 +104,7 @@ async fn who_am_i(request: HttpRequest) -> HttpResponse {
     let Some(app) = app(&request) else { return HttpResponse::InternalServerError().finish() };
     let who = async {
         let secret = session_secret(&request).ok_or(Error::NotSignedIn)?;
+        fields::read_query(request.query_string(), &[])?;
         Ok::<_, Error>(Who::from(sessions::recognise(&app, &secret).await?.1))
     };
     match who.await {
@@ -113,6 +119,7 @@ async fn sign_out(request: HttpRequest) -> HttpResponse {
         own_origin(&request, &app)?;
         let secret = session_secret(&request).ok_or(Error::NotSignedIn)?;
         let (caller, _) = sessions::recognise(&app, &secret).await?;
+        fields::read_query(request.query_string(), &[])?;
         sessions::sign_out(&app, &caller).await
     };
     ended(&request, &app, done.await, true)
@@ -145,6 +152,7 @@ async fn remove_account(request: HttpRequest, payload: Payload) -> HttpResponse 
 }
 
 async fn read(request: &HttpRequest, payload: Payload, fields: &'static [Field]) -> Result<Values, Error> {
+    fields::read_query(request.query_string(), &[])?;
     // Nobody has been recognised yet: what is read for a stranger is short.
     let body = body::read(request, payload, LONGEST).await?;
     body::must_be_json(request)?;

@@ -11,6 +11,7 @@ mod key;
 mod lines;
 mod migrate;
 mod models;
+mod openapi;
 mod opening;
 mod output;
 mod password;
@@ -67,6 +68,8 @@ enum Command {
     Doctor,
     /// Bring the tables of the database up to date
     Migrate,
+    /// Print the description of the REST API (OpenAPI)
+    Openapi,
 }
 
 /// Does what the arguments of this process ask for.
@@ -100,6 +103,7 @@ impl Cli {
             // It has something to say about wrong settings too.
             Command::Doctor => wait(doctor::run(settings)),
             Command::Migrate => wait(migrate::run(&settings?)),
+            Command::Openapi => openapi::run(&settings?),
         }
     }
 }

@@ -3,6 +3,7 @@
 pub mod body;
 pub mod credential;
 pub mod files;
+pub mod head;
 pub mod health;
 pub mod log;
 pub mod peer;

@@ -11,6 +11,8 @@ use actors::error::Error;
 use actors::fields::{Field, Values};
 use actors::ops::target::Target;
 use actors::perform::Operation;
+use entity::scope::Scope;
+use schemars::{Schema, SchemaGenerator};
 
 use crate::{app, rest};
 
@@ -34,32 +36,61 @@ pub struct Route {
     pub pattern: &'static str,
     /// Its name in the activity view: method and pattern.
     pub name: &'static str,
+    /// What it does beyond what its names say, for people; often nothing.
+    pub about: &'static str,
     /// What it takes, by the query for GET and DELETE and by the body otherwise.
     pub fields: &'static [Field],
+    /// What a key needs for any call of it.
+    pub scopes: &'static [Scope],
+    /// The name of its operation.
+    pub operation: fn() -> &'static str,
+    /// The statuses of its replies.
+    pub statuses: &'static [StatusCode],
+    /// The shape of its reply.
+    pub reply: fn(&mut SchemaGenerator) -> Schema,
     /// Answers a request.
     pub answer: fn(Door, &'static Route, HttpRequest, Payload) -> Answered,
 }
 
-/// A row: `GET "/pattern/{id}" as "GET /pattern/:id" => Operation`, then how it is read where that is not
-/// `Operation::read`, and the status of its reply where that is not 200.
+/// A row: `GET "/pattern/{id}" as "GET /pattern/:id" => Operation`, then `read` and how it is read where that is not
+/// `Operation::read`, then `status` and the status of its reply where that is not 200: `|_| StatusCode::CREATED`, or a
+/// function that chooses between 200 and 201. Doc comments before the row say more of it in the API's description.
 macro_rules! route {
-    ($method:ident $pattern:literal as $name:literal => $op:ty) => {
-        $crate::http::table::route!($method $pattern as $name => $op, read <$op>::read, status |_| actix_web::http::StatusCode::OK)
+    (@read $op:ty) => { <$op>::read };
+    (@read $op:ty, read $read:expr) => { $read };
+    (@read $op:ty, read $read:expr, status $($status:tt)+) => { $read };
+    (@read $op:ty, status $($status:tt)+) => { <$op>::read };
+    (@status) => { |_| actix_web::http::StatusCode::OK };
+    (@status read $read:expr) => { |_| actix_web::http::StatusCode::OK };
+    (@status read $read:expr, status $status:expr) => { $status };
+    (@status status $status:expr) => { $status };
+    (@statuses) => { &[actix_web::http::StatusCode::OK] };
+    (@statuses read $read:expr) => { &[actix_web::http::StatusCode::OK] };
+    (@statuses read $read:expr, status $($status:tt)+) => { $crate::http::table::route!(@statuses status $($status)+) };
+    (@statuses status |_| StatusCode::$status:ident) => { &[actix_web::http::StatusCode::$status] };
+    (@statuses status $status:expr) => {
+        &[actix_web::http::StatusCode::OK, actix_web::http::StatusCode::CREATED]
     };
-    ($method:ident $pattern:literal as $name:literal => $op:ty, read $read:expr) => {
-        $crate::http::table::route!($method $pattern as $name => $op, read $read, status |_| actix_web::http::StatusCode::OK)
-    };
-    ($method:ident $pattern:literal as $name:literal => $op:ty, status $status:expr) => {
-        $crate::http::table::route!($method $pattern as $name => $op, read <$op>::read, status $status)
-    };
-    ($method:ident $pattern:literal as $name:literal => $op:ty, read $read:expr, status $status:expr) => {
+    ($(#[doc = $about:literal])* $method:ident $pattern:literal as $name:literal => $op:ty $(, $($how:tt)+)?) => {
         $crate::http::table::Route {
             method: actix_web::http::Method::$method,
             pattern: $pattern,
             name: $name,
+            about: concat!($($about),*),
             fields: <$op>::FIELDS,
+            scopes: <$op as actors::perform::Operation>::SCOPES,
+            operation: || std::any::type_name::<$op>(),
+            statuses: $crate::http::table::route!(@statuses $($($how)+)?),
+            reply: |generator| generator.subschema_for::<<$op as actors::perform::Operation>::Reply>(),
             answer: |door, route, request, payload| {
-                Box::pin($crate::http::table::operation::<$op>(door, route, request, payload, $read, $status))
+                Box::pin($crate::http::table::operation::<$op>(
+                    door,
+                    route,
+                    request,
+                    payload,
+                    $crate::http::table::route!(@read $op $(, $($how)+)?),
+                    $crate::http::table::route!(@status $($($how)+)?),
+                ))
             },
         }
     };
@@ -80,6 +111,9 @@ pub fn mount(config: &mut ServiceConfig, door: Door, routes: &'static [Route]) {
         let mut methods = Vec::new();
         for route in routes.iter().filter(|route| route.pattern == pattern) {
             methods.push(route.method.to_string());
+            if route.method == Method::GET {
+                methods.push(Method::HEAD.to_string());
+            }
             let handle = move |request, payload| (route.answer)(door, route, request, payload);
             resource = resource.route(web::method(route.method.clone()).to(handle));
         }

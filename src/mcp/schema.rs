@@ -3,39 +3,14 @@
 //! Only plain words of JSON Schema are used: `anyOf` for what may be null, and an object at the root, since clients
 //! differ in what else they read.
 
-use actors::fields::{Field, Kind};
+use actors::fields::Field;
 use serde_json::{Map, Value, json};
+
+use crate::schema::{self, Reader};
 
 /// What a tool takes.
 pub fn input(fields: &[Field]) -> Value {
-    let properties = fields.iter().map(|field| (field.name, about(of_kind(&field.kind), field.about)));
-    let mut schema = record(properties);
-    let required: Vec<_> = fields.iter().filter(|field| field.required).map(|field| field.name).collect();
-    if !required.is_empty() {
-        schema.insert("required".to_owned(), json!(required));
-    }
-    schema.insert("additionalProperties".to_owned(), json!(false));
-    Value::Object(schema)
-}
-
-fn of_kind(kind: &Kind) -> Value {
-    match kind {
-        Kind::Words { min, max } => json!({ "type": "string", "minLength": min, "maxLength": max }),
-        Kind::Text { max } => json!({ "type": "string", "maxLength": max }),
-        Kind::Filename { max } => json!({ "type": "string", "minLength": 1, "maxLength": max }),
-        Kind::Content => text(),
-        Kind::Integer { min, max: i64::MAX } => json!({ "type": "integer", "minimum": min }),
-        Kind::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
-        Kind::Number { min, max } => json!({ "type": "number", "minimum": min, "maximum": max }),
-        Kind::Flag => flag(),
-        Kind::Id => id(),
-        Kind::Time => time(),
-        Kind::Choice(names) => one_of(names),
-        Kind::List { of, min, max } => {
-            json!({ "type": "array", "items": of_kind(of), "minItems": min, "maxItems": max })
-        }
-        Kind::Record(fields) => input(fields),
-    }
+    schema::record(fields, Reader::Model)
 }
 
 /// An object that has all of these; more may come with later versions.
@@ -117,6 +92,8 @@ pub fn about(mut schema: Value, words: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use actors::fields::Kind;
+
     use super::*;
 
     const ITEM: Kind = Kind::Record(&[Field::optional("bookmarkId", Kind::Id, "")]);

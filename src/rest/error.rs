@@ -1,7 +1,7 @@
 //! How REST tells each error: status, code and details (architecture.md, section 7; contract.md, section 2).
 
 use actix_web::http::StatusCode;
-use actors::error::Error;
+use actors::error::{Error, Told};
 use serde_json::{Value, json};
 
 /// The HTTP status of an error.
@@ -71,7 +71,22 @@ pub fn code(error: &Error) -> &'static str {
 /// The `error` of a failure's envelope. What an internal error was caused by is for the log alone.
 pub fn describe(error: &Error) -> Value {
     let mut told = json!({ "code": code(error), "message": error.to_string() });
-    let details = match error {
+    if let (Some(details), Some(told)) = (details(error), told.as_object_mut()) {
+        told.insert("details".to_owned(), details);
+    }
+    told
+}
+
+/// An error of a part of a request; an internal one is logged, for no envelope of its own will.
+pub fn told(error: &Error) -> Told {
+    if let Error::Internal(_) = error {
+        tracing::error!(cause = error.chain(), "a part of a request failed inside");
+    }
+    Told { code: code(error).to_owned(), message: error.to_string(), details: details(error) }
+}
+
+fn details(error: &Error) -> Option<Value> {
+    match error {
         Error::ScopeRequired(scopes) | Error::ScopeNotAllowed(scopes) => Some(json!({ "scopes": scopes })),
         Error::Invalid(invalid) => Some(json!({ "fields": invalid.faults })),
         Error::KeyInvalid
@@ -103,9 +118,5 @@ pub fn describe(error: &Error) -> Value {
         | Error::TooManyFailures(_)
         | Error::Busy(_)
         | Error::Internal(_) => None,
-    };
-    if let (Some(details), Some(told)) = (details, told.as_object_mut()) {
-        told.insert("details".to_owned(), details);
     }
-    told
 }

@@ -129,11 +129,7 @@ impl Settings {
                  refuse to sign in (OAuth 2.1, section 1.5)"
             )
         });
-        let mute = self.mail.url.is_some().then(|| {
-            "mail.url is set, but this version writes its notices in the app alone and sends no letters"
-                .to_owned()
-        });
-        plain.into_iter().chain(mute).collect()
+        plain.into_iter().collect()
     }
 
     /// Refuses what is named here and not there in this version, rather than going on without it.

@@ -6,5 +6,6 @@ pub mod blobs;
 pub mod embedder;
 pub mod fetch;
 pub mod index;
+pub mod mail;
 pub mod sandbox;
 pub mod transcriber;

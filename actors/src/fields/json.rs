@@ -67,6 +67,7 @@ fn member(kind: &'static Kind, json: Json, path: &str, faults: &mut Faults) -> O
         (Kind::Record(fields), Json::Object(members)) => {
             return Some(Value::Record(record(members, fields, path, faults)));
         }
+        (Kind::Open(_), Json::Object(members)) => return Some(Value::Open(members)),
         (Kind::Integer { min, max }, Json::Number(given)) => match given.as_i64() {
             Some(given) => integer(given, *min, *max),
             None => Err("must be a whole number within its bounds".to_owned()),
@@ -111,7 +112,7 @@ fn wrong_type(kind: &Kind) -> &'static str {
         Kind::Time => "must be a time like 2024-05-06T07:08:09.000Z",
         Kind::Choice(_) => "must be one of its names",
         Kind::List { .. } => "must be a list",
-        Kind::Record(_) => "must be an object",
+        Kind::Record(_) | Kind::Open(_) => "must be an object",
     }
 }
 

@@ -27,6 +27,22 @@ pub struct Field {
     pub about: &'static str,
 }
 
+/// Both tables as one; `N` is the sum of their lengths, and anything else does not compile.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "it runs while the program is compiled, where an index is checked"
+)]
+pub const fn joined<const N: usize>(first: &[Field], then: &[Field]) -> [Field; N] {
+    assert!(first.len() + then.len() == N);
+    let mut all = [first[0]; N];
+    let mut at = 0;
+    while at < N {
+        all[at] = if at < first.len() { first[at] } else { then[at - first.len()] };
+        at += 1;
+    }
+    all
+}
+
 /// What a field may hold.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
@@ -82,6 +98,18 @@ pub enum Kind {
     },
     /// An object with fields of its own.
     Record(&'static [Field]),
+    /// An object that fits one of these shapes, and that is read later: what is wrong in it is its own fault, not the
+    /// whole body's.
+    Open(&'static [Shape]),
+}
+
+/// One of the shapes that an object may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// What the shape is for, as its schema is named.
+    pub name: &'static str,
+    /// Its fields.
+    pub fields: &'static [Field],
 }
 
 impl Field {
@@ -138,7 +166,7 @@ fn from_text(kind: &Kind, text: String) -> Result<Value, String> {
         Kind::Number { .. } => Err("must be a number".to_owned()),
         Kind::Flag => Err("must be true or false".to_owned()),
         Kind::List { .. } => Err("must be a list".to_owned()),
-        Kind::Record(_) => Err("must be an object".to_owned()),
+        Kind::Record(_) | Kind::Open(_) => Err("must be an object".to_owned()),
     }
 }
 

@@ -50,7 +50,8 @@ fn parameter(kind: &Kind, text: String) -> Result<Value, String> {
         | Kind::Time
         | Kind::Choice(_)
         | Kind::List { .. }
-        | Kind::Record(_) => from_text(kind, text),
+        | Kind::Record(_)
+        | Kind::Open(_) => from_text(kind, text),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use entity::time::Timestamp;
+use serde_json::{Map, Value as Json};
 use uuid::Uuid;
 
 /// A value that fits its field's kind.
@@ -26,6 +27,8 @@ pub enum Value {
     List(Vec<Value>),
     /// An object.
     Record(Values),
+    /// An object that is read later.
+    Open(Map<String, Json>),
     /// Given as `null`.
     Null,
 }
@@ -88,6 +91,16 @@ impl Values {
         let records = self.list(field)?.into_iter();
         Some(
             records.filter_map(|r| if let Value::Record(record) = r { Some(record) } else { None }).collect(),
+        )
+    }
+
+    /// Takes a list of objects that are read later.
+    pub fn opens(&mut self, field: &str) -> Option<Vec<Map<String, Json>>> {
+        let opens = self.list(field)?.into_iter();
+        Some(
+            opens
+                .filter_map(|item| if let Value::Open(members) = item { Some(members) } else { None })
+                .collect(),
         )
     }
 

@@ -18,6 +18,7 @@ use super::queue::{self, Claimed, LEASE, MOST_ATTEMPTS, Track, Work};
 use super::{feed, file, forget, index, page, sweep};
 use crate::app::App;
 use crate::error::Error;
+use crate::notices::letter;
 use crate::uploads::stored;
 
 /// A lost wake costs so long, and a lost lease is seen within it.
@@ -291,6 +292,7 @@ async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         Some(Work::Poll) => feed::poll::run(app, job).await,
         Some(Work::Deliver) => feed::deliver::run(app, job).await,
         Some(Work::ForgetFeed) => feed::forget::run(app, job).await,
+        Some(Work::Letter) => letter::run(app, job).await,
         None => Err(Failure::Permanent("this version of the service does not know such work".to_owned())),
     }
 }
@@ -365,7 +367,7 @@ async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbE
 async fn mark_failed(db: &impl ConnectionTrait, job: &job::Model, reason: &str) -> Result<(), DbErr> {
     if matches!(
         Work::named(&job.kind),
-        Some(Work::Relabel | Work::Forget | Work::Poll | Work::Deliver | Work::ForgetFeed)
+        Some(Work::Relabel | Work::Forget | Work::Poll | Work::Deliver | Work::ForgetFeed | Work::Letter)
     ) {
         return Ok(());
     }

@@ -12,8 +12,9 @@ use entity::kind::NoticeKind;
 use entity::time::Timestamp;
 use entity::{api_key, notice};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
+use super::letter;
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::error::Error;
@@ -82,7 +83,7 @@ async fn write_first_use(db: Db, first: FirstUse, now: Timestamp) -> Result<(), 
         created_at: now,
         read_at: None,
     };
-    notice::Entity::insert(row.into_active_model()).exec_without_returning(&txn).await?;
+    letter::write(&txn, row).await?;
     Ok(txn.commit().await?)
 }
 

@@ -4,7 +4,9 @@ use entity::id::{NoticeId, UserId};
 use entity::kind::NoticeKind;
 use entity::notice;
 use entity::time::Timestamp;
-use sea_orm::{ConnectionTrait, DbErr, EntityTrait, IntoActiveModel};
+use sea_orm::{ConnectionTrait, DbErr};
+
+use super::letter;
 
 /// Tells a person that this application was connected.
 pub(crate) async fn app_connected(
@@ -25,5 +27,5 @@ pub(crate) async fn app_connected(
         created_at: now,
         read_at: None,
     };
-    notice::Entity::insert(row.into_active_model()).exec_without_returning(txn).await.map(drop)
+    letter::write(txn, row).await
 }

@@ -1,7 +1,9 @@
-//! In-app notices: one the first time a key is used, one each time an application connects (spec.md: Events).
+//! In-app notices: one the first time a key is used, one each time an application connects (spec.md: Events). Each is
+//! told by a letter too.
 
 mod actor;
 mod connected;
+pub(crate) mod letter;
 
 use std::sync::Arc;
 use std::time::Duration;

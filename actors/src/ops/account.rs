@@ -5,6 +5,7 @@ use entity::plan::Plan;
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{bookmark, collection, document, feed, highlight, project, user};
+use schemars::JsonSchema;
 use sea_orm::{EntityTrait, PaginatorTrait};
 use serde::Serialize;
 
@@ -30,7 +31,7 @@ impl ShowAccount {
 }
 
 /// The account (contract.md, section 6: GET /user).
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Account {
     user_id: UserId,
@@ -41,7 +42,7 @@ pub struct Account {
     counts: Counts,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Counts {
     bookmarks: u64,

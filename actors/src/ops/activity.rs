@@ -5,6 +5,7 @@ use entity::id::{ActivityId, GrantId, KeyId};
 use entity::kind::Surface;
 use entity::scope::Scope;
 use entity::time::Timestamp;
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use serde::{Deserialize, Serialize};
 
@@ -49,7 +50,7 @@ impl ListActivity {
 }
 
 /// One call.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Line {
     id: ActivityId,
@@ -66,7 +67,7 @@ pub struct Line {
 }
 
 /// HTTP status for REST, a word for MCP.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Status {
     Number(u16),
@@ -92,7 +93,7 @@ impl From<activity::Model> for Line {
 }
 
 /// Calls, newest first.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Activity {
     activity: Vec<Line>,

@@ -3,6 +3,7 @@
 use entity::id::{ChunkId, DocumentId};
 use entity::scope::Scope;
 use entity::{chunk, document};
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +39,7 @@ impl ListChunks {
 }
 
 /// Passages in order.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Chunks {
     document_id: DocumentId,
@@ -46,7 +47,7 @@ pub struct Chunks {
     next_cursor: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Chunk {
     chunk_id: ChunkId,

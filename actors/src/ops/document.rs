@@ -7,6 +7,7 @@ use entity::kind::{ContentType, DocumentStatus};
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{bookmark, document};
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait, Select};
 use serde::Serialize;
 
@@ -93,7 +94,7 @@ fn text_of(user: UserId, saved: Select<bookmark::Entity>) -> Select<document::En
 }
 
 /// A page of a document, with the user's marks (spec.md: Document).
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentPage {
     /// The document.
@@ -135,7 +136,7 @@ pub struct DocumentPage {
 }
 
 /// A highlight as a document shows it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Mark {
     /// The marked words.
     pub text: String,

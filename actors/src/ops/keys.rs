@@ -5,6 +5,7 @@ use entity::id::KeyId;
 use entity::kind::KeyKind;
 use entity::scope::{Scope, Scopes};
 use entity::time::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::target::Target;
@@ -20,7 +21,7 @@ const SCOPES: Kind = Kind::List { of: &Kind::Words { min: 1, max: 100 }, min: 1,
 const HOURLY: Kind = Kind::Integer { min: 1, max: i32::MAX as i64 };
 
 /// A key as its owner sees it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KeyView {
     id: KeyId,
@@ -91,7 +92,7 @@ impl ListKeys {
 }
 
 /// All keys, oldest first.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Keys {
     keys: Vec<KeyView>,
 }
@@ -134,7 +135,7 @@ impl CreateKey {
 }
 
 /// A key with its secret: the only time that it is shown.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct KeyWithSecret {
     key: KeyView,
     secret: String,
@@ -181,7 +182,7 @@ impl ChangeKey {
 }
 
 /// One key under its name.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct OneKey {
     key: KeyView,
 }
@@ -236,7 +237,7 @@ impl RevokeKey {
 }
 
 /// Nothing more to say.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Revoked {}
 
 impl Operation for RevokeKey {

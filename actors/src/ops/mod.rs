@@ -20,6 +20,7 @@ pub mod notices;
 pub mod page;
 pub mod projects;
 pub mod search;
+pub mod tags;
 pub mod target;
 pub mod transcript;
 pub mod unknown;

@@ -5,6 +5,7 @@ use entity::kind::NoticeKind;
 use entity::notice;
 use entity::scope::Scope;
 use entity::time::Timestamp;
+use schemars::JsonSchema;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde::Serialize;
@@ -20,7 +21,7 @@ use crate::perform::Operation;
 const DEFAULT_LIMIT: u64 = 50;
 
 /// A notice.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NoticeView {
     id: NoticeId,
@@ -64,7 +65,7 @@ impl ListNotices {
 }
 
 /// Notices, and how many are unread.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Notices {
     notices: Vec<NoticeView>,
@@ -110,7 +111,7 @@ impl MarkRead {
 }
 
 /// How many are unread now.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Marked {
     unread: u64,
 }

@@ -3,6 +3,7 @@
 use entity::id::{CollectionId, FeedId};
 use entity::scope::Scope;
 use entity::{collection, feed};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::target::Target;
@@ -66,7 +67,7 @@ impl Search {
 }
 
 /// What was found.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Found {
     /// Passages, best first.
     pub results: Vec<SearchResult>,

@@ -6,6 +6,7 @@ use entity::plan::Plan;
 use entity::scope::{Scope, Scopes};
 use entity::time::Timestamp;
 use entity::usage_month;
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Serialize;
 
@@ -32,7 +33,7 @@ impl ReadUsage {
 }
 
 /// Counts, limits and shares, this call included.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     plan: Plan,
@@ -43,7 +44,7 @@ pub struct Usage {
     ai_budget: Budget,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Today {
     today: u32,
@@ -51,7 +52,7 @@ struct Today {
     resets_at: Timestamp,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct KeyUsage {
     id: KeyId,
@@ -62,7 +63,7 @@ struct KeyUsage {
     remaining: u32,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Month {
     this_month: i64,
@@ -70,14 +71,14 @@ struct Month {
     resets_at: Timestamp,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Budget {
     resets_at: Timestamp,
     groups: Vec<Share>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Share {
     group: BudgetGroup,
     share: f64,

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use entity::id::{BookmarkId, ChunkId, DocumentId, EntryId, UserId};
 use entity::kind::ContentType;
 use entity::{chunk, collection_bookmark, document};
+use schemars::JsonSchema;
 use sea_orm::sea_query::SelectStatement;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait};
 use serde::Serialize;
@@ -16,7 +17,7 @@ use crate::app::App;
 use crate::error::Error;
 
 /// A passage as search shows it (spec.md: Search result).
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchResult {
     /// The document.

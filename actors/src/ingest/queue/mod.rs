@@ -50,10 +50,12 @@ pub enum Work {
     Deliver,
     /// Take the documents of a feed away that was left.
     ForgetFeed,
+    /// Tell a notice by a letter.
+    Letter,
 }
 
 impl Work {
-    const ALL: [Work; 9] = [
+    const ALL: [Work; 10] = [
         Work::Page,
         Work::Text,
         Work::File,
@@ -63,6 +65,7 @@ impl Work {
         Work::Poll,
         Work::Deliver,
         Work::ForgetFeed,
+        Work::Letter,
     ];
 
     /// The name in the row.
@@ -77,6 +80,7 @@ impl Work {
             Work::Poll => "poll",
             Work::Deliver => "deliver",
             Work::ForgetFeed => "forget_feed",
+            Work::Letter => "letter",
         }
     }
 
@@ -96,7 +100,7 @@ impl Work {
     /// Where it waits.
     pub fn track(self) -> Track {
         match self {
-            Work::Page | Work::Poll => Track::Web,
+            Work::Page | Work::Poll | Work::Letter => Track::Web,
             Work::File => Track::Files,
             Work::Text | Work::Index | Work::Relabel | Work::Forget | Work::Deliver | Work::ForgetFeed => {
                 Track::Library

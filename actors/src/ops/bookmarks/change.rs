@@ -4,6 +4,7 @@ use entity::id::{BookmarkId, CollectionId};
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection_bookmark, document};
+use sea_orm::sea_query::LockType;
 use sea_orm::{
     ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel,
     QueryFilter, QuerySelect,
@@ -48,9 +49,14 @@ impl ChangeBookmark {
     ];
 
     /// Reads path and body.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self {
-            id: target.id(0)?,
+    pub fn read(target: &Target, values: Values) -> Result<Self, Error> {
+        Ok(Self::of(target.id(0)?, values))
+    }
+
+    /// Reads the fields of a change of this bookmark.
+    pub fn of(id: BookmarkId, mut values: Values) -> Self {
+        Self {
+            id,
             title: values.text("title"),
             tags: values.texts("tags").map(save::tidy_tags),
             notes: values.change("notes").map(Option::unwrap_or_default),
@@ -59,7 +65,7 @@ impl ChangeBookmark {
             archived: values.flag("archived"),
             progress: values.number("progress"),
             saved_at: values.time("savedAt"),
-        })
+        }
     }
 }
 
@@ -70,9 +76,11 @@ impl Operation for ChangeBookmark {
     async fn run(self, caller: &Caller, app: &App) -> Result<OneBookmark, Error> {
         let now = app.clock.now();
         let txn = app.db.begin().await?;
+        // Collections are locked before bookmarks, as whoever removes one does.
+        save::own_collections(&txn, caller.user, self.collections.as_deref().unwrap_or_default()).await?;
         // Held, so that of two who write the first note the second finds it.
-        let found = bookmark::Entity::one_of(caller.user, self.id).lock_exclusive().one(&txn).await?;
-        let row = found.ok_or(Error::NotFound)?;
+        let found = bookmark::Entity::one_of(caller.user, self.id).lock(LockType::NoKeyUpdate);
+        let row = found.one(&txn).await?.ok_or(Error::NotFound)?;
         let row = self.apply(&txn, row, now).await?;
         let bookmark = view::one(app, &txn, row).await?;
         txn.commit().await?;
@@ -148,7 +156,6 @@ async fn refile(
     collections: &[CollectionId],
     now: Timestamp,
 ) -> Result<(), Error> {
-    save::own_collections(txn, row.user_id, collections).await?;
     let old = collection_bookmark::Entity::delete_many()
         .filter(collection_bookmark::Column::UserId.eq(row.user_id));
     old.filter(collection_bookmark::Column::BookmarkId.eq(row.id)).exec(txn).await?;

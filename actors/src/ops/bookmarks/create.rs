@@ -3,6 +3,7 @@
 use entity::id::CollectionId;
 use entity::kind::SourceForm;
 use entity::scope::Scope;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::kinds;
@@ -69,7 +70,7 @@ impl CreateBookmark {
 }
 
 /// The bookmark, and whether it was made now.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Saved {
     /// The bookmark.
     pub bookmark: BookmarkView,

@@ -2,6 +2,7 @@
 
 use entity::id::BookmarkId;
 use entity::scope::Scope;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{kinds, save};
@@ -28,7 +29,7 @@ impl BookmarkExists {
 }
 
 /// Whether it is saved, and as what it is compared.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Existence {
     exists: bool,

@@ -4,6 +4,7 @@ use entity::id::{BookmarkId, CollectionId, UserId};
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection, collection_bookmark, document};
+use schemars::JsonSchema;
 use sea_orm::sea_query::{Expr, ExprTrait, Func, LikeExpr, Query};
 use sea_orm::{
     ColumnTrait, Condition, EntityTrait, JoinType, Order, QueryFilter, QueryOrder, QuerySelect, Select,
@@ -115,7 +116,7 @@ impl ListBookmarks {
 }
 
 /// Bookmarks in the order asked for.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Bookmarks {
     bookmarks: Vec<BookmarkView>,
@@ -124,7 +125,7 @@ pub struct Bookmarks {
     deleted: Option<Vec<DeletedBookmark>>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct DeletedBookmark {
     bookmark_id: BookmarkId,

@@ -1,6 +1,7 @@
 //! Bookmarks: saved pages and what the person does with them (contract.md, section 6).
 
 mod add;
+mod batch;
 mod change;
 mod create;
 mod exists;
@@ -14,6 +15,7 @@ mod view;
 use std::time::Duration;
 
 pub use add::{AddBookmark, BookmarkAdded, InProject};
+pub use batch::BatchBookmarks;
 pub use change::{ChangeBookmark, relabel};
 pub use create::{CreateBookmark, Saved};
 pub use exists::BookmarkExists;

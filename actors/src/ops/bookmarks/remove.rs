@@ -5,6 +5,7 @@ use entity::kind::DocumentStatus;
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{bookmark, document};
+use schemars::JsonSchema;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, SqlErr};
 use serde::Serialize;
@@ -35,7 +36,7 @@ impl DeleteBookmark {
 }
 
 /// What was deleted, and until when it may come back.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Deleted {
     bookmark_id: BookmarkId,

@@ -7,8 +7,11 @@ use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
 use entity::kind::{BookmarkKind, ContentType, DocumentStatus, SourceForm};
 use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection, collection_bookmark, document, entry, source};
-use sea_orm::sea_query::{Expr, OnConflict};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, TryInsertResult};
+use sea_orm::sea_query::{Expr, LockType, OnConflict};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect, Select,
+    TryInsertResult,
+};
 
 use crate::address::{Guard, PageUrl};
 use crate::caller::Caller;
@@ -17,6 +20,9 @@ use crate::error::Error;
 use crate::ingest::feed::saved;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::notes;
+
+/// So many ids stand in one statement at most.
+pub const AT_ONCE: usize = 500;
 
 /// A page to be saved.
 #[derive(Clone, Debug, Default)]
@@ -108,6 +114,7 @@ pub async fn save_in(
         deleted_at: None,
     };
     if let Some(there) = with_address(txn, user, &row.normalized_url).await? {
+        lock(txn, bookmark::Entity::one_of(user, there.id)).await?;
         let changed = add_tags(txn, &there, &new.tags).await?;
         return Ok((if changed { touch(txn, there, now).await? } else { there }, false));
     }
@@ -290,6 +297,34 @@ pub async fn add_tags(
     Ok(matches!(added, TryInsertResult::Inserted(count) if count > 0))
 }
 
+/// Keeps the chosen bookmarks to this transaction until it ends. Whoever writes what hangs on bookmarks, tags above all,
+/// takes this first, and always in the order of their ids: two that change the same ones wait and never wait for each other.
+pub async fn lock(
+    txn: &impl ConnectionTrait,
+    chosen: Select<bookmark::Entity>,
+) -> Result<Vec<BookmarkId>, Error> {
+    let ids = chosen.select_only().column(bookmark::Column::Id).order_by_asc(bookmark::Column::Id);
+    Ok(ids.lock(LockType::NoKeyUpdate).into_tuple().all(txn).await?)
+}
+
+/// Says that something of these bookmarks changed now; they are locked already.
+pub async fn touch_all(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    ids: &[BookmarkId],
+    now: Timestamp,
+) -> Result<(), Error> {
+    for some in ids.chunks(AT_ONCE) {
+        bookmark::Entity::update_many()
+            .col_expr(bookmark::Column::UpdatedAt, Expr::value(now))
+            .filter(bookmark::Column::UserId.eq(user))
+            .filter(bookmark::Column::Id.is_in(some.iter().copied()))
+            .exec(txn)
+            .await?;
+    }
+    Ok(())
+}
+
 /// Says that something of the bookmark changed now.
 pub async fn touch(
     txn: &impl ConnectionTrait,
@@ -330,16 +365,19 @@ pub async fn put_in(
     Ok(())
 }
 
-/// Every collection is the user's own, or the first that is not is named.
+/// Every collection is the user's own, and stays until the transaction ends.
 pub async fn own_collections(
     txn: &impl ConnectionTrait,
     user: UserId,
     collections: &[CollectionId],
 ) -> Result<(), Error> {
-    for id in collections {
-        collection::Entity::one_of(user, *id).one(txn).await?.ok_or(Error::NotFound)?;
+    let wanted: BTreeSet<CollectionId> = collections.iter().copied().collect();
+    if wanted.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let own = collection::Entity::owned_by(user).filter(collection::Column::Id.is_in(wanted.iter().copied()));
+    let own = own.order_by_asc(collection::Column::Id).lock(LockType::KeyShare).all(txn).await?;
+    if own.len() == wanted.len() { Ok(()) } else { Err(Error::NotFound) }
 }
 
 #[cfg(test)]

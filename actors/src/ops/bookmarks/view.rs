@@ -6,6 +6,7 @@ use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
 use entity::kind::{ContentType, DocumentStatus};
 use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection_bookmark, document, note};
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder};
 use serde::Serialize;
 
@@ -13,7 +14,7 @@ use crate::desk::Desk;
 use crate::error::Error;
 
 /// A bookmark (contract.md, section 6).
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BookmarkView {
     bookmark_id: BookmarkId,
@@ -39,7 +40,7 @@ pub struct BookmarkView {
 }
 
 /// One bookmark under its name.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct OneBookmark {
     /// The bookmark.
     pub bookmark: BookmarkView,

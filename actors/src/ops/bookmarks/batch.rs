@@ -1,0 +1,169 @@
+//! Many changes of bookmarks in one request (contract.md, section 6: POST /bookmarks/batch).
+//!
+//! Each operation is done by itself, in its turn: what is wrong with one stands in its own result, and the others go on.
+
+use entity::id::BookmarkId;
+use entity::scope::Scope;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+
+use super::view::BookmarkView;
+use super::{ChangeBookmark, CreateBookmark, DeleteBookmark};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::{Error, Told};
+use crate::fields::Values;
+use crate::fields::{self, Field, Kind, Shape, joined};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+const ID: Field = Field::required("id", Kind::Id, "The bookmark.");
+const CREATE: &[Field] =
+    &joined::<{ CreateBookmark::FIELDS.len() + 1 }>(&[op(&["create"])], CreateBookmark::FIELDS);
+const UPDATE: &[Field] =
+    &joined::<{ ChangeBookmark::FIELDS.len() + 2 }>(&[op(&["update"]), ID], ChangeBookmark::FIELDS);
+const DELETE: &[Field] = &[op(&["delete"]), ID];
+const SHAPES: &[Shape] = &[
+    Shape { name: "create", fields: CREATE },
+    Shape { name: "update", fields: UPDATE },
+    Shape { name: "delete", fields: DELETE },
+];
+
+const fn op(name: &'static [&'static str]) -> Field {
+    Field::required("op", Kind::Choice(name), "What is to be done.")
+}
+
+/// The operations, each as far as it could be read.
+#[derive(Debug)]
+pub struct BatchBookmarks {
+    steps: Vec<Result<Step, Error>>,
+    /// How the surface tells an error.
+    tell: fn(&Error) -> Told,
+}
+
+#[derive(Debug)]
+enum Step {
+    Create(Box<CreateBookmark>),
+    Update(Box<ChangeBookmark>),
+    Delete(DeleteBookmark),
+}
+
+impl BatchBookmarks {
+    /// The fields of the body.
+    pub const FIELDS: &'static [Field] = &[Field::required(
+        "operations",
+        Kind::List { of: &Kind::Open(SHAPES), min: 1, max: 100 },
+        "What is to be done, one after another.",
+    )];
+
+    /// Reads the body; `tell` says how the surface tells an error.
+    pub fn read(_: &Target, mut values: Values, tell: fn(&Error) -> Told) -> Result<Self, Error> {
+        let operations = values.opens("operations").unwrap_or_default();
+        Ok(Self { steps: operations.into_iter().map(Step::read).collect(), tell })
+    }
+}
+
+impl Step {
+    fn read(members: Map<String, Json>) -> Result<Self, Error> {
+        let op = members.get("op").and_then(Json::as_str);
+        let Some(shape) = SHAPES.iter().find(|shape| Some(shape.name) == op) else {
+            return Err(Error::invalid("op", "must be one of create, update, delete"));
+        };
+        let mut values = fields::read_map(members, shape.fields)?;
+        let id = values.id("id").map(BookmarkId);
+        match (shape.name, id) {
+            ("update", Some(id)) => Ok(Self::Update(Box::new(ChangeBookmark::of(id, values)))),
+            ("delete", Some(id)) => Ok(Self::Delete(DeleteBookmark(id))),
+            _ => CreateBookmark::from_values(values).map(|create| Self::Create(Box::new(create))),
+        }
+    }
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Option<BookmarkView>, Error> {
+        match self {
+            Self::Create(create) => Ok(Some(create.run(caller, app).await?.bookmark)),
+            Self::Update(change) => Ok(Some(change.run(caller, app).await?.bookmark)),
+            Self::Delete(delete) => delete.run(caller, app).await.map(|_| None),
+        }
+    }
+}
+
+/// What came of each operation, in their order.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BatchDone {
+    results: Vec<Outcome>,
+}
+
+/// What came of one operation.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Outcome {
+    /// Its place in the request, from 0.
+    index: usize,
+    /// Whether it was done.
+    ok: bool,
+    /// The bookmark as it is now; not where it was deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bookmark: Option<BookmarkView>,
+    /// Why it was not done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Told>,
+}
+
+impl Operation for BatchBookmarks {
+    type Reply = BatchDone;
+    const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+
+    fn count(reply: &BatchDone) -> Option<usize> {
+        Some(reply.results.len())
+    }
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<BatchDone, Error> {
+        let mut results = Vec::with_capacity(self.steps.len());
+        for (index, step) in self.steps.into_iter().enumerate() {
+            let came = match step {
+                Ok(step) => step.run(caller, app).await,
+                Err(faulty) => Err(faulty),
+            };
+            results.push(match came {
+                Ok(bookmark) => Outcome { index, ok: true, bookmark, error: None },
+                Err(error) => {
+                    let told = (self.tell)(&error.within(&format!("operations[{index}]")));
+                    Outcome { index, ok: false, bookmark: None, error: Some(told) }
+                }
+            });
+        }
+        Ok(BatchDone { results })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(operation: Json) -> Result<Step, Vec<String>> {
+        let Json::Object(members) = operation else { panic!("no object") };
+        Step::read(members).map_err(|error| {
+            let Error::Invalid(invalid) = error else { panic!("{error:?}") };
+            invalid.faults.into_iter().map(|fault| fault.field).collect()
+        })
+    }
+
+    #[test]
+    fn each_operation_is_read_by_the_fields_of_its_own() {
+        let id = "01890000-0000-7000-8000-000000000000";
+
+        assert!(matches!(read(json!({ "op": "create", "url": "https://a.example" })), Ok(Step::Create(_))));
+        assert!(matches!(read(json!({ "op": "update", "id": id, "progress": 1 })), Ok(Step::Update(_))));
+        assert!(matches!(read(json!({ "op": "delete", "id": id })), Ok(Step::Delete(_))));
+        assert_eq!(
+            read(json!({ "op": "create", "id": id, "title": 7 })).unwrap_err(),
+            ["id", "title", "url"]
+        );
+        assert_eq!(read(json!({ "op": "update", "progress": 2 })).unwrap_err(), ["progress", "id"]);
+        assert_eq!(read(json!({ "op": "delete", "id": id, "title": "x" })).unwrap_err(), ["title"]);
+        assert_eq!(read(json!({ "op": "explode" })).unwrap_err(), ["op"]);
+        assert_eq!(read(json!({})).unwrap_err(), ["op"]);
+    }
+}

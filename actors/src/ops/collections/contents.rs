@@ -1,0 +1,124 @@
+//! Putting bookmarks into a collection, and taking them out.
+
+use entity::id::{BookmarkId, CollectionId};
+use entity::scope::Scope;
+use entity::time::Timestamp;
+use entity::{bookmark, collection, collection_bookmark};
+use schemars::JsonSchema;
+use sea_orm::sea_query::{Expr, LockType};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
+use serde::Serialize;
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Values};
+use crate::ops::bookmarks::{relabel, save};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+/// What a change of a collection's contents answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Done {}
+
+/// Puts a bookmark into a collection; twice is once.
+#[derive(Debug)]
+pub struct PutIntoCollection(Place);
+
+/// Takes a bookmark out of a collection; it need not be in it.
+#[derive(Debug)]
+pub struct TakeFromCollection(Place);
+
+#[derive(Debug)]
+struct Place {
+    collection: CollectionId,
+    bookmark: BookmarkId,
+}
+
+impl Place {
+    fn read(target: &Target) -> Result<Self, Error> {
+        Ok(Self { collection: target.id(0)?, bookmark: target.id(1)? })
+    }
+
+    /// Both are the caller's own; locked until the transaction ends, the collection first, as whoever removes it does.
+    async fn own(&self, txn: &impl ConnectionTrait, caller: &Caller) -> Result<bookmark::Model, Error> {
+        let collection = collection::Entity::one_of(caller.user, self.collection).lock(LockType::NoKeyUpdate);
+        collection.one(txn).await?.ok_or(Error::NotFound)?;
+        let bookmark = bookmark::Entity::one_of(caller.user, self.bookmark).lock(LockType::NoKeyUpdate);
+        bookmark.one(txn).await?.ok_or(Error::NotFound)
+    }
+}
+
+impl PutIntoCollection {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the path.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Place::read(target).map(Self)
+    }
+}
+
+impl TakeFromCollection {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the path.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Place::read(target).map(Self)
+    }
+}
+
+impl Operation for PutIntoCollection {
+    type Reply = Done;
+    const SCOPES: &'static [Scope] = &[Scope::WriteCollections];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Done, Error> {
+        let now = app.clock.now();
+        let txn = app.db.begin().await?;
+        let row = self.0.own(&txn, caller).await?;
+        save::put_in(&txn, caller.user, self.0.collection, row.id, now).await?;
+        changed(&txn, &self.0, &row, now).await?;
+        txn.commit().await?;
+        app.ingest.wake();
+        Ok(Done {})
+    }
+}
+
+impl Operation for TakeFromCollection {
+    type Reply = Done;
+    const SCOPES: &'static [Scope] = &[Scope::WriteCollections];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Done, Error> {
+        let now = app.clock.now();
+        let txn = app.db.begin().await?;
+        let row = self.0.own(&txn, caller).await?;
+        collection_bookmark::Entity::delete_many()
+            .filter(collection_bookmark::Column::UserId.eq(caller.user))
+            .filter(collection_bookmark::Column::CollectionId.eq(self.0.collection))
+            .filter(collection_bookmark::Column::BookmarkId.eq(self.0.bookmark))
+            .exec(&txn)
+            .await?;
+        changed(&txn, &self.0, &row, now).await?;
+        txn.commit().await?;
+        app.ingest.wake();
+        Ok(Done {})
+    }
+}
+
+/// The collection and the bookmark changed, and the index is told.
+async fn changed(
+    txn: &impl ConnectionTrait,
+    place: &Place,
+    row: &bookmark::Model,
+    now: Timestamp,
+) -> Result<(), Error> {
+    collection::Entity::update_many()
+        .col_expr(collection::Column::UpdatedAt, Expr::value(now))
+        .filter(collection::Column::UserId.eq(row.user_id))
+        .filter(collection::Column::Id.eq(place.collection))
+        .exec(txn)
+        .await?;
+    save::touch(txn, row.clone(), now).await?;
+    relabel(txn, row, now).await
+}

@@ -1,0 +1,71 @@
+//! Making a collection.
+
+use entity::collection;
+use entity::id::CollectionId;
+use entity::scope::Scope;
+use sea_orm::sea_query::LockType;
+use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
+
+use super::kinds;
+use super::view::{self, OneCollection};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+/// A new collection.
+#[derive(Debug)]
+pub struct CreateCollection {
+    name: String,
+    description: Option<String>,
+    parent: Option<CollectionId>,
+}
+
+impl CreateCollection {
+    /// The fields of the body.
+    pub const FIELDS: &'static [Field] = &[
+        Field::required("name", kinds::NAME, "Its name; names may repeat."),
+        Field::optional("description", kinds::DESCRIPTION, "What it is for."),
+        Field::optional("parentId", Kind::Id, "The collection that it stands in."),
+    ];
+
+    /// Reads the body.
+    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+        Ok(Self {
+            name: values.text("name").unwrap_or_default(),
+            description: values.text("description"),
+            parent: values.id("parentId").map(CollectionId),
+        })
+    }
+}
+
+impl Operation for CreateCollection {
+    type Reply = OneCollection;
+    const SCOPES: &'static [Scope] = &[Scope::WriteCollections];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<OneCollection, Error> {
+        let now = app.clock.now();
+        let txn = app.db.begin().await?;
+        if let Some(parent) = self.parent {
+            // Nobody removes it before this one stands in it.
+            let there = collection::Entity::one_of(caller.user, parent).lock(LockType::KeyShare);
+            there.one(&txn).await?.ok_or(Error::NotFound)?;
+        }
+        let row = collection::Model {
+            id: CollectionId::new(now),
+            user_id: caller.user,
+            name: self.name,
+            description: self.description,
+            parent_id: self.parent,
+            created_at: now,
+            updated_at: now,
+        };
+        let id = row.id;
+        collection::Entity::insert(row.into_active_model()).exec_without_returning(&txn).await?;
+        let made = view::one(&txn, caller.user, id).await?;
+        txn.commit().await?;
+        Ok(made)
+    }
+}

@@ -1,0 +1,25 @@
+//! Collections: what a person files bookmarks under, one within another (contract.md, section 6).
+
+mod change;
+mod contents;
+mod create;
+mod remove;
+mod show;
+mod view;
+
+pub use change::ChangeCollection;
+pub use contents::{Done, PutIntoCollection, TakeFromCollection};
+pub use create::CreateCollection;
+pub use remove::DeleteCollection;
+pub use show::{ListCollections, ShowCollection};
+pub use view::{CollectionView, OneCollection};
+
+/// What fields of collections may hold (contract.md, section 11: v1).
+mod kinds {
+    use crate::fields::Kind;
+
+    /// A name.
+    pub const NAME: Kind = Kind::Words { min: 1, max: 300 };
+    /// A description.
+    pub const DESCRIPTION: Kind = Kind::Text { max: 100_000 };
+}

@@ -1,0 +1,93 @@
+//! Showing one collection, and listing them.
+
+use entity::collection;
+use entity::id::CollectionId;
+use entity::scope::Scope;
+use schemars::JsonSchema;
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+use serde::Serialize;
+
+use super::view::{self, CollectionView, OneCollection};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::ops::page::{CURSOR, PageOf};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+const DEFAULT_LIMIT: u64 = 50;
+
+/// One collection.
+#[derive(Debug)]
+pub struct ShowCollection(CollectionId);
+
+impl ShowCollection {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the path.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+impl Operation for ShowCollection {
+    type Reply = OneCollection;
+    const SCOPES: &'static [Scope] = &[Scope::ReadCollections];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<OneCollection, Error> {
+        view::one(app.db.read(), caller.user, self.0).await
+    }
+}
+
+/// A page of collections.
+#[derive(Debug)]
+pub struct ListCollections(PageOf);
+
+impl ListCollections {
+    /// The parameters of the route.
+    pub const FIELDS: &'static [Field] = &[
+        CURSOR,
+        Field::optional(
+            "limit",
+            Kind::Integer { min: 1, max: 100 },
+            "Collections at most; 50 when left out.",
+        ),
+    ];
+
+    /// Reads the parameters.
+    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+        Ok(Self(PageOf::read(&mut values, DEFAULT_LIMIT)))
+    }
+}
+
+/// Collections, oldest first.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Collections {
+    collections: Vec<CollectionView>,
+    /// Where the next page begins; null at the end.
+    next_cursor: Option<String>,
+}
+
+impl Operation for ListCollections {
+    type Reply = Collections;
+    const SCOPES: &'static [Scope] = &[Scope::ReadCollections];
+
+    fn count(reply: &Collections) -> Option<usize> {
+        Some(reply.collections.len())
+    }
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Collections, Error> {
+        let after: Option<CollectionId> = self.0.position(app, caller.user, "collections")?;
+        let mut query = collection::Entity::owned_by(caller.user).order_by_asc(collection::Column::Id);
+        if let Some(after) = after {
+            query = query.filter(collection::Column::Id.gt(after));
+        }
+        let mut collections = view::shown(query.limit(self.0.limit + 1)).all(app.db.read()).await?;
+        let next_cursor =
+            self.0.cut(app, caller.user, "collections", &mut collections, |shown| shown.collection_id);
+        Ok(Collections { collections, next_cursor })
+    }
+}

@@ -1,0 +1,73 @@
+//! A collection as it is shown: however many they are, one statement reads them with their counts.
+
+use entity::id::{CollectionId, UserId};
+use entity::time::Timestamp;
+use entity::{bookmark, collection, collection_bookmark};
+use schemars::JsonSchema;
+use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
+use sea_orm::{ColumnTrait, ConnectionTrait, FromQueryResult, QuerySelect, Select, SelectModel, Selector};
+use serde::Serialize;
+
+use crate::error::Error;
+
+/// A collection (contract.md, section 6).
+#[derive(Clone, Debug, Serialize, JsonSchema, FromQueryResult)]
+#[serde(rename_all = "camelCase")]
+pub struct CollectionView {
+    /// The collection.
+    pub(super) collection_id: CollectionId,
+    /// Its name; names may repeat.
+    name: String,
+    /// What it is for.
+    description: Option<String>,
+    /// The collection that it stands in.
+    parent_id: Option<CollectionId>,
+    /// How many bookmarks are in it; those of collections within it are not counted.
+    #[schemars(range(min = 0))]
+    bookmark_count: i64,
+    /// When it or what is in it last changed.
+    updated_at: Timestamp,
+}
+
+/// One collection under its name.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OneCollection {
+    /// The collection.
+    pub(super) collection: CollectionView,
+}
+
+/// The chosen collections as they are shown.
+pub(super) fn shown(chosen: Select<collection::Entity>) -> Selector<SelectModel<CollectionView>> {
+    use collection::Column as C;
+    chosen
+        .select_only()
+        .column_as(C::Id, "collection_id")
+        .columns([C::Name, C::Description, C::ParentId, C::UpdatedAt])
+        .expr_as(count(), "bookmark_count")
+        .into_model()
+}
+
+/// One, if it is this user's.
+pub(super) async fn one(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    id: CollectionId,
+) -> Result<OneCollection, Error> {
+    let found = shown(collection::Entity::one_of(user, id)).one(db).await?;
+    Ok(OneCollection { collection: found.ok_or(Error::NotFound)? })
+}
+
+/// How many living bookmarks are in the collection of the outer statement.
+fn count() -> SelectStatement {
+    use collection_bookmark::Column as Filed;
+    Query::select()
+        .expr(Expr::col((collection_bookmark::Entity, Filed::BookmarkId)).count())
+        .from(collection_bookmark::Entity)
+        .inner_join(
+            bookmark::Entity,
+            bookmark::Column::Id.into_expr().equals((collection_bookmark::Entity, Filed::BookmarkId)),
+        )
+        .and_where(Filed::CollectionId.into_expr().equals((collection::Entity, collection::Column::Id)))
+        .and_where(bookmark::Column::DeletedAt.is_null())
+        .to_owned()
+}

@@ -1,0 +1,80 @@
+//! Marking words of a saved text.
+
+use entity::id::{BookmarkId, HighlightId};
+use entity::scope::Scope;
+use entity::{bookmark, highlight};
+use sea_orm::sea_query::LockType;
+use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
+
+use super::kinds;
+use super::view::{Marked, OneHighlight, must_stand};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Values};
+use crate::ops::bookmarks::save;
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+/// A new highlight.
+#[derive(Debug)]
+pub struct CreateHighlight {
+    bookmark: BookmarkId,
+    text: String,
+    note: Option<String>,
+    color: Option<String>,
+    start: i32,
+    end: i32,
+}
+
+impl CreateHighlight {
+    /// The fields of the body.
+    pub const FIELDS: &'static [Field] = &[
+        Field::required("text", kinds::TEXT, "The words, as they stand in the text."),
+        Field::required("startOffset", kinds::PLACE, "Where they begin, in Unicode scalar values."),
+        Field::required("endOffset", kinds::PLACE, "Where they end."),
+        Field::optional("note", kinds::NOTE, "A note beside them."),
+        Field::optional("color", kinds::COLOR, "A colour's name."),
+    ];
+
+    /// Reads path and body.
+    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+        Ok(Self {
+            bookmark: target.id(0)?,
+            text: values.text("text").unwrap_or_default(),
+            note: values.text("note"),
+            color: values.text("color"),
+            start: values.integer("startOffset").unwrap_or(0),
+            end: values.integer("endOffset").unwrap_or(0),
+        })
+    }
+}
+
+impl Operation for CreateHighlight {
+    type Reply = OneHighlight;
+    const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<OneHighlight, Error> {
+        let now = app.clock.now();
+        let txn = app.db.begin().await?;
+        let found = bookmark::Entity::one_of(caller.user, self.bookmark).lock(LockType::NoKeyUpdate);
+        let saved = found.one(&txn).await?.ok_or(Error::NotFound)?;
+        let marked = Marked { text: &self.text, start: self.start, end: self.end };
+        must_stand(&txn, caller.user, &saved, marked).await?;
+        let row = highlight::Model {
+            id: HighlightId::new(now),
+            user_id: caller.user,
+            bookmark_id: saved.id,
+            text: self.text,
+            note: self.note,
+            color: self.color,
+            start_offset: self.start,
+            end_offset: self.end,
+            created_at: now,
+        };
+        highlight::Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
+        save::touch(&txn, saved, now).await?;
+        txn.commit().await?;
+        Ok(OneHighlight { highlight: row.into() })
+    }
+}

@@ -1,0 +1,75 @@
+//! Listing the highlights of a bookmark, in the order of the text.
+
+use entity::id::{BookmarkId, HighlightId};
+use entity::scope::Scope;
+use entity::{bookmark, highlight};
+use schemars::JsonSchema;
+use sea_orm::sea_query::ExprTrait;
+use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
+use serde::Serialize;
+
+use super::view::HighlightView;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::ops::page::{CURSOR, PageOf};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+const DEFAULT_LIMIT: u64 = 50;
+
+/// A page of the highlights of a bookmark.
+#[derive(Debug)]
+pub struct ListHighlights {
+    bookmark: BookmarkId,
+    page: PageOf,
+}
+
+impl ListHighlights {
+    /// The parameters of the route.
+    pub const FIELDS: &'static [Field] = &[
+        CURSOR,
+        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Highlights at most; 50 when left out."),
+    ];
+
+    /// Reads path and parameters.
+    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+        Ok(Self { bookmark: target.id(0)?, page: PageOf::read(&mut values, DEFAULT_LIMIT) })
+    }
+}
+
+/// Highlights in the order of the text.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Highlights {
+    highlights: Vec<HighlightView>,
+    /// Where the next page begins; null at the end.
+    next_cursor: Option<String>,
+}
+
+impl Operation for ListHighlights {
+    type Reply = Highlights;
+    const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
+
+    fn count(reply: &Highlights) -> Option<usize> {
+        Some(reply.highlights.len())
+    }
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Highlights, Error> {
+        use highlight::Column as C;
+        let (db, user) = (app.db.read(), caller.user);
+        let list = format!("highlights:{}", self.bookmark);
+        let after: Option<(i32, HighlightId)> = self.page.position(app, user, &list)?;
+        bookmark::Entity::one_of(user, self.bookmark).one(db).await?.ok_or(Error::NotFound)?;
+        let mut own = highlight::Entity::owned_by(user).filter(C::BookmarkId.eq(self.bookmark));
+        if let Some((start, id)) = after {
+            let same = Condition::all().add(C::StartOffset.eq(start)).add(C::Id.gt(id));
+            own = own.filter(Condition::any().add(C::StartOffset.into_expr().gt(start)).add(same));
+        }
+        let ordered = own.order_by_asc(C::StartOffset).order_by_asc(C::Id);
+        let mut rows = ordered.limit(self.page.limit + 1).all(db).await?;
+        let next_cursor = self.page.cut(app, user, &list, &mut rows, |row| (row.start_offset, row.id));
+        Ok(Highlights { highlights: rows.into_iter().map(HighlightView::from).collect(), next_cursor })
+    }
+}

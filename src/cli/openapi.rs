@@ -1,0 +1,26 @@
+//! `carrel openapi`: the description of the REST API, as the service of these settings gives it.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::failure::Failure;
+use super::output::Said;
+use crate::openapi;
+use crate::settings::Settings;
+
+/// Prints it; for a person as for a program it is JSON.
+pub fn run(settings: &Settings) -> Result<Said, Failure> {
+    Said::of(&Description(openapi::document(settings.base_url(settings.server.listen).as_str())))
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Description(Value);
+
+impl fmt::Display for Description {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#}", self.0)
+    }
+}

@@ -1,0 +1,157 @@
+//! Examples, made from the shapes themselves, so that none is ever of another shape.
+
+use serde_json::{Map, Value, json};
+
+const ID: &str = "01920c4e-7a10-7c3e-9d52-3b1f6a7c8e90";
+const TIME: &str = "2024-05-06T07:08:09.000Z";
+
+/// What stands for a text of this name.
+const TEXTS: &[(&str, &str)] = &[
+    ("answer", "Ants find the shortest way by the scent that each leaves behind [1]."),
+    ("author", "Ada Example"),
+    ("bodyMd", "Read **this** first."),
+    ("color", "yellow"),
+    ("email", "reader@example.com"),
+    ("filename", "lecture.mp3"),
+    ("language", "en"),
+    ("name", "ants"),
+    ("notes", "To be read again in winter."),
+    ("q", "how do ants find their way"),
+    ("question", "How do ants find their way?"),
+    ("quote", "the shortest way is found by scent"),
+    ("siteName", "Example Journal"),
+    ("snippet", "... and so the shortest way is found by scent alone ..."),
+    ("tag", "biology"),
+    ("tags", "biology"),
+    ("text", "the shortest way is found by scent"),
+    ("title", "The ways of ants"),
+];
+
+/// What an answer is to.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The path, with its variables.
+    pub path: &'a str,
+    /// The method, in small letters.
+    pub method: &'a str,
+    /// The status of the answer.
+    pub status: &'a str,
+}
+
+/// An answer of this shape.
+pub fn answer(schema: &Value, asked: Asked<'_>, schemas: &Map<String, Value>) -> Value {
+    let mut shown = match schema.get("allOf") {
+        Some(parts) => {
+            let code =
+                parts.pointer("/1/properties/error/properties/code/enum/0").cloned().unwrap_or_default();
+            json!({ "success": false, "data": null, "error": { "code": code, "message": "what is wrong, in words" } })
+        }
+        None => {
+            let data = schema.pointer("/properties/data").map(|data| of(data, "data", schemas));
+            json!({ "success": true, "data": data })
+        }
+    };
+    if let Some(members) = shown.as_object_mut() {
+        let meta = json!({
+            "timestamp": TIME,
+            "path": asked.path.replace("{name}", "ants").split('/').map(|part| if part.starts_with('{') { ID } else { part }).collect::<Vec<_>>().join("/"),
+            "method": asked.method.to_ascii_uppercase(),
+            "statusCode": asked.status.parse::<u16>().unwrap_or_default(),
+        });
+        members.insert("meta".to_owned(), meta);
+    }
+    shown
+}
+
+/// A request of this shape: what must be given, or where nothing must, the first that may.
+pub fn request(schema: &Value, schemas: &Map<String, Value>) -> Value {
+    let Some(properties) = schema["properties"].as_object() else { return json!({}) };
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let chosen = properties.iter().filter(|(name, _)| required.contains(&name.as_str()));
+    let mut shown: Map<String, Value> =
+        chosen.map(|(name, part)| (name.clone(), of(part, name, schemas))).collect();
+    if let (true, Some((name, part))) = (shown.is_empty(), properties.iter().next()) {
+        shown.insert(name.clone(), of(part, name, schemas));
+    }
+    Value::Object(shown)
+}
+
+/// A value of this shape, under this name.
+pub fn of(schema: &Value, name: &str, schemas: &Map<String, Value>) -> Value {
+    if let Some(named) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
+        return schemas.get(named).map_or(Value::Null, |schema| of(schema, name, schemas));
+    }
+    for choice in ["anyOf", "oneOf", "allOf"] {
+        if let Some(first) = schema[choice].get(0) {
+            return if choice == "oneOf" { request(first, schemas) } else { of(first, name, schemas) };
+        }
+    }
+    if let Some(value) = schema.get("const").or_else(|| schema["enum"].get(0)) {
+        return value.clone();
+    }
+    match kind(schema) {
+        "object" => {
+            let members = schema["properties"].as_object().into_iter().flatten();
+            Value::Object(members.map(|(name, part)| (name.clone(), of(part, name, schemas))).collect())
+        }
+        "array" => json!([of(&schema["items"], name, schemas)]),
+        "integer" => json!(schema["minimum"].as_i64().unwrap_or(0).max(1)),
+        "number" => json!(0.5),
+        "boolean" => json!(true),
+        "string" => json!(text(schema, name)),
+        _ => Value::Null,
+    }
+}
+
+/// The first type that is not null.
+fn kind(schema: &Value) -> &str {
+    match &schema["type"] {
+        Value::String(kind) => kind,
+        Value::Array(kinds) => {
+            kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or("null")
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => "null",
+    }
+}
+
+fn text(schema: &Value, name: &str) -> String {
+    match schema["format"].as_str() {
+        Some("uuid") => return ID.to_owned(),
+        Some("date-time") => return TIME.to_owned(),
+        Some(_) | None => {}
+    }
+    if name.to_ascii_lowercase().ends_with("url") {
+        return "https://example.com/ants".to_owned();
+    }
+    TEXTS
+        .iter()
+        .find(|(of, _)| *of == name)
+        .map_or_else(|| "words".to_owned(), |(_, text)| (*text).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_example_is_of_the_shape_that_it_shows() {
+        let schemas = Map::from_iter([(
+            "Part".to_owned(),
+            json!({ "type": "object", "properties": { "id": { "type": "string", "format": "uuid" } } }),
+        )]);
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "title": { "type": ["string", "null"] },
+                "parts": { "type": "array", "items": { "$ref": "#/components/schemas/Part" } },
+                "kind": { "enum": ["page", "upload"] },
+            },
+            "required": ["title"],
+        });
+
+        let shown = of(&schema, "", &schemas);
+        assert_eq!(shown, json!({ "title": "The ways of ants", "parts": [{ "id": ID }], "kind": "page" }));
+        assert_eq!(request(&schema, &schemas), json!({ "title": "The ways of ants" }));
+    }
+}

@@ -1,0 +1,61 @@
+//! The description of the REST API (OpenAPI 3.1), made from what runs: the tables of routes, the tables of fields that
+//! requests are read by, and the types that are answered. A route that stands in a table stands here.
+
+mod answers;
+mod codes;
+mod document;
+mod example;
+mod operation;
+mod page;
+
+use actix_web::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
+use actix_web::web::{self, Data, ServiceConfig};
+use actix_web::{HttpResponse, HttpResponseBuilder};
+use actors::app::App;
+
+pub use document::document;
+
+/// Nothing of the page comes from elsewhere, and nothing of it goes elsewhere.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; base-uri 'none'; \
+                      form-action 'none'; frame-ancestors 'none'";
+const STYLE: &str = include_str!("assets/docs.css");
+const SCRIPT: &str = include_str!("assets/docs.js");
+
+/// Mounts /openapi.json, and /docs with what its page needs.
+pub fn mount(config: &mut ServiceConfig) {
+    config
+        .route("/openapi.json", web::get().to(described))
+        .route("/docs", web::get().to(shown))
+        .route("/docs/docs.css", web::get().to(async || asset("text/css; charset=utf-8", STYLE)))
+        .route("/docs/docs.js", web::get().to(async || asset("text/javascript; charset=utf-8", SCRIPT)));
+}
+
+async fn described(app: Data<App>) -> HttpResponse {
+    plainly(HttpResponse::Ok()).json(document(&app.base_url))
+}
+
+async fn shown(app: Data<App>) -> HttpResponse {
+    match page::render(&document(&app.base_url)) {
+        Ok(html) => plainly(HttpResponse::Ok())
+            .insert_header((CONTENT_SECURITY_POLICY, POLICY))
+            .insert_header(("X-Frame-Options", "DENY"))
+            .insert_header(("Referrer-Policy", "no-referrer"))
+            .content_type("text/html; charset=utf-8")
+            .body(html),
+        Err(cause) => {
+            tracing::error!(%cause, "the page of the API's description could not be made");
+            HttpResponse::InternalServerError().finish()
+        }
+    }
+}
+
+fn asset(kind: &'static str, content: &'static str) -> HttpResponse {
+    plainly(HttpResponse::Ok()).content_type(kind).body(content)
+}
+
+/// It changes with the version of the program alone, which has no name in the address: caches ask again soon.
+fn plainly(mut answer: HttpResponseBuilder) -> HttpResponseBuilder {
+    answer.insert_header((CACHE_CONTROL, "public, max-age=300"));
+    answer.insert_header(("X-Content-Type-Options", "nosniff"));
+    answer
+}

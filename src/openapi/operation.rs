@@ -1,0 +1,187 @@
+//! One route as an operation of the description.
+
+use actix_web::http::Method;
+use actors::fields::Kind;
+use schemars::SchemaGenerator;
+use serde_json::{Map, Value, json};
+
+use super::{answers, example};
+use crate::http::table::Route;
+use crate::schema::{self, Reader};
+
+/// The path with its variable parts named as in the activity view.
+pub fn path(route: &Route) -> String {
+    let (_, pattern) = route.name.split_once(' ').unwrap_or_default();
+    let parts = pattern.split('/').map(|part| match part.strip_prefix(':') {
+        Some(variable) => format!("{{{variable}}}"),
+        None => part.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+/// What it is about: the first part of its path.
+pub fn group(route: &Route) -> String {
+    route.pattern.split('/').nth(1).unwrap_or_default().to_owned()
+}
+
+/// The operation's name, in the way of the wire: `listBookmarks`.
+pub fn name(route: &Route) -> String {
+    let name = (route.operation)();
+    let name = name.split('<').next().unwrap_or(name).rsplit("::").next().unwrap_or(name);
+    let mut letters = name.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// The operation's name as words: `List bookmarks`.
+fn words(name: &str) -> String {
+    let mut said = String::new();
+    for letter in name.chars() {
+        if said.is_empty() {
+            said.extend(letter.to_uppercase());
+        } else if letter.is_uppercase() {
+            said.push(' ');
+            said.extend(letter.to_lowercase());
+        } else {
+            said.push(letter);
+        }
+    }
+    said
+}
+
+/// Whether it says what it wants in a body; else everything stands in the address.
+pub fn takes_body(route: &Route) -> bool {
+    !matches!(route.method, Method::GET | Method::DELETE)
+}
+
+/// The whole of it.
+pub fn describe(route: &'static Route, name: &str, generator: &mut SchemaGenerator) -> Value {
+    let reply = (route.reply)(generator).to_value();
+    let summary = words(&self::name(route));
+    let told = answers::words_of(&reply, generator);
+    let scopes: Vec<&str> = route.scopes.iter().map(|scope| scope.name()).collect();
+    let needs = needs(&scopes);
+    let description = [route.about.trim(), &needs].into_iter().filter(|part| !part.is_empty());
+    let mut described = json!({
+        "operationId": name,
+        "summary": summary,
+        "description": description.collect::<Vec<_>>().join("\n\n"),
+        "tags": [group(route)],
+        "security": [{ "bearer": scopes }, { "header": scopes }],
+        "parameters": parameters(route),
+        "responses": answers::of(route, &reply, &told),
+    });
+    if let (Some(members), true) = (described.as_object_mut(), takes_body(route)) {
+        members.insert("requestBody".to_owned(), body(route));
+    }
+    described
+}
+
+fn needs(scopes: &[&str]) -> String {
+    match scopes {
+        [] => "Any key may call it.".to_owned(),
+        [one] => format!("Needs the scope `{one}`."),
+        many => format!("Needs the scopes `{}`.", many.join("`, `")),
+    }
+}
+
+fn parameters(route: &Route) -> Vec<Value> {
+    let path = path(route);
+    let variables = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let mut all: Vec<Value> = variables.map(variable).collect();
+    if !takes_body(route) {
+        all.extend(route.fields.iter().map(|field| {
+            json!({
+                "name": field.name,
+                "in": "query",
+                "required": field.required,
+                "description": field.about,
+                "schema": schema::of_kind(&in_query(field.kind), Reader::Program),
+            })
+        }));
+    }
+    if route.method == Method::POST {
+        all.push(json!({
+            "name": "Idempotency-Key",
+            "in": "header",
+            "required": false,
+            "description": "The same key and body within 24 hours get the stored answer again.",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" },
+        }));
+    }
+    all
+}
+
+/// An empty parameter is a fault, whatever its kind.
+fn in_query(kind: Kind) -> Kind {
+    match kind {
+        Kind::Text { max } => Kind::Words { min: 1, max },
+        other @ (Kind::Words { .. }
+        | Kind::Content
+        | Kind::Integer { .. }
+        | Kind::Number { .. }
+        | Kind::Flag
+        | Kind::Id
+        | Kind::Time
+        | Kind::Choice(_)
+        | Kind::List { .. }
+        | Kind::Record(_)
+        | Kind::Open(_)) => other,
+    }
+}
+
+/// A variable part of the path: a name, or else an id.
+fn variable(name: &str) -> Value {
+    let schema = match name {
+        "name" => json!({ "type": "string", "minLength": 1 }),
+        _ => json!({ "type": "string", "format": "uuid" }),
+    };
+    json!({ "name": name, "in": "path", "required": true, "schema": schema })
+}
+
+fn body(route: &Route) -> Value {
+    json!({
+        "required": route.fields.iter().any(|field| field.required),
+        "content": { "application/json": { "schema": schema::record(route.fields, Reader::Program) } },
+    })
+}
+
+/// Puts an example beside every parameter, body and answer.
+pub fn give_examples(paths: &mut Map<String, Value>, schemas: &Map<String, Value>) {
+    for (path, methods) in paths {
+        let Some(methods) = methods.as_object_mut() else { continue };
+        for (method, operation) in methods {
+            for parameter in operation["parameters"].as_array_mut().into_iter().flatten() {
+                let name = parameter["name"].as_str().unwrap_or_default().to_owned();
+                let shown = example::of(&parameter["schema"], &name, schemas);
+                give(parameter, shown);
+            }
+            if let Some(content) = operation.pointer_mut("/requestBody/content/application~1json") {
+                let shown = example::request(&content["schema"], schemas);
+                give(content, shown);
+            }
+            for (status, answer) in operation["responses"].as_object_mut().into_iter().flatten() {
+                let Some(content) = answer.pointer_mut("/content/application~1json") else { continue };
+                let asked = example::Asked { path, method, status };
+                let shown = example::answer(&content["schema"], asked, schemas);
+                give(content, shown);
+            }
+        }
+    }
+}
+
+fn give(to: &mut Value, example: Value) {
+    if let Some(members) = to.as_object_mut() {
+        members.insert("example".to_owned(), example);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_is_named_by_its_type() {
+        assert_eq!(words("listBookmarks"), "List bookmarks");
+        assert_eq!(needs(&["read:library"]), "Needs the scope `read:library`.");
+    }
+}

@@ -1,0 +1,101 @@
+//! What may be asked, from the tables of fields.
+
+use actors::fields::{Field, Kind};
+use serde_json::{Map, Value, json};
+
+/// No text of ours may hold the character NUL, and words are not only of spaces.
+const WORDS: &str = r"^[^\u0000]*[^\s\u0000][^\u0000]*$";
+const TEXT: &str = r"^[^\u0000]*$";
+
+/// Who reads a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// A program: every rule that can be said is said, `null` for what may be left out too.
+    Program,
+    /// A model that fills in a tool's arguments: plain words only, since clients differ in what else they read.
+    Model,
+}
+
+/// An object with these fields and no others.
+pub fn record(fields: &[Field], reader: Reader) -> Value {
+    let properties: Map<String, Value> =
+        fields.iter().map(|field| (field.name.to_owned(), property(field, reader))).collect();
+    let mut schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+    let required: Vec<_> = fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+    if let (Some(members), false) = (schema.as_object_mut(), required.is_empty()) {
+        members.insert("required".to_owned(), json!(required));
+    }
+    schema
+}
+
+fn property(field: &Field, reader: Reader) -> Value {
+    let mut schema = of_kind(&field.kind, reader);
+    if reader == Reader::Program && !field.required {
+        schema = json!({ "anyOf": [schema, { "type": "null" }] });
+    }
+    if let (Some(members), false) = (schema.as_object_mut(), field.about.is_empty()) {
+        members.insert("description".to_owned(), json!(field.about));
+    }
+    schema
+}
+
+/// What a field of this kind may hold.
+pub fn of_kind(kind: &Kind, reader: Reader) -> Value {
+    match kind {
+        Kind::Words { min, max } => {
+            text(json!({ "type": "string", "minLength": min, "maxLength": max }), WORDS, reader)
+        }
+        Kind::Text { max } => text(json!({ "type": "string", "maxLength": max }), TEXT, reader),
+        Kind::Content => json!({ "type": "string" }),
+        Kind::Integer { min, max: i64::MAX } if reader == Reader::Model => {
+            json!({ "type": "integer", "minimum": min })
+        }
+        Kind::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Kind::Number { min, max } => json!({ "type": "number", "minimum": min, "maximum": max }),
+        Kind::Flag => json!({ "type": "boolean" }),
+        Kind::Id => json!({ "type": "string", "format": "uuid" }),
+        Kind::Time => json!({ "type": "string", "format": "date-time" }),
+        Kind::Choice(names) => json!({ "type": "string", "enum": names }),
+        Kind::List { of, min, max } => {
+            json!({ "type": "array", "items": of_kind(of, reader), "minItems": min, "maxItems": max })
+        }
+        Kind::Record(fields) => record(fields, reader),
+        Kind::Open(shapes) => {
+            let shapes = shapes.iter().map(|shape| {
+                let mut schema = record(shape.fields, reader);
+                if let Some(members) = schema.as_object_mut() {
+                    members.insert("title".to_owned(), json!(shape.name));
+                }
+                schema
+            });
+            json!({ "oneOf": shapes.collect::<Vec<_>>() })
+        }
+    }
+}
+
+fn text(mut schema: Value, pattern: &str, reader: Reader) -> Value {
+    if let (Some(members), Reader::Program) = (schema.as_object_mut(), reader) {
+        members.insert("pattern".to_owned(), json!(pattern));
+    }
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIELDS: &[Field] = &[
+        Field::required("title", Kind::Words { min: 1, max: 300 }, "A title."),
+        Field::optional("progress", Kind::Number { min: 0.0, max: 1.0 }, ""),
+    ];
+
+    #[test]
+    fn a_field_that_may_be_left_out_may_be_null_where_that_is_said() {
+        let wire = record(FIELDS, Reader::Program);
+
+        assert_eq!(wire["required"], json!(["title"]));
+        assert_eq!(wire["properties"]["title"]["description"], "A title.");
+        assert_eq!(wire["properties"]["progress"]["anyOf"][1], json!({ "type": "null" }));
+        assert_eq!(record(FIELDS, Reader::Model)["properties"]["progress"]["type"], "number");
+    }
+}

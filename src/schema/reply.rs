@@ -1,0 +1,94 @@
+//! What is answered, from the types that are written.
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Value, json};
+
+/// Makes schemas that refer to those of named types as components of an API's description.
+pub fn generator() -> SchemaGenerator {
+    let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    settings.into_generator()
+}
+
+/// One whole schema without references, in plain words: `anyOf` for what may be null, since clients differ in what else
+/// they read.
+pub fn plain<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12()
+        .for_serialize()
+        .with(|settings| {
+            settings.inline_subschemas = true;
+            settings.meta_schema = None;
+        })
+        .with_transform(RecursiveTransform(in_plain_words));
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    if let Some(members) = schema.as_object_mut() {
+        // The name of a type of ours says nothing to a client.
+        members.remove("title");
+    }
+    schema
+}
+
+/// The words that a schema's type was documented with.
+pub fn described_by(schema: &Value) -> Option<&str> {
+    schema.get("description").and_then(Value::as_str)
+}
+
+/// `type: [x, null]` becomes a choice of two; the widths of our numbers are our own business.
+fn in_plain_words(schema: &mut Schema) {
+    let Some(members) = schema.as_object_mut() else { return };
+    if members
+        .get("format")
+        .and_then(Value::as_str)
+        .is_some_and(|format| !matches!(format, "uuid" | "date-time"))
+    {
+        members.remove("format");
+    }
+    let Some(Value::Array(types)) = members.get("type").cloned() else { return };
+    let Some(kind) = types.iter().find(|kind| **kind != "null").filter(|_| types.len() == 2) else { return };
+    let words = members.remove("description");
+    members.insert("type".to_owned(), kind.clone());
+    if let Some(Value::Array(names)) = members.get_mut("enum") {
+        names.retain(|name| !name.is_null());
+    }
+    let inner = Value::Object(std::mem::take(members));
+    members.insert("anyOf".to_owned(), json!([inner, { "type": "null" }]));
+    if let Some(words) = words {
+        members.insert("description".to_owned(), words);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "its shape alone is looked at")]
+    struct Part {
+        /// How many.
+        count: u32,
+    }
+
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "its shape alone is looked at")]
+    struct Whole {
+        /// Words, or none.
+        words: Option<String>,
+        part: Option<Part>,
+    }
+
+    #[test]
+    fn a_plain_schema_has_no_references_and_says_null_by_any_of() {
+        let schema = plain::<Whole>();
+
+        assert!(!schema.to_string().contains("$ref") && !schema.to_string().contains("uint32"), "{schema}");
+        assert_eq!(
+            schema["properties"]["words"],
+            json!({ "anyOf": [{ "type": "string" }, { "type": "null" }], "description": "Words, or none." })
+        );
+        assert_eq!(schema["required"], json!(["words", "part"]));
+    }
+}
