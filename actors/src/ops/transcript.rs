@@ -5,6 +5,7 @@ use entity::kind::{ContentType, DocumentStatus};
 use entity::scope::Scope;
 use entity::{document, transcript, transcript_segment};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::page::{CURSOR, PageOf};
@@ -39,7 +40,7 @@ impl ReadTranscript {
 }
 
 /// Segments in order. While the recording is being heard, those that there are.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Transcript {
     document_id: DocumentId,
@@ -49,7 +50,7 @@ pub struct Transcript {
     next_cursor: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Segment {
     index: i32,

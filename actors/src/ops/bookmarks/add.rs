@@ -5,6 +5,7 @@ use entity::id::{BookmarkId, DocumentId, ProjectId};
 use entity::kind::{DocumentStatus, ItemRole};
 use entity::scope::{Scope, Scopes};
 use sea_orm::{ColumnTrait, QueryFilter};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::save::{self, NewBookmark};
@@ -27,7 +28,7 @@ pub struct AddBookmark {
 }
 
 /// The bookmark, and what was done.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BookmarkAdded {
     /// `false`: the address was saved already, and only tags were added.
@@ -47,7 +48,7 @@ pub struct BookmarkAdded {
 }
 
 /// The bookmark's place in a project.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InProject {
     /// The project.

@@ -6,6 +6,7 @@ use entity::time::Timestamp;
 use entity::{entry, feed};
 use sea_orm::sea_query::ExprTrait;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::published;
@@ -62,7 +63,7 @@ impl ListEntries {
 }
 
 /// Entries, newest first.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Entries {
     entries: Vec<EntryView>,

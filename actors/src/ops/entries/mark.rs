@@ -7,6 +7,7 @@ use entity::{entry, feed};
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::published;
@@ -80,7 +81,7 @@ impl MarkEntries {
 }
 
 /// How many were marked.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Marked {
     marked: u64,
 }

@@ -6,6 +6,7 @@ use entity::scope::Scope;
 use entity::time::Timestamp;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, TryInsertResult};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::find::{self, Found};
@@ -61,7 +62,7 @@ pub fn tidy(name: String) -> Option<String> {
 }
 
 /// The feed, and whether it is followed since now.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Followed {
     feed: FeedView,
     /// `false`: it was followed already.

@@ -5,6 +5,7 @@ use entity::scope::Scope;
 use entity::{document, feed};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::App;
@@ -31,7 +32,7 @@ impl UnfollowFeed {
 }
 
 /// It is done.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Left {}
 
 impl Operation for UnfollowFeed {

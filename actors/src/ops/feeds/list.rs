@@ -4,6 +4,7 @@ use entity::feed;
 use entity::id::FeedId;
 use entity::scope::Scope;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::view::{self, FeedView, OneFeed};
@@ -35,7 +36,7 @@ impl ListFeeds {
 }
 
 /// Feeds, in the order in which they were followed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Feeds {
     feeds: Vec<FeedView>,

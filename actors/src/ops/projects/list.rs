@@ -14,6 +14,7 @@ use entity::project::{Column, Entity, Model};
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::view::{self, ProjectView};
@@ -62,7 +63,7 @@ impl ListProjects {
 }
 
 /// Projects, most recently active first.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Projects {
     /// The page.

@@ -20,6 +20,7 @@ use entity::project;
 use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;
@@ -53,7 +54,7 @@ mod kinds {
 }
 
 /// What a removal answers.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Gone {}
 
 /// The project, whose row nobody else changes until the transaction ends.

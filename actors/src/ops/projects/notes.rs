@@ -4,6 +4,7 @@ use entity::id::ProjectId;
 use entity::note::{Column, Entity};
 use entity::scope::Scope;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{DEFAULT_LIMIT, kinds, open_for_writing, readable, touch};
@@ -105,7 +106,7 @@ impl ListNotes {
 }
 
 /// Notes, newest first.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Notes {
     notes: Vec<NoteView>,
