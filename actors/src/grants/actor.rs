@@ -23,13 +23,12 @@ use tracing::warn;
 
 use super::code::{self, Exchange};
 use super::consent::{self, Browser, Decided, Request};
-use super::end::end;
+use super::end::{end, living_owner};
 use super::refused::Refused;
 use super::token::{self, Issued, Refresh};
 use super::{Terms, sweep};
 use crate::db::Db;
 use crate::error::Error;
-use crate::keys::freshness::Freshness;
 use crate::keys::secret::Secret;
 
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
@@ -38,14 +37,13 @@ const SWEEP_EVERY: Duration = Duration::from_secs(3600);
 /// See the file's head.
 pub struct GrantActor {
     terms: Terms,
-    fresh: Arc<Freshness>,
     uses: BTreeMap<GrantId, Used>,
     writes: Arc<Mutex<()>>,
 }
 
 impl GrantActor {
-    pub(super) fn new(terms: Terms, fresh: Arc<Freshness>) -> Self {
-        Self { terms, fresh, uses: BTreeMap::new(), writes: Arc::default() }
+    pub(super) fn new(terms: Terms) -> Self {
+        Self { terms, uses: BTreeMap::new(), writes: Arc::default() }
     }
 
     /// Writes the uses that were noted, one write after another; what cannot be written is kept for the next.
@@ -152,12 +150,8 @@ impl Handler<Exchange> for GrantActor {
     type Result = ResponseFuture<Result<Issued, Refused>>;
 
     fn handle(&mut self, asked: Exchange, _: &mut Self::Context) -> Self::Result {
-        let (terms, fresh) = (self.terms.clone(), self.fresh.clone());
-        Box::pin(async move {
-            let issued = code::exchange(&terms, asked).await;
-            fresh.raise();
-            issued
-        })
+        let terms = self.terms.clone();
+        Box::pin(async move { code::exchange(&terms, asked).await })
     }
 }
 
@@ -169,15 +163,8 @@ impl Handler<Refresh> for GrantActor {
     type Result = ResponseFuture<Result<Issued, Refused>>;
 
     fn handle(&mut self, asked: Refresh, _: &mut Self::Context) -> Self::Result {
-        let (terms, fresh) = (self.terms.clone(), self.fresh.clone());
-        Box::pin(async move {
-            let issued = token::refresh(&terms, asked).await;
-            // A good one ends nothing, so what is remembered stays good.
-            if matches!(issued, Err(Refused::Grant(_))) {
-                fresh.raise();
-            }
-            issued
-        })
+        let terms = self.terms.clone();
+        Box::pin(async move { token::refresh(&terms, asked).await })
     }
 }
 
@@ -190,12 +177,8 @@ impl Handler<Revoke> for GrantActor {
     type Result = ResponseFuture<Result<(), Refused>>;
 
     fn handle(&mut self, Revoke(client, token): Revoke, _: &mut Self::Context) -> Self::Result {
-        let (terms, fresh) = (self.terms.clone(), self.fresh.clone());
-        Box::pin(async move {
-            let done = token::revoke(&terms, client, token).await;
-            fresh.raise();
-            done
-        })
+        let terms = self.terms.clone();
+        Box::pin(async move { token::revoke(&terms, client, token).await })
     }
 }
 
@@ -208,16 +191,16 @@ impl Handler<Disconnect> for GrantActor {
     type Result = ResponseFuture<Result<(), Error>>;
 
     fn handle(&mut self, Disconnect(user, id): Disconnect, _: &mut Self::Context) -> Self::Result {
-        let (db, fresh) = (self.terms.db.clone(), self.fresh.clone());
+        let terms = self.terms.clone();
         Box::pin(async move {
-            let txn = db.begin().await?;
-            super::end::living_owner(&txn, user).await?.ok_or(Error::NotFound)?;
+            let txn = terms.db.begin().await?;
+            living_owner(&txn, user).await?.ok_or(Error::NotFound)?;
             let grant = oauth_grant::Entity::one_of(user, id).one(&txn).await?.ok_or(Error::NotFound)?;
             if !end(&txn, &grant, GrantState::Disconnected).await? {
                 return Err(Error::NotFound);
             }
             txn.commit().await?;
-            fresh.raise();
+            terms.fresh.raise();
             Ok(())
         })
     }
@@ -246,7 +229,7 @@ impl Handler<Used> for GrantActor {
         if introduced {
             // Calls without a handshake of their own are named by the latest one, which stands in the row.
             context.spawn(self.flush().map(|written, actor, _| match written {
-                Ok(()) => actor.fresh.raise(),
+                Ok(()) => actor.terms.fresh.raise(),
                 Err(error) => warn!(%error, "could not write what a client calls itself"),
             }));
         }
