@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseFuture, WrapFuture};
+use actix::{
+    Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, ResponseFuture,
+    WrapFuture,
+};
 use entity::id::{GrantId, UserId};
 use entity::kind::GrantState;
 use entity::oauth_client;
@@ -15,16 +18,17 @@ use entity::scope::Scopes;
 use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use tokio::sync::Mutex;
 use tracing::warn;
 
 use super::code::{self, Exchange};
 use super::consent::{self, Browser, Decided, Request};
-use super::end::end;
+use super::end::{end, living_owner};
 use super::refused::Refused;
 use super::token::{self, Issued, Refresh};
 use super::{Terms, sweep};
+use crate::db::Db;
 use crate::error::Error;
-use crate::keys::freshness::Freshness;
 use crate::keys::secret::Secret;
 
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
@@ -33,34 +37,33 @@ const SWEEP_EVERY: Duration = Duration::from_secs(3600);
 /// See the file's head.
 pub struct GrantActor {
     terms: Terms,
-    fresh: Arc<Freshness>,
     uses: BTreeMap<GrantId, Used>,
+    writes: Arc<Mutex<()>>,
 }
 
 impl GrantActor {
-    pub(super) fn new(terms: Terms, fresh: Arc<Freshness>) -> Self {
-        Self { terms, fresh, uses: BTreeMap::new() }
+    pub(super) fn new(terms: Terms) -> Self {
+        Self { terms, uses: BTreeMap::new(), writes: Arc::default() }
     }
 
-    /// In the order of their ids, so that two nodes that write at once do not wait for each other in a circle.
-    fn flush(&mut self) -> ResponseFuture<Result<(), Error>> {
-        let (db, uses) = (self.terms.db.clone(), std::mem::take(&mut self.uses));
-        Box::pin(async move {
-            if uses.is_empty() {
-                return Ok(());
-            }
-            let txn = db.begin().await?;
-            for used in uses.into_values() {
-                let mut update = oauth_grant::Entity::update_many()
-                    .col_expr(oauth_grant::Column::LastUsedAt, Expr::value(used.at))
-                    .filter(oauth_grant::Column::Id.eq(used.grant));
-                if let Some(client) = used.mcp_client {
-                    update = update.col_expr(oauth_grant::Column::McpClient, Expr::value(client));
+    /// Writes the uses that were noted, one write after another; what cannot be written is kept for the next.
+    fn flush(&mut self) -> ResponseActFuture<Self, Result<(), Error>> {
+        let turn = self.writes.clone().lock_owned();
+        Box::pin(turn.into_actor(self).then(|turn, actor, _| {
+            let (db, uses) = (actor.terms.db.clone(), std::mem::take(&mut actor.uses));
+            let write = async move {
+                let written = write_uses(&db, &uses).await;
+                (turn, uses, written)
+            };
+            write.into_actor(actor).map(|(_turn, uses, written), actor, _| {
+                if written.is_err() {
+                    for (grant, used) in uses {
+                        actor.uses.entry(grant).or_insert(used);
+                    }
                 }
-                update.exec(&txn).await?;
-            }
-            Ok(txn.commit().await?)
-        })
+                written
+            })
+        }))
     }
 
     fn sweep(&mut self, context: &mut Context<Self>) {
@@ -73,6 +76,24 @@ impl GrantActor {
     }
 }
 
+/// In the order of their ids, or two nodes could wait for each other's rows.
+async fn write_uses(db: &Db, uses: &BTreeMap<GrantId, Used>) -> Result<(), Error> {
+    if uses.is_empty() {
+        return Ok(());
+    }
+    let txn = db.begin().await?;
+    for used in uses.values() {
+        let mut update = oauth_grant::Entity::update_many()
+            .col_expr(oauth_grant::Column::LastUsedAt, Expr::value(used.at))
+            .filter(oauth_grant::Column::Id.eq(used.grant));
+        if let Some(client) = &used.mcp_client {
+            update = update.col_expr(oauth_grant::Column::McpClient, Expr::value(client.clone()));
+        }
+        update.exec(&txn).await?;
+    }
+    Ok(txn.commit().await?)
+}
+
 impl Actor for GrantActor {
     type Context = Context<Self>;
 
@@ -80,7 +101,7 @@ impl Actor for GrantActor {
         self.sweep(context);
         context.run_interval(SWEEP_EVERY, Self::sweep);
         context.run_interval(FLUSH_EVERY, |actor, context| {
-            context.spawn(actor.flush().into_actor(actor).map(|done, _, _| {
+            context.spawn(actor.flush().map(|done, _, _| {
                 if let Err(error) = done {
                     warn!(%error, "could not write the last uses of connections");
                 }
@@ -129,12 +150,8 @@ impl Handler<Exchange> for GrantActor {
     type Result = ResponseFuture<Result<Issued, Refused>>;
 
     fn handle(&mut self, asked: Exchange, _: &mut Self::Context) -> Self::Result {
-        let (terms, fresh) = (self.terms.clone(), self.fresh.clone());
-        Box::pin(async move {
-            let issued = code::exchange(&terms, asked).await;
-            fresh.raise();
-            issued
-        })
+        let terms = self.terms.clone();
+        Box::pin(async move { code::exchange(&terms, asked).await })
     }
 }
 
@@ -146,15 +163,8 @@ impl Handler<Refresh> for GrantActor {
     type Result = ResponseFuture<Result<Issued, Refused>>;
 
     fn handle(&mut self, asked: Refresh, _: &mut Self::Context) -> Self::Result {
-        let (terms, fresh) = (self.terms.clone(), self.fresh.clone());
-        Box::pin(async move {
-            let issued = token::refresh(&terms, asked).await;
-            // A good one ends nothing, so what is remembered stays good.
-            if matches!(issued, Err(Refused::Grant(_))) {
-                fresh.raise();
-            }
-            issued
-        })
+        let terms = self.terms.clone();
+        Box::pin(async move { token::refresh(&terms, asked).await })
     }
 }
 
@@ -167,12 +177,8 @@ impl Handler<Revoke> for GrantActor {
     type Result = ResponseFuture<Result<(), Refused>>;
 
     fn handle(&mut self, Revoke(client, token): Revoke, _: &mut Self::Context) -> Self::Result {
-        let (terms, fresh) = (self.terms.clone(), self.fresh.clone());
-        Box::pin(async move {
-            let done = token::revoke(&terms, client, token).await;
-            fresh.raise();
-            done
-        })
+        let terms = self.terms.clone();
+        Box::pin(async move { token::revoke(&terms, client, token).await })
     }
 }
 
@@ -185,16 +191,16 @@ impl Handler<Disconnect> for GrantActor {
     type Result = ResponseFuture<Result<(), Error>>;
 
     fn handle(&mut self, Disconnect(user, id): Disconnect, _: &mut Self::Context) -> Self::Result {
-        let (db, fresh) = (self.terms.db.clone(), self.fresh.clone());
+        let terms = self.terms.clone();
         Box::pin(async move {
-            let txn = db.begin().await?;
-            super::end::living_owner(&txn, user).await?.ok_or(Error::NotFound)?;
+            let txn = terms.db.begin().await?;
+            living_owner(&txn, user).await?.ok_or(Error::NotFound)?;
             let grant = oauth_grant::Entity::one_of(user, id).one(&txn).await?.ok_or(Error::NotFound)?;
             if !end(&txn, &grant, GrantState::Disconnected).await? {
                 return Err(Error::NotFound);
             }
             txn.commit().await?;
-            fresh.raise();
+            terms.fresh.raise();
             Ok(())
         })
     }
@@ -222,8 +228,8 @@ impl Handler<Used> for GrantActor {
         self.uses.insert(used.grant, Used { mcp_client, ..used });
         if introduced {
             // Calls without a handshake of their own are named by the latest one, which stands in the row.
-            context.spawn(self.flush().into_actor(self).map(|written, actor, _| match written {
-                Ok(()) => actor.fresh.raise(),
+            context.spawn(self.flush().map(|written, actor, _| match written {
+                Ok(()) => actor.terms.fresh.raise(),
                 Err(error) => warn!(%error, "could not write what a client calls itself"),
             }));
         }
@@ -236,7 +242,7 @@ impl Handler<Used> for GrantActor {
 pub struct Flush;
 
 impl Handler<Flush> for GrantActor {
-    type Result = ResponseFuture<Result<(), Error>>;
+    type Result = ResponseActFuture<Self, Result<(), Error>>;
 
     fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
         self.flush()

@@ -75,8 +75,11 @@ pub(super) async fn exchange(terms: &Terms, asked: Exchange) -> Result<Issued, R
         .exec(&txn)
         .await?;
     if spent.rows_affected == 0 {
-        end_reused(&txn, hash.bytes()).await?;
+        let ended = end_reused(&txn, hash.bytes()).await?;
         txn.commit().await?;
+        if ended {
+            terms.fresh.raise();
+        }
         return Err(UNKNOWN);
     }
     if let Err(unfit) = asked.fits(&found, now) {
@@ -88,19 +91,21 @@ pub(super) async fn exchange(terms: &Terms, asked: Exchange) -> Result<Issued, R
     notices::app_connected(&txn, owner.id, &client::shown_name(&asked.client), now).await?;
     state::raise_generation(&txn).await?;
     txn.commit().await?;
+    terms.fresh.raise();
     Ok(issued)
 }
 
-/// Ends the connection that a code made, if it still is the same one.
-async fn end_reused(txn: &DatabaseTransaction, hash: &[u8]) -> Result<(), DbErr> {
-    let Some(code) = oauth_code::Entity::by_hash(hash).one(txn).await? else { return Ok(()) };
+/// Ends the connection that a code made, if it still is the same one; whether it did.
+async fn end_reused(txn: &DatabaseTransaction, hash: &[u8]) -> Result<bool, DbErr> {
+    let Some(code) = oauth_code::Entity::by_hash(hash).one(txn).await? else { return Ok(false) };
     let Some(grant) = oauth_grant::Entity::between(code.user_id, code.client_id).one(txn).await? else {
-        return Ok(());
+        return Ok(false);
     };
-    if code.branch == Some(grant.branch) && end(txn, &grant, GrantState::Revoked).await? {
+    let ended = code.branch == Some(grant.branch) && end(txn, &grant, GrantState::Revoked).await?;
+    if ended {
         warn!(grant.id = %grant.id, "ended a connection: its authorization code was used twice");
     }
-    Ok(())
+    Ok(ended)
 }
 
 /// Makes the connection, or makes it anew: then every earlier token and code of it ends (contract.md, section 11).

@@ -74,6 +74,8 @@ pub struct GrantSettings {
 pub(crate) struct Terms {
     db: Db,
     clock: Arc<dyn Clock>,
+    /// Raised by each step that ends a token, before it is answered.
+    fresh: Arc<Freshness>,
     /// What tokens are for: the MCP server of this service (RFC 8707).
     resource: Arc<str>,
     code: Duration,
@@ -136,7 +138,6 @@ pub struct Grants {
     redirects: Arc<RedirectRules>,
     registrations: Arc<Addresses>,
     cache: Cache<SecretHash, Arc<Access>>,
-    fresh: Arc<Freshness>,
     port: Port<GrantActor>,
 }
 
@@ -153,21 +154,21 @@ impl Grants {
         let terms = Terms {
             db,
             clock: clock.clone(),
+            fresh,
             resource: format!("{base_url}/mcp").into(),
             code: settings.code,
             access: settings.access,
             unused_client: settings.unused_client,
         };
         let how = Kept { name: "grants", permits: 64, patience: Duration::from_secs(8) };
-        let (kept_terms, kept_fresh) = (terms.clone(), fresh.clone());
+        let kept = terms.clone();
         Self {
             terms,
             open: settings.open,
             redirects: Arc::new(settings.redirects),
             registrations: Arc::new(Addresses::an_hour(settings.registrations_per_hour, clock)),
             cache: Cache::builder().max_capacity(CACHED).time_to_idle(Duration::from_secs(600)).build(),
-            fresh,
-            port: keep(on, how, move || GrantActor::new(kept_terms.clone(), kept_fresh.clone())),
+            port: keep(on, how, move || GrantActor::new(kept.clone())),
         }
     }
 
@@ -272,7 +273,7 @@ impl Grants {
     /// Whom an access token lets in.
     pub async fn authenticate(&self, secret: &Secret) -> Result<Known, Error> {
         let hash = secret.hash();
-        let cached = self.cache.get(&hash).filter(|known| self.fresh.holds(known.epoch));
+        let cached = self.cache.get(&hash).filter(|known| self.terms.fresh.holds(known.epoch));
         let known = match cached {
             Some(known) => Some(known),
             None => self.look(secret, hash).await?,
@@ -286,7 +287,7 @@ impl Grants {
 
     /// Into the cache with the epoch of before the read: a change meanwhile makes it count for nothing.
     async fn look(&self, secret: &Secret, hash: SecretHash) -> Result<Option<Arc<Access>>, Error> {
-        let (db, epoch) = (self.terms.db.read(), self.fresh.epoch());
+        let (db, epoch) = (self.terms.db.read(), self.terms.fresh.epoch());
         let found = token::find_access(db, secret).await?;
         let Some((token, grant)) = found.filter(|(token, grant)| token::is_of(&self.terms, token, grant))
         else {

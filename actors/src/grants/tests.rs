@@ -229,6 +229,7 @@ fn no_order_of_steps_leaves_two_living_branches() {
     let terms = Terms {
         db: runtime.block_on(Db::open(&url)).unwrap(),
         clock: clock.clone(),
+        fresh: Arc::new(Freshness::new(clock.clone())),
         resource: "https://carrel.example/mcp".into(),
         code: Duration::from_secs(60),
         access: Duration::from_secs(3600),

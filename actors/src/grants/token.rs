@@ -123,10 +123,10 @@ pub(super) async fn refresh(terms: &Terms, asked: Refresh) -> Result<Issued, Ref
         return Err(UNKNOWN);
     }
     if !spend(&txn, &token, now).await? {
-        if end(&txn, &grant, GrantState::Revoked).await? {
-            warn!(grant.id = %grant.id, "ended a connection: a refresh token of it was used twice");
-        }
+        end(&txn, &grant, GrantState::Revoked).await?;
         txn.commit().await?;
+        terms.fresh.raise();
+        warn!(grant.id = %grant.id, "ended a connection: a refresh token of it was used twice");
         return Err(UNKNOWN);
     }
     let scopes = asked.scopes.unwrap_or_else(|| token.scopes.clone());
@@ -162,10 +162,13 @@ pub(super) async fn revoke(terms: &Terms, client: oauth_client::Model, sent: Str
     let Some(grant) = oauth_grant::Entity::one_of(grant.user_id, grant.id).one(&txn).await? else {
         return Ok(());
     };
-    if is_of(terms, &token, &grant) {
-        end(&txn, &grant, GrantState::Revoked).await?;
+    if !is_of(terms, &token, &grant) {
+        return Ok(());
     }
-    Ok(txn.commit().await?)
+    end(&txn, &grant, GrantState::Revoked).await?;
+    txn.commit().await?;
+    terms.fresh.raise();
+    Ok(())
 }
 
 /// The access token that a caller sent, with its connection.

@@ -9,12 +9,12 @@ pub const REDIRECT: &str = "http://127.0.0.1:43117/callback";
 /// The verifier of RFC 7636, appendix B.
 pub const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 /// Its challenge.
-pub const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
 /// See the file's head.
 #[derive(Clone)]
 pub struct Assistant {
-    client: Client,
+    pub client: Client,
     pub id: String,
     pub secret: Option<String>,
 }

@@ -14,7 +14,7 @@ mod site;
 use std::time::{Duration, Instant};
 
 pub use answer::{Answer, Client};
-pub use assistant::{Assistant, CHALLENGE, REDIRECT, Tokens, VERIFIER, sent_back, ticket};
+pub use assistant::{Assistant, REDIRECT, Tokens, VERIFIER, sent_back, ticket};
 pub use home::Home;
 pub use mcp::Mcp;
 pub use model::{Model, Turn};
