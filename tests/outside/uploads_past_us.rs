@@ -34,7 +34,7 @@ async fn bytes_go_to_the_bucket_and_are_copied_once_they_are_complete() {
     let ticket = announce(&key).await;
     let url = ticket["putUrl"].as_str().unwrap();
     assert!(url.starts_with(&format!("{}/shelf/library/incoming/", store.endpoint)), "{url}");
-    assert!(url.contains("X-Amz-Signature=") && url.contains("content-length"), "{url}");
+    assert!(url.contains("X-Amz-Signature=") && url.contains("content-type"), "{url}");
 
     assert_eq!(complete(&key, &ticket).await.refused(409), "UPLOAD_INCOMPLETE");
     assert_eq!(put(&ticket, &PAPER[1..]).await, 200);
