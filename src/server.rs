@@ -32,6 +32,7 @@ use actors::ingest::{Places, media};
 use actors::models::{self, Catalogue, Model, Purpose, Store};
 use actors::retrieval::arrival;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use rustix::fs::Mode;
 use tracing::{info, warn};
 
 use crate::http::body::MaxBody;
@@ -86,6 +87,8 @@ pub struct Running {
 /// # Errors
 /// What keeps it from starting: a setting, the database, the index, the address.
 pub fn serve(settings: Settings) -> Result<(), StartError> {
+    // Whatever the service writes is its owner's alone.
+    rustix::process::umask(Mode::RWXG | Mode::RWXO);
     actix_web::rt::System::new().block_on(async move {
         let began = Instant::now();
         let running = start(settings, Arc::new(SystemClock::new())).await?;

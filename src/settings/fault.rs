@@ -8,7 +8,7 @@ use figment::error::Kind;
 use figment::value::{Num, Value};
 
 /// Settings that hold a secret as a whole.
-const SECRETS: [&str; 1] = ["ai.chat.key"];
+const SECRETS: [&str; 3] = ["ai.chat.key", "files.access_key", "files.secret_key"];
 
 /// What the name of an unknown setting has when its value may be a secret that went astray. The section of `ai.chat.key`
 /// is among them, for its misspellings.

@@ -225,6 +225,7 @@ fn secrets_are_never_shown() {
     let wrong = told(&[
         ("CARREL__DATABASE__URL", "mysql://me:can@ary/canary@db/carrel?password=canary"),
         ("CARREL__MAIL__URL", "http://me:canary@mail?auth=canary"),
+        ("CARREL__FILES__SECRET_KEY", "canary canary"),
         ("CARREL__AI__CHAT__KEY", "canary canary"),
         ("CARREL__AI__CHAT__KYE", "canary"),
         ("CARREL__DATABASE__PASSWORD", "canary"),
@@ -238,6 +239,7 @@ fn secrets_are_never_shown() {
     unknown setting database.password = (hidden): expected one of url (from the environment variable CARREL__DATABASE__PASSWORD)
     setting ai.chat.key = (hidden): expected a key of visible ASCII characters (from the environment variable CARREL__AI__CHAT__KEY)
     setting database.url = "(hidden)": expected sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME (from the environment variable CARREL__DATABASE__URL)
+    setting files.secret_key = (hidden): expected a key of visible ASCII characters (from the environment variable CARREL__FILES__SECRET_KEY)
     setting mail.url = "http://***@mail?***": expected smtp://HOST:PORT, smtps://USER:PASSWORD@HOST or file://FOLDER (from the environment variable CARREL__MAIL__URL)
     setting vectors.url = "http://***@qdrant": expected an http or https address, without user name, password, query and fragment (from the environment variable CARREL__VECTORS__URL)
     "#);

@@ -1,13 +1,16 @@
-//! A bare actix-web handler that answers every request with the bytes of a file: what documents.py compares with.
+//! A bare actix-web handler that answers every request with the bytes of a file, once it has read and forgotten what came
+//! with it: what documents.py and uploads.py compare with.
 //!
 //! `bare FILE PORT` listens on 127.0.0.1 with two workers.
 
 use std::error::Error;
 
-use actix_web::web::{self, Bytes, Data};
+use actix_web::web::{self, Bytes, Data, Payload};
 use actix_web::{App, HttpResponse, HttpServer};
+use futures_util::StreamExt;
 
-async fn answer(bytes: Data<Bytes>) -> HttpResponse {
+async fn answer(bytes: Data<Bytes>, mut payload: Payload) -> HttpResponse {
+    while let Some(Ok(_)) = payload.next().await {}
     HttpResponse::Ok().content_type("application/json").body(bytes.get_ref().clone())
 }
 

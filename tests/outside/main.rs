@@ -41,4 +41,6 @@ mod retention;
 mod transcripts;
 mod tries;
 mod two_services;
+mod uploads;
+mod uploads_past_us;
 mod v1;

@@ -4,9 +4,9 @@ use entity::id::UserId;
 use entity::plan::Plan;
 use entity::scope::Scope;
 use entity::time::Timestamp;
-use entity::{bookmark, collection, document, feed, highlight, project, user};
+use entity::{bookmark, collection, document, feed, highlight, project, upload, user};
 use schemars::JsonSchema;
-use sea_orm::{EntityTrait, PaginatorTrait};
+use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter};
 use serde::Serialize;
 
 use super::target::Target;
@@ -15,6 +15,7 @@ use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Values};
 use crate::perform::Operation;
+use crate::uploads::stored_bytes;
 
 /// The account of the caller.
 #[derive(Debug)]
@@ -51,6 +52,8 @@ struct Counts {
     collections: u64,
     feeds: u64,
     projects: u64,
+    uploads: u64,
+    stored_bytes: u64,
 }
 
 impl Operation for ShowAccount {
@@ -59,6 +62,7 @@ impl Operation for ShowAccount {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Account, Error> {
         let (db, id) = (app.db.read(), caller.user);
+        let completed = upload::Column::CompletedAt.is_not_null();
         let row = user::Entity::find_by_id(id).one(db).await?.ok_or(Error::NotFound)?;
         Ok(Account {
             user_id: row.id,
@@ -73,6 +77,8 @@ impl Operation for ShowAccount {
                 collections: collection::Entity::owned_by(id).count(db).await?,
                 feeds: feed::Entity::owned_by(id).count(db).await?,
                 projects: project::Entity::owned_by(id).count(db).await?,
+                uploads: upload::Entity::owned_by(id).filter(completed).count(db).await?,
+                stored_bytes: stored_bytes(db, id, app.clock.now()).await?,
             },
         })
     }

@@ -17,6 +17,7 @@ use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Values};
 use crate::perform::Operation;
+use crate::uploads::stored_bytes;
 
 /// The usage of today and of this month.
 #[derive(Debug)]
@@ -42,6 +43,7 @@ pub struct Usage {
     key: Option<KeyUsage>,
     answers: Month,
     ai_budget: Budget,
+    uploads: Stored,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -78,6 +80,15 @@ struct Budget {
     groups: Vec<Share>,
 }
 
+/// Bytes of uploads, announced ones included.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Stored {
+    stored_bytes: u64,
+    limit: u64,
+    largest: u64,
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
 struct Share {
     group: BudgetGroup,
@@ -112,6 +123,11 @@ impl Operation for ReadUsage {
                 this_month: of(BudgetGroup::Chat).map_or(0, |row| row.times - dead).max(0),
                 limit: limits.answers_per_month,
                 resets_at: now.month().end(),
+            },
+            uploads: Stored {
+                stored_bytes: stored_bytes(app.db.read(), caller.user, now).await?,
+                limit: limits.stored_bytes,
+                largest: limits.upload_bytes,
             },
             ai_budget: Budget {
                 resets_at: now.month().end(),

@@ -109,8 +109,7 @@ pub async fn put_address(app: &App, row: &Model) -> Result<String, Error> {
     let uploads = &app.uploads;
     if let Some(direct) = uploads.store.direct() {
         let left = row.expires_at.since(app.clock.now()).max(Duration::from_secs(1));
-        let bytes = u64::try_from(row.bytes).unwrap_or_default();
-        return Ok(direct.put_address(&incoming_path_of(row.id), &row.content_type, bytes, left).await?);
+        return Ok(direct.put_address(&incoming_path_of(row.id), &row.content_type, left).await?);
     }
     let (id, until) = (row.id, row.expires_at);
     let signature = uploads.signatures.sign(id, until);

@@ -10,6 +10,7 @@ mod person;
 pub mod program;
 mod server;
 mod site;
+mod store;
 
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,7 @@ pub use person::{Key, PASSWORD};
 pub use program::Program;
 pub use server::{NOON, Server};
 pub use site::{Reply, Site, article};
+pub use store::Store;
 
 /// Longer than anything takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);

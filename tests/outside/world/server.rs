@@ -60,6 +60,11 @@ impl Server {
         self.home.database_url()
     }
 
+    /// Where it keeps everything.
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
     /// The service behind the wire.
     pub fn app(&self) -> &App {
         self.running.app()

@@ -11,6 +11,8 @@ use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 pub enum Reply {
     /// A page.
     Html(String),
+    /// A file of this media type.
+    File(&'static str, Vec<u8>),
     /// A status without a page.
     Status(u16),
     /// Anything, with its headers; a request that names its `ETag` gets 304.
@@ -88,6 +90,7 @@ async fn answer(request: HttpRequest, pages: web::Data<Mutex<HashMap<String, Pag
     };
     match reply.unwrap_or(Reply::Status(404)) {
         Reply::Html(html) => HttpResponse::Ok().content_type("text/html; charset=utf-8").body(html),
+        Reply::File(kind, bytes) => HttpResponse::Ok().content_type(kind).body(bytes),
         Reply::Status(status) => HttpResponse::new(StatusCode::from_u16(status).unwrap()),
         Reply::Plain { status, headers, body } => {
             let mut answer = HttpResponse::build(StatusCode::from_u16(status).unwrap());

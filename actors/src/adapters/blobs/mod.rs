@@ -80,17 +80,12 @@ pub struct Arrived {
 /// A store that takes bytes from clients.
 #[async_trait]
 pub trait Direct: Send + Sync {
-    /// An address for one PUT of so many bytes of this type, good for so long.
+    /// An address for a PUT of this type, good for so long.
     ///
     /// # Errors
     /// [`BlobError`]: there are no credentials.
-    async fn put_address(
-        &self,
-        path: &str,
-        content_type: &str,
-        bytes: u64,
-        valid: Duration,
-    ) -> Result<String, BlobError>;
+    async fn put_address(&self, path: &str, content_type: &str, valid: Duration)
+    -> Result<String, BlobError>;
 
     /// What is there by now.
     ///

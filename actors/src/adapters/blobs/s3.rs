@@ -1,5 +1,5 @@
-//! Files in a bucket that speaks S3. Clients send bytes to it themselves, by an address that is signed for one file, its
-//! type and its length; what arrived is looked at afterwards.
+//! Files in a bucket that speaks S3. Clients send bytes to it themselves, by an address that is signed for one file and
+//! its type; what arrived is looked at afterwards.
 
 use std::fmt;
 use std::time::Duration;
@@ -114,14 +114,12 @@ impl Direct for Bucket {
         &self,
         path: &str,
         content_type: &str,
-        bytes: u64,
         valid: Duration,
     ) -> Result<String, BlobError> {
         let content_type =
             HeaderValue::from_str(content_type).map_err(|error| BlobError::Failed(Box::new(error)))?;
-        let options = SignedUrlOptions::new()
-            .with_signed_header(HeaderName::from_static("content-type"), content_type)
-            .with_signed_header(HeaderName::from_static("content-length"), HeaderValue::from(bytes));
+        let kind = HeaderName::from_static("content-type");
+        let options = SignedUrlOptions::new().with_signed_header(kind, content_type);
         Ok(self.store.signed_url_opts(Method::PUT, &self.key(path), valid, &options).await?.into())
     }
 

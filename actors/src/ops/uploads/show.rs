@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Values};
+use crate::ingest::media;
 use crate::ops::target::Target;
 use crate::perform::Operation;
 use crate::uploads;
@@ -79,6 +80,11 @@ impl Operation for ShowUpload {
             Some(document) => of_document(document.status),
             None => awaiting(app, &row).await?,
         };
+        let progress = match (&document, status) {
+            (_, UploadStatus::Ready) => 1.0,
+            (Some(document), _) => media::progress(app, document).await?.unwrap_or_default(),
+            (None, _) => 0.0,
+        };
         Ok(UploadView {
             upload_id: row.id,
             document_id: row.document_id,
@@ -87,7 +93,7 @@ impl Operation for ShowUpload {
             filename: row.filename,
             content_type: row.content_type,
             bytes: row.bytes,
-            progress: if status == UploadStatus::Ready { 1.0 } else { 0.0 },
+            progress,
             error: document.and_then(|document| document.error),
         })
     }
