@@ -82,7 +82,8 @@ mod tests {
             let pieces = split_pages(&text, &starts, &Sizing::default());
             for ((page, span), number) in pages.iter().zip(&spans).zip(1..) {
                 let found = text::slice_chars(&text, span.start, span.end).unwrap();
-                prop_assert_eq!(found.trim_end(), text::clean(page.trim()).trim_end());
+                let cleaned = text::clean(page.trim());
+                prop_assert_eq!(found.trim_end(), cleaned.trim_end());
                 let passages = pieces.iter().filter(|piece| piece.page == Some(number));
                 let of_page: String = passages.map(|piece| piece.of(&text)).collect();
                 prop_assert_eq!(of_page, found);

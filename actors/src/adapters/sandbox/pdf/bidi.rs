@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn a_line_is_read_from_its_right_end_and_numbers_from_their_left() {
         assert_eq!(logical(units(".1948 תנש"), true), "שנת 1948.");
-        assert_eq!(logical(units("תואמואה Paris ריעב"), true), "בעיר Paris האומות");
+        assert_eq!(logical(units("תומואה Paris ריעב"), true), "בעיר Paris האומות");
     }
 
     #[test]

@@ -16,6 +16,8 @@ const GUTTER: f64 = 0.75;
 const LINES: usize = 3;
 /// So many that the order of painting alone tells columns.
 const MANY_LINES: usize = 6;
+/// Lines of a table stand further apart, in heights of the text.
+const CLOSE: f64 = 1.5;
 /// A blank band of this height parts what stands above columns from them, in heights of the text.
 const BAND: f64 = 1.5;
 /// The time for a page is bounded: a page with more words is read as it was painted.
@@ -142,7 +144,8 @@ fn judge(words: &[Word], strip: (f64, f64), top: f64, bottom: f64, size: f64) ->
     let lines = left.len().min(right.len());
     let prose = rows::is_prose(&left, Row::tail, size) && rows::is_prose(&right, Row::head, size);
     let apart = !rows::are_level(&left, &right, size);
-    let columns = prose || apart || (painted && lines >= MANY_LINES);
+    let close = rows::pitch(&left).max(rows::pitch(&right)) < CLOSE * size;
+    let columns = prose || apart || (painted && close && lines >= MANY_LINES);
     (lines >= LINES && columns).then_some((lines, Gutter { x, top, bottom }))
 }
 

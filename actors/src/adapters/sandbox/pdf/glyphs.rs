@@ -141,12 +141,23 @@ impl Collector {
 
 /// What a glyph shows, as far as its font tells.
 fn character(glyph: &FontGlyph<'_>) -> Option<String> {
-    let text = match glyph.as_unicode()? {
-        BfString::Char(one) => one.to_string(),
-        BfString::String(some) => some,
+    let text = match glyph.as_unicode() {
+        Some(BfString::Char(one)) => one.to_string(),
+        Some(BfString::String(some)) => some,
+        None => guess(glyph)?.to_string(),
     };
     let known = !text.is_empty() && !text.chars().any(letters::is_unknown);
     known.then_some(text)
+}
+
+/// Fonts of drawn glyphs with names of their own count them as ASCII does, nearly all. Others that tell nothing count glyphs
+/// as they please.
+fn guess(glyph: &FontGlyph<'_>) -> Option<char> {
+    let code = match glyph {
+        FontGlyph::Type3(drawn) => drawn.char_code(),
+        FontGlyph::Outline(_) => return None,
+    };
+    char::from_u32(code).filter(|c| matches!(c, ' '..='~'))
 }
 
 /// Where a glyph stands; nothing for places that are no numbers.

@@ -81,6 +81,14 @@ impl Line {
         fits && self.words.iter().all(beside) && self.words.iter().any(close)
     }
 
+    /// Whether `mark` is the number of a note at one of its words.
+    fn has_mark(&self, mark: &Line) -> bool {
+        let short = matches!(mark.words.as_slice(), [word] if word.chars().count() <= 2);
+        short
+            && mark.words.iter().flat_map(Word::chars).all(|c| c.is_numeric() || c == '*')
+            && self.has_index(mark)
+    }
+
     fn join(&mut self, other: Line) {
         for word in other.words {
             self.push(word);
@@ -199,13 +207,10 @@ impl Group {
     /// elsewhere.
     fn lines(mut self) -> Vec<Line> {
         if self.is_table() {
-            let mut lines: Vec<Line> = self.blocks.into_iter().flat_map(|block| block.lines).collect();
-            // A stable sort: what stands level stays as it was painted.
-            lines.sort_by(|a, b| a.y.total_cmp(&b.y));
-            return join_level(lines);
+            return sorted(self.blocks.into_iter().flat_map(|block| block.lines).collect());
         }
         self.blocks.sort_by_key(|block| block.painted);
-        self.blocks.into_iter().flat_map(|block| block.lines).collect()
+        join(self.blocks.into_iter().flat_map(|block| block.lines), Line::has_mark)
     }
 
     /// Whether the blocks are columns of cells, or words painted in no order; pieces of formulas are neither.
@@ -226,17 +231,21 @@ impl Group {
     }
 }
 
+/// From top to bottom, whatever the order of painting.
+fn sorted(mut lines: Vec<Line>) -> Vec<Line> {
+    // A stable sort: what stands level stays as it was painted.
+    lines.sort_by(|a, b| a.y.total_cmp(&b.y));
+    join(lines.into_iter(), |a, b| a.is_level_with(b) || a.has_index(b) || b.has_index(a))
+}
+
 /// How many lines back another half of a line is looked for.
 const NEAR: usize = 6;
 
-fn join_level(lines: Vec<Line>) -> Vec<Line> {
-    let mut joined: Vec<Line> = Vec::with_capacity(lines.len());
+fn join(lines: impl Iterator<Item = Line>, belong: impl Fn(&Line, &Line) -> bool) -> Vec<Line> {
+    let mut joined: Vec<Line> = Vec::new();
     for line in lines {
         let near = joined.len().saturating_sub(NEAR);
-        let mut before = joined.iter_mut().skip(near).rev();
-        match before
-            .find(|other| other.is_level_with(&line) || other.has_index(&line) || line.has_index(other))
-        {
+        match joined.iter_mut().skip(near).rev().find(|other| belong(other, &line)) {
             Some(other) => other.join(line),
             None => joined.push(line),
         }
@@ -263,7 +272,7 @@ mod tests {
 
     #[test]
     fn lines_go_from_top_to_bottom_whatever_was_painted_first() {
-        let page = [words("second line", 0.0, 20.0, 10.0), words("first line", 0.0, 5.0, 10.0)].concat();
+        let page = [words("second line", 0.0, 50.0, 10.0), words("first line", 0.0, 5.0, 10.0)].concat();
 
         assert_eq!(texts(page), ["first line", "second line"]);
     }
@@ -273,11 +282,13 @@ mod tests {
         let page = [
             words("a", 0.0, 0.0, 10.0),
             words("c", 0.0, 15.0, 10.0),
+            words("e", 0.0, 30.0, 10.0),
             words("b", 50.0, 0.0, 10.0),
             words("d", 50.0, 15.0, 10.0),
+            words("f", 50.0, 30.0, 10.0),
         ];
 
-        assert_eq!(texts(page.concat()), ["a b", "c d"]);
+        assert_eq!(texts(page.concat()), ["a b", "c d", "e f"]);
     }
 
     #[test]

@@ -16,6 +16,8 @@ mod lines;
 mod outline;
 mod rows;
 mod strings;
+#[cfg(test)]
+mod tests;
 mod turn;
 mod words;
 

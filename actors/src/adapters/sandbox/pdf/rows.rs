@@ -61,28 +61,35 @@ pub fn rows<'a>(words: impl IntoIterator<Item = &'a Word>, size: f64) -> Vec<Row
     rows
 }
 
-/// Whether a column is prose: most lines fill its width, with several words each, close under each other.
+/// Whether a column is prose: most lines are as long as they can be, with several words each, close under each other.
 pub fn is_prose<'a>(rows: &[Row<'a>], line: impl Fn(&Row<'a>, f64) -> Vec<&'a Word>, size: f64) -> bool {
     let lines: Vec<Vec<&Word>> = rows.iter().map(|row| line(row, size)).collect();
-    let mut widths: Vec<f64> = lines.iter().map(|line| width(line)).collect();
-    widths.sort_by(f64::total_cmp);
-    let full = widths.get(widths.len() * 9 / 10).copied().unwrap_or_default() * 0.7;
-    let filled = widths.iter().filter(|width| **width >= full).count();
-    let (count, chars) =
-        (lines.len().max(1) as f64, lines.iter().flatten().map(|word| length(word)).sum::<usize>());
+    let count = lines.len().max(1) as f64;
+    let chars = lines.iter().flatten().map(|word| word.chars().count()).sum::<usize>();
     let words = lines.iter().map(Vec::len).sum::<usize>();
     let wordy = words as f64 / count >= 2.3 || is_unspaced(&lines);
-    filled as f64 / count >= 0.6 && chars as f64 / count >= 14.0 && wordy && pitch(rows) < 2.0 * size
+    chars as f64 / count >= 14.0 && wordy && pitch(rows) < 2.0 * size && are_full(&lines, size)
+}
+
+/// Whether most lines end where the first word of the next one would not have fit: cells of a table end sooner.
+fn are_full(lines: &[Vec<&Word>], size: f64) -> bool {
+    let mut widths: Vec<f64> = lines.iter().map(|line| width(line)).collect();
+    widths.sort_by(f64::total_cmp);
+    let room = widths.get(widths.len() * 9 / 10).copied().unwrap_or_default();
+    let pairs = || lines.iter().zip(lines.iter().skip(1));
+    let full = pairs().filter(|(line, next)| width(line) + first_width(next) + 0.2 * size > room).count();
+    full * 10 >= pairs().count() * 6
+}
+
+fn first_width(line: &[&Word]) -> f64 {
+    let first = line.iter().min_by(|a, b| a.x0.total_cmp(&b.x0));
+    first.map_or(0.0, |word| word.x1 - word.x0)
 }
 
 fn width(line: &[&Word]) -> f64 {
     let left = line.iter().map(|word| word.x0).fold(f64::INFINITY, f64::min);
     let right = line.iter().map(|word| word.x1).fold(f64::NEG_INFINITY, f64::max);
     (right - left).max(0.0)
-}
-
-fn length(word: &Word) -> usize {
-    word.chars().count()
 }
 
 fn is_unspaced(lines: &[Vec<&Word>]) -> bool {
@@ -92,7 +99,7 @@ fn is_unspaced(lines: &[Vec<&Word>]) -> bool {
 }
 
 /// The usual distance from one row to the next.
-fn pitch(rows: &[Row<'_>]) -> f64 {
+pub fn pitch(rows: &[Row<'_>]) -> f64 {
     let mut steps: Vec<f64> = rows.iter().zip(rows.iter().skip(1)).map(|(a, b)| b.y - a.y).collect();
     steps.sort_by(f64::total_cmp);
     steps.get(steps.len() / 2).copied().unwrap_or_default()

@@ -76,10 +76,24 @@ impl Word {
 /// The words of glyphs in the order of painting. White space parts words and is gone.
 pub fn words(glyphs: Vec<Glyph>) -> Vec<Word> {
     let mut words = Vec::new();
-    for (run, spaced) in runs(glyphs) {
-        cut(run, spaced, &mut words);
+    for line in runs(glyphs).chunk_by(|(a, _), (b, _)| is_one_line(a, b)) {
+        let gaps: Vec<f64> = line.iter().flat_map(|(run, _)| gaps(run)).collect();
+        let space = SPACE + letter_space(&gaps);
+        for (run, spaced) in line {
+            cut(run, *spaced, space, &mut words);
+        }
     }
     words
+}
+
+/// Whether a run is painted on the line of the one before it, in letters of its size.
+fn is_one_line(before: &[Glyph], after: &[Glyph]) -> bool {
+    let pair = before.last().zip(after.first());
+    pair.is_some_and(|(a, b)| (a.y - b.y).abs() < 0.1 * a.size && (a.size - b.size).abs() < 0.1 * a.size)
+}
+
+fn gaps(run: &[Glyph]) -> impl Iterator<Item = f64> {
+    run.iter().zip(run.iter().skip(1)).filter_map(|(a, b)| gap(a, b))
 }
 
 /// Glyphs that follow each other on one line, and whether a space was painted before them.
@@ -119,15 +133,15 @@ fn gap(before: &Glyph, after: &Glyph) -> Option<f64> {
 }
 
 /// Parts a run at its spaces.
-fn cut(run: Vec<Glyph>, spaced: bool, words: &mut Vec<Word>) {
-    let gaps: Vec<f64> = run.iter().zip(run.iter().skip(1)).filter_map(|(a, b)| gap(a, b)).collect();
-    let space = SPACE + letter_space(&gaps);
-    let mut gaps = gaps.into_iter();
+fn cut(run: &[Glyph], spaced: bool, space: f64, words: &mut Vec<Word>) {
+    let mut gaps = gaps(run);
     let mut current: Option<Word> = None;
     for glyph in run {
         match current.as_mut() {
-            Some(word) if gaps.next().is_some_and(|gap| gap <= space) => word.push(glyph),
-            Some(_) | None => words.extend(current.replace(Word::new(glyph, spaced && current.is_none()))),
+            Some(word) if gaps.next().is_some_and(|gap| gap <= space) => word.push(glyph.clone()),
+            Some(_) | None => {
+                words.extend(current.replace(Word::new(glyph.clone(), spaced && current.is_none())))
+            }
         }
     }
     words.extend(current);
