@@ -15,7 +15,6 @@ use std::{
 
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::{
-    fs::File,
     net::UnixStream,
     process::{Child, Command},
     sync::Semaphore,
@@ -40,7 +39,7 @@ pub enum Body<'a> {
     /// Held in memory.
     Bytes(&'a [u8]),
     /// A file of any size, open for reading.
-    File(&'a mut File),
+    File(&'a mut tokio::fs::File),
 }
 
 impl Body<'_> {

@@ -164,7 +164,9 @@ async fn read(app: &App, opml: &str) -> Result<Vec<Outline>, Error> {
             SandboxError::Crashed
             | SandboxError::TimedOut
             | SandboxError::TooLarge
-            | SandboxError::Unreadable(_),
+            | SandboxError::Unreadable(_)
+            | SandboxError::Unheard(_)
+            | SandboxError::NoText(_),
         ) => Err(Error::invalid("opml", "cannot be read")),
     }
 }
