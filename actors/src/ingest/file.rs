@@ -12,7 +12,7 @@ use tokio::io::AsyncReadExt;
 use super::actor::Failure;
 use super::magic::{self, Nature};
 use super::store::Text;
-use super::{media, page, queue};
+use super::{media, page, pdf, queue};
 use crate::adapters::blobs::{BlobError, LocalFile};
 use crate::app::App;
 use crate::error::Error;
@@ -62,10 +62,10 @@ pub async fn text(app: &App, job: &job::Model, file: &Path, said: ContentType) -
 /// The one place that hands a file on to whoever reads its kind.
 async fn read(app: &App, job: &job::Model, file: &Path, content_type: ContentType) -> Result<Text, Failure> {
     match content_type {
-        ContentType::Pdf => Err(Failure::Permanent("this version reads no PDFs".to_owned())),
+        ContentType::Pdf => pdf::text(app, file).await,
         ContentType::Audio | ContentType::Video => media::text(app, job, file).await,
         ContentType::Article | ContentType::Note => {
-            Err(Error::internal("a page or a note was taken for a file").into())
+            Err(Failure::Permanent("the file is neither a PDF nor audio nor video".to_owned()))
         }
     }
 }

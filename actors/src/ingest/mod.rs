@@ -14,6 +14,7 @@ mod index;
 mod magic;
 pub mod media;
 mod page;
+pub mod pdf;
 pub mod places;
 pub mod queue;
 mod store;

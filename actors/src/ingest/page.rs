@@ -22,7 +22,7 @@ use crate::kit::Lane;
 use crate::text;
 use crate::uploads::MediaType;
 
-const LONGEST_TITLE: usize = 300;
+pub(super) const LONGEST_TITLE: usize = 300;
 
 /// Runs the job.
 pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
@@ -187,18 +187,22 @@ fn kind_said(media_type: Option<&str>) -> ContentType {
 }
 
 async fn extract(app: &App, html: String, url: String) -> Result<Text, Failure> {
-    let article = app.sandbox.article(Page { html, url }).await.map_err(|error| match error {
-        SandboxError::Unavailable(_) => {
-            Failure::Passing { reason: format!("could not {error}"), after: Some(Duration::from_secs(5)) }
-        }
-        SandboxError::Unreadable(reason) => Failure::Permanent(reason.to_string()),
-        SandboxError::Unheard(reason) => Failure::Permanent(reason.to_string()),
-        SandboxError::Crashed | SandboxError::TimedOut => {
-            Failure::Passing { reason: format!("could not {error}"), after: None }
-        }
-        SandboxError::TooLarge => Failure::Permanent(format!("could not {error}")),
-    })?;
+    let article = app.sandbox.article(Page { html, url }).await.map_err(unread)?;
     Ok(from_article(article))
+}
+
+/// What it means for a job that the sandbox made no text: what a parser did not survive, it may survive when the machine
+/// is less busy; what it understood will not change.
+pub(super) fn unread(error: SandboxError) -> Failure {
+    let reason = error.to_string();
+    match error {
+        SandboxError::Unavailable(_) => Failure::Passing { reason, after: Some(Duration::from_secs(5)) },
+        SandboxError::Crashed | SandboxError::TimedOut => Failure::Passing { reason, after: None },
+        SandboxError::TooLarge
+        | SandboxError::Unreadable(_)
+        | SandboxError::Unheard(_)
+        | SandboxError::NoText(_) => Failure::Permanent(reason),
+    }
 }
 
 fn from_article(article: Article) -> Text {

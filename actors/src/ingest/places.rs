@@ -1,4 +1,4 @@
-//! Where the passages of a text stand in what it was made from: when they are said in a recording.
+//! Where the passages of a text stand in what it was made from: on a page of a PDF, or when they are said in a recording.
 
 use super::chunk::{self, Piece, Sizing};
 
@@ -11,8 +11,20 @@ pub enum Places {
     /// It has none.
     #[default]
     None,
+    /// It has pages: the nth is page n, counted from 1. Each begins where the one before it ends, the first at 0. No passage
+    /// reaches over the end of a page.
+    Pages(Vec<PageSpan>),
     /// It was spoken: stretches of the text in order, each with its times.
     Speech(Vec<Stretch>),
+}
+
+/// A page, in Unicode scalar values of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageSpan {
+    /// Where it begins.
+    pub start: usize,
+    /// Where it ends; a page without text is empty.
+    pub end: usize,
 }
 
 /// A few words as they were said.
@@ -62,12 +74,18 @@ impl Places {
 
     /// The passages of the text, each with its place.
     pub fn split(&self, text: &str, size: &Sizing) -> Vec<Piece> {
-        let mut pieces = chunk::split(text, size);
         match self {
-            Self::None => {}
-            Self::Speech(stretches) => time(&mut pieces, stretches),
+            Self::None => chunk::split(text, size),
+            Self::Pages(pages) => {
+                let starts: Vec<usize> = pages.iter().map(|page| page.start).collect();
+                chunk::split_pages(text, &starts, size)
+            }
+            Self::Speech(stretches) => {
+                let mut pieces = chunk::split(text, size);
+                time(&mut pieces, stretches);
+                pieces
+            }
         }
-        pieces
     }
 }
 

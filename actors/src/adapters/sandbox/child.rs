@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::{
     article, feed,
     limits::{self, Confinement, Meter},
-    sound,
+    pdf, sound,
     wire::{self, Duty, Hello, Reply, Setup, Task, WireError},
 };
 
@@ -83,6 +83,10 @@ pub(super) fn perform(task: Task, bytes: Vec<u8>) -> (Reply, String) {
                 (Reply::Article(Box::new(article)), text)
             }
             Err(reason) => (Reply::Unreadable { reason }, String::new()),
+        },
+        Task::Pdf => match pdf::read(bytes) {
+            Ok((facts, text)) => (Reply::Pdf(Box::new(facts)), text),
+            Err(reason) => (Reply::NoText { reason }, String::new()),
         },
         Task::Feed { url } => json(&feed::read(&bytes, &url)),
         Task::Opml => json(&feed::read_opml(&String::from_utf8_lossy(&bytes))),

@@ -9,6 +9,7 @@ mod article;
 pub mod child;
 mod feed;
 mod limits;
+pub mod pdf;
 mod pool;
 pub mod sound;
 #[cfg(test)]
@@ -21,7 +22,8 @@ pub use article::{Article, Unreadable};
 pub use feed::{Enclosure, Feed, FeedLink, Item, Outline, Reading};
 pub use limits::{Confinement, Measure};
 
-use pool::Pool;
+use pdf::NoText;
+use pool::{Body, Pool};
 use serde::de::DeserializeOwned;
 use sound::{NoSound, Sound};
 use wire::{Duty, Reply, Setup, Task};
@@ -88,6 +90,22 @@ impl Default for SandboxSettings {
 }
 
 impl SandboxSettings {
+    /// For documents, which are larger than pages, and for which someone waits less. A child holds the whole file beside
+    /// what it makes of it.
+    pub fn documents() -> Self {
+        let input_bytes = 512 << 20;
+        Self {
+            children: Self::default().children.min(2),
+            wall: Duration::from_secs(120),
+            cpu_seconds: 60,
+            memory_bytes: (1 << 30) + input_bytes as u64,
+            input_bytes,
+            output_bytes: 64 << 20,
+            jobs: 50,
+            ..Self::default()
+        }
+    }
+
     fn setup(&self, duty: Duty) -> Setup {
         Setup {
             duty,
@@ -106,6 +124,15 @@ pub struct Page {
     pub html: String,
     /// The address it came from, after redirects.
     pub url: String,
+}
+
+/// A PDF as it was read.
+#[derive(Debug)]
+pub struct PdfText {
+    /// What it says about itself.
+    pub facts: pdf::Facts,
+    /// The text of each page.
+    pub pages: Vec<String>,
 }
 
 /// Why there is no reading of some bytes, in words for the user. None of these says anything of what the bytes held.
@@ -129,18 +156,31 @@ pub enum SandboxError {
     /// The child looked, and there is no sound to hear; shown to the user in these words.
     #[error(transparent)]
     Unheard(#[from] NoSound),
+    /// The child looked, and the PDF has no text; shown to the user in these words.
+    #[error(transparent)]
+    NoText(#[from] NoText),
 }
 
 /// The service's side of all children. Clones share them; they end with the last clone.
 #[derive(Clone)]
 pub struct Sandbox {
     pool: Arc<Pool>,
+    documents: Arc<Pool>,
 }
 
 impl Sandbox {
     /// No child is started before there is work.
     pub fn new(command: SandboxCommand, settings: SandboxSettings) -> Self {
-        Self { pool: Pool::new(command, settings) }
+        Self::with_documents(command, settings, SandboxSettings::documents())
+    }
+
+    /// As [`Sandbox::new`], with other bounds for documents.
+    pub fn with_documents(
+        command: SandboxCommand,
+        pages: SandboxSettings,
+        documents: SandboxSettings,
+    ) -> Self {
+        Self { pool: Pool::new(command.clone(), pages), documents: Pool::new(command, documents) }
     }
 
     /// The article of a page: its text and what the page says about itself.
@@ -149,14 +189,32 @@ impl Sandbox {
     /// Each of [`SandboxError`]; all but `Unavailable` are about this page alone.
     pub async fn article(&self, page: Page) -> Result<Article, SandboxError> {
         let task = Task::Article { url: page.url };
-        match self.pool.run(&task, page.html.as_bytes()).await? {
+        match self.pool.run(&task, Body::Bytes(page.html.as_bytes())).await? {
             (Reply::Article(article), text) => {
                 let text = String::from_utf8(text).map_err(|_| SandboxError::Crashed)?;
                 Ok(Article { text, ..*article })
             }
             (Reply::Unreadable { reason }, _) => Err(reason.into()),
             (Reply::TooLarge, _) => Err(SandboxError::TooLarge),
-            (Reply::Json, _) => Err(SandboxError::Crashed),
+            (Reply::Json | Reply::Pdf(_) | Reply::NoText { .. }, _) => Err(SandboxError::Crashed),
+        }
+    }
+
+    /// The text of a PDF, page by page, out of a file that is open for reading. It is sent on piece by piece: the service
+    /// itself never holds it.
+    ///
+    /// # Errors
+    /// Each of [`SandboxError`]; all but `Unavailable` are about this file alone.
+    pub async fn pdf(&self, file: &mut tokio::fs::File) -> Result<PdfText, SandboxError> {
+        match self.documents.run(&Task::Pdf, Body::File(file)).await? {
+            (Reply::Pdf(facts), text) => {
+                let text = String::from_utf8(text).map_err(|_| SandboxError::Crashed)?;
+                let pages = text.split(pdf::PAGE_END).map(str::to_owned).collect();
+                Ok(PdfText { facts: *facts, pages })
+            }
+            (Reply::NoText { reason }, _) => Err(reason.into()),
+            (Reply::TooLarge, _) => Err(SandboxError::TooLarge),
+            (Reply::Json | Reply::Article(_) | Reply::Unreadable { .. }, _) => Err(SandboxError::Crashed),
         }
     }
 
@@ -177,10 +235,12 @@ impl Sandbox {
     }
 
     async fn json<T: DeserializeOwned>(&self, task: &Task, bytes: &[u8]) -> Result<T, SandboxError> {
-        match self.pool.run(task, bytes).await? {
+        match self.pool.run(task, Body::Bytes(bytes)).await? {
             (Reply::Json, text) => serde_json::from_slice(&text).map_err(|_| SandboxError::Crashed),
             (Reply::TooLarge, _) => Err(SandboxError::TooLarge),
-            (Reply::Article(_) | Reply::Unreadable { .. }, _) => Err(SandboxError::Crashed),
+            (Reply::Article(_) | Reply::Unreadable { .. } | Reply::Pdf(_) | Reply::NoText { .. }, _) => {
+                Err(SandboxError::Crashed)
+            }
         }
     }
 

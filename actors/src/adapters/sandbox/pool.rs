@@ -34,6 +34,31 @@ const SIGXCPU: i32 = 24;
 /// How long a child whose pipe broke may take to be gone, before it is killed.
 const LAST_BREATH: Duration = Duration::from_millis(500);
 
+/// The bytes that a task is about.
+pub enum Body<'a> {
+    /// Held in memory.
+    Bytes(&'a [u8]),
+    /// A file of any size, open for reading.
+    File(&'a mut tokio::fs::File),
+}
+
+impl Body<'_> {
+    async fn length(&self) -> io::Result<u64> {
+        match self {
+            Body::Bytes(bytes) => Ok(bytes.len() as u64),
+            Body::File(file) => Ok(file.metadata().await?.len()),
+        }
+    }
+
+    async fn send(&mut self, pipe: &mut UnixStream, task: &Task) -> Result<(), WireError> {
+        let length = self.length().await?;
+        match self {
+            Body::Bytes(bytes) => wire::send(pipe, task, bytes).await,
+            Body::File(file) => wire::send_file(pipe, task, file, length).await,
+        }
+    }
+}
+
 /// All children of one sandbox.
 pub struct Pool {
     command: SandboxCommand,
@@ -68,12 +93,16 @@ impl Pool {
     }
 
     /// Has one task done, as soon as fewer than `children` are at work.
-    pub async fn run(self: &Arc<Self>, task: &Task, bytes: &[u8]) -> Result<(Reply, Vec<u8>), SandboxError> {
-        if bytes.len() > self.settings.input_bytes {
+    pub async fn run(
+        self: &Arc<Self>,
+        task: &Task,
+        mut body: Body<'_>,
+    ) -> Result<(Reply, Vec<u8>), SandboxError> {
+        if body.length().await.map_err(SandboxError::Unavailable)? > self.settings.input_bytes as u64 {
             return Err(SandboxError::TooLarge);
         }
         let _turn = self.turns.acquire().await.map_err(|closed| unavailable(io::Error::other(closed)))?;
-        let mut worker = self.hand(task, bytes).await?;
+        let mut worker = self.hand(task, &mut body).await?;
         let reply = worker.outcome(self.settings.wall, self.settings.output_bytes).await?;
         self.park(worker);
         Ok(reply)
@@ -103,11 +132,11 @@ impl Pool {
 
     /// Gives the task to a child that waits, else to a new one. A child may have died while it waited; that is no
     /// fault of this task.
-    async fn hand(self: &Arc<Self>, task: &Task, bytes: &[u8]) -> Result<Worker, SandboxError> {
+    async fn hand(self: &Arc<Self>, task: &Task, body: &mut Body<'_>) -> Result<Worker, SandboxError> {
         let waiting = self.state().idle.pop_back();
         if let Some(Idle { mut worker, end }) = waiting {
             end.abort();
-            if timeout(self.settings.wall, wire::send(&mut worker.pipe, task, bytes))
+            if timeout(self.settings.wall, body.send(&mut worker.pipe, task))
                 .await
                 .is_ok_and(|sent| sent.is_ok())
             {
@@ -115,7 +144,7 @@ impl Pool {
             }
         }
         let mut worker = self.start().await?;
-        match timeout(self.settings.wall, wire::send(&mut worker.pipe, task, bytes)).await {
+        match timeout(self.settings.wall, body.send(&mut worker.pipe, task)).await {
             Ok(Ok(())) => Ok(worker),
             Ok(Err(fault)) => Err(worker.end(fault).await),
             Err(_) => Err(SandboxError::TimedOut),

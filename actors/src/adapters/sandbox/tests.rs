@@ -70,7 +70,7 @@ fn reach() -> Article {
     Article { description: Some(reached.join(" ")), ..Article::default() }
 }
 
-fn command() -> SandboxCommand {
+pub(super) fn command() -> SandboxCommand {
     let (_, path) = module_path!().split_once("::").unwrap();
     let name = format!("{path}::a_child");
     let args = ["--exact", &name, "--nocapture", "--test-threads=1", "--skip", MARK];

@@ -3,16 +3,21 @@
 //! Both sides refuse a frame over their bound before they make room for it. Neither side's errors hold a byte of
 //! what was sent.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read, SeekFrom, Write};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::fs::File;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncSeekExt, AsyncWrite, AsyncWriteExt, BufReader};
 
 use super::article::{Article, Unreadable};
 use super::limits::Confinement;
+use super::pdf::{Facts, NoText};
 
 /// The longest header, in bytes: an address and a few lines about a page fit many times over.
 const HEADER_BYTES: usize = 256 * 1024;
+
+/// How much of a file is in memory while it is sent.
+const AT_ONCE: usize = 256 * 1024;
 
 /// What a child is there for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +52,7 @@ pub struct Hello {
 }
 
 /// What a child is asked to read. The bytes to read are the frame's body.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "task", rename_all = "snake_case")]
 pub enum Task {
     /// The article of a web page; the body is its HTML in UTF-8.
@@ -62,6 +67,8 @@ pub enum Task {
     },
     /// A list of feeds; the body is OPML in UTF-8.
     Opml,
+    /// The text of a PDF; the body is the file.
+    Pdf,
 }
 
 /// What a child found. A text is the frame's body.
@@ -76,6 +83,13 @@ pub enum Reply {
     Unreadable {
         /// One of a fixed set, so that it never holds a word of the page.
         reason: Unreadable,
+    },
+    /// Everything about a PDF but its text.
+    Pdf(Box<Facts>),
+    /// No text in this PDF, and why.
+    NoText {
+        /// One of a fixed set, so that it never holds a word of the file.
+        reason: NoText,
     },
     /// The text is longer than the parent takes.
     TooLarge,
@@ -127,6 +141,25 @@ pub async fn send(
     Ok(to.flush().await?)
 }
 
+/// Writes one frame whose body is a file of `length` bytes, a little of it in memory at a time.
+pub async fn send_file(
+    to: &mut (impl AsyncWrite + Unpin),
+    header: &impl Serialize,
+    file: &mut File,
+    length: u64,
+) -> Result<(), WireError> {
+    let header = serde_json::to_vec(header).map_err(io::Error::from)?;
+    let body = usize::try_from(length).map_err(|_| WireError::TooLarge)?;
+    to.write_all(&lengths(header.len(), body)?).await?;
+    to.write_all(&header).await?;
+    file.seek(SeekFrom::Start(0)).await?;
+    let mut file = BufReader::with_capacity(AT_ONCE, file.take(length));
+    if tokio::io::copy_buf(&mut file, to).await? < length {
+        return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+    }
+    Ok(to.flush().await?)
+}
+
 /// Reads one frame, whose body has at most `most` bytes, without blocking.
 pub async fn receive<H: DeserializeOwned>(
     from: &mut (impl AsyncRead + Unpin),
@@ -142,11 +175,14 @@ pub async fn receive<H: DeserializeOwned>(
 
 fn head(header: &impl Serialize, body: &[u8]) -> Result<([u8; 8], Vec<u8>), WireError> {
     let header = serde_json::to_vec(header).map_err(io::Error::from)?;
-    let (Ok(head), Ok(tail)) = (u32::try_from(header.len()), u32::try_from(body.len())) else {
+    Ok((lengths(header.len(), body.len())?, header))
+}
+
+fn lengths(header: usize, body: usize) -> Result<[u8; 8], WireError> {
+    let (Ok(head), Ok(tail)) = (u32::try_from(header), u32::try_from(body)) else {
         return Err(WireError::TooLarge);
     };
-    let lengths = (u64::from(head) << 32) | u64::from(tail);
-    Ok((lengths.to_be_bytes(), header))
+    Ok(((u64::from(head) << 32) | u64::from(tail)).to_be_bytes())
 }
 
 fn room(lengths: [u8; 8], most: usize) -> Result<(Vec<u8>, Vec<u8>), WireError> {
@@ -186,11 +222,9 @@ mod tests {
         fn a_frame_comes_out_as_it_went_in(url in ".*", body in any::<Vec<u8>>()) {
             let bytes = frame(&task(&url), &body);
 
-            let (read_task, read_body) = read(&mut bytes.as_slice(), body.len()).unwrap();
+            let (read_task, read_body) = read::<Task>(&mut bytes.as_slice(), body.len()).unwrap();
 
-            let same = matches!(read_task, Task::Article { url: read_url } if read_url == url);
-            prop_assert!(same);
-            prop_assert_eq!(read_body, body);
+            prop_assert_eq!((read_task, read_body), (task(&url), body));
         }
 
         #[test]

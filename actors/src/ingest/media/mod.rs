@@ -214,6 +214,7 @@ fn broken(error: SandboxError, attempts: i32) -> Failure {
         SandboxError::Crashed | SandboxError::TimedOut | SandboxError::TooLarge => Failure::Permanent(reason),
         SandboxError::Unreadable(reason) => Failure::Permanent(reason.to_string()),
         SandboxError::Unheard(reason) => Failure::Permanent(reason.to_string()),
+        SandboxError::NoText(reason) => Failure::Permanent(reason.to_string()),
     }
 }
 

@@ -165,8 +165,9 @@ async fn read(app: &App, opml: &str) -> Result<Vec<Outline>, Error> {
             SandboxError::Crashed
             | SandboxError::TimedOut
             | SandboxError::TooLarge
+            | SandboxError::Unreadable(_)
             | SandboxError::Unheard(_)
-            | SandboxError::Unreadable(_),
+            | SandboxError::NoText(_),
         ) => Err(Error::invalid("opml", "cannot be read")),
     }
 }

@@ -1,0 +1,74 @@
+//! Accents that are painted as glyphs of their own go to the letters over which they stand.
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::glyphs::Glyph;
+use super::letters;
+
+/// Glyphs in the order of painting, each accent with its letter.
+pub fn join(glyphs: Vec<Glyph>) -> Vec<Glyph> {
+    let mut joined: Vec<Glyph> = Vec::with_capacity(glyphs.len());
+    for glyph in glyphs {
+        match joined.last_mut() {
+            Some(before) if stands_over(&glyph, before) => append(before, &glyph.text),
+            Some(before) if stands_over(before, &glyph) => {
+                let accent = std::mem::replace(before, glyph);
+                append(before, &accent.text);
+            }
+            Some(_) | None => joined.push(glyph),
+        }
+    }
+    joined
+}
+
+fn append(letter: &mut Glyph, accent: &str) {
+    match letters::combining(accent) {
+        Some(mark) => letter.text.push(mark),
+        None => letter.text.push_str(accent),
+    }
+    letter.text = letter.text.nfc().collect();
+}
+
+/// Whether `accent` is one and its place is that of `letter`.
+fn stands_over(accent: &Glyph, letter: &Glyph) -> bool {
+    let marks = accent.text.chars().all(letters::is_mark);
+    if !marks && letters::combining(&accent.text).is_none() {
+        return false;
+    }
+    let over = accent.x1.min(letter.x1) - accent.x0.max(letter.x0);
+    let width = (accent.x1 - accent.x0).min(letter.x1 - letter.x0);
+    let middle = (accent.x0 + accent.x1) / 2.0;
+    let near = (accent.y - letter.y).abs() < letter.size * 0.6;
+    let inside = middle >= letter.x0 - 0.1 * letter.size && middle <= letter.x1 + 0.1 * letter.size;
+    letter.text.chars().any(char::is_alphabetic) && near && inside && (marks || over > width * 0.5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn glyph(text: &str, x0: f64, x1: f64) -> Glyph {
+        Glyph { text: text.to_owned(), x0, x1, y: 0.0, size: 10.0 }
+    }
+
+    fn texts(glyphs: Vec<Glyph>) -> Vec<String> {
+        join(glyphs).into_iter().map(|glyph| glyph.text).collect()
+    }
+
+    #[test]
+    fn an_accent_under_which_a_letter_is_painted_joins_it() {
+        assert_eq!(
+            texts(vec![glyph("¨", 0.0, 5.0), glyph("u", 0.2, 5.2), glyph("b", 5.2, 10.0)]),
+            ["ü", "b"]
+        );
+        assert_eq!(texts(vec![glyph("e", 0.0, 5.0), glyph("´", 0.5, 4.5)]), ["é"]);
+    }
+
+    #[test]
+    fn an_accent_beside_a_letter_stays() {
+        assert_eq!(
+            texts(vec![glyph("a", 0.0, 5.0), glyph("^", 5.0, 10.0), glyph("b", 10.0, 15.0)]),
+            ["a", "^", "b"]
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! The logical order of lines that are written from right to left, from the visual order in which they stand.
+
+use unicode_bidi::{BidiInfo, Level};
+
+use super::glyphs::Glyph;
+use super::letters;
+
+/// What stands on a line from left to right, and the space between words.
+pub type Unit = String;
+
+/// The text of a line whose units are given from left to right. `right_to_left` is the direction of what surrounds it.
+///
+/// The rules of UAX #9 that make the visual order of a logical one give it back when they are applied to the visual order:
+/// they see the same characters beside each other.
+pub fn logical(units: Vec<Unit>, right_to_left: bool) -> String {
+    let visual: String = units.iter().map(String::as_str).collect();
+    let base = if right_to_left { Level::rtl() } else { Level::ltr() };
+    let info = BidiInfo::new(&visual, Some(base));
+    let mut at = 0;
+    let mut levelled: Vec<(u8, Unit)> = Vec::with_capacity(units.len());
+    for unit in units {
+        let level = info.levels.get(at).map_or(base.number(), Level::number);
+        at += unit.len();
+        levelled.push((level, unit));
+    }
+    reverse(levelled).into_iter().map(|(_, unit)| unit).collect()
+}
+
+/// Rule L2: from the highest level down to the lowest odd one, runs at that level or above are reversed.
+fn reverse(mut units: Vec<(u8, Unit)>) -> Vec<(u8, Unit)> {
+    let highest = units.iter().map(|(level, _)| *level).max().unwrap_or_default();
+    for level in (1..=highest).rev() {
+        for run in units.chunk_by_mut(|a, b| (a.0 >= level) == (b.0 >= level)) {
+            if run.first().is_some_and(|(at, _)| *at >= level) {
+                run.reverse();
+            }
+        }
+    }
+    units
+}
+
+/// Which direction most letters have; none where neither is far ahead.
+pub fn direction<'a>(glyphs: impl Iterator<Item = &'a Glyph>) -> Option<bool> {
+    let (mut left, mut right) = (0usize, 0usize);
+    for c in glyphs.flat_map(|glyph| glyph.text.chars()) {
+        left += usize::from(letters::is_left_to_right(c));
+        right += usize::from(letters::is_right_to_left(c));
+    }
+    match (left, right) {
+        (0, 0) => None,
+        (left, right) if right * 2 >= left * 3 => Some(true),
+        (left, right) if left * 2 >= right * 3 => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use unicode_bidi::BidiInfo;
+
+    use super::*;
+
+    fn units(visual: &str) -> Vec<Unit> {
+        visual.chars().map(String::from).collect()
+    }
+
+    #[test]
+    fn a_line_is_read_from_its_right_end_and_numbers_from_their_left() {
+        assert_eq!(logical(units(".1948 תנש"), true), "שנת 1948.");
+        assert_eq!(logical(units("תומואה Paris ריעב"), true), "בעיר Paris האומות");
+    }
+
+    #[test]
+    fn a_quotation_within_a_line_from_left_to_right_is_turned_alone() {
+        assert_eq!(logical(units("he said םולש to all"), false), "he said שלום to all");
+    }
+
+    #[test]
+    fn a_ligature_keeps_its_own_order() {
+        let visual = vec!["م".to_owned(), "لا".to_owned(), "س".to_owned()];
+
+        assert_eq!(logical(visual, true), "سلام");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_of_a_text_is_read_back(text in "[א-ת]{1,5}( ([0-9]{1,4}|[a-z]{1,5}|[a-z]{1,4} [a-z]{1,4}) [א-ת]{1,5}){0,4}") {
+            let info = BidiInfo::new(&text, Some(Level::rtl()));
+            let visual = info.reorder_line(&info.paragraphs[0], 0..text.len()).into_owned();
+
+            prop_assert_eq!(logical(units(&visual), true), text);
+        }
+    }
+}

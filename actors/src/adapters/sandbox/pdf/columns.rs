@@ -1,0 +1,277 @@
+//! Reading order: parts a page along the gutters between its columns.
+//!
+//! A gutter is a strip that stays empty beside many lines, whatever the order of painting. What crosses it, a title or
+//! a wide figure's caption, ends it: that stands above or below. Cells of a table also have empty strips between them, but are
+//! read along their rows: columns are told by prose that fills them, by lines that do not stand level, or by being painted one
+//! after the other.
+
+use std::collections::BTreeMap;
+
+use super::rows::{self, Row};
+use super::words::Word;
+
+/// The narrowest gutter, in heights of the text.
+const GUTTER: f64 = 0.75;
+/// Both columns have at least so many lines.
+const LINES: usize = 3;
+/// So many that the order of painting alone tells columns.
+const MANY_LINES: usize = 6;
+/// Lines of a table stand further apart, in heights of the text.
+const CLOSE: f64 = 1.5;
+/// A blank band of this height parts what stands above columns from them, in heights of the text.
+const BAND: f64 = 1.5;
+/// The time for a page is bounded: a page with more words is read as it was painted.
+const MOST_WORDS: usize = 6000;
+const MOST_STRIPS: usize = 16;
+const MOST_CUTS: usize = 40;
+
+/// The parts of a page in the order in which they are read. Words keep their order within a part.
+pub fn regions(words: Vec<Word>, right_to_left: bool) -> Vec<Vec<Word>> {
+    let mut found = Vec::new();
+    divide(words, right_to_left, MOST_CUTS, &mut found);
+    found
+}
+
+fn divide(words: Vec<Word>, right_to_left: bool, cuts: usize, found: &mut Vec<Vec<Word>>) {
+    let gutter = if cuts == 0 { None } else { gutter(&words) };
+    let Some(gutter) = gutter else {
+        found.extend(Some(words).filter(|words| !words.is_empty()));
+        return;
+    };
+    let [mut above, mut left, mut right, mut below] = [const { Vec::new() }; 4];
+    for word in words {
+        let part = match word.middle() {
+            y if y < gutter.top => &mut above,
+            y if y > gutter.bottom => &mut below,
+            _ if word.x0 < gutter.x => &mut left,
+            _ => &mut right,
+        };
+        part.push(word);
+    }
+    let (first, second) = if right_to_left { (right, left) } else { (left, right) };
+    for part in [above, first, second, below] {
+        divide(part, right_to_left, cuts - 1, found);
+    }
+}
+
+/// A gutter that was found: words that begin left of `x` are in the left column.
+#[derive(Clone, Copy, Debug)]
+struct Gutter {
+    x: f64,
+    top: f64,
+    bottom: f64,
+}
+
+/// The gutter beside the most lines.
+fn gutter(words: &[Word]) -> Option<Gutter> {
+    if words.len() > MOST_WORDS || words.len() < 2 * LINES {
+        return None;
+    }
+    let size = usual_size(words);
+    let mut best: Option<(usize, Gutter)> = None;
+    for strip in strips(words, size) {
+        for (top, bottom) in free(words, strip, size) {
+            let Some((lines, gutter)) = judge(words, strip, top, bottom, size) else { continue };
+            if best.is_none_or(|(most, _)| lines > most) {
+                best = Some((lines, gutter));
+            }
+        }
+    }
+    best.map(|(_, gutter)| gutter)
+}
+
+/// The size of most of the text.
+pub fn usual_size(words: &[Word]) -> f64 {
+    let mut sizes: Vec<f64> = words.iter().map(|word| word.size).collect();
+    sizes.sort_by(f64::total_cmp);
+    sizes.get(sizes.len() / 2).copied().unwrap_or(1.0).max(0.01)
+}
+
+/// Strips along the edges at which many words begin or end beside a gap: left and right border.
+fn strips(words: &[Word], size: f64) -> Vec<(f64, f64)> {
+    let mut edges: BTreeMap<(i64, bool), (usize, f64)> = BTreeMap::new();
+    let mut note = |x: f64, begins: bool| {
+        let (count, sum) = edges.entry(((x / size * 2.0).round() as i64, begins)).or_default();
+        *count += 1;
+        *sum += x;
+    };
+    for row in rows::rows(words, size) {
+        for (before, after) in row.words.iter().zip(row.words.iter().skip(1)) {
+            if after.x0 - before.x1 >= GUTTER * size {
+                note(after.x0, true);
+                note(before.x1, false);
+            }
+        }
+    }
+    let mut edges: Vec<_> = edges.into_iter().filter(|(_, (count, _))| *count >= LINES).collect();
+    edges.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+    let width = GUTTER * size;
+    let strip = |((_, begins), (count, sum)): ((i64, bool), (usize, f64))| {
+        let x = sum / count as f64;
+        if begins { (x - width, x) } else { (x, x + width) }
+    };
+    edges.into_iter().take(MOST_STRIPS).map(strip).collect()
+}
+
+/// The stretches over which nothing stands in the strip.
+fn free(words: &[Word], (left, right): (f64, f64), size: f64) -> Vec<(f64, f64)> {
+    // Edges are a mean, and some stand a little in.
+    let slack = size * 0.25;
+    let in_strip = |word: &&Word| word.x0 < right - slack && word.x1 > left + slack;
+    let mut blocks: Vec<(f64, f64)> =
+        words.iter().filter(in_strip).map(|word| (word.top, word.bottom)).collect();
+    blocks.sort_by(|a, b| a.0.total_cmp(&b.0));
+    blocks.push((f64::INFINITY, f64::INFINITY));
+    let (mut free, mut from) = (Vec::new(), f64::NEG_INFINITY);
+    for (top, bottom) in blocks {
+        if top - from > LINES as f64 * size {
+            free.push((from, top));
+        }
+        from = from.max(bottom);
+    }
+    free
+}
+
+/// Whether the stretch of a strip parts columns, and beside how many lines.
+fn judge(words: &[Word], strip: (f64, f64), top: f64, bottom: f64, size: f64) -> Option<(usize, Gutter)> {
+    let x = f64::midpoint(strip.0, strip.1);
+    let beside: Vec<&Word> = words.iter().filter(|word| (top..=bottom).contains(&word.middle())).collect();
+    let (top, bottom) = trim(beside, x, size)?;
+    let within = |word: &&Word| (top..=bottom).contains(&word.middle());
+    let painted = painted_apart(words.iter().filter(within).map(|word| word.x0 < x));
+    let (left, right): (Vec<&Word>, Vec<&Word>) = words.iter().filter(within).partition(|word| word.x0 < x);
+    let (left, right) = (rows::rows(left, size), rows::rows(right, size));
+    let lines = left.len().min(right.len());
+    let prose = rows::is_prose(&left, Row::tail, size) && rows::is_prose(&right, Row::head, size);
+    let apart = !rows::are_level(&left, &right, size);
+    let close = rows::pitch(&left).max(rows::pitch(&right)) < CLOSE * size;
+    let columns = prose || apart || (painted && close && lines >= MANY_LINES);
+    (lines >= LINES && columns).then_some((lines, Gutter { x, top, bottom }))
+}
+
+/// Whether all of one column was painted before all of the other. Each word tells whether it is in the left one.
+fn painted_apart(mut left: impl Iterator<Item = bool>) -> bool {
+    let Some(first) = left.next() else { return false };
+    let mut rest = left.skip_while(|word| *word == first);
+    rest.all(|word| word != first)
+}
+
+/// Leaves out what a blank band parts from the columns and is too little for columns of its own: running heads, page
+/// numbers.
+fn trim(mut beside: Vec<&Word>, x: f64, size: f64) -> Option<(f64, f64)> {
+    beside.sort_by(|a, b| a.top.total_cmp(&b.top));
+    let mut parts: Vec<Vec<&Word>> = Vec::new();
+    let mut reached = f64::NEG_INFINITY;
+    for word in beside {
+        if word.top - reached > BAND * size {
+            parts.push(Vec::new());
+        }
+        reached = reached.max(word.bottom);
+        if let Some(part) = parts.last_mut() {
+            part.push(word);
+        }
+    }
+    let is_more = |part: &Vec<&Word>| {
+        let (left, right): (Vec<&Word>, Vec<&Word>) = part.iter().partition(|word| word.x0 < x);
+        rows::rows(left, size).len().max(rows::rows(right, size).len()) > 1
+    };
+    let first = parts.iter().position(is_more)?;
+    let last = parts.iter().rposition(is_more)?;
+    let kept = parts.get(first..=last)?.iter().flatten();
+    let top = kept.clone().map(|word| word.middle()).fold(f64::INFINITY, f64::min);
+    let bottom = kept.map(|word| word.middle()).fold(f64::NEG_INFINITY, f64::max);
+    Some((top, bottom))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::words::{self, tests::painted};
+    use super::*;
+
+    fn line(text: &str, x: f64, y: f64) -> Vec<Word> {
+        words::words(painted(text, x, y, 10.0))
+    }
+
+    fn first_words(regions: &[Vec<Word>]) -> Vec<String> {
+        regions.iter().filter_map(|region| region.first()).map(|word| word.chars().collect()).collect()
+    }
+
+    const LEFT: [&str; 5] = [
+        "left the quick brown fox jumps",
+        "over the lazy dog and sleeps",
+        "until the morning comes round",
+        "then it goes on its way again",
+        "over hills and far away now",
+    ];
+    const RIGHT: [&str; 5] = [
+        "right another story is told here",
+        "of a cat that sat on some mats",
+        "and did not mind what the fox",
+        "was doing all the day until it",
+        "came by for a cup of warm tea",
+    ];
+
+    fn row_painted(shift: f64) -> Vec<Word> {
+        let row = |(n, (left, right)): (usize, (&&str, &&str))| {
+            let y = 100.0 + n as f64 * 12.0;
+            [line(left, 0.0, y), line(right, 180.0, y + shift)].concat()
+        };
+        LEFT.iter().zip(RIGHT.iter()).enumerate().flat_map(row).collect()
+    }
+
+    #[test]
+    fn columns_are_read_one_after_the_other_though_painted_row_by_row() {
+        let found = regions(row_painted(0.0), false);
+
+        assert_eq!(first_words(&found), ["left", "right"]);
+    }
+
+    #[test]
+    fn pages_from_right_to_left_begin_at_the_right() {
+        let found = regions(row_painted(0.0), true);
+
+        assert_eq!(first_words(&found), ["right", "left"]);
+    }
+
+    #[test]
+    fn what_crosses_the_gutter_stands_above_or_below() {
+        let mut page = line("title that goes over the whole width of both of the columns", 10.0, 60.0);
+        page.extend(row_painted(3.0));
+        page.extend(line("footer that goes over the whole width of both of the columns", 10.0, 300.0));
+
+        assert_eq!(first_words(&regions(page, false)), ["title", "left", "right", "footer"]);
+    }
+
+    #[test]
+    fn a_table_is_read_along_its_rows() {
+        let cells = [
+            ["name", "Ada", "Grace"],
+            ["born", "1815", "1906"],
+            ["died", "1852", "1992"],
+            ["work", "notes", "compiler"],
+        ];
+        let row = |(n, row): (usize, &[&str; 3])| -> Vec<Word> {
+            let y = n as f64 * 14.0;
+            row.iter().zip([0.0, 90.0, 200.0]).flat_map(|(cell, x)| line(cell, x, y)).collect()
+        };
+        let table: Vec<Word> = cells.iter().enumerate().flat_map(row).collect();
+
+        assert_eq!(regions(table, false).len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn no_word_is_lost(placed in prop::collection::vec(("[a-z]{1,9}", 0.0..400.0f64, 0.0..400.0f64, 4.0..30.0f64), 0..60), turned in any::<bool>()) {
+            let words: Vec<Word> = placed.iter().flat_map(|(text, x, y, size)| words::words(painted(text, *x, *y, *size))).collect();
+            let mut expected: Vec<String> = words.iter().map(|word| word.chars().collect()).collect();
+
+            let mut found: Vec<String> = regions(words, turned).iter().flatten().map(|word| word.chars().collect()).collect();
+
+            expected.sort();
+            found.sort();
+            prop_assert_eq!(found, expected);
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! The text of a page out of its lines: paragraphs, headings, words that a line's end had broken.
+
+use std::collections::HashSet;
+
+use super::bidi;
+use super::letters;
+use super::lines::Line;
+use super::words::Word;
+
+/// Words closer than this are one that was painted in pieces, in heights of the font.
+const GLUE: f64 = 0.1;
+/// A step to the next line that is so much wider than usual parts paragraphs.
+const WIDE: f64 = 1.3;
+/// A line so much larger or smaller than the one before it begins something new.
+const OTHER_SIZE: f64 = 1.15;
+/// After these a hyphen at a line's end stands for what both halves have in common: "input and output" of "in- and output".
+const SHARED: [&str; 14] =
+    ["und", "oder", "bzw", "bzw.", "bis", "sowie", "and", "or", "to", "en", "of", "och", "eller", "og"];
+
+/// What is known of the page beside its lines.
+#[derive(Debug, Default)]
+pub struct Page {
+    /// Whether it is read from right to left.
+    pub right_to_left: bool,
+    /// What the outline of the document calls the parts that begin on it, as [`key`] gives it.
+    pub headings: HashSet<String>,
+}
+
+/// The text of a page, its parts in the order in which they are read.
+pub fn text(parts: &[Vec<Line>], page: &Page) -> String {
+    let mut text = String::new();
+    for part in parts {
+        let step = usual_step(part);
+        let mut before: Option<(&Line, bool)> = None;
+        for line in part {
+            let written = write(line, page);
+            let heading = page.headings.contains(&key(&written));
+            let new =
+                before.is_none_or(|(above, was_heading)| heading || was_heading || is_new(above, line, step));
+            append(&mut text, &written, new);
+            before = Some((line, heading));
+        }
+    }
+    text
+}
+
+/// What of a line is compared with an outline's: its letters and digits.
+pub fn key(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+fn usual_step(lines: &[Line]) -> f64 {
+    let mut steps: Vec<f64> =
+        pairs(lines).map(|(above, below)| below.y - above.y).filter(|step| *step > 0.0).collect();
+    steps.sort_by(f64::total_cmp);
+    steps.get(steps.len() / 2).copied().unwrap_or_default()
+}
+
+fn pairs(lines: &[Line]) -> impl Iterator<Item = (&Line, &Line)> {
+    lines.iter().zip(lines.iter().skip(1))
+}
+
+fn is_new(above: &Line, line: &Line, step: f64) -> bool {
+    let (large, small) = (above.size.max(line.size), above.size.min(line.size));
+    let wide = line.y - above.y > (step * WIDE).max(large * 1.5);
+    let alike = above.words.len() > 1 || line.words.len() > 1;
+    wide || (alike && large > small * OTHER_SIZE)
+}
+
+/// A line as it is read.
+pub fn write(line: &Line, page: &Page) -> String {
+    if line.turned {
+        let direction = bidi::direction(line.words.iter().flat_map(|word| &word.glyphs));
+        return bidi::logical(units(line), direction.unwrap_or(page.right_to_left));
+    }
+    let mut text = String::new();
+    let mut before: Option<&Word> = None;
+    for word in &line.words {
+        if before.is_some_and(|before| !is_glued(before, word)) {
+            text.push(' ');
+        }
+        text.extend(word.chars());
+        before = Some(word);
+    }
+    text
+}
+
+fn is_glued(before: &Word, word: &Word) -> bool {
+    let size = before.size.max(word.size);
+    let gap = (word.x0 - before.x1) / size;
+    !word.spaced && (-0.8..GLUE).contains(&gap)
+}
+
+/// What stands on the line from left to right.
+fn units(line: &Line) -> Vec<bidi::Unit> {
+    let mut words: Vec<&Word> = line.words.iter().collect();
+    words.sort_by(|a, b| a.x0.total_cmp(&b.x0));
+    let mut units: Vec<bidi::Unit> = Vec::new();
+    let mut before: Option<&Word> = None;
+    for word in words {
+        if before.is_some_and(|before| (word.x0 - before.x1) / word.size > GLUE || word.spaced) {
+            units.push(" ".to_owned());
+        }
+        let mut glyphs: Vec<_> = word.glyphs.iter().collect();
+        glyphs.sort_by(|a, b| a.x0.total_cmp(&b.x0));
+        for glyph in glyphs {
+            let mark = glyph.text.chars().all(letters::is_mark);
+            match units.last_mut().filter(|_| mark) {
+                Some(letter) => letter.push_str(&glyph.text),
+                None => units.push(glyph.text.clone()),
+            }
+        }
+        before = Some(word);
+    }
+    units
+}
+
+/// Adds a line, a paragraph of its own or going on with the text.
+fn append(text: &mut String, line: &str, new: bool) {
+    if line.is_empty() {
+        return;
+    }
+    match broken(text, line) {
+        Some(Broken::Word) => {
+            text.pop();
+            let (half, rest) = line.split_once(' ').unwrap_or((line, ""));
+            text.push_str(half);
+            if !rest.is_empty() {
+                text.push('\n');
+                text.push_str(rest);
+            }
+        }
+        Some(Broken::Shared) => {
+            text.push(' ');
+            text.push_str(line);
+        }
+        None => {
+            let between = if text.is_empty() {
+                ""
+            } else if new {
+                "\n\n"
+            } else {
+                "\n"
+            };
+            text.push_str(between);
+            text.push_str(line);
+        }
+    }
+}
+
+/// What a hyphen at the end of a text means before the next line.
+#[derive(Debug, PartialEq, Eq)]
+enum Broken {
+    /// The two halves are a word.
+    Word,
+    /// The word is whole; the next one shares its end.
+    Shared,
+}
+
+fn broken(text: &str, line: &str) -> Option<Broken> {
+    let mut last = text.chars().rev();
+    let hyphen = last.next().filter(|c| matches!(c, '-' | '\u{2010}' | '\u{ad}'))?;
+    let goes_on = line.chars().next().is_some_and(char::is_lowercase);
+    if !last.next().is_some_and(char::is_alphabetic) || !goes_on {
+        return None;
+    }
+    let first = line.split(' ').next().unwrap_or_default();
+    Some(if hyphen != '\u{ad}' && SHARED.contains(&first) { Broken::Shared } else { Broken::Word })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::lines::lines;
+    use super::super::words::{self, tests::painted};
+    use super::*;
+
+    fn page(lines_of: &[(&str, f64, f64)]) -> String {
+        let words =
+            lines_of.iter().flat_map(|(line, y, size)| words::words(painted(line, 0.0, *y, *size))).collect();
+        text(&[lines(words)], &Page::default())
+    }
+
+    #[test]
+    fn a_word_that_a_lines_end_broke_is_whole_again() {
+        assert_eq!(page(&[("an auto-", 0.0, 10.0), ("matic car", 12.0, 10.0)]), "an automatic\ncar");
+    }
+
+    #[test]
+    fn a_hyphen_that_is_meant_stays() {
+        assert_eq!(page(&[("Vor- ", 0.0, 10.0), ("und Nachteile", 12.0, 10.0)]), "Vor- und Nachteile");
+        assert_eq!(page(&[("Anglo-", 0.0, 10.0), ("Saxon", 12.0, 10.0)]), "Anglo-\nSaxon");
+    }
+
+    #[test]
+    fn headings_and_paragraphs_stand_apart() {
+        let found = page(&[
+            ("A heading", 0.0, 14.0),
+            ("goes over", 16.0, 10.0),
+            ("two lines", 28.0, 10.0),
+            ("and three.", 40.0, 10.0),
+            ("New one.", 62.0, 10.0),
+        ]);
+
+        assert_eq!(found, "A heading\n\ngoes over\ntwo lines\nand three.\n\nNew one.");
+    }
+
+    #[test]
+    fn the_outline_tells_headings_that_look_like_text() {
+        let lines = lines(
+            [("One", 0.0), ("two three", 12.0), ("four", 24.0)]
+                .iter()
+                .flat_map(|(line, y)| words::words(painted(line, 0.0, *y, 10.0)))
+                .collect(),
+        );
+        let page = Page { headings: HashSet::from([key("Two Three")]), ..Page::default() };
+
+        assert_eq!(text(&[lines], &page), "One\n\ntwo three\n\nfour");
+    }
+
+    proptest! {
+        #[test]
+        fn no_letter_is_lost(placed in prop::collection::vec(("[a-zא-ת]{1,6}", 0.0..300.0f64, 0.0..300.0f64, 5.0..20.0f64), 0..40)) {
+            let words: Vec<Word> = placed.iter().flat_map(|(text, x, y, size)| words::words(painted(text, *x, *y, *size))).collect();
+            let sorted = |chars: &mut Vec<char>| chars.sort_unstable();
+            let mut expected: Vec<char> = words.iter().flat_map(|word| word.chars().collect::<Vec<_>>()).collect();
+
+            let found = text(&[lines(words)], &Page::default());
+
+            let mut found: Vec<char> = found.chars().filter(|c| !c.is_whitespace()).collect();
+            sorted(&mut expected);
+            sorted(&mut found);
+            prop_assert_eq!(found, expected);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+"""How good the text of PDFs is, and how fast it comes: score.py over the PDFs whose text is known, beside other tools.
+
+    python3.11 tests/bench/pdf.py --carrel target/release/carrel
+
+The program reads each file as the service has it done: in a `carrel parse-worker`, by a frame of its bytes. pdftotext
+(poppler) and pypdfium2 are measured in the same run where they are there. CPU-seconds are those of the process that
+reads, its start included; GeoTopo's 117 pages are read `--times` times by one process, which tells pages a CPU-second.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+
+from quality import score
+from service import arguments, machine, say
+
+FILES = {
+    "GeoTopo": ("pdf/GeoTopo-komprimiert.pdf", "pdf/GeoTopo.truth.txt"),
+    "two-columns": ("pdf-layout/two-columns.pdf", "pdf-layout/two-columns.truth.txt"),
+    "row-painted": ("pdf-layout/row-painted.pdf", "pdf-layout/row-painted.truth.txt"),
+    "hebrew": ("pdf-layout/hebrew.pdf", "pdf-layout/hebrew.truth.txt"),
+}
+SETUP = {"duty": "tasks", "memory_bytes": 1536 << 20, "cpu_seconds": 600, "input_bytes": 512 << 20, "output_bytes": 64 << 20}
+# Reads each file as often as is asked for; pages with a blank line between them.
+PYPDFIUM2 = """
+import pathlib, sys, pypdfium2
+for _ in range(int(sys.argv[2])):
+    file = pypdfium2.PdfDocument(sys.argv[1])
+    text = "\\n\\n".join(page.get_textpage().get_text_bounded() for page in file)
+sys.stdout.buffer.write(text.replace("\\r\\n", "\\n").encode("utf8", "replace"))
+"""
+
+
+class Child:
+    """A `carrel parse-worker`, spoken to in the frames of actors/src/adapters/sandbox/wire.rs."""
+
+    def __init__(self, program: str) -> None:
+        ours, theirs = socket.socketpair()
+        self.process = subprocess.Popen([program, "parse-worker"], stdin=theirs, stdout=subprocess.DEVNULL, env={}, cwd="/")
+        theirs.close()
+        self.pipe = ours
+        self.send(SETUP, b"")
+        self.receive()
+
+    def send(self, header: dict, body: bytes) -> None:
+        head = json.dumps(header).encode()
+        self.pipe.sendall(struct.pack(">II", len(head), len(body)) + head + body)
+
+    def receive(self) -> tuple[dict, bytes]:
+        head, body = struct.unpack(">II", self.exactly(8))
+        return json.loads(self.exactly(head)), self.exactly(body)
+
+    def exactly(self, count: int) -> bytes:
+        parts = bytearray()
+        while len(parts) < count:
+            part = self.pipe.recv(min(1 << 20, count - len(parts)))
+            if not part:
+                sys.exit("carrel parse-worker ended")
+            parts += part
+        return bytes(parts)
+
+    def close(self) -> float:
+        """Ends it; the CPU-seconds that it used."""
+        self.pipe.close()
+        _, _, used = os.wait4(self.process.pid, 0)
+        self.process.returncode = 0
+        return used.ru_utime + used.ru_stime
+
+
+def carrel(program: str, file: pathlib.Path, times: int) -> tuple[str, float]:
+    child, text = Child(program), b""
+    for _ in range(times):
+        child.send({"task": "pdf"}, file.read_bytes())
+        reply, text = child.receive()
+        if reply["reply"] != "pdf":
+            sys.exit(f"{file.name}: {reply}")
+    return text.decode("utf8").replace("\f", "\n\n"), child.close()
+
+
+def other(command: list[str]) -> tuple[str, float]:
+    with tempfile.TemporaryFile() as out:
+        process = subprocess.Popen(command, stdout=out)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            sys.exit(f"{command[0]} ended with {process.returncode}")
+        out.seek(0)
+        return out.read().decode("utf8", "replace"), used.ru_utime + used.ru_stime
+
+
+def tools(program: str) -> dict:
+    """Each tool by its name: a file and how often to read it, to the text and CPU-seconds."""
+    found = {"carrel": lambda file, times: carrel(program, file, times)}
+    if shutil.which("pdftotext"):
+        # It reads one file once a process: its start is a part of it.
+        found["pdftotext"] = lambda file, times: other(["pdftotext", "-enc", "UTF-8", str(file), "-"])
+    if subprocess.run([sys.executable, "-c", "import pypdfium2"], capture_output=True).returncode == 0:
+        found["pypdfium2"] = lambda file, times: other([sys.executable, "-c", PYPDFIUM2, str(file), str(times)])
+    return found
+
+
+def measure(program: str, data: pathlib.Path, times: int) -> None:
+    for tool, read in tools(program).items():
+        for name, (file, truth) in FILES.items():
+            with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf8") as kept:
+                text, seconds = read(data / file, 1)
+                kept.write(text)
+                kept.flush()
+                say(tool=tool, file=name, cpu_seconds=round(seconds, 2), **score(data, "pdf", data / truth, kept.name))
+        rounds = 1 if tool == "pdftotext" else times
+        _, seconds = read(data / FILES["GeoTopo"][0], rounds)
+        say(tool=tool, pages_a_cpu_second=round(117 * rounds / seconds))
+
+
+if __name__ == "__main__":
+    parser = arguments(__doc__, models=False)
+    parser.add_argument("--times", type=int, default=10)
+    asked = parser.parse_args()
+    machine()
+    measure(str(pathlib.Path(asked.carrel).resolve()), asked.data, asked.times)
