@@ -4,6 +4,7 @@ use entity::id::{BookmarkId, ChunkId, DocumentId, EntryId};
 use entity::kind::ContentType;
 use entity::scope::Scope;
 use entity::{bookmark, chunk, document};
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, Condition, PaginatorTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 use tracing::warn;
@@ -60,7 +61,7 @@ impl Ask {
 }
 
 /// An answer.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Answered {
     /// Plain text with markers: `[n]` points at `citations[n - 1]`.
@@ -74,24 +75,38 @@ pub struct Answered {
 }
 
 /// What a marker points at (spec.md: Citation).
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Citation {
+    /// From 1; the marker `[n]`.
     n: usize,
+    /// The document.
     document_id: DocumentId,
+    /// The cited passage.
     chunk_id: ChunkId,
+    /// The bookmark, where it is one's text or its note.
     bookmark_id: Option<BookmarkId>,
+    /// The feed entry, where it is one's text.
     entry_id: Option<EntryId>,
+    /// The document's title.
     title: String,
+    /// The way back to the source.
     url: String,
+    /// What the document was.
     content_type: ContentType,
     /// What stands in the document's text from `quote_start` to `quote_end`.
     quote: String,
+    /// In Unicode scalar values, within the cited passage.
     quote_start: usize,
+    /// Where the quote ends.
     quote_end: usize,
+    /// Page of a PDF, from 1.
     page: Option<i32>,
+    /// Where the passage begins in a recording.
     start_seconds: Option<f64>,
+    /// Where it ends.
     end_seconds: Option<f64>,
+    /// How good the passage is, from 0 to 1.
     score: f32,
     /// The answer quotes it, and it is there.
     verified: bool,
