@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use actors::ai;
+use actors::ai::{self, budget};
 use clap::Subcommand;
 use entity::time::Timestamp;
 use serde::Serialize;
@@ -35,7 +35,11 @@ pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
         }
         Asked::Status => ai::paused_until(desk.db.read()).await?.filter(|until| now < *until),
     };
-    Said::of(&Status { paused: until.is_some(), until, model: settings.ai.chat.model.clone() })
+    let today = Today {
+        tokens: budget::of_the_day(desk.db.read(), now.day()).await?,
+        allowance: Some(settings.ai.daily_tokens).filter(|tokens| *tokens > 0),
+    };
+    Said::of(&Status { paused: until.is_some(), until, model: settings.ai.chat.model.clone(), today })
 }
 
 #[derive(Serialize)]
@@ -43,6 +47,14 @@ struct Status {
     paused: bool,
     until: Option<Timestamp>,
     model: Option<String>,
+    today: Today,
+}
+
+/// Tokens of all users on this UTC day.
+#[derive(Serialize)]
+struct Today {
+    tokens: i64,
+    allowance: Option<u64>,
 }
 
 impl fmt::Display for Status {
@@ -54,8 +66,12 @@ impl fmt::Display for Status {
             None => writeln!(f, "the AI does not pause")?,
         }
         match &self.model {
-            Some(model) => write!(f, "questions go to the model {model}"),
-            None => f.write_str("no outside model is set (ai.chat.url)"),
+            Some(model) => writeln!(f, "questions go to the model {model}")?,
+            None => writeln!(f, "no outside model is set (ai.chat.url): the embedded answerer quotes")?,
+        }
+        match self.today.allowance {
+            Some(most) => write!(f, "{} of {most} tokens are used today", self.today.tokens),
+            None => write!(f, "{} tokens are used today; ai.daily_tokens sets no limit", self.today.tokens),
         }
     }
 }

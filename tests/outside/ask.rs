@@ -222,3 +222,20 @@ async fn only_the_caller_s_own_saves_may_be_named_and_they_alone_are_read() {
     assert_eq!(ask(json!([])).await.faults(), ["bookmarkIds"]);
     assert_eq!(answers_and_share(&key).await.0, 1);
 }
+
+#[actix_web::test]
+async fn a_short_passage_is_read_with_what_stands_beside_it() {
+    let model = Model::start([Turn::Says("\"Bruno was fed hay\" [2].", 1)]).await;
+    let server = Server::with(&model.settings()).await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let long = "Bruno was fed hay and stood in the yard all day, whatever the weather was like. ".repeat(30);
+    let text = format!("{long}\n\n# The quagga of Artis\n\n{}", "It had a name and a stable. ".repeat(16));
+    let saved = key.save_text("https://example.org/bruno", &text).await;
+    key.once(&saved, "ready").await;
+
+    let answer = ask_of_the_quagga(&key).await.data(200).clone();
+
+    assert_eq!(answer["passagesRead"], 2);
+    let citation = &answer["citations"][0];
+    assert_eq!((&citation["quote"], &citation["verified"]), (&"Bruno was fed hay".into(), &true.into()));
+}

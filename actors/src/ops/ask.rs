@@ -3,9 +3,9 @@
 use entity::id::{BookmarkId, ChunkId, DocumentId, EntryId};
 use entity::kind::ContentType;
 use entity::scope::Scope;
-use entity::{bookmark, document};
-use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, QuerySelect};
+use entity::{bookmark, chunk, document};
 use schemars::JsonSchema;
+use sea_orm::{ColumnTrait, Condition, PaginatorTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 use tracing::warn;
 
@@ -18,9 +18,10 @@ use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 use crate::perform::Operation;
-use crate::retrieval::Wanted;
 use crate::retrieval::cite::{self, Cited};
 use crate::retrieval::passage::{self, Passage};
+use crate::retrieval::{Found, Wanted};
+use crate::text::char_count;
 
 /// What a question may be.
 pub const QUESTION: Kind = Kind::Words { min: 1, max: 2_000 };
@@ -30,6 +31,9 @@ pub const BOOKMARKS: Kind = Kind::List { of: &Kind::Id, min: 1, max: 50 };
 const PASSAGES: usize = 8;
 /// So many more are looked for: what is gone, or says the same as another, gives its place away.
 const SPARE: usize = 16;
+/// So many of the best are given with what stands beside them, where they are shorter than this, in scalar values.
+const EXPANDED: usize = 3;
+const SHORT: usize = 500;
 /// What is said where nothing is found; not a text of anybody's.
 const NOTHING: &str = "There is nothing about this in your library.";
 
@@ -74,21 +78,35 @@ pub struct Answered {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Citation {
+    /// From 1; the marker `[n]`.
     n: usize,
+    /// The document.
     document_id: DocumentId,
+    /// The cited passage.
     chunk_id: ChunkId,
+    /// The bookmark, where it is one's text or its note.
     bookmark_id: Option<BookmarkId>,
+    /// The feed entry, where it is one's text.
     entry_id: Option<EntryId>,
+    /// The document's title.
     title: String,
+    /// The way back to the source.
     url: String,
+    /// What the document was.
     content_type: ContentType,
     /// What stands in the document's text from `quote_start` to `quote_end`.
     quote: String,
+    /// In Unicode scalar values, within the cited passage.
     quote_start: usize,
+    /// Where the quote ends.
     quote_end: usize,
+    /// Page of a PDF, from 1.
     page: Option<i32>,
+    /// Where the passage begins in a recording.
     start_seconds: Option<f64>,
+    /// Where it ends.
     end_seconds: Option<f64>,
+    /// How good the passage is, from 0 to 1.
     score: f32,
     /// The answer quotes it, and it is there.
     verified: bool,
@@ -154,10 +172,12 @@ impl Ask {
     async fn answer(&self, caller: &Caller, app: &App, within: Filter) -> Result<(Answered, u64), Error> {
         let wanted = Wanted { query: self.question.clone(), within, limit: PASSAGES + SPARE };
         let ranked = app.retrieval.search(caller.user, wanted.clone()).await?;
-        let passages = distinct(passage::readable(app, caller.user, &wanted, &ranked.found).await?);
+        let mut passages = distinct(passage::readable(app, caller.user, &wanted, &ranked.found).await?);
         if passages.is_empty() {
             return Ok((nothing(app.answerer.model().to_owned()), 0));
         }
+        let beside = beside(&passages, app, caller).await?;
+        passages.extend(beside);
         let question =
             Question { text: self.question.clone(), passages: passages.iter().map(given).collect() };
         let Draft { text, model, tokens } = app.answerer.answer(question).await.map_err(unavailable)?;
@@ -189,6 +209,43 @@ fn distinct(passages: Vec<Passage>) -> Vec<Passage> {
         }
     }
     kept
+}
+
+/// What stands before and behind the best passages where these are short, as far as there is room: a heading, a caption or
+/// the page of a PDF says little alone.
+async fn beside(passages: &[Passage], app: &App, caller: &Caller) -> Result<Vec<Passage>, Error> {
+    let short: Vec<&Passage> = passages.iter().take(EXPANDED).filter(|passage| is_short(passage)).collect();
+    if short.is_empty() || passages.len() >= PASSAGES {
+        return Ok(Vec::new());
+    }
+    let mut near = Condition::any();
+    for Passage { chunk, .. } in &short {
+        let beside = [chunk.ordinal.saturating_sub(1), chunk.ordinal.saturating_add(1)];
+        let of_one = Condition::all()
+            .add(chunk::Column::DocumentId.eq(chunk.document_id))
+            .add(chunk::Column::Version.eq(chunk.version))
+            .add(chunk::Column::Ordinal.is_in(beside));
+        near = near.add(of_one);
+    }
+    let rows = chunk::Entity::owned_by(caller.user).filter(near).all(app.db.read()).await?;
+    let is_new = |row: &chunk::Model| passages.iter().all(|passage| passage.chunk.id != row.id);
+    let mut found = Vec::new();
+    for row in rows.into_iter().filter(|row| is_new(row) && !row.text.trim().is_empty()) {
+        let of = short.iter().find(|passage| passage.document.id == row.document_id);
+        let Some(Passage { document, found: hit, .. }) = of else { continue };
+        let hit = Found { chunk: row.id, cosine: None, ..*hit };
+        found.push(Passage { document: document.clone(), chunk: row, found: hit });
+    }
+    found.sort_by(|a, b| {
+        let (one, other) = (a.chunk.ordinal, b.chunk.ordinal);
+        b.found.score.total_cmp(&a.found.score).then(one.cmp(&other))
+    });
+    found.truncate(PASSAGES - passages.len());
+    Ok(found)
+}
+
+fn is_short(passage: &Passage) -> bool {
+    char_count(&passage.chunk.text) < SHORT
 }
 
 fn given(passage: &Passage) -> answerer::Passage {

@@ -119,7 +119,7 @@ fn markers(text: &str) -> Vec<usize> {
 proptest! {
     #[test]
     fn whatever_is_said_markers_and_citations_fit_and_quotes_stand_where_they_say(
-        said in "(\\[|\\]|\\[[0-9]{1,2}\\]|[0-9]|\"|“|”|The dodo|the  quagga|İ|ß|ς|e\u{301}| |\n|\\.|,|【|】|†|٣|[^a-z]){0,60}",
+        said in "(\\[|\\]|\\[[0-9]{1,2}\\]|\\]\\(|!\\[|<|[0-9]|\"|“|”|The dodo|the  quagga|İ|ß|ς|e\u{301}| |\n|\\.|,|【|】|†|٣|[^a-z]){0,60}",
         passages in proptest::collection::vec("(The dodo|the quagga| |\n|\\.|İ|ß|Σ|é|\"|\\[2\\]|[a-z]){0,40}", 0..4),
     ) {
         let texts: Vec<&str> = passages.iter().map(String::as_str).collect();
@@ -127,6 +127,9 @@ proptest! {
 
         let marked = markers(&cited.text);
         prop_assert!(marked.iter().all(|n| (1..=cited.citations.len()).contains(n)), "{:?}", cited);
+        for acting in ["](", "![", "<a", "<!", "</"] {
+            prop_assert!(!cited.text.contains(acting), "{:?}", cited);
+        }
         let mut firsts = marked.clone();
         let mut seen = std::collections::HashSet::new();
         firsts.retain(|n| seen.insert(*n));
