@@ -4,6 +4,7 @@ use entity::id::GrantId;
 use entity::scope::{Scope, Scopes};
 use entity::time::Timestamp;
 use entity::{oauth_client, oauth_grant};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::target::Target;
@@ -15,7 +16,7 @@ use crate::grants::client::shown_name;
 use crate::perform::Operation;
 
 /// A connected application as the person sees it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppView {
     id: GrantId,
@@ -54,7 +55,7 @@ impl ListApps {
 }
 
 /// All of them, latest connected first.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Apps {
     apps: Vec<AppView>,
 }
@@ -84,7 +85,7 @@ impl DisconnectApp {
 }
 
 /// Nothing more to say.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Disconnected {}
 
 impl Operation for DisconnectApp {

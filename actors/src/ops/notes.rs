@@ -7,6 +7,7 @@ use entity::id::{BookmarkId, DocumentId, NoteId, ProjectId, UserId};
 use entity::kind::{ContentType, DocumentStatus};
 use entity::time::Timestamp;
 use entity::{bookmark, document, note, project};
+use schemars::JsonSchema;
 use sea_orm::{
     ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel,
     QueryFilter, QuerySelect,
@@ -30,7 +31,7 @@ const LONGEST: usize = 100_000;
 pub const BODY: Kind = Kind::Words { min: 1, max: LONGEST };
 
 /// A note as it is shown.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NoteView {
     note_id: NoteId,
@@ -61,7 +62,7 @@ impl From<note::Model> for NoteView {
 }
 
 /// One note under its name.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct OneNote {
     /// The note.
     pub note: NoteView,

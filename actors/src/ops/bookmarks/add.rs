@@ -4,6 +4,7 @@ use entity::document;
 use entity::id::{BookmarkId, DocumentId, ProjectId};
 use entity::kind::{DocumentStatus, ItemRole};
 use entity::scope::{Scope, Scopes};
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Serialize;
 
@@ -27,7 +28,7 @@ pub struct AddBookmark {
 }
 
 /// The bookmark, and what was done.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BookmarkAdded {
     /// `false`: the address was saved already, and only tags were added.
@@ -47,7 +48,7 @@ pub struct BookmarkAdded {
 }
 
 /// The bookmark's place in a project.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InProject {
     /// The project.

@@ -3,6 +3,7 @@
 use entity::bookmark;
 use entity::id::{BookmarkId, DocumentId, NoteId, ProjectId};
 use entity::scope::{Scope, Scopes};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{LONGEST, NewNote, OneNote, locked_on_bookmark, write_on_bookmark};
@@ -38,7 +39,7 @@ pub struct CreateNote {
 }
 
 /// The note, and where it is.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NoteCreated {
     /// The note.

@@ -6,6 +6,7 @@ use entity::id::{ProjectId, ProjectItemId};
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{project, project_item};
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, PaginatorTrait, QueryFilter};
 use serde::Serialize;
 use uuid::Uuid;
@@ -46,7 +47,7 @@ impl AddItems {
 }
 
 /// What came of it, each in the order of the request and once.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemsAdded {
     added: Vec<ItemView>,

@@ -8,6 +8,7 @@ use entity::id::{BookmarkId, DocumentId, ProjectId};
 use entity::kind::{DecisionStatus, ItemRole};
 use entity::scope::Scope;
 use entity::time::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::readable;
@@ -60,7 +61,7 @@ impl ReadContext {
 }
 
 /// What there is to know of a project, as much of it as there was room for.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Context {
     /// The project itself; it never gives way.
@@ -79,7 +80,7 @@ pub struct Context {
 }
 
 /// The project itself.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ContextProject {
     /// The project.
     pub id: ProjectId,
@@ -90,7 +91,7 @@ pub struct ContextProject {
 }
 
 /// A decision that holds.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Decided {
     /// What it is about.
@@ -104,7 +105,7 @@ pub struct Decided {
 }
 
 /// A note's text.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NoteText {
     /// Its title.
     pub title: String,
@@ -113,7 +114,7 @@ pub struct NoteText {
 }
 
 /// A source.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Source {
     /// The bookmark; none for an entry that is not bookmarked.

@@ -6,6 +6,7 @@ use entity::kind::DecisionStatus;
 use entity::project;
 use entity::scope::Scope;
 use entity::time::Timestamp;
+use schemars::JsonSchema;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, ModelTrait, QueryFilter,
     QueryOrder, QuerySelect,
@@ -25,7 +26,7 @@ const BODY: Field = Field::optional("body", kinds::TEXT, "What was decided, and 
 const STATUS: Field = Field::optional("status", Kind::Choice(DecisionStatus::NAMES), "Where it stands.");
 
 /// A decision as it is shown.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionView {
     id: DecisionId,
@@ -45,7 +46,7 @@ impl From<Model> for DecisionView {
 }
 
 /// One decision under its name.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct OneDecision {
     decision: DecisionView,
 }
@@ -68,7 +69,7 @@ impl ListDecisions {
 }
 
 /// Decisions, newest first.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Decisions {
     decisions: Vec<DecisionView>,

@@ -7,6 +7,7 @@ use entity::kind::{ItemKind, ItemRole};
 use entity::project_item::{Column, Entity, Model};
 use entity::scope::Scope;
 use entity::{document, note, project};
+use schemars::JsonSchema;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, IntoActiveModel, ModelTrait, QueryFilter, QueryOrder,
     QuerySelect,
@@ -24,7 +25,7 @@ use crate::ops::target::Target;
 use crate::perform::Operation;
 
 /// An item (contract.md, section 5).
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemView {
     item_id: ProjectItemId,
@@ -100,7 +101,7 @@ impl ListItems {
 }
 
 /// Items, newest first.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Items {
     items: Vec<ItemView>,
@@ -173,7 +174,7 @@ impl ChangeItem {
 }
 
 /// One item under its name.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct OneItem {
     item: ItemView,
 }

@@ -13,6 +13,7 @@ use entity::kind::ProjectStatus;
 use entity::project::{Column, Entity, Model};
 use entity::scope::Scope;
 use entity::time::Timestamp;
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use serde::{Deserialize, Serialize};
 
@@ -62,7 +63,7 @@ impl ListProjects {
 }
 
 /// Projects, most recently active first.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Projects {
     /// The page.

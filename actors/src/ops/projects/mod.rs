@@ -18,6 +18,7 @@ use entity::id::{ProjectId, UserId};
 use entity::kind::ProjectStatus;
 use entity::project;
 use entity::time::Timestamp;
+use schemars::JsonSchema;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
@@ -53,7 +54,7 @@ mod kinds {
 }
 
 /// What a removal answers.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Gone {}
 
 /// The project, whose row nobody else changes until the transaction ends.

@@ -3,6 +3,7 @@
 use entity::id::ProjectId;
 use entity::note::{Column, Entity};
 use entity::scope::Scope;
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde::Serialize;
 
@@ -105,7 +106,7 @@ impl ListNotes {
 }
 
 /// Notes, newest first.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Notes {
     notes: Vec<NoteView>,

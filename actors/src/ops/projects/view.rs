@@ -6,13 +6,14 @@ use entity::id::{ProjectId, UserId};
 use entity::kind::{ItemKind, ProjectStatus};
 use entity::time::Timestamp;
 use entity::{project, project_item};
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 
 use crate::error::Error;
 
 /// A project in a list (spec.md: Project).
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectView {
     /// The project.
@@ -32,7 +33,7 @@ pub struct ProjectView {
 }
 
 /// A project by itself.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WholeProject {
     #[serde(flatten)]
@@ -42,7 +43,7 @@ pub struct WholeProject {
 }
 
 /// One project under its name.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct OneProject {
     project: WholeProject,
 }
