@@ -143,6 +143,7 @@ fn within(kind: &Kind, is: &dyn Fn(&Field) -> bool) -> bool {
         Kind::Open(shapes) => shapes.iter().any(|shape| any(shape.fields, is)),
         Kind::Words { .. }
         | Kind::Text { .. }
+        | Kind::Filename { .. }
         | Kind::Content
         | Kind::Integer { .. }
         | Kind::Number { .. }
@@ -159,6 +160,7 @@ fn is_id(kind: &Kind) -> bool {
         Kind::List { of, .. } => is_id(of),
         Kind::Words { .. }
         | Kind::Text { .. }
+        | Kind::Filename { .. }
         | Kind::Content
         | Kind::Integer { .. }
         | Kind::Number { .. }

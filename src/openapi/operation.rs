@@ -116,6 +116,7 @@ fn in_query(kind: Kind) -> Kind {
     match kind {
         Kind::Text { max } => Kind::Words { min: 1, max },
         other @ (Kind::Words { .. }
+        | Kind::Filename { .. }
         | Kind::Content
         | Kind::Integer { .. }
         | Kind::Number { .. }

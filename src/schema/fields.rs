@@ -6,6 +6,8 @@ use serde_json::{Map, Value, json};
 /// No text of ours may hold the character NUL, and words are not only of spaces.
 const WORDS: &str = r"^[^\u0000]*[^\s\u0000][^\u0000]*$";
 const TEXT: &str = r"^[^\u0000]*$";
+/// No path, no control characters, and not only spaces.
+const FILENAME: &str = r"^[^/\\\u0000-\u001f\u007f]*[^/\\\s\u0000-\u001f\u007f][^/\\\u0000-\u001f\u007f]*$";
 
 /// Who reads a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +48,9 @@ pub fn of_kind(kind: &Kind, reader: Reader) -> Value {
             text(json!({ "type": "string", "minLength": min, "maxLength": max }), WORDS, reader)
         }
         Kind::Text { max } => text(json!({ "type": "string", "maxLength": max }), TEXT, reader),
+        Kind::Filename { max } => {
+            text(json!({ "type": "string", "minLength": 1, "maxLength": max }), FILENAME, reader)
+        }
         Kind::Content => json!({ "type": "string" }),
         Kind::Integer { min, max: i64::MAX } if reader == Reader::Model => {
             json!({ "type": "integer", "minimum": min })

@@ -4,6 +4,7 @@ use entity::id::{BookmarkId, ChunkId, DocumentId, EntryId};
 use entity::kind::ContentType;
 use entity::scope::Scope;
 use entity::{bookmark, document};
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 use tracing::warn;
@@ -56,7 +57,7 @@ impl Ask {
 }
 
 /// An answer.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Answered {
     /// Plain text with markers: `[n]` points at `citations[n - 1]`.
@@ -70,7 +71,7 @@ pub struct Answered {
 }
 
 /// What a marker points at (spec.md: Citation).
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Citation {
     n: usize,
@@ -181,7 +182,8 @@ fn distinct(passages: Vec<Passage>) -> Vec<Passage> {
     let mut kept: Vec<Passage> = Vec::with_capacity(PASSAGES);
     for passage in passages {
         let is_current = passage.chunk.version == passage.document.version;
-        let is_new = is_current && !kept.iter().any(|kept| kept.chunk.text.trim() == passage.chunk.text.trim());
+        let is_new =
+            is_current && !kept.iter().any(|kept| kept.chunk.text.trim() == passage.chunk.text.trim());
         if kept.len() < PASSAGES && is_new && !passage.chunk.text.trim().is_empty() {
             kept.push(passage);
         }

@@ -4,6 +4,7 @@ use entity::id::DocumentId;
 use entity::kind::{ContentType, DocumentStatus};
 use entity::scope::Scope;
 use entity::{document, transcript, transcript_segment};
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +40,7 @@ impl ReadTranscript {
 }
 
 /// Segments in order. While the recording is being heard, those that there are.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Transcript {
     document_id: DocumentId,
@@ -49,7 +50,7 @@ pub struct Transcript {
     next_cursor: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Segment {
     index: i32,

@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use entity::id::{BookmarkId, DocumentId, EntryId, FeedId, UserId};
 use entity::time::Timestamp;
 use entity::{document, entry};
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 
 use crate::error::Error;
 
 /// An entry (contract.md, section 6).
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EntryView {
     entry_id: EntryId,
@@ -29,7 +30,7 @@ pub struct EntryView {
 }
 
 /// A recording that came with an entry.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EnclosureView {
     url: String,
     #[serde(rename = "type")]
@@ -38,7 +39,7 @@ pub struct EnclosureView {
 }
 
 /// One entry under its name.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct OneEntry {
     /// The entry.
     pub entry: EntryView,

@@ -1,6 +1,7 @@
 //! The feeds at an address, before one is followed (contract.md, section 6: POST /feeds/discover).
 
 use entity::scope::Scope;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::follow::{followed, parse};
@@ -28,12 +29,12 @@ impl DiscoverFeeds {
 }
 
 /// What is there.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Discovered {
     candidates: Vec<Candidate>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Candidate {
     url: String,
     title: Option<String>,

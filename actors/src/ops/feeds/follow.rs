@@ -4,6 +4,7 @@ use entity::feed;
 use entity::id::{FeedId, UserId};
 use entity::scope::Scope;
 use entity::time::Timestamp;
+use schemars::JsonSchema;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, TryInsertResult};
 use serde::Serialize;
@@ -61,7 +62,7 @@ pub fn tidy(name: String) -> Option<String> {
 }
 
 /// The feed, and whether it is followed since now.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Followed {
     feed: FeedView,
     /// `false`: it was followed already.

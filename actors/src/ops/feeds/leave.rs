@@ -3,6 +3,7 @@
 use entity::id::FeedId;
 use entity::scope::Scope;
 use entity::{document, feed};
+use schemars::JsonSchema;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde::Serialize;
@@ -31,7 +32,7 @@ impl UnfollowFeed {
 }
 
 /// It is done.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Left {}
 
 impl Operation for UnfollowFeed {

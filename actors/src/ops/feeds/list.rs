@@ -3,6 +3,7 @@
 use entity::feed;
 use entity::id::FeedId;
 use entity::scope::Scope;
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde::Serialize;
 
@@ -35,7 +36,7 @@ impl ListFeeds {
 }
 
 /// Feeds, in the order in which they were followed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Feeds {
     feeds: Vec<FeedView>,

@@ -7,6 +7,7 @@ use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{feed, feed_source};
 use quick_xml::escape::escape;
+use schemars::JsonSchema;
 use sea_orm::{ConnectionTrait, QueryOrder};
 use serde::Serialize;
 
@@ -43,7 +44,7 @@ impl ExportOpml {
 }
 
 /// The list.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Exported {
     opml: String,
 }
@@ -104,7 +105,7 @@ impl ImportOpml {
 }
 
 /// What the list held. Its new feeds are there at once; what is in them comes as they are fetched.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Imported {
     import_id: Option<ImportId>,
@@ -164,6 +165,7 @@ async fn read(app: &App, opml: &str) -> Result<Vec<Outline>, Error> {
             SandboxError::Crashed
             | SandboxError::TimedOut
             | SandboxError::TooLarge
+            | SandboxError::Unheard(_)
             | SandboxError::Unreadable(_),
         ) => Err(Error::invalid("opml", "cannot be read")),
     }

@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use entity::id::{FeedId, FeedSourceId, UserId};
 use entity::time::Timestamp;
 use entity::{entry, feed, feed_source};
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 
 use crate::error::Error;
 
 /// A feed (contract.md, section 6).
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FeedView {
     feed_id: FeedId,
@@ -50,7 +51,7 @@ impl FeedView {
 }
 
 /// One feed under its name.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct OneFeed {
     /// The feed.
     pub feed: FeedView,

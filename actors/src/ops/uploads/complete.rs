@@ -3,6 +3,7 @@
 use entity::id::{BookmarkId, DocumentId, UploadId};
 use entity::kind::DocumentStatus;
 use entity::scope::Scope;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::App;
@@ -39,7 +40,7 @@ impl CompleteUpload {
 }
 
 /// What it became.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Completed {
     upload_id: UploadId,

@@ -6,6 +6,7 @@ use entity::id::UploadId;
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::upload;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -44,7 +45,7 @@ impl CreateUpload {
 }
 
 /// Where to send the bytes, until when, and with which headers.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Ticket {
     upload_id: UploadId,

@@ -4,6 +4,7 @@ use entity::id::{BookmarkId, DocumentId, UploadId};
 use entity::kind::DocumentStatus;
 use entity::scope::Scope;
 use entity::{document, upload};
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Serialize;
 
@@ -30,7 +31,7 @@ impl ShowUpload {
 }
 
 /// Where an upload stands (contract.md, section 5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UploadStatus {
     /// Its bytes may still come, or it may still be completed.
@@ -46,7 +47,7 @@ pub enum UploadStatus {
 }
 
 /// An upload (contract.md, section 5: GET /uploads/:id).
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UploadView {
     upload_id: UploadId,

@@ -28,8 +28,8 @@ pub async fn find(app: &App, project: &project::Model, query: &str) -> Result<Ve
     let documents = documents.into_iter().map(|id| id.0).collect();
     let within = Filter { documents: Some(documents), ..Filter::default() };
     let wanted = Wanted { query: query.to_owned(), within, limit: MOST + SPARE };
-    let ranked = app.retrieval.search(project.user_id, wanted).await?;
-    passage::load(app, project.user_id, query, &ranked.found, MOST).await
+    let ranked = app.retrieval.search(project.user_id, wanted.clone()).await?;
+    passage::load(app, project.user_id, &wanted, &ranked.found, MOST).await
 }
 
 /// The texts of the items, what the person noted on those that are bookmarks, and the project's own notes.
