@@ -23,40 +23,106 @@ use crate::http::table::{Route, route};
 
 /// REST v1.
 pub static ROUTES: &[Route] = &[
-    route!(GET "/bookmarks" as "GET /bookmarks" => ListBookmarks),
-    route!(POST "/bookmarks" as "POST /bookmarks" => CreateBookmark, status saved),
-    route!(GET "/bookmarks/exists" as "GET /bookmarks/exists" => BookmarkExists),
-    route!(POST "/bookmarks/batch" as "POST /bookmarks/batch" => BatchBookmarks, read |target, values| BatchBookmarks::read(target, values, error::told)),
+    route!(
+        /// Bookmarks by filter and order. With `updatedSince` and `includeDeleted` a client keeps a copy in step.
+        GET "/bookmarks" as "GET /bookmarks" => ListBookmarks
+    ),
+    route!(
+        /// Saves an address, or a page whose `html` or `text` is given, and then nothing is fetched. An address that is saved already answers 200 with `created: false`, and only tags are added.
+        POST "/bookmarks" as "POST /bookmarks" => CreateBookmark, status saved
+    ),
+    route!(
+        /// Whether an address is saved, compared after normalising it.
+        GET "/bookmarks/exists" as "GET /bookmarks/exists" => BookmarkExists
+    ),
+    route!(
+        /// Many operations in one request. Each is done by itself: what is wrong with one stands in its own result, and the others go on.
+        POST "/bookmarks/batch" as "POST /bookmarks/batch" => BatchBookmarks, read |target, values| BatchBookmarks::read(target, values, error::told)
+    ),
     route!(GET "/bookmarks/{id}" as "GET /bookmarks/:id" => ShowBookmark),
-    route!(PATCH "/bookmarks/{id}" as "PATCH /bookmarks/:id" => ChangeBookmark),
-    route!(DELETE "/bookmarks/{id}" as "DELETE /bookmarks/:id" => DeleteBookmark),
-    route!(POST "/bookmarks/{id}/restore" as "POST /bookmarks/:id/restore" => RestoreBookmark),
-    route!(POST "/bookmarks/{id}/refetch" as "POST /bookmarks/:id/refetch" => RefetchBookmark, status |_| StatusCode::ACCEPTED),
-    route!(GET "/bookmarks/{id}/highlights" as "GET /bookmarks/:id/highlights" => ListHighlights),
-    route!(POST "/bookmarks/{id}/highlights" as "POST /bookmarks/:id/highlights" => CreateHighlight, status |_| StatusCode::CREATED),
-    route!(PATCH "/highlights/{id}" as "PATCH /highlights/:id" => ChangeHighlight),
+    route!(
+        /// Changes what is named and nothing else.
+        PATCH "/bookmarks/{id}" as "PATCH /bookmarks/:id" => ChangeBookmark
+    ),
+    route!(
+        /// It is gone from every list and search at once, and for good after 30 days.
+        DELETE "/bookmarks/{id}" as "DELETE /bookmarks/:id" => DeleteBookmark
+    ),
+    route!(
+        /// Brings a deleted bookmark back, with all that was its.
+        POST "/bookmarks/{id}/restore" as "POST /bookmarks/:id/restore" => RestoreBookmark
+    ),
+    route!(
+        /// The page is fetched again; the old text stays until the new one is in.
+        POST "/bookmarks/{id}/refetch" as "POST /bookmarks/:id/refetch" => RefetchBookmark, status |_| StatusCode::ACCEPTED
+    ),
+    route!(
+        /// Highlights in the order of the text.
+        GET "/bookmarks/{id}/highlights" as "GET /bookmarks/:id/highlights" => ListHighlights
+    ),
+    route!(
+        /// Marks words, which must stand in the text at their offsets.
+        POST "/bookmarks/{id}/highlights" as "POST /bookmarks/:id/highlights" => CreateHighlight, status |_| StatusCode::CREATED
+    ),
+    route!(
+        /// Changes what is named. Words that are moved must stand where they are moved to.
+        PATCH "/highlights/{id}" as "PATCH /highlights/:id" => ChangeHighlight
+    ),
     route!(DELETE "/highlights/{id}" as "DELETE /highlights/:id" => DeleteHighlight),
     route!(GET "/tags" as "GET /tags" => ListTags),
-    route!(PATCH "/tags/{name}" as "PATCH /tags/:name" => RenameTag),
-    route!(DELETE "/tags/{name}" as "DELETE /tags/:name" => DeleteTag),
+    route!(
+        /// Renames a tag on every bookmark. Where a tag of the new name is there, the two become one.
+        PATCH "/tags/{name}" as "PATCH /tags/:name" => RenameTag
+    ),
+    route!(
+        /// Takes a tag off every bookmark.
+        DELETE "/tags/{name}" as "DELETE /tags/:name" => DeleteTag
+    ),
     route!(GET "/collections" as "GET /collections" => ListCollections),
     route!(POST "/collections" as "POST /collections" => CreateCollection, status |_| StatusCode::CREATED),
     route!(GET "/collections/{id}" as "GET /collections/:id" => ShowCollection),
-    route!(PATCH "/collections/{id}" as "PATCH /collections/:id" => ChangeCollection),
-    route!(DELETE "/collections/{id}" as "DELETE /collections/:id" => DeleteCollection),
+    route!(
+        /// Changes what is named. A collection never stands within itself.
+        PATCH "/collections/{id}" as "PATCH /collections/:id" => ChangeCollection
+    ),
+    route!(
+        /// Its bookmarks stay, and so do the collections within it.
+        DELETE "/collections/{id}" as "DELETE /collections/:id" => DeleteCollection
+    ),
     route!(PUT "/collections/{id}/bookmarks/{bookmark}" as "PUT /collections/:id/bookmarks/:bookmarkId" => PutIntoCollection),
     route!(DELETE "/collections/{id}/bookmarks/{bookmark}" as "DELETE /collections/:id/bookmarks/:bookmarkId" => TakeFromCollection),
     route!(GET "/feeds" as "GET /feeds" => ListFeeds),
-    route!(POST "/feeds" as "POST /feeds" => FollowFeed, status followed),
-    route!(POST "/feeds/discover" as "POST /feeds/discover" => DiscoverFeeds),
-    route!(GET "/feeds/opml" as "GET /feeds/opml" => ExportOpml),
-    route!(POST "/feeds/opml" as "POST /feeds/opml" => ImportOpml, status |_| StatusCode::ACCEPTED),
+    route!(
+        /// Follows a feed, or the feed that a page names. One that is followed already answers 200.
+        POST "/feeds" as "POST /feeds" => FollowFeed, status followed
+    ),
+    route!(
+        /// The feeds that an address is or names; nothing is followed by it.
+        POST "/feeds/discover" as "POST /feeds/discover" => DiscoverFeeds
+    ),
+    route!(
+        /// All followed feeds as OPML.
+        GET "/feeds/opml" as "GET /feeds/opml" => ExportOpml
+    ),
+    route!(
+        /// Follows every feed of an OPML text; they are fetched in the background.
+        POST "/feeds/opml" as "POST /feeds/opml" => ImportOpml, status |_| StatusCode::ACCEPTED
+    ),
     route!(GET "/feeds/{id}" as "GET /feeds/:id" => ShowFeed),
     route!(PATCH "/feeds/{id}" as "PATCH /feeds/:id" => ChangeFeed),
     route!(DELETE "/feeds/{id}" as "DELETE /feeds/:id" => UnfollowFeed),
-    route!(POST "/feeds/{id}/refresh" as "POST /feeds/:id/refresh" => RefreshFeed, status |_| StatusCode::ACCEPTED),
-    route!(GET "/entries" as "GET /entries" => ListEntries),
-    route!(POST "/entries/read" as "POST /entries/read" => MarkEntries),
+    route!(
+        /// The feed is looked at as soon as may be.
+        POST "/feeds/{id}/refresh" as "POST /feeds/:id/refresh" => RefreshFeed, status |_| StatusCode::ACCEPTED
+    ),
+    route!(
+        /// Entries of the followed feeds, newest first.
+        GET "/entries" as "GET /entries" => ListEntries
+    ),
+    route!(
+        /// Marks entries as read, all or those of one feed, up to a moment.
+        POST "/entries/read" as "POST /entries/read" => MarkEntries
+    ),
     route!(GET "/entries/{id}" as "GET /entries/:id" => ShowEntry),
     route!(PATCH "/entries/{id}" as "PATCH /entries/:id" => ChangeEntry),
     route!(GET "/user" as "GET /user" => ShowAccount),

@@ -7,6 +7,7 @@ use entity::id::{BookmarkId, DocumentId, NoteId, ProjectId, UserId};
 use entity::kind::{ContentType, DocumentStatus};
 use entity::time::Timestamp;
 use entity::{bookmark, document, note, project};
+use schemars::JsonSchema;
 use sea_orm::{
     ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel,
     QueryFilter, QuerySelect,

@@ -72,6 +72,7 @@ pub struct Found {
     /// Passages, best first.
     pub results: Vec<SearchResult>,
     /// `lexical` where the results come from text matching only.
+    #[schemars(extend("enum" = ["lexical", null]))]
     pub degraded: Option<&'static str>,
 }
 

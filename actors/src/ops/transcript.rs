@@ -4,6 +4,7 @@ use entity::id::DocumentId;
 use entity::kind::{ContentType, DocumentStatus};
 use entity::scope::Scope;
 use entity::{document, transcript, transcript_segment};
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -20,7 +20,7 @@ use crate::error::Error;
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchResult {
-    /// The document.
+    /// The document; it can be read by this id.
     pub document_id: DocumentId,
     /// The passage.
     pub chunk_id: ChunkId,

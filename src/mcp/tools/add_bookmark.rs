@@ -1,13 +1,9 @@
-//! `add_bookmark`: what it takes and what it answers.
+//! `add_bookmark`: what it takes.
 
 use actors::error::Error;
 use actors::fields::{Field, Kind, Values};
 use actors::ops::bookmarks::{AddBookmark, kinds, save};
 use entity::id::ProjectId;
-use entity::kind::DocumentStatus;
-use serde_json::Value;
-
-use crate::mcp::schema::{about, flag, id, maybe, object, one_of, text};
 
 /// What it takes.
 pub const FIELDS: &[Field] = &[
@@ -25,36 +21,13 @@ pub fn read(mut values: Values) -> Result<AddBookmark, Error> {
     })
 }
 
-/// What it answers.
-pub fn output() -> Value {
-    object([
-        ("created", about(flag(), "False where the address was saved already; then only tags were added.")),
-        ("bookmarkId", id()),
-        ("documentId", about(id(), "The document; get_document reads it once its status is ready.")),
-        ("title", text()),
-        ("url", text()),
-        ("status", one_of(DocumentStatus::NAMES)),
-        (
-            "project",
-            maybe(object([
-                ("projectId", id()),
-                ("added", about(flag(), "False where the page was in the project already.")),
-            ])),
-        ),
-    ])
-}
-
 #[cfg(test)]
 mod tests {
     use actors::fields::read_map;
-    use actors::ops::bookmarks::{BookmarkAdded, InProject};
     use actors::perform::Operation;
-    use entity::id::{BookmarkId, DocumentId};
     use entity::scope::Scope;
-    use entity::time::Timestamp;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    use super::super::sample;
     use super::*;
 
     const ID: &str = "01890000-0000-7000-8000-000000000000";
@@ -72,21 +45,5 @@ mod tests {
 
         let with_project = given(json!({ "url": "https://a.example", "projectId": ID }));
         assert!(with_project.scopes().has(Scope::WriteProjects) && with_project.weight() == 2);
-    }
-
-    #[test]
-    fn the_schema_names_what_is_answered() {
-        let now = Timestamp::from_millis(0);
-        let added = BookmarkAdded {
-            created: true,
-            bookmark_id: BookmarkId::new(now),
-            document_id: DocumentId::new(now),
-            title: String::new(),
-            url: String::new(),
-            status: DocumentStatus::Processing,
-            project: Some(InProject { project_id: ProjectId::new(now), added: true }),
-        };
-
-        sample::fits(&added, &output());
     }
 }

@@ -1,12 +1,9 @@
-//! `create_note`: what it takes and what it answers.
+//! `create_note`: what it takes.
 
 use actors::error::{Error, Fault, Invalid};
 use actors::fields::{Field, Kind, Values};
 use actors::ops::notes::{BODY, CreateNote, Place};
 use entity::id::{BookmarkId, ProjectId};
-use serde_json::Value;
-
-use crate::mcp::schema::{about, id, maybe, object};
 
 /// The two places, of which a call names one.
 const PLACES: [&str; 2] = ["bookmarkId", "projectId"];
@@ -40,27 +37,13 @@ fn not_one() -> Invalid {
     Invalid { faults: PLACES.map(fault).into() }
 }
 
-/// What it answers.
-pub fn output() -> Value {
-    object([
-        ("noteId", id()),
-        ("documentId", about(id(), "The document with the note's text; search_library finds it.")),
-        ("bookmarkId", about(maybe(id()), "Where the note is on a saved item.")),
-        ("projectId", about(maybe(id()), "Where the note is in a project.")),
-    ])
-}
-
 #[cfg(test)]
 mod tests {
     use actors::fields::read_map;
-    use actors::ops::notes::NoteCreated;
     use actors::perform::Operation;
-    use entity::id::{DocumentId, NoteId};
     use entity::scope::Scope;
-    use entity::time::Timestamp;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    use super::super::sample;
     use super::*;
 
     const ID: &str = "01890000-0000-7000-8000-000000000000";
@@ -82,18 +65,5 @@ mod tests {
             let fields: Vec<_> = invalid.faults.into_iter().map(|fault| fault.field).collect();
             assert_eq!(fields, PLACES);
         }
-    }
-
-    #[test]
-    fn the_schema_names_what_is_answered() {
-        let now = Timestamp::from_millis(0);
-        let created = NoteCreated {
-            note_id: NoteId::new(now),
-            document_id: DocumentId::new(now),
-            bookmark_id: None,
-            project_id: Some(ProjectId::new(now)),
-        };
-
-        sample::fits(&created, &output());
     }
 }

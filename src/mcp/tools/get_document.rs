@@ -1,13 +1,9 @@
-//! `get_document`: what it takes and what it answers.
+//! `get_document`: what it takes.
 
 use actors::error::{Error, Fault, Invalid};
 use actors::fields::{Field, Kind, Values};
 use actors::ops::document::{MAX_CHARS, Named, OFFSET, ReadDocument};
 use entity::id::{BookmarkId, DocumentId};
-use entity::kind::{ContentType, DocumentStatus};
-use serde_json::Value;
-
-use crate::mcp::schema::{about, count, flag, id, list, maybe, object, one_of, text, time};
 
 /// The three names of a document, of which a call gives one.
 const NAMES: [&str; 3] = ["documentId", "bookmarkId", "url"];
@@ -49,42 +45,12 @@ fn not_one(given: [bool; 3]) -> Invalid {
     }
 }
 
-/// What it answers.
-pub fn output() -> Value {
-    object([
-        ("documentId", id()),
-        ("title", text()),
-        ("url", about(text(), "The way back to the source.")),
-        ("contentType", one_of(ContentType::NAMES)),
-        ("author", maybe(text())),
-        ("bookmarkId", maybe(id())),
-        ("entryId", maybe(id())),
-        ("savedAt", time()),
-        ("tags", about(list(text()), "The user's tags.")),
-        ("notes", about(text(), "The user's own notes.")),
-        (
-            "highlights",
-            about(list(object([("text", text()), ("note", maybe(text()))])), "What the user marked."),
-        ),
-        ("status", about(one_of(DocumentStatus::NAMES), "Until it is ready, text may be missing.")),
-        ("error", about(maybe(text()), "Why the last try to read it failed.")),
-        ("text", about(text(), "This page of the text.")),
-        ("offset", count()),
-        ("nextOffset", about(maybe(count()), "Where the next page begins; null at the end.")),
-        ("truncated", about(flag(), "There is more.")),
-        ("totalChars", about(count(), "Characters of the whole text.")),
-    ])
-}
-
 #[cfg(test)]
 mod tests {
     use actors::fields::read_map;
-    use actors::ops::document::{DocumentPage, Mark};
     use actors::perform::Operation;
-    use entity::time::Timestamp;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    use super::super::sample;
     use super::*;
 
     const ID: &str = "01890000-0000-7000-8000-000000000000";
@@ -118,32 +84,5 @@ mod tests {
             assert_eq!(given(json!({ "documentId": ID, "maxChars": most })).unwrap().weight(), calls);
         }
         assert_eq!(given(json!({ "documentId": ID })).unwrap().weight(), 1);
-    }
-
-    #[test]
-    fn the_schema_names_what_is_answered() {
-        let now = Timestamp::from_millis(0);
-        let page = DocumentPage {
-            document_id: DocumentId::new(now),
-            title: String::new(),
-            url: String::new(),
-            content_type: ContentType::Article,
-            author: None,
-            bookmark_id: Some(BookmarkId::new(now)),
-            entry_id: None,
-            saved_at: now,
-            tags: vec![String::new()],
-            notes: String::new(),
-            highlights: vec![Mark { text: String::new(), note: None }],
-            status: DocumentStatus::Ready,
-            error: None,
-            text: String::new(),
-            offset: 0,
-            next_offset: Some(7),
-            truncated: true,
-            total_chars: 9,
-        };
-
-        sample::fits(&page, &output());
     }
 }

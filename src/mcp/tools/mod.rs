@@ -5,8 +5,6 @@ mod create_note;
 mod get_document;
 mod get_project_context;
 mod list_projects;
-#[cfg(test)]
-mod sample;
 mod search_library;
 
 use actors::app::App;
@@ -71,7 +69,7 @@ pub static TOOLS: &[Tool] = &[
                       get_document and the documentId of a result. `degraded` is `lexical` while only text matching is \
                       available.",
         fields: search_library::FIELDS,
-        output: search_library::output,
+        output: schema::output::<Search>,
         hints: Hints::READS,
         scopes: Search::SCOPES,
         third_party: true,
@@ -84,7 +82,7 @@ pub static TOOLS: &[Tool] = &[
                       Name it by exactly one of documentId, bookmarkId and url. A long text comes in pages: while \
                       nextOffset is not null, call again with offset set to it.",
         fields: get_document::FIELDS,
-        output: get_document::output,
+        output: schema::output::<ReadDocument>,
         hints: Hints::READS,
         scopes: ReadDocument::SCOPES,
         third_party: true,
@@ -96,7 +94,7 @@ pub static TOOLS: &[Tool] = &[
         description: "Lists the user's projects, most recently active first. A project holds instructions, decisions, notes \
                       and sources for one piece of work. Read one with get_project_context and its id.",
         fields: list_projects::FIELDS,
-        output: list_projects::output,
+        output: schema::output::<ListProjects>,
         hints: Hints::READS,
         scopes: ListProjects::SCOPES,
         third_party: false,
@@ -110,7 +108,7 @@ pub static TOOLS: &[Tool] = &[
                       notes. What finds no room in maxChars is left out and `truncated` is true: sources go first, then \
                       passages, notes and decisions.",
         fields: get_project_context::FIELDS,
-        output: get_project_context::output,
+        output: schema::output::<ReadContext>,
         hints: Hints::READS,
         scopes: ReadContext::SCOPES,
         third_party: true,
@@ -123,7 +121,7 @@ pub static TOOLS: &[Tool] = &[
                       saved already only gets the tags, and `created` is false. With a projectId the page also becomes a \
                       source of that project.",
         fields: add_bookmark::FIELDS,
-        output: add_bookmark::output,
+        output: schema::output::<AddBookmark>,
         hints: Hints::SAVES,
         scopes: AddBookmark::SCOPES,
         third_party: true,
@@ -135,7 +133,7 @@ pub static TOOLS: &[Tool] = &[
         description: "Writes a note that becomes searchable. Name exactly one place: with a bookmarkId the text is appended \
                       to the notes of that saved item, with a projectId it becomes a pinned note of that project.",
         fields: create_note::FIELDS,
-        output: create_note::output,
+        output: schema::output::<CreateNote>,
         hints: Hints::WRITES,
         scopes: CreateNote::SCOPES,
         third_party: false,
@@ -250,6 +248,14 @@ mod tests {
             assert!(tool.fields.iter().all(|field| !field.about.is_empty()), "{}", tool.name);
             assert!(tool.description.len() > 100 && !tool.description.contains("  "), "{}", tool.name);
         }
+    }
+
+    #[test]
+    fn passages_are_there_with_a_query_only() {
+        let output = Tool::named("get_project_context").unwrap().listed()["outputSchema"].clone();
+
+        assert!(output["properties"]["passages"].is_object());
+        assert!(!output["required"].as_array().unwrap().contains(&json!("passages")));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use entity::document;
 use entity::id::{BookmarkId, DocumentId, ProjectId};
 use entity::kind::{DocumentStatus, ItemRole};
 use entity::scope::{Scope, Scopes};
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter};
 use schemars::JsonSchema;
 use serde::Serialize;

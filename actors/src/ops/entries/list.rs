@@ -4,6 +4,7 @@ use entity::id::{EntryId, FeedId};
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{entry, feed};
+use schemars::JsonSchema;
 use sea_orm::sea_query::ExprTrait;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use schemars::JsonSchema;

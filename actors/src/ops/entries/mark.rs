@@ -4,6 +4,7 @@ use entity::id::{EntryId, FeedId};
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{entry, feed};
+use schemars::JsonSchema;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use entity::id::{BookmarkId, DocumentId, EntryId, FeedId, UserId};
 use entity::time::Timestamp;
 use entity::{document, entry};
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use schemars::JsonSchema;
 use serde::Serialize;

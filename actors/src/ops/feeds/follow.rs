@@ -4,6 +4,7 @@ use entity::feed;
 use entity::id::{FeedId, UserId};
 use entity::scope::Scope;
 use entity::time::Timestamp;
+use schemars::JsonSchema;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, TryInsertResult};
 use schemars::JsonSchema;

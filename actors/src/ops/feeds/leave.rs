@@ -3,6 +3,7 @@
 use entity::id::FeedId;
 use entity::scope::Scope;
 use entity::{document, feed};
+use schemars::JsonSchema;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use schemars::JsonSchema;

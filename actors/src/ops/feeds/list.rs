@@ -3,6 +3,7 @@
 use entity::feed;
 use entity::id::FeedId;
 use entity::scope::Scope;
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use schemars::JsonSchema;
 use serde::Serialize;

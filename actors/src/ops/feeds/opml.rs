@@ -7,6 +7,7 @@ use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{feed, feed_source};
 use quick_xml::escape::escape;
+use schemars::JsonSchema;
 use sea_orm::{ConnectionTrait, QueryOrder};
 use schemars::JsonSchema;
 use serde::Serialize;

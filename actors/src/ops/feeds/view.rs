@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use entity::id::{FeedId, FeedSourceId, UserId};
 use entity::time::Timestamp;
 use entity::{entry, feed, feed_source};
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use schemars::JsonSchema;
 use serde::Serialize;

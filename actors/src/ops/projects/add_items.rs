@@ -6,6 +6,7 @@ use entity::id::{ProjectId, ProjectItemId};
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{project, project_item};
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, PaginatorTrait, QueryFilter};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -6,6 +6,7 @@ use entity::kind::DecisionStatus;
 use entity::project;
 use entity::scope::Scope;
 use entity::time::Timestamp;
+use schemars::JsonSchema;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, ModelTrait, QueryFilter,
     QueryOrder, QuerySelect,

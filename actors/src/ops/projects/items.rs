@@ -7,6 +7,7 @@ use entity::kind::{ItemKind, ItemRole};
 use entity::project_item::{Column, Entity, Model};
 use entity::scope::Scope;
 use entity::{document, note, project};
+use schemars::JsonSchema;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, IntoActiveModel, ModelTrait, QueryFilter, QueryOrder,
     QuerySelect,

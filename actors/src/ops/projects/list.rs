@@ -13,6 +13,7 @@ use entity::kind::ProjectStatus;
 use entity::project::{Column, Entity, Model};
 use entity::scope::Scope;
 use entity::time::Timestamp;
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

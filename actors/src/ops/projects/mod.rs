@@ -18,6 +18,7 @@ use entity::id::{ProjectId, UserId};
 use entity::kind::ProjectStatus;
 use entity::project;
 use entity::time::Timestamp;
+use schemars::JsonSchema;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use schemars::JsonSchema;

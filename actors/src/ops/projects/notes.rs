@@ -3,6 +3,7 @@
 use entity::id::ProjectId;
 use entity::note::{Column, Entity};
 use entity::scope::Scope;
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -6,6 +6,7 @@ use entity::id::{ProjectId, UserId};
 use entity::kind::{ItemKind, ProjectStatus};
 use entity::time::Timestamp;
 use entity::{project, project_item};
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use schemars::JsonSchema;
 use serde::Serialize;

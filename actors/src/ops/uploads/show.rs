@@ -4,6 +4,7 @@ use entity::id::{BookmarkId, DocumentId, UploadId};
 use entity::kind::DocumentStatus;
 use entity::scope::Scope;
 use entity::{document, upload};
+use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter};
 use schemars::JsonSchema;
 use serde::Serialize;
