@@ -64,6 +64,13 @@ pub enum Relation {}
 
 impl ActiveModelBehavior for ActiveModel {}
 
+impl Model {
+    /// Whether its address is that of its recording: there is no page to be read.
+    pub fn is_recording(&self) -> bool {
+        self.enclosure_url.as_deref() == Some(self.url.as_str())
+    }
+}
+
 impl Entity {
     /// The rows of one user.
     pub fn owned_by(user: UserId) -> Select<Entity> {

@@ -31,6 +31,17 @@ fn scope_of(name: &str) -> Option<Scope> {
         "POST /collections"
         | "PUT /collections/:id/bookmarks/:bookmarkId"
         | "DELETE /collections/:id/bookmarks/:bookmarkId" => Some(Scope::WriteCollections),
+        "GET /feeds" | "GET /feeds/:id" | "GET /feeds/opml" | "POST /feeds/discover" => {
+            Some(Scope::ReadFeeds)
+        }
+        "POST /feeds"
+        | "PATCH /feeds/:id"
+        | "DELETE /feeds/:id"
+        | "POST /feeds/:id/refresh"
+        | "POST /feeds/opml"
+        | "PATCH /entries/:id"
+        | "POST /entries/read" => Some(Scope::WriteFeeds),
+        "GET /entries" | "GET /entries/:id" => Some(Scope::ReadEntries),
         "GET /user" => Some(Scope::ReadUser),
         "GET /projects" | "GET /projects/:id/context" => Some(Scope::ReadProjects),
         "POST /projects/:id/items" | "POST /projects/:id/notes" => Some(Scope::WriteProjects),

@@ -404,3 +404,24 @@ async fn a_list_of_feeds_goes_out_with_its_folders_and_comes_in_by_another() {
     assert_eq!((&told["found"], &told["new"], &told["refused"]), (&1.into(), &0.into(), &1.into()));
     assert_eq!(bea.post("/rest/v1/feeds/opml", json!({ "opml": "no list" })).await.faults(), ["opml"]);
 }
+
+#[actix_web::test]
+async fn a_recording_is_noted_and_not_fetched_although_pages_are_wanted() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = key(&server).await;
+    let sound = site.page("/a.mp3", [Reply::Status(404)]);
+    let item = format!(
+        "<item><title>Talk</title><guid isPermaLink=\"false\">t</guid><description>About reeds.</description>\
+         <enclosure url=\"{sound}\" type=\"audio/mpeg\" length=\"77\"/></item>"
+    );
+    let body = format!("<rss version=\"2.0\"><channel><title>Talks</title>{item}</channel></rss>");
+    let address = site.page("/feed", [sent(200, &[("content-type", "application/rss+xml")], &body)]);
+
+    key.post("/rest/v1/feeds", json!({ "url": address, "fullText": true })).await.data(201);
+    let entry = entries(&key).await.remove(0);
+    text_with(&key, &entry, "reeds").await;
+    eventually("all work has ended", async || queue_is_empty(&server).await.then_some(())).await;
+
+    assert_eq!(entry["enclosure"], json!({ "url": sound, "type": "audio/mpeg", "bytes": 77 }));
+    assert_eq!((id(&entry, "url"), site.hits("/a.mp3")), (sound.as_str(), 0));
+}

@@ -155,6 +155,7 @@ async fn change(
         created_at: row.created_at,
         ..fresh
     };
+    let page_wanted = feed.full_text && !kept.whole && !kept.is_recording();
     entry::Entity::update(kept.into_active_model().reset_all()).exec(txn).await?;
     if saved.is_some() {
         return Ok(());
@@ -167,12 +168,10 @@ async fn change(
         .filter(document::Column::Id.eq(row.document_id))
         .exec(txn)
         .await?;
-    let work = if coming.item.whole || !feed.full_text {
+    let work = if page_wanted { Work::Page } else { Work::Text };
+    if !page_wanted {
         give_content(txn, feed, vec![(row.document_id, coming.item.text)]).await?;
-        Work::Text
-    } else {
-        Work::Page
-    };
+    }
     queue::ask(txn, feed.user_id, work, row.document_id.0, Priority::Backlog, now).await?;
     Ok(())
 }

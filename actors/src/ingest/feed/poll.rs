@@ -10,6 +10,7 @@ use sea_orm::{ConnectionTrait, EntityTrait};
 use super::fetch::{self, Answer, Brought, Unfetched, Validators};
 use super::source::{self, Fault};
 use crate::adapters::fetch::FetchError;
+use crate::adapters::sandbox::SandboxError;
 use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
@@ -39,7 +40,11 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         }
         Err(refusal) => Err(FetchError::Rejected(refusal).into()),
     };
-    store(app, job, id, answer).await
+    match answer {
+        Err(Unfetched::Inside(error)) => Err(error.into()),
+        Err(Unfetched::Sandbox(error @ SandboxError::Unavailable(_))) => Err(Error::internal(error).into()),
+        Ok(_) | Err(Unfetched::Fetch(_) | Unfetched::Sandbox(_)) => store(app, job, id, answer).await,
+    }
 }
 
 async fn store(
@@ -87,7 +92,7 @@ async fn arrived(
             source::unchanged(txn, row, &copy, now).await
         }
         Brought::Page(_) => {
-            let reason = "the address no longer answers with a feed".to_owned();
+            let reason = "the address answers with something that is no feed".to_owned();
             source::failed(txn, row, Fault { reason, wait: None, gone: false }, now).await
         }
     }

@@ -61,12 +61,15 @@ pub async fn attach(
 }
 
 /// Whether the page of an entry is to be fetched although the feed gave something: that is a summary, and the person
-/// wants the pages of this feed, or saved this one.
+/// wants the pages of this feed, or saved this one. A recording is fetched for who saved it alone.
 pub async fn wants_page(txn: &impl ConnectionTrait, document: &document::Model) -> Result<bool, Error> {
     let Some(id) = document.entry_id else { return Ok(false) };
     let Some(row) = entry::Entity::one_of(document.user_id, id).one(txn).await? else { return Ok(false) };
     if row.whole || document.bookmark_id.is_some() {
         return Ok(!row.whole);
+    }
+    if row.is_recording() {
+        return Ok(false);
     }
     let feed = feed::Entity::one_of(document.user_id, row.feed_id).one(txn).await?;
     Ok(feed.is_some_and(|feed| feed.full_text))

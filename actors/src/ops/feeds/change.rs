@@ -99,7 +99,7 @@ async fn catch_up(txn: &impl ConnectionTrait, feed: &feed::Model, now: Timestamp
         .limit(CAUGHT_UP)
         .all(txn)
         .await?;
-    let documents = rows.into_iter().map(|row| row.document_id);
+    let documents = rows.into_iter().filter(|row| !row.is_recording()).map(|row| row.document_id);
     let with_text = document::Entity::readable_by(feed.user_id)
         .filter(document::Column::Id.is_in(documents))
         .filter(document::Column::BookmarkId.is_null())

@@ -3,7 +3,7 @@
 use feed_rs::model::{FeedType, Text};
 use trafilatura::dom::Document;
 
-use super::super::article::{verbatim, whole_text};
+use super::super::article::{is_buildable, verbatim, whole_text};
 
 /// Elements that markup in feeds is made of: what else stands in pointed brackets is text about brackets.
 const ELEMENTS: &[&str] = &[
@@ -107,6 +107,9 @@ fn is_markup(media_type: &str) -> bool {
 
 fn flat(markup: &str) -> String {
     let markup = if has_element(markup) { markup.to_owned() } else { literal(markup) };
+    if !is_buildable(&markup) {
+        return String::new();
+    }
     let page = Document::parse(&markup);
     page.text_content(page.body().unwrap_or_else(|| page.root()))
 }
