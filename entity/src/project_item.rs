@@ -5,7 +5,7 @@ use crate::kind::{ItemKind, ItemRole};
 use crate::time::Timestamp;
 use crate::{document, project};
 use sea_orm::entity::prelude::*;
-use sea_orm::{JoinType, QuerySelect, RelationDef};
+use sea_orm::{Condition, JoinType, QuerySelect, RelationDef};
 
 /// A thing's place in a project. What is out of sight, such as the text of a deleted bookmark, keeps its place unseen.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
@@ -41,14 +41,19 @@ pub enum Relation {}
 impl ActiveModelBehavior for ActiveModel {}
 
 impl Entity {
-    /// The items of one user's projects whose text is in sight.
+    /// The items of one user's projects that are in sight. A deleted bookmark is not, with all that was marked in it; where
+    /// its text stays as that of a feed entry, only an item that names the entry does.
     pub fn owned_by(user: UserId) -> Select<Entity> {
         let of: RelationDef =
             Self::belongs_to(document::Entity).from(Column::DocumentId).to(document::Column::Id).into();
+        let named = Condition::any()
+            .add(Column::Kind.is_in([ItemKind::Note, ItemKind::Entry]))
+            .add(document::Column::BookmarkId.is_not_null());
         Self::find()
             .filter(Column::UserId.eq(user))
             .join(JoinType::InnerJoin, of)
             .filter(document::Column::HiddenAt.is_null())
+            .filter(named)
     }
 
     /// Those of one project.

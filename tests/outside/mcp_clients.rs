@@ -26,6 +26,7 @@ async fn the_notice_of_a_first_use_names_whoever_introduced_itself_and_is_one() 
     let (session, assistant) = (user.sign_in().await, named(user.assistant().await, "python-httpx/0.28"));
 
     assistant.initialize("Bookworm", "2.1").await;
+    written(&server).await;
     assistant.call("list_projects", json!({})).await.unwrap();
     written(&server).await;
 

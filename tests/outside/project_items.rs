@@ -1,14 +1,10 @@
 //! Items of projects: one thing once, all or nothing, and never more than the plan allows.
 
-use entity::document;
-use entity::id::{DocumentId, EntryId};
 use entity::plan::Plan;
-use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 
 use crate::projects::{listed, project};
-use crate::world::{Answer, Client, Key, Server};
+use crate::world::{Answer, Client, Key, Reply, Server, Site, article, eventually};
 
 const FIVE: &[(&str, &str)] = &[("PLANS__RESEARCH__ITEMS_PER_PROJECT", "5")];
 
@@ -128,15 +124,12 @@ async fn one_thing_is_one_item_whatever_names_it() {
     let path = format!("/rest/v1/bookmarks/{}/highlights", bookmark["bookmarkId"].as_str().unwrap());
     let mark = json!({ "text": "heron", "startOffset": 2, "endOffset": 7 });
     let mark = key.post(&path, mark).await.data(201)["highlight"]["highlightId"].clone();
-    let entry = be_an_entry(&server, &bookmark).await;
-
     let answer = add(
         &key,
         &id,
         json!([
             { "url": "https://example.org/a?utm_source=x", "role": "background" },
             { "bookmarkId": bookmark["bookmarkId"] },
-            { "entryId": entry },
             { "highlightId": mark },
             { "url": "https://example.org/b" },
             { "url": "https://EXAMPLE.org:443/b" },
@@ -147,22 +140,48 @@ async fn one_thing_is_one_item_whatever_names_it() {
     let added = answer.data(201)["added"].as_array().unwrap();
     let kinds: Vec<_> = added.iter().map(|item| item["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["bookmark", "highlight", "url"]);
-    assert_eq!((&added[0]["role"], &added[0]["entryId"]), (&json!("background"), &json!(entry)));
+    assert_eq!(added[0]["role"], "background");
     assert_eq!(added[1]["bookmarkId"], bookmark["bookmarkId"]);
     let shown = listed(&key, &id).await;
     assert_eq!((&shown["itemCount"], &shown["sourceCount"]), (&json!(3), &json!(3)));
-    let by_entry = add(&key, &id, json!([{ "entryId": entry }])).await;
-    assert_eq!(by_entry.data(201)["alreadyPresent"][0]["itemId"], added[0]["itemId"]);
+    let again = add(&key, &id, json!([{ "url": "https://example.org/a" }])).await;
+    assert_eq!(again.data(201)["alreadyPresent"][0]["itemId"], added[0]["itemId"]);
 }
 
-/// Makes the bookmark's text that of a feed entry too, as following a feed and saving the entry does.
-async fn be_an_entry(server: &Server, bookmark: &Value) -> EntryId {
-    let entry: EntryId = "01890000-0000-7000-8000-00000000000e".parse().unwrap();
-    let id: DocumentId = bookmark["documentId"].as_str().unwrap().parse().unwrap();
-    let text = document::Entity::update_many().col_expr(document::Column::EntryId, Expr::value(Some(entry)));
-    let text = text.filter(document::Column::Id.eq(id));
-    assert_eq!(text.exec(server.app().db.write()).await.unwrap().rows_affected, 1);
-    entry
+#[actix_web::test]
+async fn an_entry_and_its_bookmark_are_one_thing_and_the_entry_outlives_the_bookmark() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let (first, second) = (project(&session, "P").await, project(&session, "Q").await);
+    let page = site.page("/one", [article("One", "the heron")]);
+    let item = format!("<item><title>One</title><link>{page}</link><guid>one</guid></item>");
+    let feed = format!("<rss version=\"2.0\"><channel><title>Reeds</title>{item}</channel></rss>");
+    let headers = vec![("content-type", "application/rss+xml".to_owned())];
+    let feed = site.page("/feed", [Reply::Plain { status: 200, headers, body: feed }]);
+    key.post("/rest/v1/feeds", json!({ "url": feed })).await.data(201);
+    let entry = eventually("there is an entry", async || {
+        key.get("/rest/v1/entries").await.data(200)["entries"].get(0).cloned()
+    })
+    .await;
+    let by_entry = json!([{ "entryId": entry["entryId"] }]);
+    let count = async |project: &str| listed(&key, project).await["itemCount"].clone();
+
+    let added = add(&key, &first, by_entry.clone()).await;
+    let added = &added.data(201)["added"][0];
+    assert_eq!((&added["kind"], &added["bookmarkId"]), (&json!("entry"), &Value::Null));
+    let bookmark = key.save(json!({ "url": page })).await;
+    assert_eq!(bookmark["documentId"], entry["documentId"]);
+    let by_bookmark = json!([{ "bookmarkId": bookmark["bookmarkId"] }, { "url": page }]);
+    assert_eq!(counts(&add(&key, &first, by_bookmark.clone()).await), [0, 1]);
+    assert_eq!(counts(&add(&key, &second, by_bookmark).await), [1, 0]);
+
+    let one = format!("/rest/v1/bookmarks/{}", bookmark["bookmarkId"].as_str().unwrap());
+    key.delete(&one).await.data(200);
+    assert_eq!((count(&first).await, count(&second).await), (json!(1), json!(0)));
+    assert_eq!(counts(&add(&key, &second, by_entry).await), [1, 0]);
+    key.post(&format!("{one}/restore"), json!({})).await.data(200);
+    assert_eq!((count(&first).await, count(&second).await), (json!(1), json!(1)));
 }
 
 #[actix_web::test]

@@ -159,6 +159,7 @@ pub async fn put(
     if items + put.new.len() as u64 > u64::from(most) {
         return Err(Error::ProjectLimit);
     }
+    take_place(txn, project, &put.new).await?;
     let rows = put.new.iter().cloned().map(IntoActiveModel::into_active_model);
     project_item::Entity::insert_many(rows).exec_without_returning(txn).await?;
     touch(txn, project, now).await?;
@@ -173,6 +174,21 @@ async fn present(
     let things = project_item::Column::Thing.is_in(chosen.iter().map(Chosen::thing));
     let rows = project_item::Entity::within(project).filter(things).all(txn).await?;
     Ok(rows.into_iter().map(|row| (row.thing, row)).collect())
+}
+
+/// Removes items of the same things that are out of sight: an entry whose bookmark was in the project, and was deleted.
+async fn take_place(
+    txn: &impl ConnectionTrait,
+    project: &project::Model,
+    new: &[project_item::Model],
+) -> Result<(), Error> {
+    project_item::Entity::delete_many()
+        .filter(project_item::Column::UserId.eq(project.user_id))
+        .filter(project_item::Column::ProjectId.eq(project.id))
+        .filter(project_item::Column::Thing.is_in(new.iter().map(|item| item.thing)))
+        .exec(txn)
+        .await?;
+    Ok(())
 }
 
 fn item(project: &project::Model, chosen: &Chosen, now: Timestamp) -> project_item::Model {

@@ -5,9 +5,9 @@
 
 use entity::id::{BookmarkId, DocumentId, EntryId, HighlightId, NoteId, UserId};
 use entity::kind::{ItemKind, ItemRole};
-use entity::{bookmark, document, highlight, note};
+use entity::{bookmark, document, entry, highlight, note};
 use sea_orm::sea_query::LockType;
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
+use sea_orm::{ConnectionTrait, QuerySelect};
 use uuid::Uuid;
 
 use crate::error::{Error, Fault, Invalid};
@@ -133,8 +133,9 @@ pub async fn find(db: &impl ConnectionTrait, user: UserId, wanted: &Wanted) -> R
             (ItemKind::Note, text.ok_or(Error::NotFound)?.id, None)
         }
         Named::Entry(id) => {
-            let own = document::Entity::readable_by(user).filter(document::Column::EntryId.eq(id));
-            (ItemKind::Entry, own.lock(STAYS).one(db).await?.ok_or(Error::NotFound)?.id, None)
+            let row = entry::Entity::one_of(user, id).one(db).await?.ok_or(Error::NotFound)?;
+            let text = document::Entity::one_of(user, row.document_id).lock(STAYS).one(db).await?;
+            (ItemKind::Entry, text.ok_or(Error::NotFound)?.id, None)
         }
         Named::Url(_) => return Ok(None),
     };
