@@ -12,7 +12,7 @@ use tokio::io::AsyncReadExt;
 use super::actor::Failure;
 use super::magic::{self, Nature};
 use super::store::Text;
-use super::{page, queue};
+use super::{media, page, queue};
 use crate::adapters::blobs::{BlobError, LocalFile};
 use crate::app::App;
 use crate::error::Error;
@@ -24,6 +24,10 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         queue::finish(app.db.write(), job, app.clock.now()).await?;
         return Ok(());
     };
+    if matches!(document.content_type, ContentType::Audio | ContentType::Video) {
+        // Before gigabytes are brought here for a recording that must wait.
+        media::may_begin(app)?;
+    }
     let file = stored(app, job).await?;
     let text = text(app, job, file.path(), document.content_type).await?;
     page::store(app, job, id, None, text).await

@@ -181,7 +181,8 @@ fn distinct(passages: Vec<Passage>) -> Vec<Passage> {
     let mut kept: Vec<Passage> = Vec::with_capacity(PASSAGES);
     for passage in passages {
         let is_current = passage.chunk.version == passage.document.version;
-        let is_new = is_current && !kept.iter().any(|kept| kept.chunk.text.trim() == passage.chunk.text.trim());
+        let is_new =
+            is_current && !kept.iter().any(|kept| kept.chunk.text.trim() == passage.chunk.text.trim());
         if kept.len() < PASSAGES && is_new && !passage.chunk.text.trim().is_empty() {
             kept.push(passage);
         }

@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Values};
+use crate::ingest::media;
 use crate::ops::target::Target;
 use crate::perform::Operation;
 use crate::uploads;
@@ -78,6 +79,12 @@ impl Operation for ShowUpload {
             Some(document) => of_document(document.status),
             None => awaiting(app, &row).await?,
         };
+        let progress = match &document {
+            Some(_) if status == UploadStatus::Ready => 1.0,
+            // How much of a recording was heard; a file of another kind is read in a moment.
+            Some(document) => media::progress(app, document).await?.unwrap_or(0.0),
+            None => 0.0,
+        };
         Ok(UploadView {
             upload_id: row.id,
             document_id: row.document_id,
@@ -86,7 +93,7 @@ impl Operation for ShowUpload {
             filename: row.filename,
             content_type: row.content_type,
             bytes: row.bytes,
-            progress: if status == UploadStatus::Ready { 1.0 } else { 0.0 },
+            progress,
             error: document.and_then(|document| document.error),
         })
     }
