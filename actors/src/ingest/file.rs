@@ -24,6 +24,10 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         queue::finish(app.db.write(), job, app.clock.now()).await?;
         return Ok(());
     };
+    if matches!(document.content_type, ContentType::Audio | ContentType::Video) {
+        // Before gigabytes are brought here for a recording that must wait.
+        media::may_begin(app)?;
+    }
     let file = stored(app, job).await?;
     let text = text(app, job, file.path(), document.content_type).await?;
     page::store(app, job, id, None, text).await

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use reqwest::Client;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, InvalidHeaderValue, RETRY_AFTER};
-use reqwest::{Client, redirect};
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
 use super::{Heard, RATE, Said, TranscribeError, Transcriber, cleaned};
+use crate::adapters::fetch;
 
 /// Ten minutes: 19 MB, below the 25 MB that such endpoints take.
 const LONGEST: usize = 600 * RATE as usize;
@@ -60,8 +61,6 @@ impl Endpoint {
     /// # Errors
     /// As [`SetupError`] says.
     pub fn new(settings: EndpointSettings) -> Result<Self, SetupError> {
-        // An error says that the program has chosen its provider already.
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let mut headers = HeaderMap::new();
         headers.insert(
             CONTENT_TYPE,
@@ -72,9 +71,8 @@ impl Endpoint {
             bearer.set_sensitive(true);
             headers.insert(AUTHORIZATION, bearer);
         }
-        let client = Client::builder().redirect(redirect::Policy::none()).no_proxy().referer(false);
         Ok(Self {
-            client: client.connect_timeout(CONNECT).timeout(DEADLINE).build()?,
+            client: fetch::service_client().connect_timeout(CONNECT).timeout(DEADLINE).build()?,
             address: format!("{}/audio/transcriptions", settings.url.trim_end_matches('/')),
             model: settings.model,
             headers,

@@ -4,9 +4,8 @@
 use entity::id::UserId;
 use entity::kind::BudgetGroup;
 use entity::time::Timestamp;
-use entity::{document, job, transcript, transcript_segment, usage_month};
+use entity::{document, job, transcript, transcript_segment};
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter,
     QueryOrder,
@@ -15,7 +14,9 @@ use sea_orm::{
 use super::super::actor::Failure;
 use super::super::queue;
 use crate::adapters::transcriber::{Heard, RATE};
+use crate::ai::budget::{self, Spent};
 use crate::app::App;
+use crate::error::Error;
 
 /// Tokens of the AI budget that a second of sound counts for: hosted models count one for each tenth of a second.
 const TOKENS_A_SECOND: i64 = 10;
@@ -154,19 +155,8 @@ async fn count(
     samples: usize,
     finished: bool,
     now: Timestamp,
-) -> Result<(), DbErr> {
+) -> Result<(), Error> {
     let tokens = i64::try_from(samples).unwrap_or(i64::MAX) * TOKENS_A_SECOND / i64::from(RATE);
-    let row = usage_month::ActiveModel {
-        user_id: Set(user),
-        month: Set(now.month()),
-        budget_group: Set(BudgetGroup::Transcription),
-        times: Set(i64::from(finished)),
-        tokens: Set(tokens),
-    };
-    let key = [usage_month::Column::UserId, usage_month::Column::Month, usage_month::Column::BudgetGroup];
-    let added = OnConflict::columns(key)
-        .value(usage_month::Column::Times, Expr::cust("usage_month.times + excluded.times"))
-        .value(usage_month::Column::Tokens, Expr::cust("usage_month.tokens + excluded.tokens"))
-        .to_owned();
-    usage_month::Entity::insert(row).on_conflict(added).exec_without_returning(db).await.map(drop)
+    let spent = Spent { times: i64::from(finished), tokens };
+    budget::spend(db, user, now.month(), BudgetGroup::Transcription, spent).await
 }

@@ -81,10 +81,11 @@ impl Operation for ShowUpload {
             Some(document) => of_document(document.status),
             None => awaiting(app, &row).await?,
         };
-        let progress = match (&document, status) {
-            (_, UploadStatus::Ready) => 1.0,
-            (Some(document), _) => media::progress(app, document).await?.unwrap_or_default(),
-            (None, _) => 0.0,
+        let progress = match &document {
+            Some(_) if status == UploadStatus::Ready => 1.0,
+            // How much of a recording was heard; a file of another kind is read in a moment.
+            Some(document) => media::progress(app, document).await?.unwrap_or(0.0),
+            None => 0.0,
         };
         Ok(UploadView {
             upload_id: row.id,
