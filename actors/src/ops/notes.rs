@@ -12,7 +12,6 @@ use sea_orm::{
     ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel,
     QueryFilter, QuerySelect,
 };
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::App;

@@ -6,7 +6,6 @@ use entity::scope::Scope;
 use entity::{document, transcript, transcript_segment};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::page::{CURSOR, PageOf};

@@ -6,7 +6,6 @@ use entity::kind::{DocumentStatus, ItemRole};
 use entity::scope::{Scope, Scopes};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::save::{self, NewBookmark};

@@ -7,7 +7,6 @@ use entity::{entry, feed};
 use schemars::JsonSchema;
 use sea_orm::sea_query::ExprTrait;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::published;

@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::published;

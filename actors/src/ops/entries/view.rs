@@ -7,7 +7,6 @@ use entity::time::Timestamp;
 use entity::{document, entry};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;

@@ -7,7 +7,6 @@ use entity::time::Timestamp;
 use schemars::JsonSchema;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, TryInsertResult};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::find::{self, Found};

@@ -6,7 +6,6 @@ use entity::{document, feed};
 use schemars::JsonSchema;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::App;

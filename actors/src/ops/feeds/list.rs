@@ -5,7 +5,6 @@ use entity::id::FeedId;
 use entity::scope::Scope;
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::view::{self, FeedView, OneFeed};

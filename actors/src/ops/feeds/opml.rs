@@ -9,7 +9,6 @@ use entity::{feed, feed_source};
 use quick_xml::escape::escape;
 use schemars::JsonSchema;
 use sea_orm::{ConnectionTrait, QueryOrder};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::follow;

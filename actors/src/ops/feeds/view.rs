@@ -7,7 +7,6 @@ use entity::time::Timestamp;
 use entity::{entry, feed, feed_source};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;

@@ -8,7 +8,6 @@ use entity::time::Timestamp;
 use entity::{project, project_item};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, PaginatorTrait, QueryFilter};
-use schemars::JsonSchema;
 use serde::Serialize;
 use uuid::Uuid;
 

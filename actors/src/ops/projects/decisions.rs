@@ -11,7 +11,6 @@ use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, ModelTrait, QueryFilter,
     QueryOrder, QuerySelect,
 };
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{DEFAULT_LIMIT, Gone, kinds, open_for_writing, readable, touch};

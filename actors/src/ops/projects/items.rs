@@ -12,7 +12,6 @@ use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, IntoActiveModel, ModelTrait, QueryFilter, QueryOrder,
     QuerySelect,
 };
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{DEFAULT_LIMIT, Gone, kinds, readable, touch};

@@ -15,7 +15,6 @@ use entity::scope::Scope;
 use entity::time::Timestamp;
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::view::{self, ProjectView};

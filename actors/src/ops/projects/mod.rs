@@ -21,7 +21,6 @@ use entity::time::Timestamp;
 use schemars::JsonSchema;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;

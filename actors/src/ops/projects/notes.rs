@@ -5,7 +5,6 @@ use entity::note::{Column, Entity};
 use entity::scope::Scope;
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{DEFAULT_LIMIT, kinds, open_for_writing, readable, touch};

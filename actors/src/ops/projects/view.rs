@@ -8,7 +8,6 @@ use entity::time::Timestamp;
 use entity::{project, project_item};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;

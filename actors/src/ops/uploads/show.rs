@@ -6,7 +6,6 @@ use entity::scope::Scope;
 use entity::{document, upload};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::App;
