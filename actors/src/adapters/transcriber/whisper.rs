@@ -20,7 +20,8 @@ use super::{Heard, RATE, Said, TranscribeError, Transcriber, cleaned};
 const LONGEST: usize = 29 * RATE as usize;
 /// What is shorter is followed by silence: Whisper takes nothing shorter.
 const SHORTEST: usize = RATE as usize + RATE as usize / 10;
-/// More threads than this only heat.
+/// Half of the cores, and never more than this: the model's threads wait for each other by spinning, so on a machine that
+/// has other things to do each of them wastes what the others wait for.
 const MOST_THREADS: usize = 4;
 /// A language that is told with less than this may be another one.
 const CERTAIN: f32 = 0.7;
@@ -48,7 +49,8 @@ struct Loaded {
 impl Whisper {
     /// The model in a folder. Reads nothing yet.
     pub fn new(name: &str, folder: &Path) -> Self {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = (cores / 2).clamp(1, MOST_THREADS);
         let path = folder.join("ggml-model.bin");
         Self { name: name.to_owned(), inner: Arc::new(Inner { path, threads, loaded: Mutex::new(None) }) }
     }
