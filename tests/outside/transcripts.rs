@@ -70,7 +70,7 @@ fn recording(seconds: u32) -> tempfile::NamedTempFile {
     file.write_all(&(2 * rate).to_le_bytes()).unwrap();
     file.write_all(b"\x02\0\x10\0data").unwrap();
     file.write_all(&bytes.to_le_bytes()).unwrap();
-    let sample = |n: u32| if n / rate % 2 == 0 { 0 } else { ((f64::from(n) * 0.3).sin() * 9_000.0) as i16 };
+    let sample = |n: u32| if (n / rate).is_multiple_of(2) { 0 } else { ((f64::from(n) * 0.3).sin() * 9_000.0) as i16 };
     let samples: Vec<u8> = (0..2 * seconds * rate).flat_map(|n| sample(n).to_le_bytes()).collect();
     file.write_all(&samples).unwrap();
     file.flush().unwrap();
@@ -178,6 +178,7 @@ async fn a_recording_that_was_stopped_goes_on_where_it_stopped_and_is_read_with_
 }
 
 /// A recording of the shared set and the folder of the speech model, where both are there. In CI both must be.
+#[expect(clippy::print_stderr, reason = "a test that is left out says so loudly")]
 fn famous() -> Option<(PathBuf, PathBuf)> {
     let named = std::env::var_os("CARREL_MODELS_DIR").map(PathBuf::from);
     let models = named.or_else(|| Some(std::env::home_dir()?.join(".cache/carrel/models")))?;

@@ -52,7 +52,7 @@ impl Signatures {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, clippy::string_slice, reason = "a test may stop where it stands")]
+#[expect(clippy::string_slice, reason = "a test may stop where it stands")]
 mod tests {
     use std::time::Duration;
 

@@ -102,7 +102,6 @@ impl Writing for Parts {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
 mod tests {
     use super::*;
 

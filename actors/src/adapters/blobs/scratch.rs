@@ -62,7 +62,6 @@ impl Drop for ScratchFile {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
 mod tests {
     use super::*;
 

@@ -13,7 +13,7 @@ use super::{NoText, PAGE_END, read};
 fn pdf(pages: &[&str], more: &[(u32, &str)]) -> Vec<u8> {
     let kids: String = (0..pages.len()).map(|n| format!("{} 0 R ", 10 + 2 * n)).collect();
     let mut objects = vec![
-        (1, format!("<</Type/Catalog/Pages 2 0 R/Lang(de-AT)/Outlines 100 0 R>>")),
+        (1, "<</Type/Catalog/Pages 2 0 R/Lang(de-AT)/Outlines 100 0 R>>".to_owned()),
         (2, format!("<</Type/Pages/Kids[{kids}]/Count {}>>", pages.len())),
         (3, "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>".to_owned()),
         (4, "<</Title(A paper)/Author(\\376\\377\\000\\334)/Subject(Ants)>>".to_owned()),
