@@ -131,7 +131,7 @@ pub async fn perform<O: Operation>(
     let Door { credential, surface, address, client, entry } = door;
     match recognise(app, credential, surface, address, client).await {
         Ok(caller) => {
-            used(app, &caller, None);
+            used(app, &caller);
             perform_as(app, &caller, entry, verdict, asked).await
         }
         Err(error) => Performed { quota: None, result: Err(error), claim: None },
@@ -289,7 +289,7 @@ async fn by_key(
         _proof: Proof,
     };
     if surface == Surface::Mcp && row.key.kind != KeyKind::Mcp {
-        used(app, &caller, None);
+        used(app, &caller);
         return Err(Error::NotForMcp);
     }
     Ok(caller)
@@ -320,23 +320,47 @@ async fn by_token(
     })
 }
 
-/// Notes that the caller's key or connection was used; `mcp_client` where the client introduced itself by an MCP
-/// `initialize`.
-pub fn used(app: &App, caller: &Caller, mcp_client: Option<String>) {
-    let at = app.clock.now();
-    if let Via::App(grant) = caller.via {
-        app.grants.used(grants::Used { grant, at, mcp_client: mcp_client.clone() });
+/// Notes that the caller's key or connection was used.
+pub fn used(app: &App, caller: &Caller) {
+    if let Some(grant) = grant_used(app, caller, None) {
+        app.grants.used(grant);
     }
-    let Some(key) = &caller.key else { return };
-    app.keys.used(Used {
+    if let Some(key) = key_used(app, caller, None) {
+        app.keys.used(key);
+    }
+}
+
+/// Notes a use whose client introduced itself by an MCP `initialize`: calls that do not name themselves bear this name
+/// from then on.
+///
+/// # Errors
+/// The name could not be written.
+pub async fn introduced(app: &App, caller: &Caller, client: String) -> Result<(), Error> {
+    if let Some(grant) = grant_used(app, caller, Some(client.clone())) {
+        app.grants.introduced(grant).await?;
+    }
+    if let Some(key) = key_used(app, caller, Some(client)) {
+        app.keys.introduced(key).await?;
+    }
+    Ok(())
+}
+
+fn grant_used(app: &App, caller: &Caller, mcp_client: Option<String>) -> Option<grants::Used> {
+    let Via::App(grant) = caller.via else { return None };
+    Some(grants::Used { grant, at: app.clock.now(), mcp_client })
+}
+
+fn key_used(app: &App, caller: &Caller, mcp_client: Option<String>) -> Option<Used> {
+    let key = caller.key.as_ref()?;
+    Some(Used {
         key: key.id,
         user: caller.user,
         name: key.name.clone(),
         first: key.is_new,
-        at,
+        at: app.clock.now(),
         client: mcp_client.clone().or_else(|| caller.client.clone()),
         mcp_client,
-    });
+    })
 }
 
 /// Requests an hour of what the caller came in by; none where it counts nowhere.

@@ -77,6 +77,8 @@ pub async fn open(app: &App, user: &user::Model) -> Result<Secret, Error> {
 pub async fn recognise(app: &App, secret: &Secret) -> Result<(Caller, user::Model), Error> {
     let found = session::Entity::living(secret.hash().bytes(), app.clock.now()).one(app.db.read()).await?;
     let session = found.ok_or(Error::NotSignedIn)?;
+    // What a person sees in the app, a plan say, holds for their keys too from then on.
+    app.keys.catch_up(&app.db).await?;
     let owner = user::Entity::find_by_id(session.user_id).one(app.db.read()).await?;
     let owner = owner.filter(|owner| owner.disabled_at.is_none()).ok_or(Error::NotSignedIn)?;
     Ok((perform::own_caller(owner.id, owner.plan, Via::Session(session.id)), owner))

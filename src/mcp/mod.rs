@@ -20,8 +20,9 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use actors::app::App;
 use actors::caller::Caller;
 use actors::error::Error;
-use actors::perform::{recognise, used};
+use actors::perform::{introduced, recognise, used};
 use entity::kind::Surface;
+use tracing::warn;
 
 use crate::http::{body, credential, peer};
 use cors::Visit;
@@ -60,7 +61,7 @@ async fn admitted(request: &HttpRequest, app: &App, payload: Payload) -> Result<
     let caller = recognise(app, presented, Surface::Mcp, peer::address(request), peer::client(request)).await;
     let mut caller = caller.map_err(|error| refusal(&error, &app.base_url, sent))?;
     let message = said(request, app, payload).await;
-    note(app, &mut caller, message.as_ref().ok());
+    note(app, &mut caller, message.as_ref().ok()).await;
     match message? {
         Message::Notification => Ok(HttpResponse::new(StatusCode::ACCEPTED)),
         Message::Request(asked) => {
@@ -93,12 +94,15 @@ async fn readable(request: &HttpRequest, payload: Payload) -> Result<web::Bytes,
 }
 
 /// Notes that the key was used, by the name that the client gives itself: before the answer, which nobody may wait for.
-fn note(app: &App, caller: &mut Caller, message: Option<&Message>) {
-    let Some(Message::Request(asked)) = message else { return used(app, caller, None) };
+async fn note(app: &App, caller: &mut Caller, message: Option<&Message>) {
+    let Some(Message::Request(asked)) = message else { return used(app, caller) };
     if let Some(client) = era::client(&asked.params) {
         caller.client = Some(client);
     }
-    used(app, caller, era::introduction(asked));
+    let Some(client) = era::introduction(asked) else { return used(app, caller) };
+    if let Err(error) = introduced(app, caller, client).await {
+        warn!(%error, "could not write what a client calls itself");
+    }
 }
 
 async fn answered(

@@ -176,9 +176,16 @@ fn is_id(kind: &Kind) -> bool {
 mod tests {
     use super::*;
 
-    /// Of the app's own routes, and of no route at all.
-    const ELSEWHERE: [&str; 5] =
-        ["NOT_SIGNED_IN", "FOREIGN_ORIGIN", "CLOSED", "SCOPE_NOT_ALLOWED", "METHOD_NOT_ALLOWED"];
+    /// Of the app's own routes, of the address that a file is sent to, and of no route at all.
+    const ELSEWHERE: [&str; 7] = [
+        "NOT_SIGNED_IN",
+        "FOREIGN_ORIGIN",
+        "CLOSED",
+        "SCOPE_NOT_ALLOWED",
+        "UPLOAD_REFUSED",
+        "STORAGE_FULL",
+        "METHOD_NOT_ALLOWED",
+    ];
 
     #[test]
     fn every_code_that_rest_tells_is_described() {

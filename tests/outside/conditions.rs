@@ -16,19 +16,32 @@ use crate::world::{Answer, Client, Server};
 fn scope_of(name: &str) -> Option<Scope> {
     match name {
         "GET /usage" => None,
-        "GET /search" | "GET /documents/:id" | "GET /documents/:id/chunks" => Some(Scope::ReadLibrary),
+        "GET /search"
+        | "GET /documents/:id"
+        | "GET /documents/:id/chunks"
+        | "GET /documents/:id/transcript" => Some(Scope::ReadLibrary),
+        "POST /ask" => Some(Scope::AskLibrary),
+        "POST /uploads" | "GET /uploads/:id" | "POST /uploads/:id/complete" => Some(Scope::WriteUploads),
         "GET /bookmarks"
         | "GET /bookmarks/exists"
         | "GET /bookmarks/:id"
-        | "GET /bookmarks/:id/highlights" => Some(Scope::ReadBookmarks),
+        | "GET /bookmarks/:id/highlights"
+        | "GET /tags" => Some(Scope::ReadBookmarks),
         "POST /bookmarks"
+        | "POST /bookmarks/batch"
         | "PATCH /bookmarks/:id"
         | "DELETE /bookmarks/:id"
         | "POST /bookmarks/:id/restore"
         | "POST /bookmarks/:id/refetch"
-        | "POST /bookmarks/:id/highlights" => Some(Scope::WriteBookmarks),
+        | "POST /bookmarks/:id/highlights"
+        | "PATCH /highlights/:id"
+        | "DELETE /highlights/:id"
+        | "PATCH /tags/:name"
+        | "DELETE /tags/:name" => Some(Scope::WriteBookmarks),
         "GET /collections" | "GET /collections/:id" => Some(Scope::ReadCollections),
         "POST /collections"
+        | "PATCH /collections/:id"
+        | "DELETE /collections/:id"
         | "PUT /collections/:id/bookmarks/:bookmarkId"
         | "DELETE /collections/:id/bookmarks/:bookmarkId" => Some(Scope::WriteCollections),
         "GET /feeds" | "GET /feeds/:id" | "GET /feeds/opml" | "POST /feeds/discover" => {
@@ -189,7 +202,7 @@ async fn unknown_routes_and_methods_are_told_to_those_with_a_key_alone() {
     assert_eq!(server.stranger().delete("/rest/v2/search").await.refused(401), "API_KEY_INVALID");
     let answer = key.delete("/rest/v2/search").await;
     assert_eq!(answer.refused(405), "METHOD_NOT_ALLOWED");
-    assert_eq!(answer.headers["allow"], "GET");
+    assert_eq!(answer.headers["allow"], "GET, HEAD");
 }
 
 #[actix_web::test]

@@ -70,7 +70,8 @@ fn recording(seconds: u32) -> tempfile::NamedTempFile {
     file.write_all(&(2 * rate).to_le_bytes()).unwrap();
     file.write_all(b"\x02\0\x10\0data").unwrap();
     file.write_all(&bytes.to_le_bytes()).unwrap();
-    let sample = |n: u32| if (n / rate).is_multiple_of(2) { 0 } else { ((f64::from(n) * 0.3).sin() * 9_000.0) as i16 };
+    let sample =
+        |n: u32| if (n / rate).is_multiple_of(2) { 0 } else { ((f64::from(n) * 0.3).sin() * 9_000.0) as i16 };
     let samples: Vec<u8> = (0..2 * seconds * rate).flat_map(|n| sample(n).to_le_bytes()).collect();
     file.write_all(&samples).unwrap();
     file.flush().unwrap();

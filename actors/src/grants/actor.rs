@@ -218,21 +218,37 @@ pub struct Used {
     pub mcp_client: Option<String>,
 }
 
-impl Handler<Used> for GrantActor {
-    type Result = ();
-
-    fn handle(&mut self, used: Used, context: &mut Self::Context) {
-        let introduced = used.mcp_client.is_some();
+impl GrantActor {
+    fn note(&mut self, used: Used) {
         let noted = self.uses.remove(&used.grant);
         let mcp_client = used.mcp_client.clone().or(noted.and_then(|earlier| earlier.mcp_client));
         self.uses.insert(used.grant, Used { mcp_client, ..used });
-        if introduced {
-            // Calls without a handshake of their own are named by the latest one, which stands in the row.
-            context.spawn(self.flush().map(|written, actor, _| match written {
-                Ok(()) => actor.terms.fresh.raise(),
-                Err(error) => warn!(%error, "could not write what a client calls itself"),
-            }));
-        }
+    }
+}
+
+impl Handler<Used> for GrantActor {
+    type Result = ();
+
+    fn handle(&mut self, used: Used, _: &mut Self::Context) {
+        self.note(used);
+    }
+}
+
+/// A client said what it is called: calls without a handshake of their own bear that name from the answer on.
+#[derive(Message)]
+#[rtype(result = "Result<(), Error>")]
+pub struct Introduced(pub Used);
+
+impl Handler<Introduced> for GrantActor {
+    type Result = ResponseActFuture<Self, Result<(), Error>>;
+
+    fn handle(&mut self, Introduced(used): Introduced, _: &mut Self::Context) -> Self::Result {
+        self.note(used);
+        Box::pin(self.flush().map(|written, actor, _| {
+            written?;
+            actor.terms.fresh.raise();
+            Ok(())
+        }))
     }
 }
 

@@ -39,7 +39,7 @@ use crate::keys::freshness::Freshness;
 use crate::keys::secret::{Secret, SecretHash};
 use crate::kit::{Kept, Port, keep};
 use crate::limits::Addresses;
-use actor::{Ask, Decide, Disconnect, Flush, GrantActor, Revoke};
+use actor::{Ask, Decide, Disconnect, Flush, GrantActor, Introduced, Revoke};
 use client::{Introduction, Proof, Unfit};
 use redirect::RedirectRules;
 
@@ -315,6 +315,11 @@ impl Grants {
     /// Notes a use. What is lost when the actor has no room is one "last used".
     pub fn used(&self, used: Used) {
         self.port.tell(used);
+    }
+
+    /// Notes a use whose client said what it is called; that name holds when this returns.
+    pub async fn introduced(&self, used: Used) -> Result<(), Error> {
+        self.port.ask(Introduced(used)).await?
     }
 
     /// Writes what was noted.

@@ -41,7 +41,6 @@ pub struct KeyActor {
     cache: Cache<SecretHash, Arc<KeyRow>>,
     fresh: Arc<Freshness>,
     notices: Notices,
-    generation: Option<String>,
     uses: HashMap<KeyId, Used>,
     writes: Arc<Mutex<()>>,
     told: HashSet<KeyId>,
@@ -56,7 +55,7 @@ impl KeyActor {
         notices: Notices,
     ) -> Self {
         let (uses, told) = (HashMap::new(), HashSet::new());
-        Self { db, clock, cache, fresh, notices, generation: None, uses, writes: Arc::default(), told }
+        Self { db, clock, cache, fresh, notices, uses, writes: Arc::default(), told }
     }
 
     /// Asks for the generation; where it moved, another process changed something.
@@ -65,10 +64,7 @@ impl KeyActor {
         let read = async move { state::read(db.read(), Fact::Generation).await };
         context.spawn(read.into_actor(self).map(move |read, actor, _| match read {
             Ok(generation) => {
-                if actor.generation != generation {
-                    actor.generation = generation;
-                    actor.fresh.raise();
-                }
+                actor.fresh.seen(generation);
                 actor.fresh.looked(since);
             }
             Err(error) => warn!(%error, "could not look at the generation of the keys"),
@@ -285,24 +281,40 @@ pub struct Used {
     pub mcp_client: Option<String>,
 }
 
+impl KeyActor {
+    fn note(&mut self, used: Used, context: &mut Context<Self>) {
+        if used.first && self.told.insert(used.key) {
+            self.tell_first_use(&used, context);
+        }
+        let noted = self.uses.remove(&used.key);
+        let mcp_client = used.mcp_client.clone().or(noted.and_then(|earlier| earlier.mcp_client));
+        self.uses.insert(used.key, Used { mcp_client, ..used });
+    }
+}
+
 impl Handler<Used> for KeyActor {
     type Result = ();
 
     fn handle(&mut self, used: Used, context: &mut Self::Context) {
-        if used.first && self.told.insert(used.key) {
-            self.tell_first_use(&used, context);
-        }
-        let introduced = used.mcp_client.is_some();
-        let noted = self.uses.remove(&used.key);
-        let mcp_client = used.mcp_client.clone().or(noted.and_then(|earlier| earlier.mcp_client));
-        self.uses.insert(used.key, Used { mcp_client, ..used });
-        if introduced {
-            // Calls without a handshake of their own are named by the latest one, which stands in the row.
-            context.spawn(self.flush().map(|written, actor, _| match written {
-                Ok(()) => actor.fresh.raise(),
-                Err(error) => warn!(%error, "could not write what a client calls itself"),
-            }));
-        }
+        self.note(used, context);
+    }
+}
+
+/// A client said what it is called: calls without a handshake of their own bear that name from the answer on.
+#[derive(Message)]
+#[rtype(result = "Result<(), Error>")]
+pub struct Introduced(pub Used);
+
+impl Handler<Introduced> for KeyActor {
+    type Result = ResponseActFuture<Self, Result<(), Error>>;
+
+    fn handle(&mut self, Introduced(used): Introduced, context: &mut Self::Context) -> Self::Result {
+        self.note(used, context);
+        Box::pin(self.flush().map(|written, actor, _| {
+            written?;
+            actor.fresh.raise();
+            Ok(())
+        }))
     }
 }
 

@@ -1,7 +1,7 @@
 //! How long what was read of keys may be believed.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::clock::Clock;
@@ -14,12 +14,13 @@ pub struct Freshness {
     clock: Arc<dyn Clock>,
     epoch: AtomicU64,
     looked_ms: AtomicU64,
+    generation: Mutex<Option<String>>,
 }
 
 impl Freshness {
     /// Nothing has been looked at yet.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, epoch: AtomicU64::new(1), looked_ms: AtomicU64::new(0) }
+        Self { clock, epoch: AtomicU64::new(1), looked_ms: AtomicU64::new(0), generation: Mutex::default() }
     }
 
     /// The epoch to note before a read begins.
@@ -36,6 +37,15 @@ impl Freshness {
     /// Something changed: no row read before counts any more.
     pub fn raise(&self) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// The database's generation, as it was just read: where it moved, another process changed something.
+    pub fn seen(&self, generation: Option<String>) {
+        let mut known = self.generation.lock().unwrap_or_else(PoisonError::into_inner);
+        if *known != generation {
+            *known = generation;
+            self.raise();
+        }
     }
 
     /// The generation was looked at; `since` is when that look began.

@@ -27,7 +27,8 @@ use crate::db::Db;
 use crate::error::Error;
 use crate::kit::{Kept, Port, keep};
 use crate::notices::Notices;
-use actor::{Change, Create, Flush, KeyActor, Look, Regenerate, Revoke};
+use crate::state::{self, Fact};
+use actor::{Change, Create, Flush, Introduced, KeyActor, Look, Regenerate, Revoke};
 use freshness::Freshness;
 use secret::{Secret, SecretHash};
 
@@ -160,6 +161,18 @@ impl Keys {
     /// Notes a use. What is lost when the actor has no room is one "last used".
     pub fn used(&self, used: Used) {
         self.port.tell(used);
+    }
+
+    /// Notes a use whose client said what it is called; that name holds when this returns.
+    pub async fn introduced(&self, used: Used) -> Result<(), Error> {
+        self.port.ask(Introduced(used)).await?
+    }
+
+    /// Drops what is remembered where another process changed keys, users or plans since the last look.
+    pub async fn catch_up(&self, db: &Db) -> Result<(), Error> {
+        let generation = state::read(db.read(), Fact::Generation).await?;
+        self.fresh.seen(generation);
+        Ok(())
     }
 
     /// Writes what was noted.

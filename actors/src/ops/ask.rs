@@ -123,7 +123,11 @@ impl Operation for Ask {
     async fn run(self, caller: &Caller, app: &App) -> Result<Answered, Error> {
         let within = self.within(caller, app).await?;
         let now = app.clock.now();
-        ai::must_not_pause(&app.db, now).await?;
+        if let Err(paused) = ai::must_not_pause(&app.db, now).await {
+            // Search is not to know it later than its user does.
+            app.retrieval.look_at_pause(&app.db).await?;
+            return Err(paused);
+        }
         let claim = answers::claim(&app.db, caller.user, app.plans.limits(caller.plan), now).await?;
         match self.answer(caller, app, within).await {
             Ok((answered, tokens)) => {

@@ -85,6 +85,8 @@ pub async fn attach(
     loosen(txn, upload, until).await?;
     let given = Entity::update_many()
         .col_expr(Column::UploadId, Expr::value(Some(upload)))
+        // Nobody writes it any more: it may go as soon as the upload does.
+        .col_expr(Column::HeldUntil, Expr::value(Timestamp::from_millis(0)))
         .filter(Column::Id.eq(file))
         .filter(Column::Doomed.eq(false))
         .exec(txn)

@@ -272,9 +272,11 @@ mod tests {
 
     #[test]
     fn lines_go_from_top_to_bottom_whatever_was_painted_first() {
-        let page = [words("second line", 0.0, 50.0, 10.0), words("first line", 0.0, 5.0, 10.0)].concat();
+        let (first, second) =
+            ("the first line is longer than a label", "and the second one is as long as it");
+        let page = [words(second, 0.0, 50.0, 10.0), words(first, 0.0, 5.0, 10.0)].concat();
 
-        assert_eq!(texts(page), ["first line", "second line"]);
+        assert_eq!(texts(page), [first, second]);
     }
 
     #[test]
