@@ -293,7 +293,7 @@ fn main_server(
     with_metrics: bool,
 ) -> std::io::Result<Server> {
     let (app, readiness) = (Data::new(app), Data::new(readiness));
-    let max_body = Data::new(MaxBody(settings.server.max_body_bytes));
+    let max_body = Data::new(MaxBody::of(settings.server.max_body_bytes));
     let proxies = Data::new(TrustedProxies(settings.server.trusted_proxies.clone()));
     let recorder = Data::new(recorder);
     let server = HttpServer::new(move || {

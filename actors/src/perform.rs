@@ -173,7 +173,11 @@ async fn admitted<O: Operation>(
     if !needed(&asked).beyond(caller.plan).is_empty() {
         return Performed { quota: None, result: Err(Error::PlanRequired), claim: None };
     }
-    let weight = asked.as_ref().map_or(O::WEIGHT, |asked| asked.operation.weight());
+    // A tool may count more than once; a request is a request (spec.md: Limits, rule 3).
+    let weight = match caller.surface {
+        Some(Surface::Mcp) => asked.as_ref().map_or(O::WEIGHT, |asked| asked.operation.weight()),
+        Some(Surface::Rest) | None => 1,
+    };
     let quota = match admit(app, caller, weight).await {
         Ok(quota) => quota,
         Err(error) => return Performed { quota: None, result: Err(error), claim: None },

@@ -47,6 +47,22 @@ pub enum Relation {}
 impl ActiveModelBehavior for ActiveModel {}
 
 impl Entity {
+    /// Says of a document's bookmark that something of it changed: a client that keeps a copy in step asks by that time.
+    pub async fn touch_of(
+        db: &impl ConnectionTrait,
+        user: UserId,
+        document: DocumentId,
+        now: Timestamp,
+    ) -> Result<(), DbErr> {
+        Self::update_many()
+            .col_expr(Column::UpdatedAt, Expr::value(now))
+            .filter(Column::UserId.eq(user))
+            .filter(Column::DocumentId.eq(document))
+            .exec(db)
+            .await
+            .map(drop)
+    }
+
     /// The bookmarks of one user that are not deleted.
     pub fn owned_by(user: UserId) -> Select<Entity> {
         Self::with_deleted(user).filter(Column::DeletedAt.is_null())

@@ -14,6 +14,7 @@ mod m0007_uploads;
 mod m0008_feeds;
 mod m0009_transcripts;
 mod m0010_answers;
+mod m0011_bookmark_document;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -34,6 +35,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0008_feeds::Step),
             Box::new(m0009_transcripts::Step),
             Box::new(m0010_answers::Step),
+            Box::new(m0011_bookmark_document::Step),
         ]
     }
 }

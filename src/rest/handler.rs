@@ -1,6 +1,8 @@
 //! The one handler: a route's fields and path become its operation, the reply becomes the envelope.
 
-use actix_web::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use std::borrow::Cow;
+
+use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
@@ -88,10 +90,10 @@ pub fn takes_body(request: &HttpRequest) -> bool {
     !matches!(*request.method(), Method::GET | Method::HEAD | Method::DELETE)
 }
 
-/// The body, where the route has fields for one: it must be JSON then, unless there is none and none is needed.
+/// The body, where the route has fields for one: it must be JSON, unless there is none.
 pub async fn whole_body(request: &HttpRequest, payload: Payload) -> Result<Bytes, Error> {
     let bytes = body::read(request, payload, body::most(request)).await?;
-    if !bytes.is_empty() || request.headers().contains_key(CONTENT_TYPE) {
+    if !bytes.is_empty() {
         body::must_be_json(request)?;
     }
     Ok(bytes)
@@ -107,9 +109,17 @@ pub fn values(request: &HttpRequest, fields: &'static [Field], body: &[u8]) -> R
     if body.is_empty() && needs_none { Ok(Values::default()) } else { Ok(fields::read_json(body, fields)?) }
 }
 
-/// The variable parts of the path, in order.
+/// The variable parts of the path, in order, percent-decoded once. The router matches a path in which `%2F`, `%25` and
+/// `%2B` still stand, and the rest is decoded already, so the parts are taken from the path as it was sent. What is no
+/// UTF-8 names nothing.
 pub fn target(request: &HttpRequest) -> Target {
-    Target(request.match_info().iter().map(|(_, part)| part.to_owned()).collect())
+    let pattern = request.match_pattern().unwrap_or_default();
+    let parts = pattern.split('/').zip(request.uri().path().split('/'));
+    let named = parts.filter(|(pattern, _)| pattern.starts_with('{'));
+    let decoded = named.map(|(_, part)| {
+        percent_encoding::percent_decode_str(part).decode_utf8().map(Cow::into_owned).unwrap_or_default()
+    });
+    Target(decoded.collect())
 }
 
 fn replay(request: &HttpRequest, body: &[u8]) -> Result<Option<Replay>, Error> {

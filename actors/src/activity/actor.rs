@@ -2,12 +2,14 @@
 //!
 //! A batch that cannot be written waits for the next write. After a crash at most one batch is lost.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
-use entity::activity;
-use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use entity::id::UserId;
+use entity::{activity, user};
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use tokio::sync::Mutex;
 use tracing::warn;
 
@@ -81,8 +83,13 @@ async fn write(db: &Db, lines: &[activity::Model]) -> Result<(), Error> {
         return Ok(());
     }
     let txn = db.begin().await?;
+    // Of an account that was removed meanwhile nothing stays; none goes before the lines are written.
+    let users: HashSet<UserId> = lines.iter().map(|line| line.user_id).collect();
+    let there = user::Entity::find().filter(user::Column::Id.is_in(users)).lock_shared().all(&txn).await?;
+    let there: HashSet<UserId> = there.into_iter().map(|row| row.id).collect();
+    let lines: Vec<_> = lines.iter().filter(|line| there.contains(&line.user_id)).collect();
     for some in lines.chunks(MOST_LINES) {
-        let rows = some.iter().cloned().map(IntoActiveModel::into_active_model);
+        let rows = some.iter().map(|line| (*line).clone().into_active_model());
         activity::Entity::insert_many(rows).exec_without_returning(&txn).await?;
     }
     Ok(txn.commit().await?)

@@ -12,9 +12,13 @@ mod special;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
+use sha2::{Digest, Sha256};
 use url::Url;
 
 pub use guard::Guard;
+
+/// The longest address that is a key as it is, in bytes.
+const LONGEST_KEY: usize = 1500;
 
 /// Most characters of an address (contract.md, section 11, "v1").
 pub const MAX_CHARS: usize = 8_192;
@@ -91,6 +95,19 @@ impl PageUrl {
     /// What two addresses are compared by (contract.md, section 6).
     pub fn normalized(&self) -> String {
         normalize::normalized(&self.0)
+    }
+
+    /// The normalised address as an index holds it: of a very long one the beginning and a digest of all of it. (An index
+    /// of PostgreSQL holds no more than 2704 bytes.)
+    pub fn key(&self) -> String {
+        let whole = self.normalized();
+        if whole.len() <= LONGEST_KEY {
+            return whole;
+        }
+        // The address is ASCII: its parser has seen to that. What was normalised has no fragment of its own.
+        let digest = Sha256::digest(whole.as_bytes());
+        let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{}#sha256-{hex}", whole.get(..LONGEST_KEY).unwrap_or_default())
     }
 }
 

@@ -8,7 +8,8 @@ use std::time::Duration;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
 use entity::id::{DocumentId, JobId};
 use entity::kind::DocumentStatus;
-use entity::{document, job};
+use entity::time::Timestamp;
+use entity::{bookmark, document, job};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 use tokio::task::{AbortHandle, JoinError};
@@ -173,7 +174,7 @@ impl IngestActor {
 
     /// Says of a document that its job was given up without a try of this process.
     fn bury(&self, app: App, job: job::Model, context: &mut Context<Self>) {
-        let say = async move { mark_failed(app.db.write(), &job, queue::DIED).await };
+        let say = async move { mark_failed(app.db.write(), &job, queue::DIED, app.clock.now()).await };
         context.spawn(say.into_actor(self).map(|said, _, _| {
             if let Err(error) = said {
                 warn!(%error, "could not say that a job was given up");
@@ -209,11 +210,7 @@ impl IngestActor {
     fn sweep(&mut self, context: &mut Context<Self>) {
         let Some(app) = (self.find_app)() else { return };
         let sweep = async move { sweep::run(&app).await };
-        context.spawn(sweep.into_actor(self).map(|done, _, _| {
-            if let Err(error) = done {
-                warn!(%error, "could not finish the clean-up");
-            }
-        }));
+        context.spawn(sweep.into_actor(self));
     }
 
     fn remove_files(&mut self, context: &mut Context<Self>) {
@@ -356,7 +353,7 @@ async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbE
         queue::retry(&txn, job, &reason, after, now).await?
     };
     if held {
-        mark_failed(&txn, job, &reason).await?;
+        mark_failed(&txn, job, &reason, now).await?;
         txn.commit().await?;
     }
     Ok(())
@@ -364,7 +361,12 @@ async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbE
 
 /// A document whose text or index could not be made says so. What stays readable and found, because only a newer text or
 /// another filing failed, stays ready and keeps the reason.
-async fn mark_failed(db: &impl ConnectionTrait, job: &job::Model, reason: &str) -> Result<(), DbErr> {
+async fn mark_failed(
+    db: &impl ConnectionTrait,
+    job: &job::Model,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), DbErr> {
     if matches!(
         Work::named(&job.kind),
         Some(Work::Relabel | Work::Forget | Work::Poll | Work::Deliver | Work::ForgetFeed | Work::Letter)
@@ -372,6 +374,7 @@ async fn mark_failed(db: &impl ConnectionTrait, job: &job::Model, reason: &str) 
         return Ok(());
     }
     say_reason(db, job, reason).await?;
+    bookmark::Entity::touch_of(db, job.user_id, DocumentId(job.subject), now).await?;
     document::Entity::update_many()
         .filter(document::Column::UserId.eq(job.user_id))
         .filter(document::Column::Id.eq(DocumentId(job.subject)))

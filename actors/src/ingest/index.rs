@@ -2,7 +2,7 @@
 
 use entity::id::{DocumentId, UserId};
 use entity::kind::{BudgetGroup, DocumentStatus};
-use entity::{chunk, collection_bookmark, document, job};
+use entity::{bookmark, chunk, collection_bookmark, document, job};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
@@ -103,6 +103,7 @@ async fn finish(
         .filter(document::Column::Version.eq(document.version))
         .exec(&txn)
         .await?;
+    bookmark::Entity::touch_of(&txn, job.user_id, document.id, now).await?;
     chunk::Entity::delete_many()
         .filter(chunk::Column::UserId.eq(job.user_id))
         .filter(chunk::Column::DocumentId.eq(document.id))

@@ -11,7 +11,7 @@ use super::actor::Failure;
 use super::feed::saved;
 use super::queue::{self, Priority, Work};
 use super::store::{Split, Text, put_text};
-use super::{file, magic};
+use super::{file, magic, media};
 use crate::adapters::blobs::BlobError;
 use crate::adapters::fetch::{FetchError, Fetched, Got, Take, Turn, Wanted};
 use crate::adapters::sandbox::{Article, Page, SandboxError};
@@ -106,12 +106,25 @@ async fn from_source(app: &App, document: &document::Model, given: source::Model
 }
 
 /// Fetches the document's address. What turns out to be a PDF, audio or video becomes that (contract.md, section 11: v1).
+///
+/// A recording that cannot be heard now is not fetched now either: it may be large, and would be fetched again.
 async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Result<Text, Failure> {
+    if is_recording(document.content_type) {
+        media::may_begin(app)?;
+    }
     let address = document.url.as_deref().unwrap_or_default();
     let url = PageUrl::parse(address).map_err(|refusal| rejected(&refusal))?;
     let said = Cell::new(ContentType::Video);
+    let waits = Cell::new(None);
     let how = |media_type: Option<&str>| {
         said.set(kind_said(media_type));
+        let known = media_type.and_then(MediaType::parse).and_then(|said| said.content_type());
+        if known.is_some_and(is_recording)
+            && let Err(wait) = media::may_begin(app)
+        {
+            waits.set(Some(wait));
+            return Take::Leave;
+        }
         take(media_type)
     };
     match app.fetcher.get_or_keep(&url, Wanted::page(), &app.uploads.scratch, how).await.map_err(failed)? {
@@ -125,9 +138,9 @@ async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Resul
             read(app, *page).await
         }
         Got::File(kept) => file::text(app, job, kept.path(), said.get()).await,
-        Got::Left => {
-            Err(Failure::Permanent("the address leads to a kind of file that is not read".to_owned()))
-        }
+        Got::Left => Err(waits.take().unwrap_or_else(|| {
+            Failure::Permanent("the address leads to a kind of file that is not read".to_owned())
+        })),
     }
 }
 
@@ -171,6 +184,10 @@ fn take(media_type: Option<&str>) -> Take {
         matches!(said, "application/octet-stream" | "binary/octet-stream" | "application/x-download");
     let kept = MediaType::parse(said).and_then(|said| said.content_type()).is_some();
     if unnamed || kept { Take::Keep } else { Take::Leave }
+}
+
+fn is_recording(content_type: ContentType) -> bool {
+    matches!(content_type, ContentType::Audio | ContentType::Video)
 }
 
 fn is_html(media_type: &str) -> bool {

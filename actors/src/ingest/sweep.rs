@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use entity::{bookmark, document};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use tracing::warn;
 
 use super::{feed, queue};
 use crate::ai::answers;
@@ -16,16 +17,24 @@ use crate::uploads::{self, stored};
 const DONE_JOBS: Duration = Duration::from_secs(24 * 3600);
 const AT_ONCE: u64 = 500;
 
-/// All of them, one after another.
-pub async fn run(app: &App) -> Result<(), Error> {
-    sessions::sweep(app).await?;
-    app.idempotency.sweep(app.clock.now()).await?;
-    answers::sweep(&app.db, app.clock.now()).await?;
-    queue::sweep(&app.db, app.clock.now() - DONE_JOBS).await?;
-    feed::source::sweep(app.db.write()).await?;
-    uploads::sweep(app).await?;
-    deleted_bookmarks(app).await?;
-    stored::sweep(app).await
+/// All of them, one after another; one that fails keeps none of the others from its work.
+pub async fn run(app: &App) {
+    let now = app.clock.now();
+    told("sessions", sessions::sweep(app).await);
+    told("stored answers", app.idempotency.sweep(now).await);
+    told("claims of answers", answers::sweep(&app.db, now).await);
+    told("ended jobs", queue::sweep(&app.db, now - DONE_JOBS).await.map_err(Error::from));
+    told("sources of feeds", feed::source::sweep(app.db.write()).await);
+    told("uploads", uploads::sweep(app).await);
+    told("deleted bookmarks", deleted_bookmarks(app).await);
+    told("files", stored::sweep(app).await);
+}
+
+fn told<E: Into<Error>>(what: &'static str, done: Result<(), E>) {
+    if let Err(error) = done {
+        let error: Error = error.into();
+        warn!(cause = error.chain(), what, "could not finish a clean-up");
+    }
 }
 
 /// Removes bookmarks that can be restored no more, with their documents, marks and notes.

@@ -42,6 +42,8 @@ pub struct Hour {
     limit: NonZeroU32,
     left: u32,
     seen: Duration,
+    /// What was used beyond a lowered limit, and when it was lowered: it counts again when the limit rises.
+    beyond: (u32, Duration),
 }
 
 impl Hour {
@@ -49,7 +51,14 @@ impl Hour {
     pub fn new(limit: u32, clock: Arc<dyn Clock>) -> Self {
         let limit = NonZeroU32::new(limit).unwrap_or(NonZeroU32::MIN);
         let seen = clock.elapsed();
-        Self { bucket: bucket(limit, clock.clone()), clock, limit, left: limit.get(), seen }
+        Self {
+            bucket: bucket(limit, clock.clone()),
+            clock,
+            limit,
+            left: limit.get(),
+            seen,
+            beyond: (0, seen),
+        }
     }
 
     /// Takes one; how many are left, or how long until there is one.
@@ -89,12 +98,21 @@ impl Hour {
         if limit == self.limit.get() || limit == 0 {
             return;
         }
-        let used = self.limit.get() - self.left();
+        let used = (self.limit.get() - self.left()).saturating_add(self.still_beyond());
         *self = Self::new(limit, self.clock.clone());
+        self.beyond = (used.saturating_sub(limit), self.seen);
         if let Some(used) = NonZeroU32::new(used.min(limit)) {
             let taken = self.bucket.check_n(used);
             self.left = if matches!(taken, Ok(Ok(_))) { limit - used.get() } else { 0 };
         }
+    }
+
+    /// What was used beyond the limit is forgotten evenly within an hour.
+    fn still_beyond(&self) -> u32 {
+        let (used, since) = self.beyond;
+        let rest = HOUR.saturating_sub(self.clock.elapsed().saturating_sub(since));
+        let rest = u128::from(used) * rest.as_nanos() / HOUR.as_nanos();
+        u32::try_from(rest).unwrap_or(used)
     }
 
     fn interval(&self) -> Duration {
@@ -164,5 +182,23 @@ mod tests {
             let refilled = pauses.iter().sum::<u64>() * u64::from(limit) / 3600;
             proptest::prop_assert!(admitted <= u64::from(limit) + refilled + 1);
         }
+    }
+
+    #[test]
+    fn a_limit_that_goes_down_and_up_again_gives_nothing_back() {
+        let (clock, mut hour) = hour(600);
+        for _ in 0..500 {
+            hour.take().unwrap();
+        }
+
+        hour.set_limit(1);
+        assert!(hour.take().is_err());
+        hour.set_limit(600);
+        assert_eq!(hour.left(), 100);
+
+        hour.set_limit(1);
+        clock.advance(HOUR);
+        hour.set_limit(600);
+        assert_eq!(hour.left(), 600);
     }
 }

@@ -107,7 +107,7 @@ pub struct Citation {
     /// Where it ends.
     end_seconds: Option<f64>,
     /// How good the passage is, from 0 to 1.
-    score: f32,
+    score: f64,
     /// The answer quotes it, and it is there.
     verified: bool,
 }
@@ -289,7 +289,7 @@ fn citation(app: &App, n: usize, passage: &Passage, cited: cite::Citation) -> Ci
         page: chunk.page,
         start_seconds: chunk.start_seconds,
         end_seconds: chunk.end_seconds,
-        score: found.score,
+        score: passage::shown(found.score),
         verified: cited.verified,
     }
 }

@@ -77,7 +77,7 @@ impl ReadDocument {
             Named::Document(id) => document::Entity::one_of(user, *id),
             Named::Bookmark(id) => text_of(user, bookmark::Entity::one_of(user, *id)),
             Named::Url(url) => {
-                let address = PageUrl::parse(url).map_err(|_| Error::NotFound)?.normalized();
+                let address = PageUrl::parse(url).map_err(|_| Error::NotFound)?.key();
                 let saved =
                     bookmark::Entity::owned_by(user).filter(bookmark::Column::NormalizedUrl.eq(address));
                 text_of(user, saved)

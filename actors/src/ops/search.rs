@@ -23,6 +23,8 @@ pub const LIMIT: Kind = Kind::Integer { min: 1, max: 20 };
 const DEFAULT_LIMIT: usize = 8;
 /// So many more are looked for: what was deleted or replaced a moment ago may still stand in the index.
 const SPARE: usize = 20;
+/// And no more than this, however much was deleted.
+const DEEPEST: usize = 1000;
 
 /// A search.
 #[derive(Debug)]
@@ -98,9 +100,16 @@ impl Operation for Search {
             ..Filter::default()
         };
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
-        let wanted = Wanted { query: self.query, within, limit: limit + SPARE };
-        let ranked = app.retrieval.search(caller.user, wanted.clone()).await?;
-        let results = passage::load(app, caller.user, &wanted, &ranked.found, limit).await?;
-        Ok(Found { results, degraded: ranked.lexical_only.then_some("lexical") })
+        let mut wanted = Wanted { query: self.query, within, limit: limit + SPARE };
+        loop {
+            let ranked = app.retrieval.search(caller.user, wanted.clone()).await?;
+            let results = passage::load(app, caller.user, &wanted, &ranked.found, limit).await?;
+            let all = ranked.found.len() < wanted.limit || wanted.limit >= DEEPEST;
+            if results.len() >= limit || all {
+                return Ok(Found { results, degraded: ranked.lexical_only.then_some("lexical") });
+            }
+            // Most of what was found is gone, though the index does not know it yet: what is left stands below.
+            wanted.limit *= 4;
+        }
     }
 }

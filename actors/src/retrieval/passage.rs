@@ -37,7 +37,7 @@ pub struct SearchResult {
     /// At most 320 characters around the best match, plain text.
     pub snippet: String,
     /// From 0 to 1, falling.
-    pub score: f32,
+    pub score: f64,
     /// Page of a PDF, from 1.
     pub page_number: Option<i32>,
     /// Where the passage begins in a recording.
@@ -116,9 +116,14 @@ fn result(app: &App, query: &str, Passage { document, chunk, found }: Passage) -
         title: document.title,
         content_type: document.content_type,
         snippet: snippet::snippet(&chunk.text, query),
-        score: found.score,
+        score: shown(found.score),
         page_number: chunk.page,
         start_seconds: chunk.start_seconds,
         end_seconds: chunk.end_seconds,
     }
+}
+
+/// A score as it is shown: no more digits than mean something, and the same ones wherever it is written.
+pub fn shown(score: f32) -> f64 {
+    (f64::from(score) * 1e6).round() / 1e6
 }

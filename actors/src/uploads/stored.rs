@@ -18,6 +18,8 @@ use crate::error::Error;
 
 /// Whoever writes a file and says nothing for so long is taken for dead. It renews at a third of that.
 const HELD: Duration = Duration::from_secs(30);
+/// A file that could not be removed is tried again after this.
+const PUT_OFF: Duration = Duration::from_secs(600);
 const AT_ONCE: u64 = 200;
 
 /// A file that is being written: nobody removes it as long as this lives.
@@ -120,12 +122,25 @@ pub async fn discard(app: &App, held: Held) {
 /// Removes what belongs to nothing.
 ///
 /// # Errors
-/// The database, or the store; what is left is removed next time.
+/// The database. A file that the store does not let go is put off, and the others go on.
 pub async fn sweep(app: &App) -> Result<(), Error> {
     let loose = Entity::loose(app.clock.now()).limit(AT_ONCE).all(app.db.read()).await?;
     for file in loose {
-        remove(app, file.id, &file.path).await?;
+        if let Err(error) = remove(app, file.id, &file.path).await {
+            warn!(cause = error.chain(), file.id = %file.id, "could not remove a file that belongs to nothing");
+            put_off(app, file.id).await?;
+        }
     }
+    Ok(())
+}
+
+async fn put_off(app: &App, id: FileId) -> Result<(), Error> {
+    Entity::update_many()
+        .col_expr(Column::HeldUntil, Expr::value(app.clock.now() + PUT_OFF))
+        .filter(Column::Id.eq(id))
+        .filter(Column::UploadId.is_null())
+        .exec(app.db.write())
+        .await?;
     Ok(())
 }
 

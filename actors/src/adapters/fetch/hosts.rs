@@ -3,11 +3,25 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
 use crate::address::PageUrl;
 
+/// Searches of a site, for a feed say, that go on at the same time: each asks many addresses while somebody waits.
+const SEARCHES: usize = 8;
+
 /// The hosts that are being asked. Clones share them.
-#[derive(Clone, Debug, Default)]
-pub struct Hosts(Arc<Mutex<HashSet<String>>>);
+#[derive(Clone, Debug)]
+pub struct Hosts {
+    asked: Arc<Mutex<HashSet<String>>>,
+    searches: Arc<Semaphore>,
+}
+
+impl Default for Hosts {
+    fn default() -> Self {
+        Self { asked: Arc::default(), searches: Arc::new(Semaphore::new(SEARCHES)) }
+    }
+}
 
 /// A turn at a host; it ends when this is dropped.
 #[derive(Debug)]
@@ -23,9 +37,14 @@ impl Hosts {
         self.asked().insert(host.clone()).then(|| Turn { hosts: self.clone(), host })
     }
 
+    /// A place for a search of a site; none while all are taken.
+    pub fn search(&self) -> Option<OwnedSemaphorePermit> {
+        self.searches.clone().try_acquire_owned().ok()
+    }
+
     fn asked(&self) -> MutexGuard<'_, HashSet<String>> {
         // Each use leaves the set whole, whatever panics.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -60,7 +60,7 @@ pub fn prepare(feed: Feed, feed_url: &str) -> Vec<Coming> {
     let otherwise = feed.site_url.unwrap_or_else(|| feed_url.to_owned());
     let coming = feed.items.into_iter().map(|item| {
         let url = item.url.clone().unwrap_or_else(|| otherwise.clone());
-        let normalized = PageUrl::parse(&url).map_or_else(|_| url.clone(), |page| page.normalized());
+        let normalized = PageUrl::parse(&url).map_or_else(|_| url.clone(), |page| page.key());
         Coming { key: hash([item.key.as_str()]), content: content_hash(&item), item, url, normalized }
     });
     coming.collect()

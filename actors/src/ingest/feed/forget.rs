@@ -1,8 +1,8 @@
 //! After a feed was left: takes its documents out of the index and away. They are out of sight already.
 
 use entity::id::FeedId;
-use entity::{document, job};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use entity::{bookmark, document, job};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
 
 use crate::app::App;
 use crate::ingest::actor::Failure;
@@ -12,9 +12,15 @@ const AT_ONCE: u64 = 100;
 
 /// Runs the job.
 pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
+    // What somebody saved at the moment of leaving stays, whatever mark it bears.
+    let saved = bookmark::Entity::with_deleted(job.user_id)
+        .select_only()
+        .column(bookmark::Column::DocumentId)
+        .into_query();
     let left = document::Entity::of(job.user_id)
         .filter(document::Column::FeedId.eq(FeedId(job.subject)))
-        .filter(document::Column::HiddenAt.is_not_null());
+        .filter(document::Column::HiddenAt.is_not_null())
+        .filter(document::Column::Id.not_in_subquery(saved));
     loop {
         let some = left.clone().limit(AT_ONCE).all(app.db.read()).await?;
         if some.is_empty() {

@@ -35,7 +35,7 @@ pub struct Claimed {
 /// jobs never work on one subject at a time, or the slower of them could put an older version over a newer one.
 pub async fn claim(db: &Db, track: Track, now: Timestamp, most: u64) -> Result<Claimed, DbErr> {
     // A look without a lock first: mostly there is nothing.
-    let seen = [over(track, now), up(track, now)];
+    let seen = [over(track, now), up(track)];
     let [over_seen, up_seen] = seen.clone();
     if over_seen.one(db.read()).await?.is_none() && up_seen.one(db.read()).await?.is_none() {
         return Ok(Claimed::default());
@@ -81,14 +81,11 @@ fn over(track: Track, now: Timestamp) -> Select<Entity> {
         .order_by_asc(Column::LeaseUntil)
 }
 
-/// Waiting jobs whose subject nobody works on, in the order of their turns.
-fn up(track: Track, now: Timestamp) -> Select<Entity> {
-    let worked_on = Query::select()
-        .column(Column::Subject)
-        .from(Entity)
-        .and_where(is(JobState::Running))
-        .and_where(Column::LeaseUntil.gte(now))
-        .to_owned();
+/// Waiting jobs in the order of their turns, but for those whose subject is worked on. One whose worker died comes first,
+/// on its own track: until then its subject waits, and nobody else's.
+fn up(track: Track) -> Select<Entity> {
+    let worked_on =
+        Query::select().column(Column::Subject).from(Entity).and_where(is(JobState::Running)).to_owned();
     Entity::find()
         .filter(Expr::cust("state = 'queued' AND turn IS NOT NULL"))
         .filter(Column::Track.eq(track.number()))

@@ -45,7 +45,7 @@ impl Operation for BookmarkExists {
         let url = PageUrl::parse(&self.0)
             .map_err(|refusal| Error::UrlRejected(format!("the address {refusal}")))?;
         let normalized_url = url.normalized();
-        let found = save::with_address(app.db.read(), caller.user, &normalized_url).await?;
+        let found = save::with_address(app.db.read(), caller.user, &url.key()).await?;
         Ok(Existence { exists: found.is_some(), bookmark_id: found.map(|row| row.id), normalized_url })
     }
 }

@@ -104,7 +104,7 @@ pub async fn save_in(
         document_id: document.id,
         kind: BookmarkKind::Page,
         url: address.as_str().to_owned(),
-        normalized_url: address.normalized(),
+        normalized_url: address.key(),
         favorite: new.favorite,
         archived: new.archived,
         progress: new.progress,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
-use entity::kind::{ContentType, DocumentStatus};
+use entity::kind::{BookmarkKind, ContentType, DocumentStatus};
 use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection_bookmark, document, note};
 use schemars::JsonSchema;
@@ -19,6 +19,8 @@ use crate::error::Error;
 pub struct BookmarkView {
     bookmark_id: BookmarkId,
     document_id: DocumentId,
+    /// How it came to be: a saved page or an upload.
+    kind: BookmarkKind,
     url: String,
     title: String,
     author: Option<String>,
@@ -75,6 +77,7 @@ pub async fn many(
         Some(BookmarkView {
             bookmark_id: row.id,
             document_id: row.document_id,
+            kind: row.kind,
             url: if document.url.is_some() { row.url } else { desk.url_of(&document) },
             title: document.title,
             author: document.author,

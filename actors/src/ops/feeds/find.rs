@@ -22,6 +22,9 @@ const TRIED: usize = 4;
 /// Where many sites have theirs.
 const USUAL: &[&str] = &["feed", "feed.xml", "rss.xml", "atom.xml", "index.xml", "rss", "feed.json"];
 
+/// Who finds no place for a search may come again after this.
+const AGAIN: Duration = Duration::from_secs(2);
+
 /// A feed that can be followed.
 #[derive(Debug)]
 pub struct Found {
@@ -40,6 +43,7 @@ enum Opened {
 
 /// The feed that is meant by an address; one without a single entry is none.
 pub async fn find(app: &App, url: PageUrl) -> Result<Found, Error> {
+    let _place = app.hosts.search().ok_or(Error::Busy(AGAIN))?;
     within(async {
         let (page, links) = match open(app, &url).await? {
             Opened::Feed(found) if found.feed.items.is_empty() => {
@@ -63,6 +67,7 @@ pub async fn find(app: &App, url: PageUrl) -> Result<Found, Error> {
 
 /// The feeds at an address: itself, or those that the page names, or the first at a usual place.
 pub async fn candidates(app: &App, url: PageUrl) -> Result<Vec<FeedLink>, Error> {
+    let _place = app.hosts.search().ok_or(Error::Busy(AGAIN))?;
     within(async {
         let (page, links) = match open(app, &url).await? {
             Opened::Feed(found) => return Ok(vec![link(*found)]),

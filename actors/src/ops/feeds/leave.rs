@@ -5,7 +5,7 @@ use entity::scope::Scope;
 use entity::{document, feed};
 use schemars::JsonSchema;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 
 use crate::app::App;
@@ -51,6 +51,15 @@ impl Operation for UnfollowFeed {
         if gone.rows_affected == 0 {
             return Err(Error::NotFound);
         }
+        // Whoever saves one of its entries now has done so before the bookmarks are looked at, or comes after this.
+        let texts = document::Entity::of(user).filter(document::Column::FeedId.eq(self.0));
+        texts
+            .select_only()
+            .column(document::Column::Id)
+            .lock_exclusive()
+            .into_tuple::<uuid::Uuid>()
+            .all(&txn)
+            .await?;
         saved::keep_bookmarked(&txn, user, self.0, now).await?;
         document::Entity::update_many()
             .col_expr(document::Column::HiddenAt, Expr::value(Some(now)))

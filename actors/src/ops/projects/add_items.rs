@@ -120,7 +120,7 @@ async fn save_pages(
 fn address(url: &str) -> Result<String, Error> {
     let parsed =
         PageUrl::parse(url).map_err(|refusal| Error::UrlRejected(format!("the address {refusal}")))?;
-    Ok(parsed.normalized())
+    Ok(parsed.key())
 }
 
 /// What came of putting things into a project.

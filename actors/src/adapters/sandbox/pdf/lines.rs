@@ -272,8 +272,10 @@ mod tests {
 
     #[test]
     fn lines_go_from_top_to_bottom_whatever_was_painted_first() {
-        let (first, second) =
-            ("the first line is longer than a label", "and the second one is as long as it");
+        let (first, second) = (
+            "the first line is quite a bit longer than a label",
+            "and so is the second one, which stands below it",
+        );
         let page = [words(second, 0.0, 50.0, 10.0), words(first, 0.0, 5.0, 10.0)].concat();
 
         assert_eq!(texts(page), [first, second]);

@@ -42,7 +42,7 @@ fn shrink<T: Serialize>(
     Ok(dropped)
 }
 
-/// Characters of the compact JSON. Numbers are as long as they are at most: REST writes a score shorter than MCP.
+/// Characters of the compact JSON.
 fn chars(part: &impl Serialize) -> Result<usize, Error> {
     let json = serde_json::to_value(part).map_err(Error::internal)?;
     Ok(json.to_string().chars().count())
