@@ -80,8 +80,11 @@ async fn a_page_that_keeps_failing_is_given_up_with_its_last_reason() {
     let saved = key.save(json!({ "url": url })).await;
 
     let tries = crate::world::eventually("the job is given up", async || {
-        server.clock.advance(Duration::from_secs(3600));
         let job = page_job(&server, &saved).await;
+        if job.state == JobState::Queued {
+            // Not while a try runs, or it would lose its lease and count for nothing.
+            server.clock.advance(Duration::from_secs(3600));
+        }
         (job.state == JobState::Dead).then_some(job.attempts)
     })
     .await;
