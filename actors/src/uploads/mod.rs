@@ -1,7 +1,7 @@
 //! Uploads: announced with a ticket, sent to a signed address, completed, and read like a saved page.
 //!
 //! An upload is a row from its announcement on. Its bytes are files of the store ([`stored`]): they arrive here
-//! ([`Arrival`]), or go to the store past us and are looked at when the upload is completed ([`complete`]). Completion
+//! ([`Arrival`]), or go to the store past us and are looked at when the upload is completed ([`complete()`]). Completion
 //! makes the document, the bookmark and the job for its text in one transaction, once.
 
 mod address;

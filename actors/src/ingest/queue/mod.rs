@@ -1,6 +1,6 @@
 //! The queue of durable work: rows with a lease, a fencing token, tries, and an end.
 //!
-//! [`ask`] writes the intent, in the transaction that makes the work necessary. [`claim`] takes what is due, fairly
+//! [`ask`] writes the intent, in the transaction that makes the work necessary. [`claim()`] takes what is due, fairly
 //! ([`turn`]), and each try ends in one of the ways of [`ending`].
 
 mod claim;
