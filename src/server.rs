@@ -305,6 +305,7 @@ fn main_server(
             .app_data(recorder.clone())
             .wrap(middleware::from_fn(http::head::as_get))
             .wrap(middleware::from_fn(http::log::request))
+            .wrap(never_framed())
             .configure(health::mount)
             .configure(openapi::mount)
             .configure(|config| {
@@ -325,6 +326,14 @@ fn main_server(
         .keep_alive(KEEP_ALIVE)
         .listen(listener)?
         .run())
+}
+
+/// Nothing of ours is shown within another site's page, and nothing is taken for another type than it says; answers
+/// that say more of this themselves keep their own words.
+fn never_framed() -> middleware::DefaultHeaders {
+    middleware::DefaultHeaders::new()
+        .add(("X-Frame-Options", "DENY"))
+        .add(("X-Content-Type-Options", "nosniff"))
 }
 
 fn metrics_server(address: SocketAddr, app: App, recorder: PrometheusHandle) -> std::io::Result<Server> {
