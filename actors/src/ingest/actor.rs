@@ -373,8 +373,9 @@ async fn mark_failed(
     ) {
         return Ok(());
     }
-    say_reason(db, job, reason).await?;
+    // The bookmark before its document, as whoever deletes it takes them: nobody waits in a circle.
     bookmark::Entity::touch_of(db, job.user_id, DocumentId(job.subject), now).await?;
+    say_reason(db, job, reason).await?;
     document::Entity::update_many()
         .filter(document::Column::UserId.eq(job.user_id))
         .filter(document::Column::Id.eq(DocumentId(job.subject)))

@@ -93,6 +93,8 @@ async fn finish(
         txn.commit().await?;
         return Err(Failure::LeaseLost);
     }
+    // The bookmark before its document, as whoever deletes it takes them: nobody waits in a circle.
+    bookmark::Entity::touch_of(&txn, job.user_id, document.id, now).await?;
     document::Entity::update_many()
         .col_expr(document::Column::IndexedVersion, Expr::value(document.version))
         .col_expr(document::Column::VectorsOf, Expr::value(model))
@@ -103,7 +105,6 @@ async fn finish(
         .filter(document::Column::Version.eq(document.version))
         .exec(&txn)
         .await?;
-    bookmark::Entity::touch_of(&txn, job.user_id, document.id, now).await?;
     chunk::Entity::delete_many()
         .filter(chunk::Column::UserId.eq(job.user_id))
         .filter(chunk::Column::DocumentId.eq(document.id))

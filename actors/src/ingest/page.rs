@@ -2,7 +2,7 @@
 
 use entity::id::DocumentId;
 use entity::kind::{ContentType, SourceForm};
-use entity::{document, job, source};
+use entity::{bookmark, document, job, source};
 use sea_orm::{ColumnTrait, EntityTrait, ModelTrait, QueryFilter, QuerySelect};
 use std::cell::Cell;
 use std::time::Duration;
@@ -76,6 +76,8 @@ pub(super) async fn store(
     if !queue::finish(&txn, job, now).await? {
         return Err(Failure::LeaseLost);
     }
+    // The bookmark before its document, as whoever deletes it takes them: nobody waits in a circle.
+    bookmark::Entity::touch_of(&txn, job.user_id, id, now).await?;
     // Read again within the transaction: the person may have given a title, or deleted it, meanwhile.
     let found = document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).lock_exclusive();
     if let Some(document) = found.one(&txn).await? {

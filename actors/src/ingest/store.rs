@@ -3,7 +3,7 @@
 use entity::id::ChunkId;
 use entity::kind::DocumentStatus;
 use entity::time::Timestamp;
-use entity::{bookmark, chunk, document, transcript};
+use entity::{chunk, document, transcript};
 use sea_orm::ActiveValue::Set;
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
@@ -105,7 +105,6 @@ pub async fn put_text(
         }
     }
     row.update(db).await?;
-    bookmark::Entity::touch_of(db, document.user_id, document.id, now).await?;
     queue::ask(db, document.user_id, Work::Index, document.id.0, priority, now).await?;
     Ok(())
 }
