@@ -105,10 +105,13 @@ fn time(pieces: &mut [Piece], stretches: &[Stretch]) {
 }
 
 impl Stretch {
-    /// When this character is said.
+    /// When this character is said: behind the last, exactly when the stretch ends, which a sum of floats may miss.
     #[expect(clippy::cast_precision_loss, reason = "a stretch has few characters")]
     fn at(&self, place: usize) -> f64 {
-        let (done, whole) = (place.clamp(self.from, self.to) - self.from, (self.to - self.from).max(1));
+        if place >= self.to {
+            return self.end;
+        }
+        let (done, whole) = (place.max(self.from) - self.from, self.to - self.from);
         self.start + (self.end - self.start) * done as f64 / whole as f64
     }
 }
@@ -140,6 +143,13 @@ mod tests {
 
         assert_eq!(text, "");
         assert!(places.split(&text, &Sizing::default()).is_empty());
+    }
+
+    #[test]
+    fn a_passage_ends_exactly_when_its_last_words_do() {
+        let stretch = Stretch { from: 0, to: 3, start: 0.3, end: 0.9 };
+
+        assert_eq!((stretch.at(0).to_bits(), stretch.at(3).to_bits()), (0.3f64.to_bits(), 0.9f64.to_bits()));
     }
 
     fn recording() -> impl Strategy<Value = Vec<Spoken>> {
