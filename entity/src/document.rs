@@ -75,6 +75,39 @@ pub enum Relation {}
 
 impl ActiveModelBehavior for ActiveModel {}
 
+impl Model {
+    /// A document whose text is still to come, of nobody's bookmark, feed or project.
+    pub fn awaited(user: UserId, content_type: ContentType, title: String, now: Timestamp) -> Self {
+        Self {
+            id: DocumentId::new(now),
+            user_id: user,
+            content_type,
+            bookmark_id: None,
+            entry_id: None,
+            feed_id: None,
+            project_id: None,
+            url: None,
+            title,
+            title_given: false,
+            author: None,
+            site_name: None,
+            description: None,
+            image_url: None,
+            language: None,
+            total_chars: 0,
+            word_count: None,
+            version: 0,
+            indexed_version: 0,
+            vectors_of: None,
+            status: DocumentStatus::Processing,
+            error: None,
+            hidden_at: None,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
 impl Entity {
     /// The documents that a user may read: the text of an own bookmark, upload or note, or of an entry of a
     /// followed feed (spec.md: Document). Those of deleted bookmarks are hidden.

@@ -4,7 +4,7 @@ mod change;
 mod create;
 
 use entity::id::{BookmarkId, DocumentId, NoteId, ProjectId, UserId};
-use entity::kind::{ContentType, DocumentStatus};
+use entity::kind::ContentType;
 use entity::time::Timestamp;
 use entity::{bookmark, document, note, project};
 use schemars::JsonSchema;
@@ -196,31 +196,5 @@ async fn insert_on_bookmark(
 }
 
 fn empty_document(user: UserId, title: String, now: Timestamp) -> document::Model {
-    document::Model {
-        id: DocumentId::new(now),
-        user_id: user,
-        content_type: ContentType::Note,
-        bookmark_id: None,
-        entry_id: None,
-        feed_id: None,
-        project_id: None,
-        url: None,
-        title,
-        title_given: true,
-        author: None,
-        site_name: None,
-        description: None,
-        image_url: None,
-        language: None,
-        total_chars: 0,
-        word_count: None,
-        version: 0,
-        indexed_version: 0,
-        vectors_of: None,
-        status: DocumentStatus::Processing,
-        error: None,
-        hidden_at: None,
-        created_at: now,
-        updated_at: now,
-    }
+    document::Model { title_given: true, ..document::Model::awaited(user, ContentType::Note, title, now) }
 }

@@ -1,7 +1,7 @@
 //! Completing an upload: document, bookmark and job in one transaction, once however often it is asked for.
 
 use entity::id::{BookmarkId, DocumentId, UploadId, UserId};
-use entity::kind::{BookmarkKind, ContentType, DocumentStatus};
+use entity::kind::{BookmarkKind, ContentType};
 use entity::plan::Plan;
 use entity::time::Timestamp;
 use entity::upload::{Column, Entity, Model};
@@ -178,40 +178,22 @@ async fn make(
 }
 
 fn rows(app: &App, row: &Model, now: Timestamp) -> Result<(document::Model, bookmark::Model), Error> {
-    let (document_id, bookmark_id) = (DocumentId::new(now), BookmarkId::new(now));
+    let bookmark_id = BookmarkId::new(now);
     let announced = MediaType::parse(&row.content_type).and_then(|kind| kind.content_type());
     let document = document::Model {
-        id: document_id,
-        user_id: row.user_id,
-        content_type: announced.unwrap_or(ContentType::Pdf),
         bookmark_id: Some(bookmark_id),
-        entry_id: None,
-        feed_id: None,
-        project_id: None,
-        url: None,
-        title: row.filename.clone(),
-        title_given: false,
-        author: None,
-        site_name: None,
-        description: None,
-        image_url: None,
-        language: None,
-        total_chars: 0,
-        word_count: None,
-        version: 0,
-        indexed_version: 0,
-        vectors_of: None,
-        status: DocumentStatus::Processing,
-        error: None,
-        hidden_at: None,
-        created_at: now,
-        updated_at: now,
+        ..document::Model::awaited(
+            row.user_id,
+            announced.unwrap_or(ContentType::Pdf),
+            row.filename.clone(),
+            now,
+        )
     };
     let url = app.url_of(&document);
     let bookmark = bookmark::Model {
         id: bookmark_id,
         user_id: row.user_id,
-        document_id,
+        document_id: document.id,
         kind: BookmarkKind::Upload,
         normalized_url: PageUrl::parse(&url).map_err(Error::internal)?.normalized(),
         url,

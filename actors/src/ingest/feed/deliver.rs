@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use entity::id::{DocumentId, EntryId, FeedId};
-use entity::kind::{ContentType, DocumentStatus, SourceForm};
+use entity::kind::{ContentType, SourceForm};
 use entity::time::Timestamp;
 use entity::{bookmark, document, entry, feed, job, source as content};
 use sea_orm::sea_query::{Expr, OnConflict};
@@ -300,31 +300,12 @@ fn entry_row(feed: &feed::Model, document: DocumentId, coming: &Coming, now: Tim
 }
 
 fn document_row(feed: &feed::Model, coming: &Coming, now: Timestamp) -> document::Model {
+    let title = coming.item.title.clone();
     document::Model {
-        id: DocumentId::new(now),
-        user_id: feed.user_id,
-        content_type: ContentType::Article,
-        bookmark_id: None,
-        entry_id: None,
         feed_id: Some(feed.id),
-        project_id: None,
         url: Some(coming.url.clone()),
-        title: coming.item.title.clone(),
-        title_given: false,
         author: coming.item.author.clone(),
-        site_name: None,
         description: coming.item.summary.clone(),
-        image_url: None,
-        language: None,
-        total_chars: 0,
-        word_count: None,
-        version: 0,
-        indexed_version: 0,
-        vectors_of: None,
-        status: DocumentStatus::Processing,
-        error: None,
-        hidden_at: None,
-        created_at: now,
-        updated_at: now,
+        ..document::Model::awaited(feed.user_id, ContentType::Article, title, now)
     }
 }

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
-use entity::kind::{BookmarkKind, ContentType, DocumentStatus, SourceForm};
+use entity::id::{BookmarkId, CollectionId, UserId};
+use entity::kind::{BookmarkKind, ContentType, SourceForm};
 use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection, collection_bookmark, document, entry, source};
 use sea_orm::sea_query::{Expr, LockType, OnConflict};
@@ -217,32 +217,11 @@ async fn complete(
 }
 
 fn new_document(user: UserId, address: &PageUrl, new: &NewBookmark, now: Timestamp) -> document::Model {
+    let title = new.title.clone().unwrap_or_else(|| address.as_str().to_owned());
     document::Model {
-        id: DocumentId::new(now),
-        user_id: user,
-        content_type: ContentType::Article,
-        bookmark_id: None,
-        entry_id: None,
-        feed_id: None,
-        project_id: None,
         url: Some(address.as_str().to_owned()),
-        title: new.title.clone().unwrap_or_else(|| address.as_str().to_owned()),
         title_given: new.title.is_some(),
-        author: None,
-        site_name: None,
-        description: None,
-        image_url: None,
-        language: None,
-        total_chars: 0,
-        word_count: None,
-        version: 0,
-        indexed_version: 0,
-        vectors_of: None,
-        status: DocumentStatus::Processing,
-        error: None,
-        hidden_at: None,
-        created_at: now,
-        updated_at: now,
+        ..document::Model::awaited(user, ContentType::Article, title, now)
     }
 }
 
