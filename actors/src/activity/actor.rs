@@ -10,13 +10,12 @@ use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, Resp
 use entity::id::UserId;
 use entity::{activity, user};
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
-use tokio::sync::Mutex;
 use tracing::warn;
 
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::error::Error;
-use crate::kit::Batch;
+use crate::kit::{Batch, Flush, Gathers, Turn, Write};
 
 const MOST_LINES: usize = 200;
 const FLUSH_EVERY: Duration = Duration::from_millis(500);
@@ -28,41 +27,12 @@ pub struct ActivityActor {
     clock: Arc<dyn Clock>,
     kept: Duration,
     lines: Batch<activity::Model>,
-    writes: Arc<Mutex<()>>,
+    turn: Turn,
 }
 
 impl ActivityActor {
     pub(super) fn new(db: Db, clock: Arc<dyn Clock>, kept: Duration) -> Self {
-        Self { db, clock, kept, lines: Batch::of(MOST_LINES), writes: Arc::default() }
-    }
-
-    /// Writes what has been gathered, one write after another; what cannot be written is kept for the next.
-    fn flush(&mut self) -> ResponseActFuture<Self, Result<(), Error>> {
-        let turn = self.writes.clone().lock_owned();
-        Box::pin(turn.into_actor(self).then(|turn, actor, _| {
-            let (db, lines) = (actor.db.clone(), actor.lines.take());
-            let write = async move {
-                let written = write(&db, &lines).await;
-                (turn, lines, written)
-            };
-            write.into_actor(actor).map(|(_turn, lines, written), actor, _| {
-                if written.is_err() {
-                    let lost = actor.lines.put_back(lines);
-                    if lost > 0 {
-                        warn!(lost, "lines of the activity are lost: they could not be written for too long");
-                    }
-                }
-                written
-            })
-        }))
-    }
-
-    fn flush_now(&mut self, context: &mut Context<Self>) {
-        context.spawn(self.flush().map(|done, _, _| {
-            if let Err(error) = done {
-                warn!(%error, "could not write lines of the activity");
-            }
-        }));
+        Self { db, clock, kept, lines: Batch::of(MOST_LINES), turn: Turn::default() }
     }
 
     fn sweep(&mut self, context: &mut Context<Self>) {
@@ -75,6 +45,37 @@ impl ActivityActor {
                 warn!(%error, "could not remove old lines of the activity");
             }
         }));
+    }
+}
+
+impl Gathers for ActivityActor {
+    type Gathered = Vec<activity::Model>;
+    type Told = ();
+    const WHAT: &'static str = "lines of the activity";
+
+    fn turn(&self) -> Turn {
+        self.turn.clone()
+    }
+
+    fn take(&mut self) -> Self::Gathered {
+        self.lines.take()
+    }
+
+    fn write(&self, lines: Self::Gathered) -> Write<Self::Gathered, ()> {
+        let db = self.db.clone();
+        Box::pin(async move {
+            let written = write(&db, &lines).await;
+            (lines, written)
+        })
+    }
+
+    fn written(&mut self, (): ()) {}
+
+    fn put_back(&mut self, lines: Self::Gathered) {
+        let lost = self.lines.put_back(lines);
+        if lost > 0 {
+            warn!(lost, "lines of the activity are lost: they could not be written for too long");
+        }
     }
 }
 
@@ -101,7 +102,7 @@ impl Actor for ActivityActor {
     fn started(&mut self, context: &mut Self::Context) {
         self.sweep(context);
         context.run_interval(SWEEP_EVERY, Self::sweep);
-        context.run_interval(FLUSH_EVERY, Self::flush_now);
+        Self::flush_every(context, FLUSH_EVERY);
     }
 }
 
@@ -115,15 +116,10 @@ impl Handler<Record> for ActivityActor {
 
     fn handle(&mut self, Record(line): Record, context: &mut Self::Context) {
         if self.lines.push(line) {
-            self.flush_now(context);
+            self.flush_behind(context);
         }
     }
 }
-
-/// Writes what was noted; answers once writes in progress are done too.
-#[derive(Message)]
-#[rtype(result = "Result<(), Error>")]
-pub struct Flush;
 
 impl Handler<Flush> for ActivityActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;

@@ -11,8 +11,8 @@ use entity::activity;
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::error::Error;
-use crate::kit::{Kept, Port, keep};
-use actor::{ActivityActor, Flush, Record};
+use crate::kit::{Flush, Kept, Port, keep};
+use actor::{ActivityActor, Record};
 
 /// The way to the activity.
 #[derive(Clone)]

@@ -3,7 +3,6 @@
 //! Each step is one transaction, so after a crash nothing is half done; at most one unwritten batch of last uses is lost.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{
@@ -18,7 +17,6 @@ use entity::scope::Scopes;
 use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
-use tokio::sync::Mutex;
 use tracing::warn;
 
 use super::code::{self, Exchange};
@@ -30,6 +28,7 @@ use super::{Terms, sweep};
 use crate::db::Db;
 use crate::error::Error;
 use crate::keys::secret::Secret;
+use crate::kit::{Flush, Gathers, Turn, Write};
 
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(3600);
@@ -38,32 +37,12 @@ const SWEEP_EVERY: Duration = Duration::from_secs(3600);
 pub struct GrantActor {
     terms: Terms,
     uses: BTreeMap<GrantId, Used>,
-    writes: Arc<Mutex<()>>,
+    turn: Turn,
 }
 
 impl GrantActor {
     pub(super) fn new(terms: Terms) -> Self {
-        Self { terms, uses: BTreeMap::new(), writes: Arc::default() }
-    }
-
-    /// Writes the uses that were noted, one write after another; what cannot be written is kept for the next.
-    fn flush(&mut self) -> ResponseActFuture<Self, Result<(), Error>> {
-        let turn = self.writes.clone().lock_owned();
-        Box::pin(turn.into_actor(self).then(|turn, actor, _| {
-            let (db, uses) = (actor.terms.db.clone(), std::mem::take(&mut actor.uses));
-            let write = async move {
-                let written = write_uses(&db, &uses).await;
-                (turn, uses, written)
-            };
-            write.into_actor(actor).map(|(_turn, uses, written), actor, _| {
-                if written.is_err() {
-                    for (grant, used) in uses {
-                        actor.uses.entry(grant).or_insert(used);
-                    }
-                }
-                written
-            })
-        }))
+        Self { terms, uses: BTreeMap::new(), turn: Turn::default() }
     }
 
     fn sweep(&mut self, context: &mut Context<Self>) {
@@ -73,6 +52,40 @@ impl GrantActor {
                 warn!(%error, "could not clean up what OAuth leaves behind");
             }
         }));
+    }
+}
+
+impl Gathers for GrantActor {
+    type Gathered = BTreeMap<GrantId, Used>;
+    type Told = ();
+    const WHAT: &'static str = "the last uses of connections";
+
+    fn turn(&self) -> Turn {
+        self.turn.clone()
+    }
+
+    fn take(&mut self) -> Self::Gathered {
+        std::mem::take(&mut self.uses)
+    }
+
+    fn write(&self, uses: Self::Gathered) -> Write<Self::Gathered, ()> {
+        let db = self.terms.db.clone();
+        Box::pin(async move {
+            let written = write_uses(&db, &uses).await;
+            (uses, written)
+        })
+    }
+
+    fn written(&mut self, (): ()) {}
+
+    fn put_back(&mut self, unwritten: Self::Gathered) {
+        for (grant, used) in unwritten {
+            let used = match self.uses.remove(&grant) {
+                Some(since) => since.after(used),
+                None => used,
+            };
+            self.uses.insert(grant, used);
+        }
     }
 }
 
@@ -100,13 +113,7 @@ impl Actor for GrantActor {
     fn started(&mut self, context: &mut Self::Context) {
         self.sweep(context);
         context.run_interval(SWEEP_EVERY, Self::sweep);
-        context.run_interval(FLUSH_EVERY, |actor, context| {
-            context.spawn(actor.flush().map(|done, _, _| {
-                if let Err(error) = done {
-                    warn!(%error, "could not write the last uses of connections");
-                }
-            }));
-        });
+        Self::flush_every(context, FLUSH_EVERY);
     }
 }
 
@@ -218,11 +225,20 @@ pub struct Used {
     pub mcp_client: Option<String>,
 }
 
+impl Used {
+    /// This use, with the name that an earlier one said and this one does not.
+    fn after(self, earlier: Self) -> Self {
+        Self { mcp_client: self.mcp_client.or(earlier.mcp_client), ..self }
+    }
+}
+
 impl GrantActor {
     fn note(&mut self, used: Used) {
-        let noted = self.uses.remove(&used.grant);
-        let mcp_client = used.mcp_client.clone().or(noted.and_then(|earlier| earlier.mcp_client));
-        self.uses.insert(used.grant, Used { mcp_client, ..used });
+        let used = match self.uses.remove(&used.grant) {
+            Some(earlier) => used.after(earlier),
+            None => used,
+        };
+        self.uses.insert(used.grant, used);
     }
 }
 
@@ -251,11 +267,6 @@ impl Handler<Introduced> for GrantActor {
         }))
     }
 }
-
-/// Writes the uses that were noted.
-#[derive(Message)]
-#[rtype(result = "Result<(), Error>")]
-pub struct Flush;
 
 impl Handler<Flush> for GrantActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;

@@ -37,9 +37,9 @@ use crate::db::Db;
 use crate::error::Error;
 use crate::keys::freshness::Freshness;
 use crate::keys::secret::{Secret, SecretHash};
-use crate::kit::{Kept, Port, keep};
+use crate::kit::{Flush, Kept, Port, keep};
 use crate::limits::Addresses;
-use actor::{Ask, Decide, Disconnect, Flush, GrantActor, Introduced, Revoke};
+use actor::{Ask, Decide, Disconnect, GrantActor, Introduced, Revoke};
 use client::{Introduction, Proof, Unfit};
 use redirect::RedirectRules;
 

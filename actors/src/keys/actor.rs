@@ -19,7 +19,6 @@ use entity::{api_key, user};
 use moka::sync::Cache;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
-use tokio::sync::Mutex;
 use tracing::warn;
 
 use super::freshness::Freshness;
@@ -28,6 +27,7 @@ use super::{Changes, KeyRow, Wish, changes};
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::error::Error;
+use crate::kit::{Flush, Gathers, Turn, Write};
 use crate::notices::{FirstUse, Notices};
 use crate::state::{self, Fact};
 
@@ -42,7 +42,7 @@ pub struct KeyActor {
     fresh: Arc<Freshness>,
     notices: Notices,
     uses: HashMap<KeyId, Used>,
-    writes: Arc<Mutex<()>>,
+    turn: Turn,
     told: HashSet<KeyId>,
 }
 
@@ -55,7 +55,7 @@ impl KeyActor {
         notices: Notices,
     ) -> Self {
         let (uses, told) = (HashMap::new(), HashSet::new());
-        Self { db, clock, cache, fresh, notices, uses, writes: Arc::default(), told }
+        Self { db, clock, cache, fresh, notices, uses, turn: Turn::default(), told }
     }
 
     /// Asks for the generation; where it moved, another process changed something.
@@ -84,25 +84,39 @@ impl KeyActor {
             }
         }));
     }
+}
 
-    /// Writes the uses that were noted, one write after another; what cannot be written is kept for the next.
-    fn flush(&mut self) -> ResponseActFuture<Self, Result<(), Error>> {
-        let turn = self.writes.clone().lock_owned();
-        Box::pin(turn.into_actor(self).then(|turn, actor, _| {
-            let (db, uses) = (actor.db.clone(), std::mem::take(&mut actor.uses));
-            let write = async move {
-                let written = write_uses(&db, &uses).await;
-                (turn, uses, written)
+impl Gathers for KeyActor {
+    type Gathered = HashMap<KeyId, Used>;
+    type Told = ();
+    const WHAT: &'static str = "the last uses of keys";
+
+    fn turn(&self) -> Turn {
+        self.turn.clone()
+    }
+
+    fn take(&mut self) -> Self::Gathered {
+        std::mem::take(&mut self.uses)
+    }
+
+    fn write(&self, uses: Self::Gathered) -> Write<Self::Gathered, ()> {
+        let db = self.db.clone();
+        Box::pin(async move {
+            let written = write_uses(&db, &uses).await;
+            (uses, written)
+        })
+    }
+
+    fn written(&mut self, (): ()) {}
+
+    fn put_back(&mut self, unwritten: Self::Gathered) {
+        for (key, used) in unwritten {
+            let used = match self.uses.remove(&key) {
+                Some(since) => since.after(used),
+                None => used,
             };
-            write.into_actor(actor).map(|(_turn, uses, written), actor, _| {
-                if written.is_err() {
-                    for (key, used) in uses {
-                        actor.uses.entry(key).or_insert(used);
-                    }
-                }
-                written
-            })
-        }))
+            self.uses.insert(key, used);
+        }
     }
 }
 
@@ -135,13 +149,7 @@ impl Actor for KeyActor {
     fn started(&mut self, context: &mut Self::Context) {
         self.look(context);
         context.run_interval(LOOK_EVERY, Self::look);
-        context.run_interval(FLUSH_EVERY, |actor, context| {
-            context.spawn(actor.flush().map(|done, _, _| {
-                if let Err(error) = done {
-                    warn!(%error, "could not write the last uses of keys");
-                }
-            }));
-        });
+        Self::flush_every(context, FLUSH_EVERY);
     }
 }
 
@@ -281,14 +289,23 @@ pub struct Used {
     pub mcp_client: Option<String>,
 }
 
+impl Used {
+    /// This use, with the name that an earlier one said and this one does not.
+    fn after(self, earlier: Self) -> Self {
+        Self { mcp_client: self.mcp_client.or(earlier.mcp_client), ..self }
+    }
+}
+
 impl KeyActor {
     fn note(&mut self, used: Used, context: &mut Context<Self>) {
         if used.first && self.told.insert(used.key) {
             self.tell_first_use(&used, context);
         }
-        let noted = self.uses.remove(&used.key);
-        let mcp_client = used.mcp_client.clone().or(noted.and_then(|earlier| earlier.mcp_client));
-        self.uses.insert(used.key, Used { mcp_client, ..used });
+        let used = match self.uses.remove(&used.key) {
+            Some(earlier) => used.after(earlier),
+            None => used,
+        };
+        self.uses.insert(used.key, used);
     }
 }
 
@@ -318,15 +335,28 @@ impl Handler<Introduced> for KeyActor {
     }
 }
 
-/// Writes the uses that were noted.
-#[derive(Message)]
-#[rtype(result = "Result<(), Error>")]
-pub struct Flush;
-
 impl Handler<Flush> for KeyActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
     fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
         self.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_was_said_once_stays_with_later_uses() {
+        let at = Timestamp::from_millis(1_800_000_000_000);
+        let (key, user) = (KeyId::new(at), UserId::new(at));
+        let plain =
+            Used { key, user, name: "Desk".to_owned(), first: false, at, client: None, mcp_client: None };
+        let said = Used { mcp_client: Some("desk 1.0".to_owned()), ..plain.clone() };
+
+        assert_eq!(plain.clone().after(said.clone()).mcp_client.as_deref(), Some("desk 1.0"));
+        let renamed = Used { mcp_client: Some("desk 2.0".to_owned()), ..plain };
+        assert_eq!(renamed.after(said).mcp_client.as_deref(), Some("desk 2.0"));
     }
 }

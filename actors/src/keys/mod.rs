@@ -25,10 +25,10 @@ use moka::sync::Cache;
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::error::Error;
-use crate::kit::{Kept, Port, keep};
+use crate::kit::{Flush, Kept, Port, keep};
 use crate::notices::Notices;
 use crate::state::{self, Fact};
-use actor::{Change, Create, Flush, Introduced, KeyActor, Look, Regenerate, Revoke};
+use actor::{Change, Create, Introduced, KeyActor, Look, Regenerate, Revoke};
 use freshness::Freshness;
 use secret::{Secret, SecretHash};
 

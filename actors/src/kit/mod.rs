@@ -2,16 +2,18 @@
 //!
 //! - [`Port`] bounds what is asked of an actor at once (a mailbox does not) and tells a busy, late or dead one apart.
 //! - [`keep`] starts an actor and starts it anew whatever it died of (actix's supervisor does not, after a panic).
-//! - [`Batch`] gathers small writes by number.
+//! - [`Batch`] gathers small writes by number; an actor that [`Gathers`] writes them together, one write after another.
 //! - [`Workers`] runs blocking work: what somebody waits for never stands behind the background.
 
 mod batch;
+mod gather;
 mod health;
 mod keeper;
 mod port;
 mod work;
 
 pub use batch::Batch;
+pub use gather::{Flush, Gathers, Turn, Write};
 pub use health::{Health, Report};
 pub use keeper::{Kept, keep};
 pub use port::{Port, Unanswered};

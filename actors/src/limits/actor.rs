@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{
-    Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture,
-    fut::wrap_future,
+    Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, fut::wrap_future,
 };
 use entity::id::UserId;
 use entity::kind::Surface;
@@ -17,8 +16,6 @@ use entity::time::Day;
 use entity::{usage_day, user};
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
-use tokio::sync::Mutex;
-use tracing::warn;
 
 use super::day::DayCount;
 use super::hour::Hour;
@@ -27,12 +24,13 @@ use crate::caller::Via;
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::error::{Error, Wait};
+use crate::kit::{Flush, Gathers, Turn, Write};
 
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// Full buckets say nothing that a new one would not: they are dropped now and then.
 const SWEEP_EVERY: Duration = Duration::from_secs(300);
 
-type Unwritten = HashMap<(UserId, Surface, Day), i64>;
+type Calls = HashMap<(UserId, Surface, Day), i64>;
 
 /// See the file's head.
 pub struct LimitActor {
@@ -41,8 +39,8 @@ pub struct LimitActor {
     hours: HashMap<Via, Hour>,
     days: HashMap<(UserId, Surface), DayCount>,
     /// Of days that are over, or of a write that failed.
-    left: Unwritten,
-    writes: Arc<Mutex<()>>,
+    left: Calls,
+    turn: Turn,
 }
 
 impl LimitActor {
@@ -53,7 +51,7 @@ impl LimitActor {
             hours: HashMap::new(),
             days: HashMap::new(),
             left: HashMap::new(),
-            writes: Arc::default(),
+            turn: Turn::default(),
         }
     }
 
@@ -97,8 +95,18 @@ impl LimitActor {
             Err(error) => panic_for_restart(&error),
         }));
     }
+}
 
-    fn take_unwritten(&mut self) -> Unwritten {
+impl Gathers for LimitActor {
+    type Gathered = Calls;
+    type Told = Calls;
+    const WHAT: &'static str = "the counts of the day";
+
+    fn turn(&self) -> Turn {
+        self.turn.clone()
+    }
+
+    fn take(&mut self) -> Calls {
         let mut unwritten = std::mem::take(&mut self.left);
         for ((user, surface), count) in &mut self.days {
             if let Some((day, calls)) = count.take() {
@@ -108,37 +116,25 @@ impl LimitActor {
         unwritten
     }
 
-    /// Adds what was counted to the rows, one write after another.
-    fn flush(&mut self) -> ResponseActFuture<Self, Result<(), Error>> {
-        let turn = self.writes.clone().lock_owned();
-        Box::pin(turn.into_actor(self).then(|turn, actor, _| {
-            let (db, unwritten) = (actor.db.clone(), actor.take_unwritten());
-            let write = async move {
-                let written = write(&db, &unwritten).await;
-                (turn, unwritten, written)
-            };
-            write
-                .into_actor(actor)
-                .map(|(_turn, unwritten, written), actor, _| actor.written(unwritten, written))
-        }))
+    fn write(&self, unwritten: Calls) -> Write<Calls, Calls> {
+        let db = self.db.clone();
+        Box::pin(async move {
+            let written = write(&db, &unwritten).await;
+            (unwritten, written)
+        })
     }
 
-    fn written(&mut self, unwritten: Unwritten, written: Result<Unwritten, Error>) -> Result<(), Error> {
-        match written {
-            Ok(totals) => {
-                for ((user, surface, day), total) in totals {
-                    if let Some(count) = self.days.get_mut(&(user, surface)) {
-                        count.learn(day, total);
-                    }
-                }
-                Ok(())
+    fn written(&mut self, totals: Calls) {
+        for ((user, surface, day), total) in totals {
+            if let Some(count) = self.days.get_mut(&(user, surface)) {
+                count.learn(day, total);
             }
-            Err(error) => {
-                for (of, calls) in unwritten {
-                    *self.left.entry(of).or_default() += calls;
-                }
-                Err(error)
-            }
+        }
+    }
+
+    fn put_back(&mut self, unwritten: Calls) {
+        for (of, calls) in unwritten {
+            *self.left.entry(of).or_default() += calls;
         }
     }
 }
@@ -160,7 +156,7 @@ fn hour_of<'a>(
 }
 
 /// Adds the counts to their rows; what the rows then hold, which other nodes may have added to.
-async fn write(db: &Db, unwritten: &Unwritten) -> Result<Unwritten, Error> {
+async fn write(db: &Db, unwritten: &Calls) -> Result<Calls, Error> {
     let mut totals = HashMap::new();
     if unwritten.is_empty() {
         return Ok(totals);
@@ -200,13 +196,7 @@ impl Actor for LimitActor {
 
     fn started(&mut self, context: &mut Self::Context) {
         self.read_today(context);
-        context.run_interval(FLUSH_EVERY, |actor, context| {
-            context.spawn(actor.flush().map(|done, _, _| {
-                if let Err(error) = done {
-                    warn!(%error, "could not write the counts of the day");
-                }
-            }));
-        });
+        Self::flush_every(context, FLUSH_EVERY);
         context.run_interval(SWEEP_EVERY, |actor, _| {
             let now = actor.clock.now();
             actor.hours.retain(|_, hour| !hour.reset().is_zero());
@@ -258,11 +248,6 @@ impl Handler<Remaining> for LimitActor {
         hour_of(&mut self.hours, &self.clock, asked.bucket, asked.hourly).left()
     }
 }
-
-/// Writes what was counted.
-#[derive(Message)]
-#[rtype(result = "Result<(), Error>")]
-pub struct Flush;
 
 impl Handler<Flush> for LimitActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;

@@ -20,8 +20,8 @@ use crate::caller::Via;
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::error::{Error, Wait};
-use crate::kit::{Kept, Port, keep};
-use actor::{Admit, Flush, LimitActor, Remaining, Today};
+use crate::kit::{Flush, Kept, Port, keep};
+use actor::{Admit, LimitActor, Remaining, Today};
 
 pub use addresses::Addresses;
 pub use failures::Failures;
