@@ -103,7 +103,7 @@ impl Engine {
     /// Passages of everybody.
     pub async fn count(&self) -> Result<usize, Error> {
         let index = self.index.clone();
-        self.workers.run(Lane::Foreground, move || index.count(None)).await?.map_err(Error::internal)
+        self.workers.run(Lane::Foreground, move || index.count()).await?.map_err(Error::internal)
     }
 }
 

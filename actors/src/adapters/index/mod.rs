@@ -10,8 +10,6 @@ mod contract;
 pub mod edge;
 pub mod language;
 
-use std::collections::HashMap;
-
 use uuid::Uuid;
 
 pub use edge::EdgeIndex;
@@ -65,8 +63,6 @@ pub struct Labels {
     pub feed: Option<Uuid>,
     /// The collections that its document is in.
     pub collections: Vec<Uuid>,
-    /// The projects that its document is in.
-    pub projects: Vec<Uuid>,
 }
 
 /// One passage of a version of a document.
@@ -84,7 +80,7 @@ pub struct Point {
     pub language: Language,
     /// Its words.
     pub sparse: Sparse,
-    /// Its meaning, of the open model's length; may be added later by [`PassageIndex::add_dense`].
+    /// Its meaning, of the open model's length; none until there is a model, and then the passage is put in again.
     pub dense: Option<Vec<f32>>,
 }
 
@@ -99,8 +95,6 @@ pub struct Filter {
     pub feed: Option<Uuid>,
     /// Of one of these documents; an empty list finds nothing.
     pub documents: Option<Vec<Uuid>>,
-    /// In this project.
-    pub project: Option<Uuid>,
 }
 
 /// One search.
@@ -172,18 +166,6 @@ pub trait PassageIndex: Send + Sync {
     /// The engine's, a full disk's, or a dense vector of the wrong length; then none of them is in.
     fn upsert(&self, tenant: &Tenant, points: Vec<Point>) -> Result<(), IndexError>;
 
-    /// Gives passages their meaning. Those that are gone by now, or another tenant's, are left out.
-    ///
-    /// # Errors
-    /// As [`PassageIndex::upsert`].
-    fn add_dense(&self, tenant: &Tenant, vectors: Vec<(Uuid, Vec<f32>)>) -> Result<(), IndexError>;
-
-    /// Up to `most` passages that have no vector of the open model yet.
-    ///
-    /// # Errors
-    /// The engine's.
-    fn lacking_dense(&self, tenant: &Tenant, most: usize) -> Result<Vec<Uuid>, IndexError>;
-
     /// Removes a document's passages, all but those of the version to keep.
     ///
     /// # Errors
@@ -214,17 +196,11 @@ pub trait PassageIndex: Send + Sync {
     /// The engine's.
     fn languages(&self, tenant: &Tenant) -> Result<Vec<Language>, IndexError>;
 
-    /// How many passages there are, of the tenant or of all.
+    /// How many passages there are, of everybody.
     ///
     /// # Errors
     /// The engine's.
-    fn count(&self, tenant: Option<&Tenant>) -> Result<usize, IndexError>;
-
-    /// How many passages each of the tenant's documents has: what to compare with the database.
-    ///
-    /// # Errors
-    /// The engine's.
-    fn documents(&self, tenant: &Tenant) -> Result<HashMap<Uuid, usize>, IndexError>;
+    fn count(&self) -> Result<usize, IndexError>;
 
     /// Makes all that was written before durable.
     ///

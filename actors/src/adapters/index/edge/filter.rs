@@ -1,8 +1,8 @@
 //! Filters in the engine's words. Every one of them begins with the tenant.
 
 use qdrant_edge::{
-    AnyVariants, Condition, FieldCondition, Filter as EngineFilter, HasVectorCondition, Match, MatchAny,
-    MatchValue, ValueVariants,
+    AnyVariants, Condition, FieldCondition, Filter as EngineFilter, Match, MatchAny, MatchValue,
+    ValueVariants,
 };
 use uuid::Uuid;
 
@@ -16,12 +16,11 @@ pub fn own(tenant: &Tenant) -> EngineFilter {
 
 /// The tenant's passages that are asked for.
 pub fn asked(tenant: &Tenant, filter: &Filter) -> EngineFilter {
-    let Filter { source, collection, feed, documents, project } = filter;
+    let Filter { source, collection, feed, documents } = filter;
     let mut must = Vec::new();
     must.extend(source.map(|source| says(schema::SOURCE, word(source))));
     must.extend(collection.map(|id| is(schema::COLLECTIONS, id)));
     must.extend(feed.map(|id| is(schema::FEED, id)));
-    must.extend(project.map(|id| is(schema::PROJECTS, id)));
     must.extend(documents.as_ref().map(|ids| any(schema::DOCUMENT, ids)));
     narrowed(tenant, must)
 }
@@ -33,18 +32,6 @@ pub fn document(tenant: &Tenant, document: Uuid, keep: Option<i64>) -> EngineFil
         let kept = Match::Value(MatchValue { value: ValueVariants::Integer(version) });
         vec![Condition::Field(FieldCondition::new_match(schema::path(schema::VERSION), kept))]
     });
-    filter
-}
-
-/// The tenant's passages with these ids.
-pub fn among(tenant: &Tenant, ids: impl IntoIterator<Item = Uuid>) -> EngineFilter {
-    own(tenant).with_point_ids(ids.into_iter().map(qdrant_edge::PointId::Uuid))
-}
-
-/// The tenant's passages that have no such vector.
-pub fn lacking(tenant: &Tenant, vector: String) -> EngineFilter {
-    let mut filter = own(tenant);
-    filter.must_not = Some(vec![Condition::HasVector(HasVectorCondition::from(vector))]);
     filter
 }
 

@@ -15,9 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use qdrant_edge::{
-    ConditionalInsertOperation, CountRequest, EdgeShard, FacetRequest, FacetValue, OperationError, Payload,
-    PayloadOps, PointInsertOperations, PointOperations, QueryBatchRequest, ScrollRequest, SetPayloadOp,
-    UpdateOperation, UpdateVectorsOp, VectorOperations, WithPayloadInterface,
+    ConditionalInsertOperation, CountRequest, EdgeShard, FacetRequest, OperationError, Payload, PayloadOps,
+    PointInsertOperations, PointOperations, QueryBatchRequest, SetPayloadOp, UpdateOperation,
 };
 use uuid::Uuid;
 
@@ -47,7 +46,7 @@ pub struct EdgeIndex {
     shard: EdgeShard,
     folder: PathBuf,
     model: Option<Model>,
-    /// Held through every write: some look before they change.
+    /// Held through every write: they wait for one another.
     writing: Mutex<()>,
     /// The languages of tenants that were asked about, so that a search need not count them.
     languages: Mutex<HashMap<Tenant, HashSet<Language>>>,
@@ -123,27 +122,16 @@ impl EdgeIndex {
         self.model.as_ref().map(Model::vector)
     }
 
-    fn passages(&self, filter: qdrant_edge::Filter, most: usize) -> Result<Vec<Uuid>, IndexError> {
-        let request = ScrollRequest {
-            limit: Some(most),
-            filter: Some(filter),
-            with_payload: Some(WithPayloadInterface::Bool(false)),
-            ..ScrollRequest::new()
-        };
-        let (found, _) = self.shard.scroll(request).map_err(failed("list"))?;
-        Ok(found.into_iter().filter_map(|record| point::passage(record.id)).collect())
-    }
-
-    /// How many passages have each value of a label; every value, so an index over it is not optional.
-    fn values(&self, tenant: &Tenant, label: &str) -> Result<Vec<(FacetValue, usize)>, IndexError> {
+    /// The languages of the tenant's passages, as the engine counts them.
+    fn counted(&self, tenant: &Tenant) -> Result<HashSet<Language>, IndexError> {
         let request = FacetRequest {
             limit: usize::MAX,
             filter: Some(filter::own(tenant)),
             exact: true,
-            ..FacetRequest::new(schema::path(label))
+            ..FacetRequest::new(schema::path(schema::LANGUAGE))
         };
         let response = self.shard.facet(request).map_err(failed("count"))?;
-        Ok(response.hits.into_iter().map(|hit| (hit.value, hit.count)).collect())
+        Ok(response.hits.iter().filter_map(|hit| point::language(&hit.value)).collect())
     }
 }
 
@@ -167,30 +155,6 @@ impl PassageIndex for EdgeIndex {
             "add to",
             UpdateOperation::PointOperation(PointOperations::UpsertPointsConditional(insert)),
         )
-    }
-
-    fn add_dense(&self, tenant: &Tenant, vectors: Vec<(Uuid, Vec<f32>)>) -> Result<(), IndexError> {
-        self.fits(vectors.iter().map(|(_, dense)| dense))?;
-        let Some(name) = self.vector() else { return Ok(()) };
-        let _writer = self.writer();
-        self.room()?;
-        // The engine fails at the first id that it has not got, and has changed those before it by then.
-        let wanted = filter::among(tenant, vectors.iter().map(|(id, _)| *id));
-        let there: HashSet<Uuid> = self.passages(wanted, vectors.len())?.into_iter().collect();
-        let points = vectors
-            .into_iter()
-            .filter(|(id, _)| there.contains(id))
-            .map(|(id, dense)| point::meaning(id, &name, dense))
-            .collect();
-        let update = UpdateVectorsOp { points, update_filter: None };
-        self.write("add to", UpdateOperation::VectorOperation(VectorOperations::UpdateVectors(update)))
-    }
-
-    fn lacking_dense(&self, tenant: &Tenant, most: usize) -> Result<Vec<Uuid>, IndexError> {
-        match self.vector() {
-            Some(name) => self.passages(filter::lacking(tenant, name), most),
-            None => Ok(Vec::new()),
-        }
     }
 
     fn delete_document(&self, tenant: &Tenant, document: Uuid, keep: Option<i64>) -> Result<(), IndexError> {
@@ -242,21 +206,14 @@ impl PassageIndex for EdgeIndex {
             return Ok(languages.iter().copied().collect());
         }
         // Counted under the lock: a passage that comes in meanwhile waits, and is then added to what is known.
-        let counted = self.values(tenant, schema::LANGUAGE)?;
-        let languages: HashSet<_> =
-            counted.into_iter().filter_map(|(value, _)| point::language(&value)).collect();
+        let languages = self.counted(tenant)?;
         known.insert(*tenant, languages.clone());
         Ok(languages.into_iter().collect())
     }
 
-    fn count(&self, tenant: Option<&Tenant>) -> Result<usize, IndexError> {
-        let request = CountRequest { filter: tenant.map(filter::own), exact: true };
+    fn count(&self) -> Result<usize, IndexError> {
+        let request = CountRequest { filter: None, exact: true };
         self.shard.count(request).map_err(failed("count"))
-    }
-
-    fn documents(&self, tenant: &Tenant) -> Result<HashMap<Uuid, usize>, IndexError> {
-        let counted = self.values(tenant, schema::DOCUMENT)?;
-        Ok(counted.into_iter().filter_map(|(value, count)| Some((point::uuid(&value)?, count))).collect())
     }
 
     fn commit(&self) -> Result<(), IndexError> {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use qdrant_edge::external::serde_json::{Map, Value};
 use qdrant_edge::{
-    FacetValue, Payload, PointId, PointStructPersisted, PointVectorsPersisted, ScoredPoint, SparseVector,
-    VectorPersisted, VectorStructPersisted,
+    FacetValue, Payload, PointId, PointStructPersisted, ScoredPoint, SparseVector, VectorPersisted,
+    VectorStructPersisted,
 };
 use uuid::Uuid;
 
@@ -32,20 +32,13 @@ pub fn stored(tenant: &Tenant, point: Point, vector: Option<&str>) -> PointStruc
     }
 }
 
-/// A passage's meaning, to be put beside its words.
-pub fn meaning(id: Uuid, vector: &str, dense: Vec<f32>) -> PointVectorsPersisted {
-    let vectors = HashMap::from([(vector.to_owned(), VectorPersisted::Dense(dense))]);
-    PointVectorsPersisted { id: PointId::Uuid(id), vector: VectorStructPersisted::Named(vectors) }
-}
-
 /// The labels that change without the text. Every one is written, so that an old one never stays behind.
 pub fn labels(labels: &Labels) -> Map<String, Value> {
-    let Labels { source, feed, collections, projects } = labels;
+    let Labels { source, feed, collections } = labels;
     Map::from_iter([
         (schema::SOURCE.to_owned(), Value::from(filter::word(*source))),
         (schema::FEED.to_owned(), feed.map_or(Value::Null, text)),
         (schema::COLLECTIONS.to_owned(), collections.iter().copied().map(text).collect()),
-        (schema::PROJECTS.to_owned(), projects.iter().copied().map(text).collect()),
     ])
 }
 
@@ -62,7 +55,7 @@ pub fn hit(scored: ScoredPoint) -> Option<Hit> {
 }
 
 /// A passage's id; none for a number, which no passage has.
-pub fn passage(id: PointId) -> Option<Uuid> {
+fn passage(id: PointId) -> Option<Uuid> {
     match id {
         PointId::Uuid(id) => Some(id),
         PointId::NumId(_) => None,
@@ -74,14 +67,6 @@ pub fn language(value: &FacetValue) -> Option<Language> {
     match value {
         FacetValue::Keyword(code) => Language::of_code(code),
         FacetValue::Int(_) | FacetValue::Uuid(_) | FacetValue::Bool(_) => None,
-    }
-}
-
-/// The id that was counted.
-pub fn uuid(value: &FacetValue) -> Option<Uuid> {
-    match value {
-        FacetValue::Uuid(id) => Some(Uuid::from_u128(*id)),
-        FacetValue::Keyword(_) | FacetValue::Int(_) | FacetValue::Bool(_) => None,
     }
 }
 

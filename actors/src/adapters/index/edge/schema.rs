@@ -27,8 +27,6 @@ pub const SOURCE: &str = "src";
 pub const FEED: &str = "feed";
 /// The collections.
 pub const COLLECTIONS: &str = "col";
-/// The projects.
-pub const PROJECTS: &str = "proj";
 /// The language that the words were read in.
 pub const LANGUAGE: &str = "lang";
 
@@ -100,12 +98,11 @@ pub fn new_vector(model: &Model) -> UpdateOperation {
 }
 
 /// The labels that are looked up, each with its kind of look-up.
-pub fn lookups() -> [(&'static str, PayloadFieldSchema); 7] {
+pub fn lookups() -> [(&'static str, PayloadFieldSchema); 6] {
     [
         (USER, uuids(true)),
         (DOCUMENT, uuids(false)),
         (COLLECTIONS, uuids(false)),
-        (PROJECTS, uuids(false)),
         (FEED, uuids(false)),
         (SOURCE, keywords()),
         (LANGUAGE, keywords()),

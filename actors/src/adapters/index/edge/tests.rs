@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::adapters::index::contract::{self, LENGTH, asking, found, id, me, point};
+use crate::adapters::index::contract::{self, LENGTH, asking, found, id, me, meaning, point};
 
 fn model(name: &str) -> Option<Model> {
     Some(Model { name: name.to_owned(), length: LENGTH })
@@ -61,9 +61,9 @@ fn what_was_never_committed_outlives_a_process_that_is_killed() {
     copy(folder.path(), left.path());
     let index = EdgeIndex::open(left.path(), model("a")).unwrap();
 
-    assert_eq!(index.count(Some(&me())).unwrap(), 49);
+    assert_eq!(index.count().unwrap(), 49);
     assert_eq!(found(&index, &me(), &asking(49)), [id(49)]);
-    assert!(index.lacking_dense(&me(), 10).unwrap().is_empty());
+    assert_eq!(found(&index, &me(), &Plan { depth: 50, ..meaning() }).len(), 49);
 }
 
 #[test]
@@ -75,8 +75,7 @@ fn another_model_gets_a_vector_of_its_own_beside_the_first() {
 
     let index = EdgeIndex::open(folder.path(), Some(Model { name: "b".to_owned(), length: 2 })).unwrap();
 
-    assert_eq!(index.lacking_dense(&me(), 10).unwrap(), [id(1)]);
-    index.add_dense(&me(), vec![(id(1), vec![1.0, 0.0])]).unwrap();
+    index.upsert(&me(), vec![Point { dense: Some(vec![1.0, 0.0]), ..point(1) }]).unwrap();
     index.upsert(&me(), vec![Point { dense: Some(vec![0.0, 1.0]), ..point(2) }]).unwrap();
     let plan = Plan { dense: Some(vec![1.0, 0.0]), depth: 10, ..Plan::default() };
     assert_eq!(found(&index, &me(), &plan), [id(1), id(2)]);
@@ -107,7 +106,7 @@ fn packing_loses_nothing_and_finds_the_same() {
     index.commit().unwrap();
 
     assert_eq!(index.search(&me(), &plan).unwrap(), before);
-    assert_eq!(index.count(Some(&me())).unwrap(), 3_199);
+    assert_eq!(index.count().unwrap(), 3_199);
     drop(index);
     let index = EdgeIndex::open(folder.path(), wide).unwrap();
     assert_eq!(index.search(&me(), &plan).unwrap(), before);
