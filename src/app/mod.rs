@@ -7,6 +7,7 @@ mod session;
 use actix_web::web::{self, ServiceConfig};
 
 pub use door::{cookie, operation, own_origin, refuse, session_secret};
+pub use routes::ROUTES;
 
 use crate::http::table::{self, Door};
 use crate::rest;
@@ -22,7 +23,7 @@ pub fn mount(config: &mut ServiceConfig) {
         web::scope("/app/api")
             .configure(session::mount)
             .service(library)
-            .configure(|scope| table::mount(scope, Door::Session, routes::ROUTES))
+            .configure(|scope| table::mount(scope, Door::Session, ROUTES))
             .default_service(unknown()),
     );
 }

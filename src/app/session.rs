@@ -1,8 +1,10 @@
 //! Setting up, signing up, signing in and out, changing the password, removing the account: what needs or makes a
 //! cookie.
 
+use std::pin::Pin;
+
 use actix_web::http::StatusCode;
-use actix_web::web::{self, Payload, ServiceConfig};
+use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::accounts::{self, NewAccount};
 use actors::app::App;
@@ -14,10 +16,10 @@ use entity::user;
 use serde::Serialize;
 use serde_json::json;
 
-use super::door::{app, cookie, no_cookie, own_origin, session_secret};
+use super::door::{cookie, no_cookie, own_origin, session_secret};
 use crate::http::table::{self, Door};
 use crate::http::{body, peer};
-use crate::rest::{failure, success};
+use crate::rest::{failure, success, whole};
 
 const LONGEST: usize = 64 * 1024;
 const EMAIL: Field = Field::required("email", Kind::Words { min: 1, max: 254 }, "The account's address.");
@@ -38,16 +40,26 @@ pub fn mount(config: &mut ServiceConfig) {
         web::resource(path).default_service(table::refuse(Door::Session, methods))
     };
     config
-        .service(only("/setup", &["POST"]).route(web::post().to(set_up)))
-        .service(only("/signup", &["POST"]).route(web::post().to(sign_up)))
+        .service(only("/setup", &["POST"]).route(web::post().to(answered(set_up))))
+        .service(only("/signup", &["POST"]).route(web::post().to(answered(sign_up))))
         .service(
             only("/session", &["POST", "GET", "HEAD", "DELETE"])
-                .route(web::post().to(sign_in))
-                .route(web::get().to(who_am_i))
-                .route(web::delete().to(sign_out)),
+                .route(web::post().to(answered(sign_in)))
+                .route(web::get().to(answered(who_am_i)))
+                .route(web::delete().to(answered(sign_out))),
         )
-        .service(only("/account", &["DELETE"]).route(web::delete().to(remove_account)))
-        .service(only("/password", &["POST"]).route(web::post().to(change_password)));
+        .service(only("/account", &["DELETE"]).route(web::delete().to(answered(remove_account))))
+        .service(only("/password", &["POST"]).route(web::post().to(answered(change_password))));
+}
+
+/// A handler of its own, run as every other route's is: to its end, whoever goes away meanwhile.
+fn answered<A>(
+    answer: fn(HttpRequest, Data<App>, Payload) -> A,
+) -> impl Fn(HttpRequest, Data<App>, Payload) -> Pin<Box<dyn Future<Output = HttpResponse>>> + Clone
+where
+    A: Future<Output = HttpResponse> + 'static,
+{
+    move |request, app, payload| Box::pin(whole(request.clone(), answer(request, app, payload)))
 }
 
 /// Who is signed in.
@@ -66,8 +78,7 @@ impl From<user::Model> for Who {
     }
 }
 
-async fn set_up(request: HttpRequest, payload: Payload) -> HttpResponse {
-    let Some(app) = app(&request) else { return HttpResponse::InternalServerError().finish() };
+async fn set_up(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
     let made = async {
         let new = new_account(&request, &app, payload, Plan::Research).await?;
         let user = accounts::set_up(&app, new).await?;
@@ -76,10 +87,10 @@ async fn set_up(request: HttpRequest, payload: Payload) -> HttpResponse {
     begun(&request, &app, StatusCode::CREATED, made.await)
 }
 
-async fn sign_up(request: HttpRequest, payload: Payload) -> HttpResponse {
-    let Some(app) = app(&request) else { return HttpResponse::InternalServerError().finish() };
+async fn sign_up(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
     let made = async {
-        let plan = app.signup.ok_or(Error::Closed("signing up is closed"))?;
+        own_origin(&request, &app)?;
+        let plan = app.plan_of_who_signs_up()?;
         let new = new_account(&request, &app, payload, plan).await?;
         let user = accounts::create(&app, new).await?;
         begin(&app, user).await
@@ -87,8 +98,7 @@ async fn sign_up(request: HttpRequest, payload: Payload) -> HttpResponse {
     begun(&request, &app, StatusCode::CREATED, made.await)
 }
 
-async fn sign_in(request: HttpRequest, payload: Payload) -> HttpResponse {
-    let Some(app) = app(&request) else { return HttpResponse::InternalServerError().finish() };
+async fn sign_in(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
     let signed_in = async {
         own_origin(&request, &app)?;
         let mut given = read(&request, payload, SIGN_IN).await?;
@@ -100,8 +110,7 @@ async fn sign_in(request: HttpRequest, payload: Payload) -> HttpResponse {
     begun(&request, &app, StatusCode::OK, signed_in.await)
 }
 
-async fn who_am_i(request: HttpRequest) -> HttpResponse {
-    let Some(app) = app(&request) else { return HttpResponse::InternalServerError().finish() };
+async fn who_am_i(request: HttpRequest, app: Data<App>, _: Payload) -> HttpResponse {
     let who = async {
         let secret = session_secret(&request).ok_or(Error::NotSignedIn)?;
         fields::read_query(request.query_string(), &[])?;
@@ -113,8 +122,7 @@ async fn who_am_i(request: HttpRequest) -> HttpResponse {
     }
 }
 
-async fn sign_out(request: HttpRequest) -> HttpResponse {
-    let Some(app) = app(&request) else { return HttpResponse::InternalServerError().finish() };
+async fn sign_out(request: HttpRequest, app: Data<App>, _: Payload) -> HttpResponse {
     let done = async {
         own_origin(&request, &app)?;
         let secret = session_secret(&request).ok_or(Error::NotSignedIn)?;
@@ -125,8 +133,7 @@ async fn sign_out(request: HttpRequest) -> HttpResponse {
     ended(&request, &app, done.await, true)
 }
 
-async fn change_password(request: HttpRequest, payload: Payload) -> HttpResponse {
-    let Some(app) = app(&request) else { return HttpResponse::InternalServerError().finish() };
+async fn change_password(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
     let done = async {
         own_origin(&request, &app)?;
         let secret = session_secret(&request).ok_or(Error::NotSignedIn)?;
@@ -139,8 +146,7 @@ async fn change_password(request: HttpRequest, payload: Payload) -> HttpResponse
     ended(&request, &app, done.await, false)
 }
 
-async fn remove_account(request: HttpRequest, payload: Payload) -> HttpResponse {
-    let Some(app) = app(&request) else { return HttpResponse::InternalServerError().finish() };
+async fn remove_account(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
     let done = async {
         own_origin(&request, &app)?;
         let secret = session_secret(&request).ok_or(Error::NotSignedIn)?;

@@ -2,15 +2,14 @@
 //! A route without a row in [`scope_of`] fails here.
 
 use actors::accounts;
-use carrel::http::table::Route;
 use carrel::rest;
 use entity::plan::Plan;
 use entity::scope::Scope;
-use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 use uuid::Uuid;
 
-use crate::world::{Answer, Client, Server};
+use crate::world::Server;
+use crate::world::table::{self, Asked, filled};
 
 /// What each route needs (spec.md: Scopes; contract.md, section 6).
 fn scope_of(name: &str) -> Option<Scope> {
@@ -63,27 +62,10 @@ fn scope_of(name: &str) -> Option<Scope> {
 }
 
 /// Every route with the path of nothing that there is.
-fn routes() -> Vec<(&'static Route, String)> {
-    let of = |version, routes: &'static [Route]| {
-        routes.iter().map(move |route| (route, filled(version, route.pattern)))
-    };
-    of("v1", rest::V1).chain(of("v2", rest::V2)).collect()
-}
-
-fn filled(version: &str, pattern: &str) -> String {
-    let parts = pattern
-        .split('/')
-        .map(|part| if part.starts_with('{') { Uuid::now_v7().to_string() } else { part.to_owned() });
-    format!("/rest/{version}{}", parts.collect::<Vec<_>>().join("/"))
-}
-
-fn body_of(route: &Route) -> Option<Value> {
-    let in_query = [Method::GET.as_str(), Method::DELETE.as_str()].contains(&route.method.as_str());
-    (!in_query).then(|| json!({}))
-}
-
-async fn ask(client: &Client, route: &Route, path: &str, body: Option<Value>) -> Answer {
-    client.send(route.method.as_str().parse().unwrap(), path, body).await
+fn routes() -> Vec<Asked> {
+    let (mut all, v2) = (table::all("/rest/v1", rest::V1), table::all("/rest/v2", rest::V2));
+    all.extend(v2);
+    all
 }
 
 #[actix_web::test]
@@ -91,11 +73,11 @@ async fn no_route_answers_without_a_key() {
     let server = Server::start().await;
     let stranger = server.stranger();
 
-    for (route, path) in routes() {
-        let answer = ask(&stranger, route, &path, body_of(route)).await;
+    for asked in routes() {
+        let answer = asked.by(&stranger).await;
 
-        assert_eq!(answer.refused(401), "API_KEY_INVALID", "{}", route.name);
-        assert_eq!(answer.headers["www-authenticate"], "Bearer", "{}", route.name);
+        assert_eq!(answer.refused(401), "API_KEY_INVALID", "{}", asked.route.name);
+        assert_eq!(answer.headers["www-authenticate"], "Bearer", "{}", asked.route.name);
     }
 }
 
@@ -104,10 +86,10 @@ async fn no_route_takes_a_key_in_the_url() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
 
-    for (route, path) in routes() {
-        let answer = ask(&key, route, &format!("{path}?api_key="), body_of(route)).await;
+    for asked in routes() {
+        let answer = asked.with(&key, "?api_key=", asked.body()).await;
 
-        assert_eq!(answer.refused(401), "API_KEY_IN_QUERY", "{}", route.name);
+        assert_eq!(answer.refused(401), "API_KEY_IN_QUERY", "{}", asked.route.name);
     }
 }
 
@@ -116,11 +98,11 @@ async fn no_route_answers_the_free_plan() {
     let server = Server::start().await;
     let key = server.user(Plan::Free).await.mcp_key().await;
 
-    for (route, path) in routes() {
-        let answer = ask(&key, route, &path, body_of(route)).await;
+    for asked in routes() {
+        let answer = asked.by(&key).await;
 
-        assert_eq!(answer.refused(402), "PLAN_REQUIRED", "{}", route.name);
-        assert!(!answer.headers.contains_key("x-ratelimit-limit"), "{}", route.name);
+        assert_eq!(answer.refused(402), "PLAN_REQUIRED", "{}", asked.route.name);
+        assert!(!answer.headers.contains_key("x-ratelimit-limit"), "{}", asked.route.name);
     }
 }
 
@@ -130,26 +112,26 @@ async fn every_route_names_the_scope_that_is_missing_and_wants_no_other() {
     let user = server.user(Plan::Pro).await;
     let none = user.key([]).await;
 
-    for (route, path) in routes() {
-        let answer = ask(&none, route, &path, body_of(route)).await;
-        let Some(scope) = scope_of(route.name) else {
+    for asked in routes() {
+        let answer = asked.by(&none).await;
+        let Some(scope) = scope_of(asked.route.name) else {
             answer.data(200);
             continue;
         };
-        assert_eq!(answer.refused(403), "SCOPE_REQUIRED", "{}", route.name);
-        assert_eq!(answer.body["error"]["details"]["scopes"], json!([scope.name()]), "{}", route.name);
+        assert_eq!(answer.refused(403), "SCOPE_REQUIRED", "{}", asked.route.name);
+        assert_eq!(answer.body["error"]["details"]["scopes"], json!([scope.name()]), "{}", asked.route.name);
     }
     for scope in Scope::ALL
         .iter()
         .copied()
-        .filter(|scope| routes().iter().any(|(r, _)| scope_of(r.name) == Some(*scope)))
+        .filter(|scope| routes().iter().any(|asked| scope_of(asked.route.name) == Some(*scope)))
     {
         // A person may have five keys.
         let key = server.user(Plan::Pro).await.key([scope]).await;
-        for (route, path) in routes().into_iter().filter(|(route, _)| scope_of(route.name) == Some(scope)) {
-            let answer = ask(&key, route, &path, body_of(route)).await;
+        for asked in routes().into_iter().filter(|asked| scope_of(asked.route.name) == Some(scope)) {
+            let answer = asked.by(&key).await;
 
-            assert!([200, 201, 400, 404].contains(&answer.status), "{}: {}", route.name, answer.body);
+            assert!([200, 201, 400, 404].contains(&answer.status), "{}: {}", asked.route.name, answer.body);
         }
     }
 }
@@ -159,16 +141,16 @@ async fn every_route_refuses_a_parameter_that_it_does_not_have() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
 
-    for (route, path) in routes() {
-        let answer = ask(&key, route, &format!("{path}?surprise=1"), body_of(route)).await;
+    for asked in routes() {
+        let answer = asked.with(&key, "?surprise=1", asked.body()).await;
 
-        assert_eq!(answer.refused(400), "VALIDATION_FAILED", "{}", route.name);
-        assert!(answer.faults().contains(&"surprise"), "{}: {}", route.name, answer.body);
-        if body_of(route).is_some() {
-            let answer = ask(&key, route, &path, Some(json!({ "surprise": 1 }))).await;
+        assert_eq!(answer.refused(400), "VALIDATION_FAILED", "{}", asked.route.name);
+        assert!(answer.faults().contains(&"surprise"), "{}: {}", asked.route.name, answer.body);
+        if asked.body().is_some() {
+            let answer = asked.with(&key, "", Some(json!({ "surprise": 1 }))).await;
 
-            assert_eq!(answer.refused(400), "VALIDATION_FAILED", "{}", route.name);
-            assert!(answer.faults().contains(&"surprise"), "{}: {}", route.name, answer.body);
+            assert_eq!(answer.refused(400), "VALIDATION_FAILED", "{}", asked.route.name);
+            assert!(answer.faults().contains(&"surprise"), "{}: {}", asked.route.name, answer.body);
         }
     }
 }
@@ -177,15 +159,16 @@ async fn every_route_refuses_a_parameter_that_it_does_not_have() {
 async fn every_route_with_an_id_answers_alike_for_what_is_not_there_and_for_what_is_no_id() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let with_id = routes().into_iter().filter(|(route, _)| route.pattern.contains('{'));
+    let with_id = routes().into_iter().filter(|asked| asked.route.pattern.contains('{'));
 
-    for (route, path) in with_id.filter(|(route, _)| route.fields.iter().all(|field| !field.required)) {
-        let malformed = filled("", route.pattern).replace('-', "x");
-        let version = if path.starts_with("/rest/v1") { "/rest/v1" } else { "/rest/v2" };
-        for path in [path, format!("{version}{}", malformed.trim_start_matches("/rest/"))] {
-            let answer = ask(&key, route, &path, body_of(route)).await;
+    for asked in with_id.filter(|asked| asked.route.fields.iter().all(|field| !field.required)) {
+        let version = if asked.path.starts_with("/rest/v1") { "/rest/v1" } else { "/rest/v2" };
+        let malformed = filled("", asked.route.pattern).replace('-', "x");
+        let malformed = Asked { path: format!("{version}{malformed}"), ..asked };
+        for asked in [asked, malformed] {
+            let answer = asked.by(&key).await;
 
-            assert_eq!(answer.refused(404), "NOT_FOUND", "{} {path}", route.name);
+            assert_eq!(answer.refused(404), "NOT_FOUND", "{} {}", asked.route.name, asked.path);
         }
     }
 }

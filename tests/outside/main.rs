@@ -14,6 +14,7 @@
 
 mod world;
 
+mod app_conditions;
 mod ask;
 mod conditions;
 mod crash;

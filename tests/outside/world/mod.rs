@@ -11,6 +11,7 @@ pub mod program;
 mod server;
 mod site;
 mod store;
+pub mod table;
 
 use std::time::{Duration, Instant};
 

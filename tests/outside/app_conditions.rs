@@ -1,0 +1,100 @@
+//! The conditions of every route of the web app: our own pages, a session, parameters, resource. Keys open none of them.
+
+use carrel::{app, rest};
+use entity::plan::Plan;
+use serde_json::json;
+
+use crate::world::Server;
+use crate::world::table::{self, Asked};
+
+/// Every route that a session opens.
+fn routes() -> Vec<Asked> {
+    let own = table::all("/app/api", app::ROUTES);
+    let library = [rest::V1, rest::V2].map(|routes| table::all("/app/api/library", routes));
+    own.into_iter().chain(library.into_iter().flatten()).collect()
+}
+
+fn changes(asked: &Asked) -> bool {
+    asked.route.method.as_str() != "GET"
+}
+
+#[actix_web::test]
+async fn no_route_answers_without_a_session_and_a_key_is_none() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let made_up = server.stranger().with("cookie", "carrel_session=cs_made-up");
+
+    for asked in routes() {
+        for client in [&server.stranger(), &made_up, &key] {
+            assert_eq!(asked.by(client).await.refused(401), "NOT_SIGNED_IN", "{}", asked.route.name);
+        }
+    }
+}
+
+#[actix_web::test]
+async fn what_changes_something_is_asked_by_our_own_pages_alone() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let foreign = [
+        ("origin", "https://elsewhere.example"),
+        ("origin", "null"),
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-site"),
+    ];
+
+    for asked in routes().iter().filter(|asked| changes(asked)) {
+        for (name, value) in foreign {
+            let answer = asked.by(&browser.clone().with(name, value)).await;
+
+            assert_eq!(answer.refused(403), "FOREIGN_ORIGIN", "{} from {value}", asked.route.name);
+        }
+    }
+    for path in ["setup", "signup", "session", "password"] {
+        let stranger = server.stranger().with("origin", "https://elsewhere.example");
+        let answer = stranger.post(&format!("/app/api/{path}"), json!({})).await;
+        assert_eq!(answer.refused(403), "FOREIGN_ORIGIN", "{path}");
+    }
+}
+
+#[actix_web::test]
+async fn every_plan_uses_the_app_and_nothing_of_it_counts() {
+    let server = Server::start().await;
+    let person = server.user(Plan::Free).await;
+    let browser = person.sign_in().await.with("sec-fetch-site", "same-origin");
+
+    for asked in routes() {
+        let answer = asked.by(&browser).await;
+
+        assert!(![401, 403, 429].contains(&answer.status), "{}: {}", asked.route.name, answer.body);
+        assert_ne!(answer.body["error"]["code"], "PLAN_REQUIRED", "{}", asked.route.name);
+        assert!(!answer.headers.contains_key("x-ratelimit-limit"), "{}", asked.route.name);
+    }
+    let activity = browser.get("/app/api/activity").await;
+    assert_eq!(activity.data(200)["activity"], json!([]));
+}
+
+#[actix_web::test]
+async fn every_route_refuses_a_parameter_that_it_does_not_have() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+
+    for asked in routes() {
+        let answer = asked.with(&browser, "?surprise=1", asked.body()).await;
+        assert_eq!(answer.refused(400), "VALIDATION_FAILED", "{}", asked.route.name);
+        assert!(answer.faults().contains(&"surprise"), "{}: {}", asked.route.name, answer.body);
+    }
+}
+
+#[actix_web::test]
+async fn what_is_not_there_is_not_found() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let with_id = routes().into_iter().filter(|asked| asked.route.pattern.contains('{'));
+
+    for asked in with_id.filter(|asked| asked.route.fields.iter().all(|field| !field.required)) {
+        assert_eq!(asked.by(&browser).await.refused(404), "NOT_FOUND", "{}", asked.route.name);
+    }
+    assert_eq!(browser.get("/app/api/nothing").await.refused(404), "NOT_FOUND");
+    let answer = browser.delete("/app/api/notices").await;
+    assert_eq!((answer.refused(405), answer.said("allow")), ("METHOD_NOT_ALLOWED", "GET, HEAD"));
+}
