@@ -3,10 +3,12 @@
 //! How a verb is *asked for*. Each surface turns its wire into an operation and the reply into its wire, and decides
 //! nothing: REST ([`rest`]), the web app's routes ([`app`]), MCP ([`mcp`]), OAuth ([`oauth`]), and the command line
 //! ([`cli`]). What they share of HTTP stands in [`http`], of shapes in [`schema`]; [`openapi`] describes REST to programs
-//! and people. [`server`] puts everything together and takes it apart again, [`settings`] says with what.
+//! and people. [`server`] puts everything together and takes it apart again, [`settings`] says with what, and
+//! [`data_dir`] keeps the folder of the data.
 
 pub mod app;
 pub mod cli;
+pub mod data_dir;
 pub mod http;
 pub mod log;
 pub mod mcp;

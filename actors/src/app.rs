@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix::{Arbiter, ArbiterHandle};
+use entity::plan::Plan;
 use tracing::{info, warn};
 
 use crate::activity::Activity;
@@ -22,7 +23,7 @@ use crate::desk::Desk;
 use crate::error::Error;
 use crate::grants::{GrantSettings, Grants};
 use crate::idempotency::Idempotency;
-use crate::ingest::{Ingest, Places};
+use crate::ingest::{Ingest, Room};
 use crate::keys::Keys;
 use crate::keys::secret::{Secret, SecretHash};
 use crate::kit::{Health, Report, Workers};
@@ -64,11 +65,9 @@ pub struct Setup {
     /// Connections by OAuth.
     pub grants: GrantSettings,
     /// Jobs at once.
-    pub ingest_places: Places,
+    pub room: Room,
     /// Whether anyone may sign up, and to which plan.
-    pub signup: Option<entity::plan::Plan>,
-    /// Origins, besides the service's own, from which MCP is taken.
-    pub mcp_origins: Vec<String>,
+    pub signup: Option<Plan>,
     /// The endpoint that answers questions; none: the embedded answerer.
     pub chat: Option<ChatSettings>,
     /// Tokens of all users in a UTC day before the AI pauses; 0 is no limit.
@@ -117,10 +116,7 @@ pub struct Parts {
     pub speech: Speech,
     /// Signed cursors.
     pub cursors: Cursors,
-    /// Whether anyone may sign up, and to which plan.
-    pub signup: Option<entity::plan::Plan>,
-    /// Origins, besides the service's own, from which MCP is taken.
-    pub mcp_origins: Vec<String>,
+    signup: Option<Plan>,
     /// What answers questions.
     pub answerer: Arc<dyn Answerer>,
     /// Tokens of all users in a UTC day before the AI pauses; 0 is no limit.
@@ -173,7 +169,7 @@ impl App {
             notices,
             idempotency: Idempotency::new(db),
             retrieval,
-            ingest: Ingest::start(&long, move || later.get().cloned(), setup.ingest_places),
+            ingest: Ingest::start(&long, move || later.get().cloned(), setup.room),
             fetcher: Fetcher::new(setup.fetch).map_err(Error::internal)?,
             hosts: Hosts::default(),
             sandbox: Sandbox::new(setup.sandbox, setup.sandbox_settings),
@@ -186,7 +182,6 @@ impl App {
             speech: Speech::new(transcriber(setup.transcription)?),
             cursors: Cursors::new(key),
             signup: setup.signup,
-            mcp_origins: setup.mcp_origins,
             answerer,
             daily_tokens: setup.daily_tokens,
             mail: setup.mail,
@@ -197,6 +192,14 @@ impl App {
         // Every actor may be given the whole by now; the first claim of jobs waits for it.
         let _ = this.set(app.clone());
         Ok(app)
+    }
+
+    /// The plan of whoever signs up.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] where nobody may.
+    pub fn plan_of_who_signs_up(&self) -> Result<Plan, Error> {
+        self.signup.ok_or(Error::Closed("signing up is closed"))
     }
 
     /// How each actor is doing.

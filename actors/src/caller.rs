@@ -1,7 +1,5 @@
 //! Who asks: what was presented, and what it proved.
 
-use std::net::IpAddr;
-
 use entity::id::{GrantId, KeyId, SessionId, UserId};
 use entity::kind::{KeyKind, Surface};
 use entity::plan::Plan;
@@ -29,12 +27,9 @@ pub enum Via {
     App(GrantId),
     /// A signed-in browser.
     Session(SessionId),
-    /// The command line of the one who runs the service.
-    Operator,
 }
 
-/// Someone whose checks have run. It is made by `perform`, by the session's door and by the operator's door alone,
-/// so having one is the proof.
+/// Someone whose checks have run. It is made by `perform` and by the session's door alone, so having one is the proof.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// Whose library this is about.
@@ -47,7 +42,7 @@ pub struct Caller {
     pub via: Via,
     /// The key, where one was used.
     pub key: Option<CallerKey>,
-    /// The surface it came by; the web app and the operator count nowhere.
+    /// The surface it came by; the web app counts nowhere.
     pub surface: Option<Surface>,
     /// What it calls itself.
     pub client: Option<String>,
@@ -74,12 +69,3 @@ pub struct CallerKey {
 /// Only this crate can make one.
 #[derive(Clone, Debug)]
 pub(crate) struct Proof;
-
-/// Where a request came from, as far as it is known before anybody is recognised.
-#[derive(Clone, Debug, Default)]
-pub struct Origin {
-    /// Address of the connection, or the last one before a trusted proxy.
-    pub address: Option<IpAddr>,
-    /// The User-Agent's first product.
-    pub user_agent: Option<String>,
-}

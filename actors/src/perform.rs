@@ -372,7 +372,7 @@ fn hourly(app: &App, caller: &Caller) -> Option<u32> {
     match &caller.via {
         Via::Key(_) => caller.key.as_ref().map(|key| key.hourly_limit),
         Via::App(_) => Some(app.plans.limits(caller.plan).hourly_per_key),
-        Via::Session(_) | Via::Operator => None,
+        Via::Session(_) => None,
     }
 }
 
@@ -392,7 +392,7 @@ fn record(app: &App, caller: &Caller, entry: Entry, status: String, count: Optio
     let (key_id, app_id) = match caller.via {
         Via::Key(key) => (Some(key), None),
         Via::App(app) => (None, Some(app)),
-        Via::Session(_) | Via::Operator => return,
+        Via::Session(_) => return,
     };
     let now = app.clock.now();
     let (route, tool) = match entry {

@@ -125,11 +125,6 @@ pub async fn sweep(app: &App) -> Result<(), Error> {
     Ok(())
 }
 
-/// The caller that the command line acts as: the operator, for one user.
-pub fn operator(user: &user::Model) -> Caller {
-    perform::own_caller(user.id, user.plan, Via::Operator)
-}
-
 type Attempt = (String, Option<IpAddr>);
 
 /// Failed sign-ins of an account from an address.

@@ -58,6 +58,11 @@ impl Entity {
         Self::owned_by(user).filter(Column::Id.eq(id))
     }
 
+    /// The key of this id, whoever's it is: the operator names keys without their owners.
+    pub fn for_operator(id: KeyId) -> Select<Entity> {
+        Self::find_by_id(id)
+    }
+
     /// The key with this secret, whoever's it is: how a caller is recognised.
     pub fn by_hash(secret_hash: &[u8]) -> Select<Entity> {
         Self::find().filter(Column::SecretHash.eq(secret_hash))

@@ -1,5 +1,7 @@
 //! A saved page or upload: what the person does with it. Its text is the document's.
 
+use std::time::Duration;
+
 use crate::id::{BookmarkId, DocumentId, UserId};
 use crate::kind::BookmarkKind;
 use crate::time::Timestamp;
@@ -40,6 +42,9 @@ pub struct Model {
     pub deleted_at: Option<Timestamp>,
 }
 
+/// A deleted bookmark may be restored for so long (spec.md: Bookmark).
+pub const RESTORABLE: Duration = Duration::from_secs(30 * 24 * 3600);
+
 /// No relations are walked; finders name what they need.
 #[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
 pub enum Relation {}
@@ -76,5 +81,10 @@ impl Entity {
     /// The bookmarks of one user, deleted ones too.
     pub fn with_deleted(user: UserId) -> Select<Entity> {
         Self::find().filter(Column::UserId.eq(user))
+    }
+
+    /// Those that can be restored no more, of every user: what the clean-up takes away.
+    pub fn past_restoring(now: Timestamp) -> Select<Entity> {
+        Self::find().filter(Column::DeletedAt.lt(now - RESTORABLE))
     }
 }

@@ -120,6 +120,11 @@ impl Entity {
         Self::readable_by(user).filter(Column::Id.eq(id))
     }
 
+    /// The documents of every user that are in sight: what a new model embeds anew, and what is indexed anew.
+    pub fn of_every_user() -> Select<Entity> {
+        Self::find().filter(Column::HiddenAt.is_null())
+    }
+
     /// The documents of a user, hidden ones too: what the index and the clean-up speak of.
     pub fn of(user: UserId) -> Select<Entity> {
         Self::find().filter(Column::UserId.eq(user))

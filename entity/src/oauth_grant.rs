@@ -50,6 +50,11 @@ impl Entity {
         Self::owned_by(user).filter(Column::Id.eq(id))
     }
 
+    /// The connection of a token, whoever's it is: how a caller is recognised.
+    pub fn of_token(id: GrantId) -> Select<Entity> {
+        Self::find_by_id(id)
+    }
+
     /// The connection of this user and this application.
     pub fn between(user: UserId, client: ClientId) -> Select<Entity> {
         Self::owned_by(user).filter(Column::ClientId.eq(client))

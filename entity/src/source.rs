@@ -25,3 +25,10 @@ pub struct Model {
 pub enum Relation {}
 
 impl ActiveModelBehavior for ActiveModel {}
+
+impl Entity {
+    /// What this user gave for this document, where it is still kept.
+    pub fn one_of(user: UserId, document: DocumentId) -> Select<Entity> {
+        Self::find_by_id(document).filter(Column::UserId.eq(user))
+    }
+}

@@ -49,6 +49,11 @@ impl Entity {
         Self::find().filter(Column::UserId.eq(user))
     }
 
+    /// The upload of this id, whoever's it is: for who holds its signed address.
+    pub fn by_address(id: UploadId) -> Select<Entity> {
+        Self::find_by_id(id)
+    }
+
     /// One upload, if it is this user's.
     pub fn one_of(user: UserId, id: UploadId) -> Select<Entity> {
         Self::owned_by(user).filter(Column::Id.eq(id))

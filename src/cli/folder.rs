@@ -3,10 +3,10 @@
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::failure::Failure;
-use crate::server::private_folder;
+use crate::data_dir::{database_file, private_folder};
 use crate::settings::Settings;
 
 /// Makes the folder where it is not there yet.
@@ -25,11 +25,6 @@ pub fn make_with_database(settings: &Settings) -> Result<(), Failure> {
     }
     let file = database_file(&settings.data_dir);
     make_file(&file).map_err(|cause| Failure::Path { what: "make the database", path: file, cause })
-}
-
-/// Where an own SQLite database is.
-pub fn database_file(data_dir: &Path) -> PathBuf {
-    data_dir.join("carrel.db")
 }
 
 fn make_file(file: &Path) -> io::Result<()> {

@@ -17,6 +17,10 @@ const TAKEN: &str = "Authorization, Content-Type, Accept, MCP-Protocol-Version, 
                      Last-Event-ID, X-API-Key";
 const SHOWN: &str = "WWW-Authenticate, MCP-Protocol-Version, Retry-After";
 
+/// Origins, besides the service's own, from which MCP is taken.
+#[derive(Clone, Debug)]
+pub struct AllowedOrigins(pub Vec<String>);
+
 /// Where a request says that it comes from and where it wants to go.
 pub struct Visit {
     origin: Option<HeaderValue>,

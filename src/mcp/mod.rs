@@ -25,6 +25,7 @@ use entity::kind::Surface;
 use tracing::warn;
 
 use crate::http::{body, credential, peer};
+pub use cors::AllowedOrigins;
 use cors::Visit;
 use error::refusal;
 use headers::Mirrored;
@@ -36,12 +37,22 @@ pub fn mount(config: &mut ServiceConfig) {
 }
 
 /// Answers whole even where the client goes away: what was begun is counted and written down.
-async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
-    crate::rest::whole(request.clone(), respond(request, app, payload)).await
+async fn serve(
+    request: HttpRequest,
+    app: Data<App>,
+    origins: Data<AllowedOrigins>,
+    payload: Payload,
+) -> HttpResponse {
+    crate::rest::whole(request.clone(), respond(request, app, origins, payload)).await
 }
 
-async fn respond(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
-    let visit = Visit::of(&request, &app.base_url, &app.mcp_origins);
+async fn respond(
+    request: HttpRequest,
+    app: Data<App>,
+    origins: Data<AllowedOrigins>,
+    payload: Payload,
+) -> HttpResponse {
+    let visit = Visit::of(&request, &app.base_url, &origins.0);
     let mut response = if request.method() == Method::OPTIONS {
         cors::preflight()
     } else if visit.is_welcome() {

@@ -60,7 +60,7 @@ pub async fn signed_in(app: &App, request: &HttpRequest) -> Result<Option<(Brows
     match sessions::recognise(app, &secret).await {
         Ok((caller, person)) => match caller.via {
             Via::Session(session) => Ok(Some((Browser { user: person.id, session }, person))),
-            Via::Key(_) | Via::App(_) | Via::Operator => Ok(None),
+            Via::Key(_) | Via::App(_) => Ok(None),
         },
         Err(Error::NotSignedIn) => Ok(None),
         Err(other) => Err(other),

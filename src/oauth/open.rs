@@ -4,7 +4,7 @@
 use actix_web::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, CACHE_CONTROL, HeaderName, HeaderValue,
-    PRAGMA, X_CONTENT_TYPE_OPTIONS,
+    PRAGMA,
 };
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse};
@@ -30,7 +30,6 @@ pub fn json(status: StatusCode, kept: Kept, body: &Value) -> HttpResponse {
     let mut set = |name: HeaderName, value: &'static str| {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     };
-    set(X_CONTENT_TYPE_OPTIONS, "nosniff");
     match kept {
         Kept::Never => {
             set(CACHE_CONTROL, "no-store");

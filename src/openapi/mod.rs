@@ -38,7 +38,6 @@ async fn shown(app: Data<App>) -> HttpResponse {
     match page::render(&document(&app.base_url)) {
         Ok(html) => plainly(HttpResponse::Ok())
             .insert_header((CONTENT_SECURITY_POLICY, POLICY))
-            .insert_header(("X-Frame-Options", "DENY"))
             .insert_header(("Referrer-Policy", "no-referrer"))
             .content_type("text/html; charset=utf-8")
             .body(html),
@@ -56,6 +55,5 @@ fn asset(kind: &'static str, content: &'static str) -> HttpResponse {
 /// It changes with the version of the program alone, which has no name in the address: caches ask again soon.
 fn plainly(mut answer: HttpResponseBuilder) -> HttpResponseBuilder {
     answer.insert_header((CACHE_CONTROL, "public, max-age=300"));
-    answer.insert_header(("X-Content-Type-Options", "nosniff"));
     answer
 }

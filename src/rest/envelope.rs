@@ -150,7 +150,6 @@ fn json(status: StatusCode, body: &impl Serialize) -> HttpResponse {
         Ok(bytes) => HttpResponseBuilder::new(status)
             .insert_header((CONTENT_TYPE, "application/json"))
             .insert_header((CACHE_CONTROL, "no-store"))
-            .insert_header(("X-Content-Type-Options", "nosniff"))
             .body(bytes),
         Err(cause) => {
             error!(%cause, "an answer could not be written as JSON");

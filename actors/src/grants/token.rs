@@ -96,7 +96,7 @@ async fn look_up(
     let Some(token) = oauth_token::Entity::by_hash(secret.hash().bytes()).one(db).await? else {
         return Ok(None);
     };
-    let grant = oauth_grant::Entity::find_by_id(token.grant_id).one(db).await?;
+    let grant = oauth_grant::Entity::of_token(token.grant_id).one(db).await?;
     Ok(grant.map(|grant| (token, grant)))
 }
 

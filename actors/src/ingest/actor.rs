@@ -6,26 +6,21 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
-use entity::id::{DocumentId, JobId};
-use entity::kind::DocumentStatus;
-use entity::time::Timestamp;
-use entity::{bookmark, document, job};
-use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
-use tokio::task::{AbortHandle, JoinError};
-use tracing::{info, warn};
+use entity::id::JobId;
+use entity::job;
+use sea_orm::DbErr;
+use tokio::task::AbortHandle;
+use tracing::warn;
 
-use super::queue::{self, Claimed, LEASE, MOST_ATTEMPTS, Track, Work};
-use super::{feed, file, forget, index, page, sweep};
+use super::attempt::{mark_failed, settle, work};
+use super::queue::{self, Claimed, Track, Work};
+use super::{feed, forget, sweep};
 use crate::app::App;
 use crate::error::Error;
-use crate::notices::letter;
 use crate::uploads::stored;
 
 /// A lost wake costs so long, and a lost lease is seen within it.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Work that met something busy is tried again no sooner.
-const SOON: Duration = Duration::from_secs(2);
 /// Feeds whose time has come are asked for within it.
 const FEEDS_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(3600);
@@ -34,9 +29,9 @@ const FILES_EVERY: Duration = Duration::from_secs(5);
 /// The index is packed when nothing else is due for so long.
 const MAINTAIN_EVERY: Duration = Duration::from_secs(30);
 
-/// Jobs that may run at the same time.
+/// How many jobs may run at the same time.
 #[derive(Clone, Copy, Debug)]
-pub struct Places {
+pub struct Room {
     /// That fetch pages.
     pub web: usize,
     /// That work on what is here.
@@ -45,7 +40,7 @@ pub struct Places {
     pub files: usize,
 }
 
-impl Places {
+impl Room {
     fn of(self, track: Track) -> usize {
         match track {
             Track::Web => self.web,
@@ -55,41 +50,10 @@ impl Places {
     }
 }
 
-/// Why a job did not end well.
-#[derive(Debug)]
-pub enum Failure {
-    /// Another try may go better; not before `after` where the other side said so.
-    Passing {
-        /// For the person, in words.
-        reason: String,
-        /// As the other side asked.
-        after: Option<Duration>,
-    },
-    /// No try will go better.
-    Permanent(String),
-    /// Something that it needs is not there: it waits, as if it had not been tried.
-    Waiting {
-        /// What for, for the person, in words.
-        reason: &'static str,
-        /// When to look again.
-        after: Duration,
-    },
-    /// Another worker has the job by now.
-    LeaseLost,
-    /// Something inside went wrong: another try, and the cause for the log.
-    Inside(Error),
-}
-
-impl<E: Into<Error>> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Failure::Inside(error.into())
-    }
-}
-
 /// See the file's head.
 pub struct IngestActor {
     find_app: Box<dyn Fn() -> Option<App>>,
-    places: Places,
+    room: Room,
     running: HashMap<JobId, Running>,
     claiming: bool,
     removing: bool,
@@ -103,10 +67,10 @@ struct Running {
 }
 
 impl IngestActor {
-    pub(super) fn new(app: impl Fn() -> Option<App> + 'static, places: Places) -> Self {
+    pub(super) fn new(app: impl Fn() -> Option<App> + 'static, room: Room) -> Self {
         Self {
             find_app: Box::new(app),
-            places,
+            room,
             running: HashMap::new(),
             claiming: false,
             removing: false,
@@ -129,7 +93,7 @@ impl IngestActor {
         }));
     }
 
-    /// Claims as many due jobs as there are free places.
+    /// Claims as many due jobs as there is room for.
     fn claim(&mut self, context: &mut Context<Self>) {
         let Some(app) = (self.find_app)() else { return };
         let free: Vec<(Track, u64)> = Track::ALL.into_iter().map(|track| (track, self.free(track))).collect();
@@ -152,10 +116,10 @@ impl IngestActor {
         }));
     }
 
-    /// Places of a track on which nothing runs.
+    /// How many more jobs a track has room for.
     fn free(&self, track: Track) -> u64 {
         let taken = self.running.values().filter(|running| running.track == Some(track)).count();
-        self.places.of(track).saturating_sub(taken) as u64
+        self.room.of(track).saturating_sub(taken) as u64
     }
 
     fn take(&mut self, app: &App, claimed: Result<Claimed, DbErr>, context: &mut Context<Self>) {
@@ -269,132 +233,6 @@ impl Actor for IngestActor {
             running.task.abort();
         }
     }
-}
-
-/// One try, under its lease: ends early when the lease is lost.
-async fn work(app: App, job: job::Model) -> Result<(), Failure> {
-    tokio::select! {
-        done = run(&app, &job) => done,
-        lost = hold(&app, &job) => Err(lost),
-    }
-}
-
-async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
-    match Work::named(&job.kind) {
-        Some(Work::Page | Work::Text) => page::run(app, job).await,
-        Some(Work::File) => file::run(app, job).await,
-        Some(Work::Index) => index::run(app, job).await,
-        Some(Work::Relabel) => index::relabel(app, job).await,
-        Some(Work::Forget) => forget::run(app, job).await,
-        Some(Work::Poll) => feed::poll::run(app, job).await,
-        Some(Work::Deliver) => feed::deliver::run(app, job).await,
-        Some(Work::ForgetFeed) => feed::forget::run(app, job).await,
-        Some(Work::Letter) => letter::run(app, job).await,
-        None => Err(Failure::Permanent("this version of the service does not know such work".to_owned())),
-    }
-}
-
-/// Renews the lease for as long as the job is this try's.
-async fn hold(app: &App, job: &job::Model) -> Failure {
-    let mut failed = 0;
-    loop {
-        tokio::time::sleep(LEASE / 3).await;
-        match queue::renew(app.db.write(), job, app.clock.now()).await {
-            Ok(true) => failed = 0,
-            Ok(false) => return Failure::LeaseLost,
-            Err(_) if failed < 2 => failed += 1,
-            Err(error) => return error.into(),
-        }
-    }
-}
-
-/// Writes down how a try ended.
-async fn settle(app: &App, job: &job::Model, ended: Result<Result<(), Failure>, JoinError>) {
-    let failure = match ended {
-        Ok(Ok(())) | Ok(Err(Failure::LeaseLost)) => return,
-        Err(stopped) if stopped.is_cancelled() => return,
-        Ok(Err(failure)) => failure,
-        Err(_panicked) => Failure::Inside(Error::internal("the job panicked")),
-    };
-    if let Err(error) = failed(app, job, failure).await {
-        warn!(job.id = %job.id, job.kind = %job.kind, %error, "could not write down how a job failed");
-    }
-}
-
-async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbErr> {
-    let now = app.clock.now();
-    if let Failure::Inside(Error::Busy(wait)) = failure {
-        // Not the job's fault, and over in a moment.
-        return queue::postpone(app.db.write(), job, wait.max(SOON), now).await.map(drop);
-    }
-    if let Failure::Waiting { reason, after } = failure {
-        let txn = app.db.begin().await?;
-        if queue::wait(&txn, job, reason, after, now).await? {
-            say_reason(&txn, job, reason).await?;
-        }
-        return txn.commit().await;
-    }
-    let (reason, after, last) = match failure {
-        Failure::Passing { reason, after } => (reason, after, job.attempts >= MOST_ATTEMPTS),
-        Failure::Permanent(reason) => (reason, None, true),
-        Failure::Inside(error) => {
-            let cause = error.chain();
-            warn!(job.id = %job.id, job.kind = %job.kind, job.attempts, cause, "a job failed inside");
-            ("something went wrong inside the service".to_owned(), None, job.attempts >= MOST_ATTEMPTS)
-        }
-        Failure::LeaseLost | Failure::Waiting { .. } => return Ok(()),
-    };
-    info!(job.id = %job.id, job.kind = %job.kind, job.attempts, last, reason, "a try of a job failed");
-    let txn = app.db.begin().await?;
-    let held = if last {
-        queue::give_up(&txn, job, &reason, now).await?
-    } else {
-        let after = after.unwrap_or_default().max(queue::backoff(job));
-        queue::retry(&txn, job, &reason, after, now).await?
-    };
-    if held {
-        mark_failed(&txn, job, &reason, now).await?;
-        txn.commit().await?;
-    }
-    Ok(())
-}
-
-/// A document whose text or index could not be made says so. What stays readable and found, because only a newer text or
-/// another filing failed, stays ready and keeps the reason.
-async fn mark_failed(
-    db: &impl ConnectionTrait,
-    job: &job::Model,
-    reason: &str,
-    now: Timestamp,
-) -> Result<(), DbErr> {
-    if matches!(
-        Work::named(&job.kind),
-        Some(Work::Relabel | Work::Forget | Work::Poll | Work::Deliver | Work::ForgetFeed | Work::Letter)
-    ) {
-        return Ok(());
-    }
-    // The bookmark before its document, as whoever deletes it takes them: nobody waits in a circle.
-    bookmark::Entity::touch_of(db, job.user_id, DocumentId(job.subject), now).await?;
-    say_reason(db, job, reason).await?;
-    document::Entity::update_many()
-        .filter(document::Column::UserId.eq(job.user_id))
-        .filter(document::Column::Id.eq(DocumentId(job.subject)))
-        .col_expr(document::Column::Status, Expr::value(DocumentStatus::Failed))
-        .filter(document::Column::Status.ne(DocumentStatus::Ready))
-        .exec(db)
-        .await
-        .map(drop)
-}
-
-/// Says of the job's document why it is not further.
-async fn say_reason(db: &impl ConnectionTrait, job: &job::Model, reason: &str) -> Result<(), DbErr> {
-    document::Entity::update_many()
-        .filter(document::Column::UserId.eq(job.user_id))
-        .filter(document::Column::Id.eq(DocumentId(job.subject)))
-        .col_expr(document::Column::Error, Expr::value(reason))
-        .exec(db)
-        .await
-        .map(drop)
 }
 
 /// There may be something due.

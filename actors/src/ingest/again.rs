@@ -3,7 +3,7 @@
 
 use entity::document;
 use entity::time::Timestamp;
-use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 
 use super::queue::{self, Priority, Work};
 use crate::db::Db;
@@ -28,8 +28,7 @@ pub async fn ask_for_vectors(db: &Db, model: &str, now: Timestamp) -> Result<u64
 async fn ask(db: &Db, which: Condition, now: Timestamp) -> Result<u64, Error> {
     let (mut after, mut asked) = (None, 0);
     loop {
-        let mut query =
-            document::Entity::find().filter(document::Column::HiddenAt.is_null()).filter(which.clone());
+        let mut query = document::Entity::of_every_user().filter(which.clone());
         if let Some(after) = after {
             query = query.filter(document::Column::Id.gt(after));
         }

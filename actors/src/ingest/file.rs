@@ -9,7 +9,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tokio::io::AsyncReadExt;
 
-use super::actor::Failure;
+use super::attempt::Failure;
 use super::magic::{self, Nature};
 use super::store::Text;
 use super::{media, page, pdf, queue};

@@ -5,7 +5,7 @@ use entity::{document, job};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
-use super::actor::Failure;
+use super::attempt::Failure;
 use super::queue;
 use crate::app::App;
 use crate::error::Error;

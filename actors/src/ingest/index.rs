@@ -6,7 +6,7 @@ use entity::{bookmark, chunk, collection_bookmark, document, job};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
-use super::actor::Failure;
+use super::attempt::Failure;
 use super::queue::{self, Priority, Work};
 use crate::adapters::index::{Labels, Language, Point, Source};
 use crate::ai::budget::{self, Spent};
@@ -186,8 +186,7 @@ pub async fn labels(app: &App, document: &document::Model) -> Result<Labels, Err
         None => Vec::new(),
     };
     let feed = document.feed_id.map(|feed| feed.0);
-    let projects = document.project_id.map(|project| project.0).into_iter().collect();
-    Ok(Labels { source, feed, collections, projects })
+    Ok(Labels { source, feed, collections })
 }
 
 /// Files a document's passages anew.

@@ -6,13 +6,14 @@
 
 mod actor;
 pub mod again;
-pub mod chunk;
+mod attempt;
 pub mod feed;
 mod file;
 mod forget;
 mod index;
 mod magic;
 pub mod media;
+pub mod model;
 mod page;
 pub mod pdf;
 pub mod places;
@@ -28,7 +29,8 @@ use crate::app::App;
 use crate::kit::{Kept, Port, keep};
 use actor::{IngestActor, Wake};
 
-pub use actor::{Failure, Places};
+pub use actor::Room;
+pub use attempt::Failure;
 pub use store::{Split, Text, put_text};
 
 /// The way to the background work.
@@ -42,10 +44,10 @@ impl Ingest {
     pub fn start(
         on: &ArbiterHandle,
         app: impl Fn() -> Option<App> + Clone + Send + 'static,
-        places: Places,
+        room: Room,
     ) -> Self {
         let how = Kept { name: "ingest", permits: 16, patience: Duration::from_secs(40) };
-        Self { port: keep(on, how, move || IngestActor::new(app.clone(), places)) }
+        Self { port: keep(on, how, move || IngestActor::new(app.clone(), room)) }
     }
 
     /// There may be something due.

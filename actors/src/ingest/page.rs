@@ -3,11 +3,11 @@
 use entity::id::DocumentId;
 use entity::kind::{ContentType, SourceForm};
 use entity::{bookmark, document, job, source};
-use sea_orm::{ColumnTrait, EntityTrait, ModelTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, ModelTrait, QueryFilter, QuerySelect};
 use std::cell::Cell;
 use std::time::Duration;
 
-use super::actor::Failure;
+use super::attempt::Failure;
 use super::feed::saved;
 use super::queue::{self, Priority, Work};
 use super::store::{Split, Text, put_text};
@@ -33,7 +33,7 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         queue::finish(app.db.write(), job, app.clock.now()).await?;
         return Ok(());
     };
-    let given = source::Entity::find_by_id(id).one(app.db.read()).await?;
+    let given = source::Entity::one_of(job.user_id, id).one(app.db.read()).await?;
     let text = match given.clone() {
         Some(given) => from_source(app, &document, given).await?,
         // Another job took what was given.
@@ -86,7 +86,7 @@ pub(super) async fn store(
             queue::ask(&txn, job.user_id, Work::Page, id.0, Priority::of(job), now).await?;
         }
         // What was given meanwhile has its own job.
-        let given = source::Entity::find_by_id(id).one(&txn).await?;
+        let given = source::Entity::one_of(job.user_id, id).one(&txn).await?;
         if let Some(given) = given.filter(|given| Some(given) == used.as_ref()) {
             given.delete(&txn).await?;
         }

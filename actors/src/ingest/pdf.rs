@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::actor::Failure;
+use super::attempt::Failure;
 use super::page::{LONGEST_TITLE, unread};
 use super::places::{PageSpan, Places};
 use super::store::Text;
@@ -61,7 +61,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::ingest::chunk::{Sizing, split_pages};
+    use crate::text::chunk::{Sizing, split_pages};
 
     #[test]
     fn pages_stand_one_after_the_other_with_their_places() {

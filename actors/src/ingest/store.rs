@@ -7,11 +7,11 @@ use entity::{chunk, document, transcript};
 use sea_orm::ActiveValue::Set;
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
-use super::chunk::{Piece, Sizing};
 use super::places::Places;
 use super::queue::{self, Priority, Work};
 use crate::error::Error;
 use crate::text;
+use crate::text::chunk::{Piece, Sizing};
 
 /// Rows of one statement: SQLite takes 32,766 values at once.
 const ROWS: usize = 1000;

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
+use entity::time::Timestamp;
 use entity::{bookmark, document};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use tracing::warn;
 
 use super::{feed, queue};
 use crate::ai::answers;
 use crate::app::App;
 use crate::error::Error;
-use crate::ops::bookmarks::RESTORABLE;
 use crate::sessions;
-use crate::uploads::{self, stored};
+use crate::uploads;
 
 const DONE_JOBS: Duration = Duration::from_secs(24 * 3600);
 const AT_ONCE: u64 = 500;
@@ -27,7 +27,6 @@ pub async fn run(app: &App) {
     told("sources of feeds", feed::source::sweep(app.db.write()).await);
     told("uploads", uploads::sweep(app).await);
     told("deleted bookmarks", deleted_bookmarks(app).await);
-    told("files", stored::sweep(app).await);
 }
 
 fn told<E: Into<Error>>(what: &'static str, done: Result<(), E>) {
@@ -39,28 +38,42 @@ fn told<E: Into<Error>>(what: &'static str, done: Result<(), E>) {
 
 /// Removes bookmarks that can be restored no more, with their documents, marks and notes.
 async fn deleted_bookmarks(app: &App) -> Result<(), Error> {
-    let until = app.clock.now() - RESTORABLE;
-    let past = bookmark::Entity::find().filter(bookmark::Column::DeletedAt.lt(until)).limit(AT_ONCE);
-    for gone in past.all(app.db.read()).await? {
-        let of_bookmark = document::Column::BookmarkId.eq(gone.id);
-        let documents =
-            document::Entity::of(gone.user_id).filter(of_bookmark.clone()).all(app.db.read()).await?;
-        for document in documents {
-            app.retrieval.forget(gone.user_id, document.id).await?;
+    let now = app.clock.now();
+    let mut after = None;
+    loop {
+        let mut past =
+            bookmark::Entity::past_restoring(now).order_by_asc(bookmark::Column::Id).limit(AT_ONCE);
+        if let Some(after) = after {
+            past = past.filter(bookmark::Column::Id.gt(after));
         }
-        document::Entity::delete_many()
-            .filter(document::Column::UserId.eq(gone.user_id))
-            .filter(of_bookmark)
-            // Unless it was restored at its last moment.
-            .filter(document::Column::HiddenAt.is_not_null())
-            .exec(app.db.write())
-            .await?;
-        // The document of an entry stays with its feed.
-        bookmark::Entity::delete_many()
-            .filter(bookmark::Column::Id.eq(gone.id))
-            .filter(bookmark::Column::DeletedAt.lt(until))
-            .exec(app.db.write())
-            .await?;
+        let some = past.all(app.db.read()).await?;
+        let Some(last) = some.last() else { return Ok(()) };
+        after = Some(last.id);
+        for gone in some {
+            told("a deleted bookmark", deleted_bookmark(app, &gone, now).await);
+        }
     }
+}
+
+async fn deleted_bookmark(app: &App, gone: &bookmark::Model, now: Timestamp) -> Result<(), Error> {
+    let of_bookmark = document::Column::BookmarkId.eq(gone.id);
+    let documents = document::Entity::of(gone.user_id).filter(of_bookmark.clone()).all(app.db.read()).await?;
+    for document in documents {
+        app.retrieval.forget(gone.user_id, document.id).await?;
+    }
+    document::Entity::delete_many()
+        .filter(document::Column::UserId.eq(gone.user_id))
+        .filter(of_bookmark)
+        // Unless it was restored at its last moment.
+        .filter(document::Column::HiddenAt.is_not_null())
+        .exec(app.db.write())
+        .await?;
+    // The document of an entry stays with its feed.
+    bookmark::Entity::delete_many()
+        .filter(bookmark::Column::UserId.eq(gone.user_id))
+        .filter(bookmark::Column::Id.eq(gone.id))
+        .filter(bookmark::Column::DeletedAt.lt(now - bookmark::RESTORABLE))
+        .exec(app.db.write())
+        .await?;
     Ok(())
 }

@@ -114,7 +114,7 @@ pub async fn list(db: &Db, user: UserId) -> Result<Vec<api_key::Model>, Error> {
 
 /// Whose key this is: the operator names keys without their owners.
 pub async fn owner_of(db: &Db, key: KeyId) -> Result<UserId, Error> {
-    let found = api_key::Entity::find_by_id(key).one(db.read()).await?;
+    let found = api_key::Entity::for_operator(key).one(db.read()).await?;
     found.map(|row| row.user_id).ok_or(Error::NotFound)
 }
 

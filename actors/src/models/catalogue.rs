@@ -31,6 +31,9 @@ pub struct Model {
     pub about: String,
     /// SPDX name of its licence.
     pub licence: String,
+    /// Numbers that a vector of it has, where it makes vectors.
+    #[serde(default)]
+    pub dimensions: Option<usize>,
     /// Its own address, without the file's name.
     pub home: String,
     /// Whether it is fetched only when it is asked for by its name.

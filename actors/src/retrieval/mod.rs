@@ -3,7 +3,6 @@
 //! Where no model is there, or the AI pauses, search goes on by words alone and says so.
 
 mod actor;
-pub mod arrival;
 pub mod cite;
 mod engine;
 pub mod fuse;

@@ -3,6 +3,7 @@
 //! Offsets and lengths are scalar values (contract.md, section 1) unless a name says bytes. Nothing here parts
 //! a grapheme cluster, and nothing fails on any text; everything takes time linear in what it is given.
 
+pub mod chunk;
 mod clean;
 mod language;
 mod page;

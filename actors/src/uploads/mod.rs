@@ -6,9 +6,9 @@
 
 mod address;
 mod announce;
-mod arrival;
 mod complete;
 mod media;
+mod receive;
 pub mod stored;
 mod sweep;
 
@@ -23,9 +23,9 @@ use sea_orm::{ColumnTrait, Condition, ConnectionTrait, QueryFilter, QuerySelect}
 
 pub use address::Signatures;
 pub use announce::{Announced, Ticket, announce, put_address};
-pub use arrival::{Arrival, Pass, Said};
 pub use complete::{Completed, Completion, complete};
 pub use media::MediaType;
+pub use receive::{Arrival, Pass, Said};
 pub use sweep::{KEPT, sweep};
 
 use crate::adapters::blobs::{Arrived, BlobError, Blobs, Scratch, incoming_path_of};

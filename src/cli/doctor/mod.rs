@@ -18,7 +18,8 @@ use self::check::State;
 use super::failure::Failure;
 use super::output::Said;
 use super::probe::{self, Found};
-use super::{folder, models, opening};
+use super::{models, opening};
+use crate::data_dir;
 use crate::settings::{Settings, SettingsError};
 
 /// Looks, and reports; the status is a failure's where something is wrong.
@@ -102,7 +103,7 @@ fn try_to_write(folder: &Path) -> io::Result<()> {
 async fn check_database(settings: &Settings) -> Vec<Check> {
     let name = "database";
     let own = settings.database.url.is_none();
-    if own && !folder::database_file(&settings.data_dir).exists() {
+    if own && !data_dir::database_file(&settings.data_dir).exists() {
         return vec![Check::warning(
             name,
             "it is not there yet",

@@ -18,7 +18,7 @@ use crate::adapters::sandbox::{Feed, Item};
 use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
-use crate::ingest::actor::Failure;
+use crate::ingest::attempt::Failure;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::kit::Lane;
 

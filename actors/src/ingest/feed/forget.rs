@@ -5,7 +5,7 @@ use entity::{bookmark, document, job};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
 
 use crate::app::App;
-use crate::ingest::actor::Failure;
+use crate::ingest::attempt::Failure;
 use crate::ingest::queue;
 
 const AT_ONCE: u64 = 100;

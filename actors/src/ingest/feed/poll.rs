@@ -14,7 +14,7 @@ use crate::adapters::sandbox::SandboxError;
 use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
-use crate::ingest::actor::Failure;
+use crate::ingest::attempt::Failure;
 use crate::ingest::queue::{self, Priority};
 
 /// Whoever finds the host asked by another comes again after this; nobody waits for the later ones.

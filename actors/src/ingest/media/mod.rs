@@ -1,7 +1,6 @@
 //! Makes the text of a recording: decoded in the sandbox, cut into windows, heard by the transcriber, and each window a
 //! row before the next one, so that a recording of hours goes on where it stopped.
 
-pub mod arrival;
 mod rows;
 pub mod windows;
 
@@ -14,7 +13,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
-use super::actor::Failure;
+use super::attempt::Failure;
 use super::places::{Places, Spoken};
 use super::queue;
 use super::store::Text;

@@ -11,7 +11,7 @@ use sea_orm::{
     QueryOrder,
 };
 
-use super::super::actor::Failure;
+use super::super::attempt::Failure;
 use super::super::queue;
 use crate::adapters::transcriber::{Heard, RATE};
 use crate::ai::budget::{self, Spent};

@@ -97,6 +97,16 @@ impl Work {
         }
     }
 
+    /// Whether it makes a document's text or puts it into the index: then its failure is the document's.
+    pub fn makes_document(self) -> bool {
+        match self {
+            Work::Page | Work::Text | Work::File | Work::Index => true,
+            Work::Relabel | Work::Forget | Work::Poll | Work::Deliver | Work::ForgetFeed | Work::Letter => {
+                false
+            }
+        }
+    }
+
     /// Where it waits.
     pub fn track(self) -> Track {
         match self {

@@ -12,8 +12,6 @@ pub mod save;
 mod show;
 mod view;
 
-use std::time::Duration;
-
 pub use add::{AddBookmark, BookmarkAdded, InProject};
 pub use batch::BatchBookmarks;
 pub use change::{ChangeBookmark, relabel};
@@ -24,9 +22,6 @@ pub use refetch::RefetchBookmark;
 pub use remove::{DeleteBookmark, RestoreBookmark};
 pub use show::ShowBookmark;
 pub use view::{BookmarkView, OneBookmark};
-
-/// A deleted bookmark may be restored for so long.
-pub const RESTORABLE: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// What fields of bookmarks may hold (contract.md, section 11: v1).
 pub mod kinds {

@@ -10,8 +10,8 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, SqlErr};
 use serde::Serialize;
 
+use super::save;
 use super::view::{self, OneBookmark};
-use super::{RESTORABLE, save};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -56,7 +56,7 @@ impl Operation for DeleteBookmark {
         set_hidden(&txn, &row, Some(now), now).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(Deleted { bookmark_id: row.id, deleted: true, restorable_until: now + RESTORABLE })
+        Ok(Deleted { bookmark_id: row.id, deleted: true, restorable_until: now + bookmark::RESTORABLE })
     }
 }
 
@@ -89,7 +89,7 @@ impl Operation for RestoreBookmark {
         let Some(deleted) = row.deleted_at else {
             return Ok(OneBookmark { bookmark: view::one(app, &txn, row).await? });
         };
-        if now.since(deleted) >= RESTORABLE {
+        if now.since(deleted) >= bookmark::RESTORABLE {
             return Err(Error::NotFound);
         }
         if save::with_address(&txn, user, &row.normalized_url).await?.is_some() {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::ingest::chunk::sentences;
+use crate::text::chunk::sentences;
 use crate::text::{char_count, head};
 
 /// A quote that nobody asked for is no longer, in scalar values.

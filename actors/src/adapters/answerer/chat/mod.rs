@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 use super::{Answerer, Draft, Failure, Question};
 use crate::adapters::fetch;
 use crate::clock::Clock;
-use crate::ingest::chunk;
+use crate::text::chunk;
 use stream::{Completion, Reading};
 
 /// From the question to the last byte, retries included. With the search before it, it is shorter than the minute after

@@ -6,7 +6,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::words::Words;
 use crate::adapters::answerer::Passage;
-use crate::ingest::chunk;
+use crate::text::chunk;
 use crate::text::{char_count, head};
 
 /// What is shorter is a heading or a crumb, in scalar values.

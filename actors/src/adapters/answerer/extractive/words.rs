@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use crate::adapters::answerer::Passage;
 use crate::adapters::index::Language;
-use crate::ingest::chunk::sentences;
 use crate::retrieval::lexical;
+use crate::text::chunk::sentences;
 
 /// See the file's head.
 pub(super) struct Words {

@@ -2,35 +2,20 @@
 //! library holds is embedded behind everything else.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tracing::{info, warn};
 
+use super::found;
 use crate::adapters::embedder::MiniLm;
 use crate::app::App;
 use crate::ingest::again;
 use crate::kit::Lane;
 use crate::models::{Model, Store};
 
-const LOOK_EVERY: Duration = Duration::from_secs(2);
-
 /// Waits for the model, opens it, and asks for the vectors that are lacking. Ends when that is done.
-pub async fn await_model(app: App, store: Store, model: Model) {
-    let mut told = false;
-    let folder = loop {
-        match store.find(&model) {
-            Some(folder) => break folder,
-            None if told => {}
-            None => {
-                told = true;
-                warn!(
-                    model.name,
-                    "the embedding model is not there yet: search goes by words alone until it is"
-                );
-            }
-        }
-        tokio::time::sleep(LOOK_EVERY).await;
-    };
+pub async fn arrives(app: App, store: Store, model: Model) {
+    let meanwhile = "the embedding model is not there yet: search goes by words alone until it is";
+    let (model, folder) = found(&store, &[model], meanwhile).await;
     match app.workers.run(Lane::Background, move || MiniLm::open(&folder)).await {
         Ok(Ok(embedder)) => app.retrieval.set_model(Arc::new(embedder)),
         Ok(Err(error)) => {

@@ -139,7 +139,7 @@ async fn admitted(app: &App, pass: &Pass) -> Result<Model, Error> {
     if app.clock.now() >= pass.until {
         return Err(Error::UploadRefused("the time of the address is over"));
     }
-    let upload = Entity::find_by_id(pass.upload).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+    let upload = Entity::by_address(pass.upload).one(app.db.read()).await?.ok_or(Error::NotFound)?;
     if upload.completed_at.is_some() { Err(COMPLETE) } else { Ok(upload) }
 }
 

@@ -1,0 +1,48 @@
+//! The folder of the data: its owner's alone, and one process's at a time.
+
+use std::error::Error;
+use std::fs::{DirBuilder, File, Permissions, TryLockError};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use tracing::warn;
+
+/// Where an own SQLite database is.
+pub fn database_file(data_dir: &Path) -> PathBuf {
+    data_dir.join("carrel.db")
+}
+
+/// Takes the data folder for this process alone, for as long as the file is open: two on one index would damage it.
+///
+/// # Errors
+/// Another process has it, or the file of the lock cannot be made.
+pub fn lock(folder: &Path) -> Result<File, Box<dyn Error + Send + Sync>> {
+    let file = File::options().create(true).truncate(false).write(true).open(folder.join("carrel.lock"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            Err(format!("data_dir {} is in use by another running carrel", folder.display()).into())
+        }
+        Err(TryLockError::Error(error)) => Err(error.into()),
+    }
+}
+
+/// A folder that its owner alone may open.
+///
+/// # Errors
+/// It cannot be made.
+pub fn private_folder(folder: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// The files of the database were made with the process's usual rights: from now on their owner's alone.
+pub fn private_files(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            let narrowed = std::fs::set_permissions(entry.path(), Permissions::from_mode(0o600));
+            if let Err(error) = narrowed {
+                warn!(%error, "could not keep a file of the data folder to its owner");
+            }
+        }
+    }
+}

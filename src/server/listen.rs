@@ -1,0 +1,128 @@
+//! Where the service listens: every surface on one address, and the metrics on their own where that is set.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use actix_web::dev::{Server, ServerHandle};
+use actix_web::web::Data;
+use actix_web::{App as Web, HttpServer, middleware};
+use actors::app::App;
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+
+use super::StartError;
+use crate::http::body::MaxBody;
+use crate::http::health::{self, Readiness};
+use crate::http::peer::TrustedProxies;
+use crate::mcp::AllowedOrigins;
+use crate::settings::Settings;
+use crate::{app, http, mcp, oauth, openapi, rest};
+
+/// Requests in progress have so long to end.
+const SHUTDOWN: u64 = 30;
+/// Headers that take longer are given up.
+const SLOW_HEADERS: Duration = Duration::from_secs(5);
+/// A client that comes back within this finds its connection open.
+const KEEP_ALIVE: Duration = Duration::from_secs(60);
+const UPKEEP_EVERY: Duration = Duration::from_secs(5);
+
+/// Begins to listen.
+pub fn listen(
+    settings: &Settings,
+    listener: TcpListener,
+    app: &App,
+    readiness: &Readiness,
+) -> Result<Vec<ServerHandle>, StartError> {
+    let recorder = recorder()?;
+    let apart = settings.server.metrics_listen;
+    let main =
+        main_server(settings, listener, app.clone(), readiness.clone(), recorder.clone(), apart.is_none())?;
+    let mut handles = vec![main.handle()];
+    actix_web::rt::spawn(main);
+    if let Some(address) = apart {
+        let metrics = metrics_server(address, app.clone(), recorder)?;
+        handles.push(metrics.handle());
+        actix_web::rt::spawn(metrics);
+    }
+    Ok(handles)
+}
+
+fn main_server(
+    settings: &Settings,
+    listener: TcpListener,
+    app: App,
+    readiness: Readiness,
+    recorder: PrometheusHandle,
+    with_metrics: bool,
+) -> std::io::Result<Server> {
+    let (app, readiness) = (Data::new(app), Data::new(readiness));
+    let max_body = Data::new(MaxBody::of(settings.server.max_body_bytes));
+    let proxies = Data::new(TrustedProxies(settings.server.trusted_proxies.clone()));
+    let origins = settings.mcp.allowed_origins.iter().map(|origin| origin.as_str().to_owned());
+    let origins = Data::new(AllowedOrigins(origins.collect()));
+    let recorder = Data::new(recorder);
+    let server = HttpServer::new(move || {
+        Web::new()
+            .app_data(app.clone())
+            .app_data(readiness.clone())
+            .app_data(max_body.clone())
+            .app_data(proxies.clone())
+            .app_data(origins.clone())
+            .app_data(recorder.clone())
+            .wrap(middleware::from_fn(http::head::as_get))
+            .wrap(middleware::from_fn(http::log::request))
+            .wrap(never_framed())
+            .configure(health::mount)
+            .configure(openapi::mount)
+            .configure(|config| {
+                if with_metrics {
+                    health::mount_metrics(config);
+                }
+            })
+            .configure(http::files::mount)
+            .configure(rest::mount)
+            .configure(app::mount)
+            .configure(oauth::mount)
+            .configure(mcp::mount)
+    });
+    Ok(server
+        .disable_signals()
+        .shutdown_timeout(SHUTDOWN)
+        .client_request_timeout(SLOW_HEADERS)
+        .keep_alive(KEEP_ALIVE)
+        .listen(listener)?
+        .run())
+}
+
+/// Nothing of ours is shown within another site's page, and nothing is taken for another type than it says.
+fn never_framed() -> middleware::DefaultHeaders {
+    middleware::DefaultHeaders::new()
+        .add(("X-Frame-Options", "DENY"))
+        .add(("X-Content-Type-Options", "nosniff"))
+}
+
+fn metrics_server(address: SocketAddr, app: App, recorder: PrometheusHandle) -> std::io::Result<Server> {
+    let (app, recorder) = (Data::new(app), Data::new(recorder));
+    let server = HttpServer::new(move || {
+        Web::new().app_data(app.clone()).app_data(recorder.clone()).configure(health::mount_metrics)
+    });
+    Ok(server.disable_signals().workers(1).bind(address)?.run())
+}
+
+/// The recorder of metrics: one for the whole process, whichever service of it began.
+pub fn recorder() -> Result<PrometheusHandle, StartError> {
+    static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
+    if let Some(there) = RECORDER.get() {
+        return Ok(there.clone());
+    }
+    let made = PrometheusBuilder::new().install_recorder()?;
+    Ok(RECORDER.get_or_init(|| made).clone())
+}
+
+/// Folds the samples of histograms: without it they pile up until somebody reads the metrics.
+pub async fn keep_metrics_small(recorder: PrometheusHandle) {
+    loop {
+        tokio::time::sleep(UPKEEP_EVERY).await;
+        recorder.run_upkeep();
+    }
+}

@@ -1,0 +1,150 @@
+//! Puts the service together, runs it, and takes it apart in the right order.
+//!
+//! Stopping: readiness off, then the server (requests in progress are answered), then ingest, retrieval, limits, keys,
+//! grants, activity, notices, then the database.
+
+mod listen;
+mod models;
+mod setup;
+
+use std::error::Error;
+use std::fs::File;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Instant;
+
+use actix_web::dev::ServerHandle;
+use actix_web::rt::task::JoinHandle;
+use actors::adapters::sandbox::SandboxCommand;
+use actors::app::App;
+use actors::clock::{Clock, SystemClock};
+use actors::desk::Desk;
+use actors::models::{Catalogue, Purpose};
+use rustix::fs::Mode;
+use tracing::{info, warn};
+
+use crate::data_dir::{lock, private_files, private_folder};
+use crate::http::health::Readiness;
+use crate::settings::Settings;
+use listen::{keep_metrics_small, listen, recorder};
+use models::await_models;
+use setup::setup;
+
+/// Anything that keeps the service from starting.
+pub type StartError = Box<dyn Error + Send + Sync>;
+
+/// What the service starts or reaches outside its own process; tests put theirs in place.
+pub struct Outside {
+    /// How children that parse foreign bytes are started.
+    pub sandbox: SandboxCommand,
+}
+
+impl Outside {
+    /// As the program has it: its children are itself.
+    ///
+    /// # Errors
+    /// The system does not say which program this is.
+    pub fn usual() -> std::io::Result<Self> {
+        Ok(Self { sandbox: SandboxCommand::this_program()? })
+    }
+}
+
+/// A running service.
+pub struct Running {
+    /// Where it listens.
+    pub address: SocketAddr,
+    app: App,
+    readiness: Readiness,
+    servers: Vec<ServerHandle>,
+    background: Vec<JoinHandle<()>>,
+    /// Held while the service runs: the folder is nobody else's.
+    _lock: File,
+}
+
+/// Runs the service until a signal ends it. Blocks.
+///
+/// # Errors
+/// What keeps it from starting: a setting, the database, the index, the address.
+pub fn serve(settings: Settings) -> Result<(), StartError> {
+    // Whatever the service writes is its owner's alone.
+    rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    actix_web::rt::System::new().block_on(async move {
+        let began = Instant::now();
+        let running = start(settings, Arc::new(SystemClock::new())).await?;
+        info!(address = %running.address, ready_ms = began.elapsed().as_millis(), "ready");
+        wait_for_signal().await?;
+        running.stop().await;
+        Ok(())
+    })
+}
+
+/// Starts the service on the current system.
+///
+/// # Errors
+/// As [`serve`].
+pub async fn start(settings: Settings, clock: Arc<dyn Clock>) -> Result<Running, StartError> {
+    start_with(settings, clock, Outside::usual()?).await
+}
+
+/// Starts the service with this outside.
+///
+/// # Errors
+/// As [`serve`].
+pub async fn start_with(
+    settings: Settings,
+    clock: Arc<dyn Clock>,
+    outside: Outside,
+) -> Result<Running, StartError> {
+    for warning in settings.warnings() {
+        warn!("{warning}");
+    }
+    settings.refuse_unbuilt()?;
+    private_folder(&settings.data_dir)
+        .map_err(|error| format!("data_dir = {}: {error}", settings.data_dir.display()))?;
+    let lock = lock(&settings.data_dir)?;
+    let wanted = settings.server.listen;
+    let listener = TcpListener::bind(wanted).map_err(|error| format!("server.listen = {wanted}: {error}"))?;
+    let address = listener.local_addr()?;
+    let base_url = settings.base_url(address).as_str().to_owned();
+    let database = settings.database_url();
+    let data_dir = settings.data_dir.clone();
+    let desk = Desk::open(database.expose(), data_dir, &base_url, settings.plans.clone(), clock).await?;
+    let embedding = Catalogue::built_in().usual(Purpose::Embedding).cloned();
+    let setup = setup(&settings, embedding.as_ref(), &base_url, outside)?;
+    let app = App::start(desk, setup).await?;
+    let readiness = Readiness::default();
+    let servers = listen(&settings, listener, &app, &readiness)?;
+    private_files(&settings.data_dir);
+    let mut background = vec![actix_web::rt::spawn(keep_metrics_small(recorder()?))];
+    background.extend(await_models(&settings, &app, embedding));
+    readiness.set(true);
+    Ok(Running { address, app, readiness, servers, background, _lock: lock })
+}
+
+impl Running {
+    /// Stops it: what is in progress ends, what is gathered is written.
+    pub async fn stop(self) {
+        self.readiness.set(false);
+        self.app.ingest.stop().await;
+        futures_util::future::join_all(self.servers.iter().map(|server| server.stop(true))).await;
+        for task in self.background {
+            task.abort();
+        }
+        self.app.drain().await;
+    }
+
+    /// The service itself, for tests that look behind the wire.
+    pub fn app(&self) -> &App {
+        &self.app
+    }
+}
+
+async fn wait_for_signal() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    tokio::select! {
+        _ = terminate.recv() => info!("stopping: SIGTERM"),
+        _ = interrupt.recv() => info!("stopping: SIGINT"),
+    }
+    Ok(())
+}

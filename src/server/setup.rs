@@ -1,0 +1,136 @@
+//! What the service is started with, from its settings.
+
+use std::sync::Arc;
+
+use actors::adapters::answerer::ChatSettings;
+use actors::adapters::blobs::{Blobs, Bucket, BucketSettings, Folder, Scratch};
+use actors::adapters::fetch::FetchSettings;
+use actors::adapters::index::EdgeIndex;
+use actors::adapters::index::edge::Model as IndexModel;
+use actors::adapters::mail::{Mail, MailSettings, Way};
+use actors::adapters::sandbox::SandboxSettings;
+use actors::adapters::transcriber::EndpointSettings;
+use actors::app::{Setup, index_folder, scratch_folder};
+use actors::grants::GrantSettings;
+use actors::grants::redirect::RedirectRules;
+use actors::ingest::Room;
+use actors::models::Model;
+
+use super::{Outside, StartError};
+use crate::data_dir::private_folder;
+use crate::settings::{Access, FilesUrl, MailUrl, Oauth, Secret, Settings};
+
+/// Opens what the settings name, and says the rest as the actors want it.
+pub fn setup(
+    settings: &Settings,
+    embedding: Option<&Model>,
+    base_url: &str,
+    outside: Outside,
+) -> Result<Setup, StartError> {
+    let folder = index_folder(&settings.data_dir);
+    private_folder(&folder)?;
+    let model =
+        embedding.and_then(|model| Some(IndexModel { name: model.name.clone(), length: model.dimensions? }));
+    let scratch = Scratch::open(scratch_folder(&settings.data_dir))?;
+    Ok(Setup {
+        fetch: FetchSettings {
+            timeout: settings.fetch.timeout,
+            max_bytes: settings.fetch.max_bytes,
+            file_timeout: settings.fetch.file_timeout,
+            max_file_bytes: settings.fetch.max_file_bytes,
+            allow_private: settings.fetch.allow_private.clone(),
+            own: None,
+        },
+        sandbox: outside.sandbox,
+        sandbox_settings: SandboxSettings::default(),
+        blobs: blobs(settings, &scratch)?,
+        scratch,
+        put_for: settings.uploads.put,
+        transcription: transcription(settings),
+        index: Arc::new(EdgeIndex::open(&folder, model)?),
+        failures_per_minute: settings.auth.failures_per_minute,
+        activity_kept: settings.activity.retention,
+        room: Room {
+            web: settings.ingest.fetches,
+            library: settings.ingest.workers,
+            files: settings.ingest.files,
+        },
+        grants: grants(&settings.oauth),
+        signup: match settings.accounts.signup {
+            Access::Open => Some(settings.accounts.default_plan),
+            Access::Closed => None,
+        },
+        chat: chat(settings),
+        daily_tokens: settings.ai.daily_tokens,
+        mail: mail(settings, base_url)?,
+    })
+}
+
+fn grants(oauth: &Oauth) -> GrantSettings {
+    GrantSettings {
+        open: oauth.registration == Access::Open,
+        registrations_per_hour: oauth.registrations_per_hour,
+        code: oauth.code,
+        access: oauth.access_token,
+        unused_client: oauth.unused_client,
+        redirects: RedirectRules {
+            any_loopback_port: oauth.any_loopback_port,
+            private: oauth.private_redirect_uris.clone(),
+        },
+    }
+}
+
+/// The endpoint that answers questions, where one is set; a url comes with a model.
+fn chat(settings: &Settings) -> Option<ChatSettings> {
+    let chat = &settings.ai.chat;
+    Some(ChatSettings {
+        url: chat.url.as_ref()?.as_str().to_owned(),
+        model: chat.model.clone()?,
+        key: chat.key.as_ref().map(|key| key.expose().to_owned().into()),
+    })
+}
+
+/// The store of files: a folder, made for its owner alone, or a bucket.
+fn blobs(settings: &Settings, scratch: &Scratch) -> Result<Arc<dyn Blobs>, StartError> {
+    let told = |error: &dyn std::fmt::Display| format!("files.url: {error}");
+    match settings.files_url() {
+        FilesUrl::Folder(folder) => {
+            private_folder(&folder).map_err(|error| told(&error))?;
+            Ok(Arc::new(Folder::open(folder).map_err(|error| told(&error))?))
+        }
+        FilesUrl::S3(url) => {
+            let files = &settings.files;
+            let exposed = |secret: &Option<Secret>| secret.as_ref().map(|secret| secret.expose().to_owned());
+            let bucket = BucketSettings {
+                url,
+                endpoint: files.endpoint.as_ref().map(|endpoint| endpoint.as_str().to_owned()),
+                region: files.region.clone(),
+                access_key: exposed(&files.access_key),
+                secret_key: exposed(&files.secret_key),
+            };
+            Ok(Arc::new(Bucket::open(bucket, scratch.clone()).map_err(|error| told(&error))?))
+        }
+    }
+}
+
+/// How letters leave, where a way is set.
+fn mail(settings: &Settings, base_url: &str) -> Result<Option<Mail>, StartError> {
+    let way = match &settings.mail.url {
+        None => return Ok(None),
+        Some(MailUrl::Smtp(url)) => Way::Smtp(url.expose().to_owned()),
+        Some(MailUrl::Folder(folder)) => Way::Folder(folder.clone()),
+    };
+    let host = url::Url::parse(base_url).ok().and_then(|base| Some(base.host_str()?.to_owned()));
+    let from = settings.mail.from.as_str().to_owned();
+    Ok(Some(Mail::new(MailSettings { way, from, host: host.unwrap_or_else(|| "localhost".to_owned()) })?))
+}
+
+/// The endpoint that hears recordings, where one is set; a url comes with a model.
+fn transcription(settings: &Settings) -> Option<EndpointSettings> {
+    let there = &settings.ai.transcription;
+    Some(EndpointSettings {
+        url: there.url.as_ref()?.as_str().to_owned(),
+        model: there.model.clone()?,
+        key: there.key.as_ref().map(|key| key.expose().to_owned().into()),
+    })
+}
