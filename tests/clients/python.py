@@ -1,0 +1,108 @@
+"""The MCP SDK for Python, 1.x or 2.x, as an assistant that has never been here: discovery, registration, sign-in and
+consent, every tool, and another pair of tokens once the access token's hour is over.
+
+    python python.py 1|2 BASE_URL EMAIL PASSWORD
+"""
+
+import asyncio
+import importlib
+import sys
+import time
+from contextlib import asynccontextmanager
+
+import mcp
+from mcp.client.auth import OAuthClientProvider
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared import auth
+
+from browser import allow
+from tools import use, use_all
+
+MAJOR, BASE, EMAIL, PASSWORD = sys.argv[1:]
+NAME = f"Python SDK {MAJOR}"
+REVISION = {"1": "2025-11-25", "2": "2026-07-28"}[MAJOR]
+# Each SDK stands on one of its own.
+HTTP = importlib.import_module({"1": "httpx", "2": "httpx2"}[MAJOR])
+
+
+class Keeper:
+    """What the SDK asks of whoever keeps its secrets and opens a browser for it."""
+
+    def __init__(self):
+        self.tokens = self.client = self.back = None
+        self.sign_ins = 0
+
+    async def get_tokens(self):
+        return self.tokens
+
+    async def set_tokens(self, tokens):
+        self.tokens = tokens
+
+    async def get_client_info(self):
+        return self.client
+
+    async def set_client_info(self, client):
+        self.client = client
+
+    async def redirect(self, address):
+        """Where a person would see the pages."""
+        self.sign_ins += 1
+        with HTTP.Client() as http:
+            self.back = allow(http, address, EMAIL, PASSWORD)
+        # The first SDK does not look at it.
+        assert self.back["iss"] == BASE, self.back
+
+    async def called_back(self):
+        """What a person brings back."""
+        if MAJOR == "1":
+            return self.back["code"], self.back["state"]
+        return auth.AuthorizationCodeResult(**self.back)
+
+
+def provider(keeper):
+    """The SDK's own side of OAuth."""
+    metadata = auth.OAuthClientMetadata(
+        client_name=NAME,
+        redirect_uris=["http://127.0.0.1:43118/callback"],
+        grant_types=["authorization_code", "refresh_token"],
+        response_types=["code"],
+        token_endpoint_auth_method="none",
+    )
+    return OAuthClientProvider(f"{BASE}/mcp", metadata, keeper, keeper.redirect, keeper.called_back)
+
+
+@asynccontextmanager
+async def connected(http):
+    """A session, and the revision that it speaks."""
+    transport = streamable_http_client(f"{BASE}/mcp", http_client=http)
+    if MAJOR == "1":
+        async with transport as (read, write, _), mcp.ClientSession(read, write) as session:
+            yield session, (await session.initialize()).protocolVersion
+    else:
+        async with mcp.Client(transport) as client:
+            yield client, client.protocol_version
+
+
+async def refreshed(keeper, oauth, session):
+    """Another pair of tokens, without a person."""
+    first = keeper.tokens
+    # This SDK refreshes by the clock alone: after a 401 it asks a person.
+    oauth.context.token_expiry_time = time.time() - 1
+    await use(session, "search_library", {"query": "herons"})
+    assert keeper.tokens.access_token != first.access_token
+    assert keeper.tokens.refresh_token != first.refresh_token
+    assert keeper.tokens.scope == first.scope, keeper.tokens.scope
+    assert keeper.sign_ins == 1
+
+
+async def main():
+    keeper = Keeper()
+    oauth = provider(keeper)
+    async with HTTP.AsyncClient(auth=oauth, timeout=20) as http, connected(http) as (session, revision):
+        assert revision == REVISION, revision
+        used = await use_all(NAME, session)
+        await refreshed(keeper, oauth, session)
+    print(f"{NAME}: revision {revision}, {len(used)} tools used with {keeper.tokens.scope}, tokens refreshed")
+
+
+asyncio.run(main())
