@@ -2,12 +2,11 @@
 //!
 //! Each step is one transaction, so after a crash nothing is half done; at most one unwritten batch of last uses is lost.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use actix::{
     Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, ResponseFuture,
-    WrapFuture,
+    WrapFuture, fut::ready,
 };
 use entity::id::{GrantId, UserId};
 use entity::kind::GrantState;
@@ -15,6 +14,7 @@ use entity::oauth_client;
 use entity::oauth_grant;
 use entity::scope::Scopes;
 use entity::time::Timestamp;
+use governor::DefaultDirectRateLimiter;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
@@ -29,6 +29,7 @@ use crate::db::Db;
 use crate::error::Error;
 use crate::keys::secret::Secret;
 use crate::kit::{Flush, Gathers, Turn, Write};
+use crate::uses::{Use, Uses, introductions};
 
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(3600);
@@ -36,28 +37,30 @@ const SWEEP_EVERY: Duration = Duration::from_secs(3600);
 /// See the file's head.
 pub struct GrantActor {
     terms: Terms,
-    uses: BTreeMap<GrantId, Used>,
+    uses: Uses<GrantId>,
+    introductions: DefaultDirectRateLimiter,
     turn: Turn,
 }
 
 impl GrantActor {
     pub(super) fn new(terms: Terms) -> Self {
-        Self { terms, uses: BTreeMap::new(), turn: Turn::default() }
+        Self { terms, uses: Uses::default(), introductions: introductions(), turn: Turn::default() }
     }
 
     fn sweep(&mut self, context: &mut Context<Self>) {
         let terms = self.terms.clone();
         context.spawn(async move { sweep::run(&terms).await }.into_actor(self).map(|done, _, _| {
             if let Err(error) = done {
-                warn!(%error, "could not clean up what OAuth leaves behind");
+                warn!(cause = error.chain(), "could not clean up what OAuth leaves behind");
             }
         }));
     }
 }
 
 impl Gathers for GrantActor {
-    type Gathered = BTreeMap<GrantId, Used>;
-    type Told = ();
+    type Gathered = Uses<GrantId>;
+    /// Whether names of clients were among them.
+    type Told = bool;
     const WHAT: &'static str = "the last uses of connections";
 
     fn turn(&self) -> Turn {
@@ -68,37 +71,34 @@ impl Gathers for GrantActor {
         std::mem::take(&mut self.uses)
     }
 
-    fn write(&self, uses: Self::Gathered) -> Write<Self::Gathered, ()> {
+    fn write(&self, uses: Self::Gathered) -> Write<Self::Gathered, bool> {
         let db = self.terms.db.clone();
         Box::pin(async move {
-            let written = write_uses(&db, &uses).await;
+            let written = write_uses(&db, &uses).await.map(|()| uses.introduce());
             (uses, written)
         })
     }
 
-    fn written(&mut self, (): ()) {}
+    fn written(&mut self, introduced: bool) {
+        if introduced {
+            self.terms.fresh.raise();
+        }
+    }
 
     fn put_back(&mut self, unwritten: Self::Gathered) {
-        for (grant, used) in unwritten {
-            let used = match self.uses.remove(&grant) {
-                Some(since) => since.after(used),
-                None => used,
-            };
-            self.uses.insert(grant, used);
-        }
+        self.uses.put_back(unwritten);
     }
 }
 
-/// In the order of their ids, or two nodes could wait for each other's rows.
-async fn write_uses(db: &Db, uses: &BTreeMap<GrantId, Used>) -> Result<(), Error> {
+async fn write_uses(db: &Db, uses: &Uses<GrantId>) -> Result<(), Error> {
     if uses.is_empty() {
         return Ok(());
     }
     let txn = db.begin().await?;
-    for used in uses.values() {
+    for (grant, used) in uses.iter() {
         let mut update = oauth_grant::Entity::update_many()
             .col_expr(oauth_grant::Column::LastUsedAt, Expr::value(used.at))
-            .filter(oauth_grant::Column::Id.eq(used.grant));
+            .filter(oauth_grant::Column::Id.eq(grant));
         if let Some(client) = &used.mcp_client {
             update = update.col_expr(oauth_grant::Column::McpClient, Expr::value(client.clone()));
         }
@@ -225,20 +225,9 @@ pub struct Used {
     pub mcp_client: Option<String>,
 }
 
-impl Used {
-    /// This use, with the name that an earlier one said and this one does not.
-    fn after(self, earlier: Self) -> Self {
-        Self { mcp_client: self.mcp_client.or(earlier.mcp_client), ..self }
-    }
-}
-
 impl GrantActor {
     fn note(&mut self, used: Used) {
-        let used = match self.uses.remove(&used.grant) {
-            Some(earlier) => used.after(earlier),
-            None => used,
-        };
-        self.uses.insert(used.grant, used);
+        self.uses.note(used.grant, Use { at: used.at, client: None, mcp_client: used.mcp_client });
     }
 }
 
@@ -260,11 +249,8 @@ impl Handler<Introduced> for GrantActor {
 
     fn handle(&mut self, Introduced(used): Introduced, _: &mut Self::Context) -> Self::Result {
         self.note(used);
-        Box::pin(self.flush().map(|written, actor, _| {
-            written?;
-            actor.terms.fresh.raise();
-            Ok(())
-        }))
+        // What is written makes every cached row be read anew: nobody brings that about all the time.
+        if self.introductions.check().is_err() { Box::pin(ready(Ok(()))) } else { self.flush() }
     }
 }
 

@@ -4,18 +4,19 @@
 //! After a crash the cache refills from the table; what is lost is at most one unwritten batch of last uses. A first use
 //! that was not told yet is told at the next use, for its mark stands in the row.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{
     Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, ResponseFuture,
-    WrapFuture,
+    WrapFuture, fut::ready,
 };
 use entity::id::{KeyId, UserId};
 use entity::plan::{Limits, Plan};
 use entity::time::Timestamp;
 use entity::{api_key, user};
+use governor::DefaultDirectRateLimiter;
 use moka::sync::Cache;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
@@ -30,6 +31,7 @@ use crate::error::Error;
 use crate::kit::{Flush, Gathers, Turn, Write};
 use crate::notices::{FirstUse, Notices};
 use crate::state::{self, Fact};
+use crate::uses::{Use, Uses, introductions};
 
 const LOOK_EVERY: Duration = Duration::from_millis(400);
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
@@ -41,7 +43,8 @@ pub struct KeyActor {
     cache: Cache<SecretHash, Arc<KeyRow>>,
     fresh: Arc<Freshness>,
     notices: Notices,
-    uses: HashMap<KeyId, Used>,
+    uses: Uses<KeyId>,
+    introductions: DefaultDirectRateLimiter,
     turn: Turn,
     told: HashSet<KeyId>,
 }
@@ -54,8 +57,9 @@ impl KeyActor {
         fresh: Arc<Freshness>,
         notices: Notices,
     ) -> Self {
-        let (uses, told) = (HashMap::new(), HashSet::new());
-        Self { db, clock, cache, fresh, notices, uses, turn: Turn::default(), told }
+        let (uses, told) = (Uses::default(), HashSet::new());
+        let introductions = introductions();
+        Self { db, clock, cache, fresh, notices, uses, introductions, turn: Turn::default(), told }
     }
 
     /// Asks for the generation; where it moved, another process changed something.
@@ -79,7 +83,7 @@ impl KeyActor {
         let tell = async move { notices.first_use(first).await };
         context.spawn(tell.into_actor(self).map(move |told, actor, _| {
             if let Err(error) = told {
-                warn!(%error, key.id = %key, "could not write the notice of a first use");
+                warn!(cause = error.chain(), key.id = %key, "could not write the notice of a first use");
                 actor.told.remove(&key);
             }
         }));
@@ -87,8 +91,9 @@ impl KeyActor {
 }
 
 impl Gathers for KeyActor {
-    type Gathered = HashMap<KeyId, Used>;
-    type Told = ();
+    type Gathered = Uses<KeyId>;
+    /// Whether names of clients were among them.
+    type Told = bool;
     const WHAT: &'static str = "the last uses of keys";
 
     fn turn(&self) -> Turn {
@@ -99,39 +104,34 @@ impl Gathers for KeyActor {
         std::mem::take(&mut self.uses)
     }
 
-    fn write(&self, uses: Self::Gathered) -> Write<Self::Gathered, ()> {
+    fn write(&self, uses: Self::Gathered) -> Write<Self::Gathered, bool> {
         let db = self.db.clone();
         Box::pin(async move {
-            let written = write_uses(&db, &uses).await;
+            let written = write_uses(&db, &uses).await.map(|()| uses.introduce());
             (uses, written)
         })
     }
 
-    fn written(&mut self, (): ()) {}
+    fn written(&mut self, introduced: bool) {
+        if introduced {
+            self.fresh.raise();
+        }
+    }
 
     fn put_back(&mut self, unwritten: Self::Gathered) {
-        for (key, used) in unwritten {
-            let used = match self.uses.remove(&key) {
-                Some(since) => since.after(used),
-                None => used,
-            };
-            self.uses.insert(key, used);
-        }
+        self.uses.put_back(unwritten);
     }
 }
 
-async fn write_uses(db: &Db, uses: &HashMap<KeyId, Used>) -> Result<(), Error> {
+async fn write_uses(db: &Db, uses: &Uses<KeyId>) -> Result<(), Error> {
     if uses.is_empty() {
         return Ok(());
     }
-    // In one order everywhere, or two nodes could wait for each other's rows.
-    let mut uses: Vec<&Used> = uses.values().collect();
-    uses.sort_unstable_by_key(|used| used.key.0);
     let txn = db.begin().await?;
-    for used in uses {
+    for (key, used) in uses.iter() {
         let mut update = api_key::Entity::update_many()
             .col_expr(api_key::Column::LastUsedAt, Expr::value(used.at))
-            .filter(api_key::Column::Id.eq(used.key));
+            .filter(api_key::Column::Id.eq(key));
         if let Some(client) = &used.client {
             update = update.col_expr(api_key::Column::LastClient, Expr::value(client.clone()));
         }
@@ -289,23 +289,12 @@ pub struct Used {
     pub mcp_client: Option<String>,
 }
 
-impl Used {
-    /// This use, with the name that an earlier one said and this one does not.
-    fn after(self, earlier: Self) -> Self {
-        Self { mcp_client: self.mcp_client.or(earlier.mcp_client), ..self }
-    }
-}
-
 impl KeyActor {
     fn note(&mut self, used: Used, context: &mut Context<Self>) {
         if used.first && self.told.insert(used.key) {
             self.tell_first_use(&used, context);
         }
-        let used = match self.uses.remove(&used.key) {
-            Some(earlier) => used.after(earlier),
-            None => used,
-        };
-        self.uses.insert(used.key, used);
+        self.uses.note(used.key, Use { at: used.at, client: used.client, mcp_client: used.mcp_client });
     }
 }
 
@@ -327,11 +316,8 @@ impl Handler<Introduced> for KeyActor {
 
     fn handle(&mut self, Introduced(used): Introduced, context: &mut Self::Context) -> Self::Result {
         self.note(used, context);
-        Box::pin(self.flush().map(|written, actor, _| {
-            written?;
-            actor.fresh.raise();
-            Ok(())
-        }))
+        // What is written makes every cached row be read anew: nobody brings that about all the time.
+        if self.introductions.check().is_err() { Box::pin(ready(Ok(()))) } else { self.flush() }
     }
 }
 
@@ -340,23 +326,5 @@ impl Handler<Flush> for KeyActor {
 
     fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
         self.flush()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_that_was_said_once_stays_with_later_uses() {
-        let at = Timestamp::from_millis(1_800_000_000_000);
-        let (key, user) = (KeyId::new(at), UserId::new(at));
-        let plain =
-            Used { key, user, name: "Desk".to_owned(), first: false, at, client: None, mcp_client: None };
-        let said = Used { mcp_client: Some("desk 1.0".to_owned()), ..plain.clone() };
-
-        assert_eq!(plain.clone().after(said.clone()).mcp_client.as_deref(), Some("desk 1.0"));
-        let renamed = Used { mcp_client: Some("desk 2.0".to_owned()), ..plain };
-        assert_eq!(renamed.after(said).mcp_client.as_deref(), Some("desk 2.0"));
     }
 }

@@ -63,7 +63,7 @@ pub trait Gathers: Actor<Context = Context<Self>> + Handler<Flush> {
     fn flush_behind(&mut self, context: &mut Context<Self>) {
         context.spawn(self.flush().map(|written, _, _| {
             if let Err(error) = written {
-                warn!(%error, "could not write {}", Self::WHAT);
+                warn!(cause = error.chain(), "could not write {}", Self::WHAT);
             }
         }));
     }

@@ -24,7 +24,8 @@ pub enum Unanswered {
     Crashed,
 }
 
-/// The way to one actor. Clones share permits and address; the keeper swaps the address when it starts the actor anew.
+/// The way to one actor. A permit is held for as long as an answer is awaited: work whose caller went away, or lost
+/// patience, goes on without one, so what an actor does must end by a deadline of its own. Clones share permits and address; the keeper swaps the address when it starts the actor anew.
 pub struct Port<A: Actor> {
     pub(super) shared: Arc<Shared<A>>,
 }
@@ -81,7 +82,7 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
         told
     }
 
-    /// Waits until nothing that was asked is in progress, and refuses all further questions.
+    /// Waits until no answer is awaited any more, and refuses all further questions.
     pub async fn drain(&self) {
         if let Ok(all) = self.shared.permits.acquire_many(self.shared.most).await {
             all.forget();
