@@ -7,6 +7,7 @@ use entity::scope::Scope;
 use sea_orm::{DbErr, RuntimeErr, SqlErr};
 
 use crate::adapters::blobs::BlobError;
+use crate::address::Refusal;
 use crate::kit::Unanswered;
 
 /// Why an operation was not done.
@@ -24,6 +25,9 @@ pub enum Error {
     /// No session, or one that has ended.
     #[error("sign in first")]
     NotSignedIn,
+    /// A sign-in by an address that is unknown or a password that is not its own: nobody is told which.
+    #[error("address and password do not fit together")]
+    WrongPassword,
     /// The request comes from a page of another origin.
     #[error("requests from another origin are refused")]
     ForeignOrigin,
@@ -110,6 +114,12 @@ pub enum Error {
     Internal(#[source] Cause),
 }
 
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Error::UrlRejected(format!("the address {refusal}"))
+    }
+}
+
 /// An error as a surface tells it, where it stands within an answer that is well as a whole.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct Told {
@@ -157,6 +167,21 @@ impl Invalid {
     /// One fault.
     pub fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { faults: vec![Fault { field: field.into(), reason: reason.into() }] }
+    }
+
+    /// What was read, or the faults of both parts of a request together.
+    ///
+    /// # Errors
+    /// Those of either part.
+    pub fn together<T>(first: Result<(), Self>, then: Result<T, Self>) -> Result<T, Self> {
+        match (first, then) {
+            (Ok(()), then) => then,
+            (Err(first), Ok(_)) => Err(first),
+            (Err(mut first), Err(then)) => {
+                first.faults.extend(then.faults);
+                Err(first)
+            }
+        }
     }
 }
 

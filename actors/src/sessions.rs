@@ -15,6 +15,7 @@ use crate::caller::{Caller, Via};
 use crate::error::Error;
 use crate::keys::secret::Secret;
 use crate::kit::Lane;
+use crate::limits::network;
 use crate::{password, perform};
 
 /// What the secret of a session begins with.
@@ -23,6 +24,9 @@ pub const PREFIX: &str = "cs_";
 pub const LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
 const WINDOW: Duration = Duration::from_secs(15 * 60);
 const MOST_FAILURES: usize = 5;
+/// Of all accounts from one address: an office or a school signs in from one.
+const MOST_FAILURES_OF_ADDRESS: usize = 100;
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// A hash of no password: verifying against it takes as long as against a real one.
 const NOBODY: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$Zm9vYmFyZm9vYmFyZm9vYmFyZm9vYmFyZm9vYmFyMDE";
@@ -55,7 +59,7 @@ pub async fn sign_in(
             let secret = open(app, &user).await?;
             Ok(SignedIn { user, secret })
         }
-        None => Err(Error::NotSignedIn),
+        None => Err(Error::WrongPassword),
     }
 }
 
@@ -95,11 +99,7 @@ pub async fn sign_out(app: &App, caller: &Caller) -> Result<(), Error> {
 /// Changes the password of the signed-in person and ends their other sessions.
 pub async fn change_password(app: &App, caller: &Caller, current: String, new: String) -> Result<(), Error> {
     let Via::Session(kept) = &caller.via else { return Err(Error::NotSignedIn) };
-    let owner = user::Entity::find_by_id(caller.user).one(app.db.read()).await?.ok_or(Error::NotFound)?;
-    let hash = owner.password_hash;
-    if !app.workers.run(Lane::Password, move || password::verify(&current, &hash)).await? {
-        return Err(Error::invalid("current", "is not the password"));
-    }
+    confirm(app, caller, "current", current).await?;
     password::acceptable(&new).map_err(|reason| Error::invalid("new", reason))?;
     crate::accounts::set_password(app, caller.user, new, Some(*kept)).await?;
     app.keys.forget();
@@ -108,13 +108,22 @@ pub async fn change_password(app: &App, caller: &Caller, current: String, new: S
 
 /// Removes the account of the signed-in person, with everything of theirs.
 pub async fn remove_account(app: &App, caller: &Caller, typed: String) -> Result<(), Error> {
-    let owner = user::Entity::find_by_id(caller.user).one(app.db.read()).await?.ok_or(Error::NotFound)?;
-    let hash = owner.password_hash;
-    if !app.workers.run(Lane::Password, move || password::verify(&typed, &hash)).await? {
-        return Err(Error::invalid("password", "is not the password"));
-    }
+    confirm(app, caller, "password", typed).await?;
     crate::accounts::delete(app, caller.user).await?;
     app.keys.forget();
+    Ok(())
+}
+
+/// Has the signed-in person type the password again, as slowed as a sign-in is: the browser may be in other hands.
+async fn confirm(app: &App, caller: &Caller, field: &'static str, typed: String) -> Result<(), Error> {
+    let owner = user::Entity::find_by_id(caller.user).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+    let attempt = (owner.email, None);
+    app.sign_ins.begin(&attempt, app.clock.now())?;
+    let hash = owner.password_hash;
+    if !app.workers.run(Lane::Password, move || password::verify(&typed, &hash)).await? {
+        return Err(Error::invalid(field, "is not the password"));
+    }
+    app.sign_ins.succeeded(&attempt);
     Ok(())
 }
 
@@ -125,34 +134,71 @@ pub async fn sweep(app: &App) -> Result<(), Error> {
     Ok(())
 }
 
+/// An account, by its address, and where the attempt comes from.
 type Attempt = (String, Option<IpAddr>);
 
-/// Failed sign-ins of an account from an address.
+/// Failed sign-ins within the window: of an account from an address, and of all accounts from one.
 #[derive(Default)]
 pub struct SignIns {
-    failures: Mutex<HashMap<Attempt, Vec<Timestamp>>>,
+    failures: Mutex<Failures>,
+}
+
+#[derive(Default)]
+struct Failures {
+    of_accounts: HashMap<Attempt, Vec<Timestamp>>,
+    of_addresses: HashMap<IpAddr, Vec<Timestamp>>,
+    swept: Option<Timestamp>,
 }
 
 impl SignIns {
     /// Counts an attempt before its password is looked at, so that many at once are not one: the right one takes it back.
     fn begin(&self, attempt: &Attempt, now: Timestamp) -> Result<(), Error> {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        failures.retain(|_, times| times.iter().any(|at| now.since(*at) < WINDOW));
-        let times = failures.entry(attempt.clone()).or_default();
-        times.retain(|at| now.since(*at) < WINDOW);
-        match times.first() {
-            Some(first) if times.len() >= MOST_FAILURES => {
-                Err(Error::TooManyFailures(WINDOW.saturating_sub(now.since(*first))))
-            }
-            Some(_) | None => {
-                times.push(now);
-                Ok(())
-            }
+        failures.sweep(now);
+        let Failures { of_accounts, of_addresses, .. } = &mut *failures;
+        let mut all = attempt.1.map(|address| of_addresses.entry(network(address)).or_default());
+        if let Some(all) = &mut all {
+            room(all, MOST_FAILURES_OF_ADDRESS, now)?;
         }
+        let account = of_accounts.entry(attempt.clone()).or_default();
+        room(account, MOST_FAILURES, now)?;
+        account.push(now);
+        if let Some(all) = all {
+            all.push(now);
+        }
+        Ok(())
     }
 
     fn succeeded(&self, attempt: &Attempt) {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(attempt);
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        failures.of_accounts.remove(attempt);
+        if let Some(all) = attempt.1.and_then(|address| failures.of_addresses.get_mut(&network(address))) {
+            all.pop();
+        }
+    }
+}
+
+impl Failures {
+    /// Forgets what is over, once a minute: nobody's attempt pays for everybody's.
+    fn sweep(&mut self, now: Timestamp) {
+        if self.swept.is_some_and(|swept| now.since(swept) < SWEEP_EVERY) {
+            return;
+        }
+        self.swept = Some(now);
+        let recent = |times: &Vec<Timestamp>| times.last().is_some_and(|last| now.since(*last) < WINDOW);
+        self.of_accounts.retain(|_, times| recent(times));
+        self.of_addresses.retain(|_, times| recent(times));
+    }
+}
+
+/// Whether one more may fail within the window.
+fn room(times: &mut Vec<Timestamp>, most: usize, now: Timestamp) -> Result<(), Error> {
+    times.retain(|at| now.since(*at) < WINDOW);
+    match times.first() {
+        Some(first) if times.len() >= most => {
+            Err(Error::TooManyFailures(WINDOW.saturating_sub(now.since(*first))))
+        }
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -173,5 +219,20 @@ mod tests {
         assert!(matches!(sign_ins.begin(&here, start), Err(Error::TooManyFailures(wait)) if wait == WINDOW));
         assert!(sign_ins.begin(&there, start).is_ok());
         assert!(sign_ins.begin(&here, start + WINDOW).is_ok());
+    }
+
+    #[test]
+    fn whoever_tries_account_after_account_waits_too() {
+        let sign_ins = SignIns::default();
+        let start = Timestamp::from_millis(1_000_000);
+        let attempt = |n: usize| (format!("{n}@b.example"), "2001:db8::1".parse().ok());
+        for n in 0..MOST_FAILURES_OF_ADDRESS {
+            assert!(sign_ins.begin(&attempt(n), start).is_ok());
+        }
+        let next_door = ("x@b.example".to_owned(), "2001:db8::2".parse().ok());
+
+        assert!(matches!(sign_ins.begin(&next_door, start), Err(Error::TooManyFailures(_))));
+        sign_ins.succeeded(&attempt(1));
+        assert!(sign_ins.begin(&next_door, start).is_ok());
     }
 }

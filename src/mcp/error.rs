@@ -55,7 +55,9 @@ pub fn told(error: &Error) -> Told {
     let (code, place) = match error {
         Error::KeyInvalid => ("API_KEY_INVALID", http(StatusCode::UNAUTHORIZED, Header::Challenge)),
         Error::KeyInQuery => ("API_KEY_IN_QUERY", http(StatusCode::UNAUTHORIZED, Header::Challenge)),
-        Error::NotSignedIn => ("NOT_SIGNED_IN", http(StatusCode::UNAUTHORIZED, Header::Challenge)),
+        Error::NotSignedIn | Error::WrongPassword => {
+            ("NOT_SIGNED_IN", http(StatusCode::UNAUTHORIZED, Header::Challenge))
+        }
         Error::NotForMcp => ("SCOPE_REQUIRED", http(StatusCode::FORBIDDEN, Header::LacksMcp)),
         Error::ForeignOrigin => ("FOREIGN_ORIGIN", http(StatusCode::FORBIDDEN, Header::Plain)),
         Error::Closed(_) => ("CLOSED", http(StatusCode::FORBIDDEN, Header::Plain)),
@@ -104,10 +106,9 @@ fn result<const N: usize>(members: [(&str, Value); N]) -> Place {
     Place::Result(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
-/// Whole seconds, rounded up: a client that is sent back too early is refused again.
+/// Whole seconds, rounded up and never none: a client that is sent back too early is refused again.
 pub fn seconds(wait: Duration) -> u64 {
-    let whole = wait.as_secs();
-    whole.saturating_add(u64::from(wait.subsec_nanos() > 0)).max(1)
+    crate::rest::seconds(wait).max(1)
 }
 
 /// The challenge that lets a client find the authorization server (RFC 9728, section 5.1). `sent` is whether the
@@ -125,8 +126,8 @@ pub fn step_up(base_url: &str, scopes: &[Scope]) -> String {
 
 /// The refusal of a request by HTTP. What could be told in a result is told here only where no tool was called.
 pub fn refusal(error: &Error, base_url: &str, sent: bool) -> Failure {
-    if let Error::Internal(cause) = error {
-        error!(error = %cause, "could not answer an MCP request");
+    if let Error::Internal(_) = error {
+        error!(cause = error.chain(), "could not answer an MCP request");
     }
     let Told { code, message, place } = told(error);
     let (status, header) = match place {

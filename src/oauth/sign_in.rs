@@ -39,7 +39,7 @@ pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> Ht
                 Err(error) => inside(&Error::internal(error.to_string())),
             }
         }
-        Err(Error::NotSignedIn) => {
+        Err(Error::WrongPassword) => {
             let fault = Some("Address and password do not fit together.");
             sign_in_page(StatusCode::UNAUTHORIZED, &asked, &SignInAgain { request: &query, email, fault })
         }

@@ -76,6 +76,7 @@ pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse 
         }
         Error::NotForMcp
         | Error::NotSignedIn
+        | Error::WrongPassword
         | Error::ForeignOrigin
         | Error::Closed(_)
         | Error::PlanRequired
@@ -133,7 +134,7 @@ pub fn limit(answer: &mut HttpResponse, quota: &Quota) {
 
 /// Whole seconds, rounded up: rounding down would send a client back too early.
 pub fn seconds(wait: Duration) -> u64 {
-    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+    wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0))
 }
 
 fn meta<'a>(request: &'a HttpRequest, app: &App, status: StatusCode) -> Meta<'a> {

@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 /// The HTTP status of an error.
 pub fn status(error: &Error) -> StatusCode {
     match error {
-        Error::KeyInvalid | Error::KeyInQuery | Error::NotSignedIn => StatusCode::UNAUTHORIZED,
+        Error::KeyInvalid | Error::KeyInQuery | Error::NotSignedIn | Error::WrongPassword => {
+            StatusCode::UNAUTHORIZED
+        }
         Error::NotForMcp
         | Error::ForeignOrigin
         | Error::Closed(_)
@@ -39,7 +41,7 @@ pub fn code(error: &Error) -> &'static str {
         Error::KeyInvalid => "API_KEY_INVALID",
         Error::KeyInQuery => "API_KEY_IN_QUERY",
         Error::NotForMcp | Error::ScopeRequired(_) => "SCOPE_REQUIRED",
-        Error::NotSignedIn => "NOT_SIGNED_IN",
+        Error::NotSignedIn | Error::WrongPassword => "NOT_SIGNED_IN",
         Error::ForeignOrigin => "FOREIGN_ORIGIN",
         Error::Closed(_) => "CLOSED",
         Error::PlanRequired => "PLAN_REQUIRED",
@@ -93,6 +95,7 @@ fn details(error: &Error) -> Option<Value> {
         | Error::KeyInQuery
         | Error::NotForMcp
         | Error::NotSignedIn
+        | Error::WrongPassword
         | Error::ForeignOrigin
         | Error::Closed(_)
         | Error::PlanRequired

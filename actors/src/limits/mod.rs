@@ -23,7 +23,7 @@ use crate::error::{Error, Wait};
 use crate::kit::{Flush, Kept, Port, keep};
 use actor::{Admit, LimitActor, Remaining, Today};
 
-pub use addresses::Addresses;
+pub use addresses::{Addresses, network};
 pub use failures::Failures;
 
 /// The limit that is nearest to its end, after a call: what the X-RateLimit headers say.
