@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
+use actix_web::http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderName};
 use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
@@ -44,6 +44,10 @@ async fn put(request: HttpRequest, payload: Payload) -> HttpResponse {
 }
 
 async fn take(app: &App, request: &HttpRequest, mut payload: Payload) -> Result<(), Error> {
+    // A part would be kept as if it were the whole (RFC 9110, section 14.5).
+    if request.headers().contains_key(CONTENT_RANGE) {
+        return Err(Error::invalid("Content-Range", "is not taken: the file comes whole"));
+    }
     let mut arrival = Arrival::begin(app, &pass(request)?, said(request)).await?;
     loop {
         let taken = match tokio::time::timeout(SILENCE, payload.next()).await {

@@ -32,6 +32,20 @@ pub async fn put(ticket: &Value, bytes: &[u8]) -> u16 {
     request.header("content-type", kind).body(bytes.to_vec()).send().await.unwrap().status().as_u16()
 }
 
+/// Begins to send so many bytes with a ticket, and goes no further than these.
+fn begin(ticket: &Value, bytes: &[u8], announced: usize) -> TcpStream {
+    let url = url::Url::parse(ticket["putUrl"].as_str().unwrap()).unwrap();
+    let mut sender = TcpStream::connect((url.host_str().unwrap(), url.port().unwrap())).unwrap();
+    let head = format!(
+        "PUT {}?{} HTTP/1.1\r\nHost: x\r\nContent-Type: application/pdf\r\nContent-Length: {announced}\r\n\r\n",
+        url.path(),
+        url.query().unwrap(),
+    );
+    sender.write_all(head.as_bytes()).unwrap();
+    sender.write_all(bytes).unwrap();
+    sender
+}
+
 pub fn path(ticket: &Value) -> String {
     format!("/rest/v2/uploads/{}", ticket["uploadId"].as_str().unwrap())
 }
@@ -83,16 +97,7 @@ async fn bytes_that_break_off_leave_nothing_and_the_address_still_works() {
     let server = server_with_files().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let ticket = announce(&key, PAPER.len()).await;
-    let url = url::Url::parse(ticket["putUrl"].as_str().unwrap()).unwrap();
-    let mut sender = TcpStream::connect((url.host_str().unwrap(), url.port().unwrap())).unwrap();
-    let query = url.query().unwrap();
-    let head = format!(
-        "PUT {}?{query} HTTP/1.1\r\nHost: x\r\nContent-Type: application/pdf\r\nContent-Length: {}\r\n\r\n",
-        url.path(),
-        PAPER.len()
-    );
-    sender.write_all(head.as_bytes()).unwrap();
-    sender.write_all(&PAPER[..10]).unwrap();
+    let sender = begin(&ticket, &PAPER[..10], PAPER.len());
     let folder = server.home().path("files");
     eventually("the bytes are being written", async || (files(&folder) == 1).then_some(())).await;
 
@@ -102,6 +107,28 @@ async fn bytes_that_break_off_leave_nothing_and_the_address_still_works() {
     assert_eq!(complete(&key, &ticket).await.refused(409), "UPLOAD_INCOMPLETE");
     assert_eq!(put(&ticket, PAPER).await, 200);
     complete(&key, &ticket).await.data(202);
+}
+
+#[actix_web::test]
+async fn bytes_for_one_upload_are_written_one_after_another() {
+    let server = server_with_files().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let ticket = announce(&key, 3).await;
+    let folder = server.home().path("files");
+    let mut first = begin(&ticket, b"o", 3);
+    eventually("the first is being written", async || (files(&folder) == 1).then_some(())).await;
+
+    let others = futures_util::future::join_all((0..5).map(|_| put(&ticket, b"two")));
+    let (statuses, ()) = futures_util::join!(others, async {
+        // Time enough for any of them to begin a file of its own.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert_eq!(files(&folder), 1);
+        first.write_all(b"ne").unwrap();
+    });
+
+    assert_eq!(statuses, [200; 5]);
+    let complete = format!("{}/complete", path(&ticket));
+    key.post(&complete, json!({ "sha256": sha256(b"two") })).await.data(202);
 }
 
 #[actix_web::test]

@@ -5,7 +5,7 @@ use entity::kind::{BookmarkKind, ContentType};
 use entity::plan::Plan;
 use entity::time::Timestamp;
 use entity::upload::{Column, Entity, Model};
-use entity::{bookmark, document};
+use entity::{bookmark, document, user};
 use sea_orm::sea_query::Expr;
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
@@ -105,6 +105,8 @@ fn nothing_came(app: &App, row: &Model) -> Error {
 async fn settle(app: &App, asked: &Completion, copied: Option<&Copied>) -> Result<Completed, Error> {
     let now = app.clock.now();
     let txn = app.db.begin().await?;
+    // What the user's uploads take up is counted by one at a time, as where they are announced.
+    user::Entity::find_by_id(asked.user).lock_exclusive().one(&txn).await?.ok_or(Error::NotFound)?;
     let locked = Entity::one_of(asked.user, asked.upload).lock_exclusive().one(&txn).await?;
     let row = locked.ok_or(Error::NotFound)?;
     if let Some(done) = Completed::of(&row) {

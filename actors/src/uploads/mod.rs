@@ -11,6 +11,7 @@ mod media;
 mod receive;
 pub mod stored;
 mod sweep;
+mod turns;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +28,7 @@ pub use complete::{Completed, Completion, complete};
 pub use media::MediaType;
 pub use receive::{Arrival, Pass, Said};
 pub use sweep::{KEPT, sweep};
+pub use turns::Turns;
 
 use crate::adapters::blobs::{Arrived, BlobError, Blobs, Scratch, incoming_path_of};
 use crate::error::Error;
@@ -42,6 +44,8 @@ pub struct Uploads {
     pub signatures: Signatures,
     /// How long an address is good (`uploads.put_seconds`).
     pub put_for: Duration,
+    /// Whose bytes come in.
+    pub turns: Turns,
 }
 
 /// Bytes that a user's uploads take up or may still come to: completed ones, those whose bytes are here, and announced

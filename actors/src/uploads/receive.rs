@@ -8,14 +8,16 @@ use entity::upload::{Column, Entity, Model};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use sha2::{Digest, Sha256};
+use tokio::sync::OwnedMutexGuard;
 use tokio::task::JoinHandle;
 use tokio_util::bytes::Bytes;
 
 use super::media::MediaType;
 use super::stored::{self, Held};
-use crate::adapters::blobs::{PART, Writing, hexadecimal, path_of};
+use crate::adapters::blobs::{PART, Writing, path_of};
 use crate::app::App;
 use crate::error::Error;
+use crate::text::hexadecimal;
 
 /// What stands in an upload's address.
 #[derive(Clone, Debug)]
@@ -48,17 +50,20 @@ pub struct Arrival {
     got: u64,
     /// The parts so far; digested off this thread, while the next part comes.
     digest: JoinHandle<Sha256>,
+    _turn: OwnedMutexGuard<()>,
 }
 
 impl Arrival {
-    /// Looks at the address, then at what is said of the bytes.
+    /// Looks at the address, waits until no other bytes come for the upload, then looks at what is said of these.
     ///
     /// # Errors
     /// [`Error::UploadRefused`] for a signature that is not ours or an address past its time, [`Error::NotFound`] for an
     /// upload that is gone, [`Error::Conflict`] for one that is complete, [`Error::TooLarge`] and [`Error::Invalid`] for
     /// another length or type than announced.
     pub async fn begin(app: &App, pass: &Pass, said: Said) -> Result<Self, Error> {
-        let upload = admitted(app, pass).await?;
+        admitted(app, pass)?;
+        let turn = app.uploads.turns.of(pass.upload).await;
+        let upload = awaited(app, pass).await?;
         let announced = u64::try_from(upload.bytes).unwrap_or_default();
         fits(&upload, announced, &said)?;
         let held = stored::hold(app, path_of).await?;
@@ -70,7 +75,17 @@ impl Arrival {
             }
         };
         let digest = tokio::task::spawn_blocking(Sha256::new);
-        Ok(Self { app: app.clone(), upload, announced, held, writing, part: Vec::new(), got: 0, digest })
+        Ok(Self {
+            app: app.clone(),
+            upload,
+            announced,
+            held,
+            writing,
+            part: Vec::new(),
+            got: 0,
+            digest,
+            _turn: turn,
+        })
     }
 
     /// Takes bytes in.
@@ -112,7 +127,7 @@ impl Arrival {
             self.end().await;
             return Err(error);
         }
-        let Self { app, upload, held, writing, digest, .. } = self;
+        let Self { app, upload, held, writing, digest, _turn, .. } = self;
         let given = async {
             let digest = digest.await.map_err(Error::internal)?.finalize();
             writing.finish().await?;
@@ -132,13 +147,18 @@ impl Arrival {
     }
 }
 
-async fn admitted(app: &App, pass: &Pass) -> Result<Model, Error> {
+fn admitted(app: &App, pass: &Pass) -> Result<(), Error> {
     if !app.uploads.signatures.is_own(pass.upload, pass.until, &pass.signature) {
         return Err(Error::UploadRefused("the signature of the address is not valid"));
     }
     if app.clock.now() >= pass.until {
         return Err(Error::UploadRefused("the time of the address is over"));
     }
+    Ok(())
+}
+
+/// The upload, whose bytes are still to come or to be replaced.
+async fn awaited(app: &App, pass: &Pass) -> Result<Model, Error> {
     let upload = Entity::by_address(pass.upload).one(app.db.read()).await?.ok_or(Error::NotFound)?;
     if upload.completed_at.is_some() { Err(COMPLETE) } else { Ok(upload) }
 }

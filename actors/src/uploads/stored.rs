@@ -57,7 +57,7 @@ async fn renew(app: App, id: FileId) {
         tokio::time::sleep(HELD / 3).await;
         let until = app.clock.now() + HELD;
         if let Err(error) = set_held(&app.db, id, until).await {
-            warn!(%error, "could not say that a file is still being written");
+            warn!(cause = error.chain(), "could not say that a file is still being written");
         }
     }
 }
