@@ -16,7 +16,6 @@ use super::attempt::{mark_failed, settle, work};
 use super::queue::{self, Claimed, Track, Work};
 use super::{feed, forget, sweep};
 use crate::app::App;
-use crate::error::Error;
 use crate::uploads::stored;
 
 /// A lost wake costs so long, and a lost lease is seen within it.
@@ -55,8 +54,10 @@ pub struct IngestActor {
     find_app: Box<dyn Fn() -> Option<App>>,
     room: Room,
     running: HashMap<JobId, Running>,
+    forgetting: bool,
     claiming: bool,
     removing: bool,
+    packing: bool,
     stopped: bool,
 }
 
@@ -72,8 +73,10 @@ impl IngestActor {
             find_app: Box::new(app),
             room,
             running: HashMap::new(),
+            forgetting: false,
             claiming: false,
             removing: false,
+            packing: false,
             stopped: false,
         }
     }
@@ -81,13 +84,10 @@ impl IngestActor {
     /// Looks for due jobs everywhere, with those whose wait is over.
     fn look(&mut self, context: &mut Context<Self>) {
         let Some(app) = (self.find_app)().filter(|_| !self.stopped) else { return };
-        let look = async move {
-            let promoted = queue::promote(&app.db, app.clock.now()).await;
-            promoted.map_err(Error::from).and(forget::removed_users(&app).await)
-        };
-        context.spawn(look.into_actor(self).map(|looked, actor, context| {
-            if let Err(error) = looked {
-                warn!(%error, "could not look for jobs whose wait is over, or for removed accounts");
+        let look = async move { queue::promote(&app.db, app.clock.now()).await };
+        context.spawn(look.into_actor(self).map(|promoted, actor, context| {
+            if let Err(error) = promoted {
+                warn!(%error, "could not look for jobs whose wait is over");
             }
             actor.claim(context);
         }));
@@ -171,6 +171,19 @@ impl IngestActor {
         }));
     }
 
+    /// Takes what removed accounts left in the index away: one look at a time, for a large library takes long.
+    fn forget_removed(&mut self, context: &mut Context<Self>) {
+        let Some(app) = (self.find_app)().filter(|_| !self.forgetting && !self.stopped) else { return };
+        self.forgetting = true;
+        let forget = async move { forget::removed_users(&app).await };
+        context.spawn(forget.into_actor(self).map(|done, actor, _| {
+            actor.forgetting = false;
+            if let Err(error) = done {
+                warn!(cause = error.chain(), "could not take removed accounts out of the index");
+            }
+        }));
+    }
+
     fn sweep(&mut self, context: &mut Context<Self>) {
         let Some(app) = (self.find_app)() else { return };
         let sweep = async move { sweep::run(&app).await };
@@ -194,19 +207,20 @@ impl IngestActor {
         let ask = async move { feed::due::ask(&app).await };
         context.spawn(ask.into_actor(self).map(|asked, _, _| {
             if let Err(error) = asked {
-                warn!(%error, "could not ask for the feeds that are due");
+                warn!(cause = error.chain(), "could not ask for the feeds that are due");
             }
         }));
     }
 
     fn maintain(&mut self, context: &mut Context<Self>) {
-        let Some(app) = (self.find_app)().filter(|_| self.running.is_empty() && !self.stopped) else {
-            return;
-        };
+        let idle = self.running.is_empty() && !self.packing && !self.stopped;
+        let Some(app) = (self.find_app)().filter(|_| idle) else { return };
+        self.packing = true;
         let maintain = async move { app.retrieval.maintain().await };
-        context.spawn(maintain.into_actor(self).map(|done, _, _| {
+        context.spawn(maintain.into_actor(self).map(|done, actor, _| {
+            actor.packing = false;
             if let Err(error) = done {
-                warn!(%error, "could not pack the index");
+                warn!(cause = error.chain(), "could not pack the index");
             }
         }));
     }
@@ -222,6 +236,7 @@ impl Actor for IngestActor {
             actor.sweep(context);
         });
         context.run_interval(LOOK_EVERY, Self::look);
+        context.run_interval(LOOK_EVERY, Self::forget_removed);
         context.run_interval(FEEDS_EVERY, Self::ask_for_feeds);
         context.run_interval(SWEEP_EVERY, Self::sweep);
         context.run_interval(FILES_EVERY, Self::remove_files);

@@ -15,11 +15,9 @@ use crate::error::Error;
 use crate::kit::Lane;
 use crate::retrieval::{Put, Vectors, lexical};
 
-/// Passages whose vectors are made at once, so that a long document is cancelled and renewed in between.
-const AT_ONCE: usize = 64;
-
-/// Passages that one turn of the job puts in: a book gives way to others in between.
-const A_TURN: u64 = 512;
+/// Passages that one turn of the job puts in, seconds of work for the model: in between a book gives way to others, and
+/// one that was deleted meanwhile is given up.
+const A_TURN: u64 = 64;
 
 /// Runs the job: the passages of its next turn. What the version before said is found until the last of them is in.
 pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
@@ -43,7 +41,8 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     rows.truncate(A_TURN as usize);
     let next = rows.last().map_or(job.done, |last| last.ordinal.saturating_add(1));
     let labels = labels(app, &document).await?;
-    let vectors = vectors(app, &document.title, &rows).await?;
+    let texts = rows.iter().map(|row| with_title(&document.title, &row.text)).collect();
+    let vectors = app.retrieval.embed(texts).await?;
     let model = vectors.as_ref().map(|made| made.model.clone());
     let spent = vectors.as_ref().map(spent);
     let points = points(app, &document, labels, rows, vectors).await?;
@@ -112,23 +111,6 @@ async fn finish(
         .exec(&txn)
         .await?;
     Ok(txn.commit().await?)
-}
-
-async fn vectors(app: &App, title: &str, rows: &[chunk::Model]) -> Result<Option<Vectors>, Error> {
-    let mut all: Option<Vectors> = None;
-    for some in rows.chunks(AT_ONCE) {
-        let texts = some.iter().map(|row| with_title(title, &row.text)).collect();
-        match (app.retrieval.embed(texts).await?, &mut all) {
-            (Some(made), None) => all = Some(made),
-            (Some(made), Some(all)) if made.model == all.model => {
-                all.vectors.extend(made.vectors);
-                all.tokens += made.tokens;
-            }
-            // The model went or changed under way: words alone for now, vectors by the catch-up.
-            (Some(_) | None, _) => return Ok(None),
-        }
-    }
-    Ok(all)
 }
 
 /// What a passage means is told by its title too: measured, it is worth more than a point of nDCG.

@@ -34,7 +34,7 @@ impl RetrievalActor {
         let look = async move { engine.pause.look(&db).await };
         context.spawn(look.into_actor(self).map(|looked, _, _| {
             if let Err(error) = looked {
-                warn!(%error, "could not look whether the AI pauses");
+                warn!(cause = error.chain(), "could not look whether the AI pauses");
             }
         }));
     }

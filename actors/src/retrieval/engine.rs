@@ -17,6 +17,8 @@ use crate::kit::{Lane, Workers};
 
 /// How long somebody waits for passages.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// An index that does not answer a probe within it is not well.
+const PROBE: Duration = Duration::from_secs(2);
 /// Passages that each leg brings.
 const DEPTH: usize = 100;
 /// And at most, where a few long documents take all places.
@@ -100,10 +102,14 @@ impl Engine {
         self.workers.run(Lane::Background, move || index.maintain()).await?.map_err(Error::internal)
     }
 
-    /// Passages of everybody.
+    /// Passages of everybody; beside the lanes, so that a busy service says so and still is there.
     pub async fn count(&self) -> Result<usize, Error> {
         let index = self.index.clone();
-        self.workers.run(Lane::Foreground, move || index.count()).await?.map_err(Error::internal)
+        let count = tokio::time::timeout(PROBE, tokio::task::spawn_blocking(move || index.count())).await;
+        count
+            .map_err(|_| Error::Busy(Duration::from_secs(1)))?
+            .map_err(Error::internal)?
+            .map_err(Error::internal)
     }
 }
 
