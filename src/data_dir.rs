@@ -35,6 +35,11 @@ pub fn private_folder(folder: &Path) -> std::io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
+/// Whether others may look into the folder: one that was there before keeps its rights.
+pub fn is_open_to_others(folder: &Path) -> bool {
+    std::fs::metadata(folder).is_ok_and(|found| found.permissions().mode() & 0o077 != 0)
+}
+
 /// The files of the database were made with the process's usual rights: from now on their owner's alone.
 pub fn private_files(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -33,7 +33,7 @@ use crate::ops::cursor::Cursors;
 use crate::retrieval::Retrieval;
 use crate::sessions::SignIns;
 use crate::state::{self, Fact};
-use crate::uploads::{Signatures, Uploads};
+use crate::uploads::{Signatures, Turns, Uploads};
 
 /// How long each actor has to finish at the end.
 const DRAIN: Duration = Duration::from_secs(8);
@@ -178,6 +178,7 @@ impl App {
                 scratch: setup.scratch,
                 signatures: Signatures::new(key),
                 put_for: setup.put_for,
+                turns: Turns::default(),
             },
             speech: Speech::new(transcriber(setup.transcription)?),
             cursors: Cursors::new(key),
@@ -216,9 +217,8 @@ impl App {
         all.into_iter().map(Health::report).collect()
     }
 
-    /// Ends the service's work: jobs are put back, and what was gathered is written. The server has stopped before.
+    /// Ends the service's work: what was gathered is written. Ingest and the server have stopped before.
     pub async fn drain(&self) {
-        self.ingest.stop().await;
         within("ingest", self.ingest.port().drain()).await;
         within("retrieval", self.retrieval.port().drain()).await;
         for (name, flushed) in [
@@ -228,7 +228,7 @@ impl App {
             ("activity", self.activity.flush().await),
         ] {
             if let Err(error) = flushed {
-                warn!(actor = name, %error, "could not write what was gathered");
+                warn!(actor = name, cause = error.chain(), "could not write what was gathered");
             }
         }
         self.notices.flush().await;

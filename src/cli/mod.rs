@@ -24,7 +24,7 @@ mod user;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use self::failure::Failure;
 use self::output::Said;
@@ -70,6 +70,11 @@ enum Command {
     Migrate,
     /// Print the description of the REST API (OpenAPI)
     Openapi,
+}
+
+/// Every command with its arguments, for what tells of them.
+pub fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Does what the arguments of this process ask for.

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use actix_web::HttpRequest;
 use actix_web::http::header::USER_AGENT;
 use actix_web::web::Data;
+use actors::text::one_line;
 use ipnet::IpNet;
 
 const LONGEST_CLIENT: usize = 100;
@@ -39,7 +40,7 @@ pub fn address(request: &HttpRequest) -> Option<IpAddr> {
 pub fn client(request: &HttpRequest) -> Option<String> {
     let header = request.headers().get(USER_AGENT)?.to_str().ok()?;
     let product = header.split_whitespace().next()?;
-    let shown: String = product.chars().filter(|c| !c.is_control()).take(LONGEST_CLIENT).collect();
+    let shown: String = one_line(product).chars().take(LONGEST_CLIENT).collect();
     (!shown.is_empty()).then_some(shown)
 }
 

@@ -4,6 +4,7 @@
 //! `initialize`. Nothing is remembered between requests, so each is judged by what it says itself.
 
 use actix_web::http::StatusCode;
+use actors::text::one_line;
 use serde_json::{Map, Value, json};
 
 use super::headers::{self, Mirrored, Said, decoded};
@@ -135,8 +136,8 @@ pub fn introduction(request: &Request) -> Option<String> {
 fn introduced(info: &Value) -> Option<String> {
     let part = |name: &str| {
         let text = info.get(name).and_then(Value::as_str).unwrap_or_default();
-        let plain: String = text.chars().filter(|c| !c.is_control()).take(100).collect();
-        plain.trim().to_owned()
+        let plain: String = one_line(text).chars().take(100).collect();
+        plain.trim_end().to_owned()
     };
     let (name, version) = (part("name"), part("version"));
     if name.is_empty() { None } else { Some(format!("{name} {version}").trim_end().to_owned()) }

@@ -20,7 +20,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use actors::app::App;
 use actors::caller::Caller;
 use actors::error::Error;
-use actors::perform::{introduced, recognise, used};
+use actors::recognise::{introduced, recognise, used};
 use entity::kind::Surface;
 use tracing::warn;
 
@@ -112,7 +112,7 @@ async fn note(app: &App, caller: &mut Caller, message: Option<&Message>) {
     }
     let Some(client) = era::introduction(asked) else { return used(app, caller) };
     if let Err(error) = introduced(app, caller, client).await {
-        warn!(%error, "could not write what a client calls itself");
+        warn!(cause = error.chain(), "could not write what a client calls itself");
     }
 }
 

@@ -13,6 +13,7 @@ use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpResponse, HttpResponseBuilder};
 use actors::app::App;
 
+pub use codes::{CODES, Code};
 pub use document::document;
 
 /// Nothing of the page comes from elsewhere, and nothing of it goes elsewhere.

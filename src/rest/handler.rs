@@ -7,7 +7,7 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
-use actors::error::Error;
+use actors::error::{Error, Invalid};
 use actors::fields::{self, Field, Values};
 use actors::idempotency::{Claim, Replay, Stored};
 use actors::ops::target::Target;
@@ -15,6 +15,7 @@ use actors::ops::unknown::Unknown;
 use actors::perform::{Answer, Asked, Door, Entry, Operation, Performed, perform};
 use entity::kind::Surface;
 use serde_json::Value;
+use tracing::Instrument;
 
 use super::{envelope, error};
 use crate::http::table::Route;
@@ -57,7 +58,7 @@ pub async fn operation<O: Operation>(
 /// Runs to its end even where the client goes away: what was begun is settled and written down. A panic in it is an
 /// internal error of this request alone.
 pub async fn whole(request: HttpRequest, work: impl Future<Output = HttpResponse> + 'static) -> HttpResponse {
-    match actix_web::rt::spawn(work).await {
+    match actix_web::rt::spawn(work.in_current_span()).await {
         Ok(answer) => answer,
         Err(_) => match request.app_data::<Data<App>>() {
             Some(app) => envelope::failure(&request, app, &Error::internal("the request's task panicked")),
@@ -104,9 +105,11 @@ pub fn values(request: &HttpRequest, fields: &'static [Field], body: &[u8]) -> R
     if !takes_body(request) {
         return Ok(fields::read_query(request.query_string(), fields)?);
     }
-    fields::read_query(request.query_string(), &[])?;
+    let query = fields::read_query(request.query_string(), &[]).map(drop);
     let needs_none = fields.iter().all(|field| !field.required);
-    if body.is_empty() && needs_none { Ok(Values::default()) } else { Ok(fields::read_json(body, fields)?) }
+    let none = body.is_empty() && needs_none;
+    let body = if none { Ok(Values::default()) } else { fields::read_json(body, fields) };
+    Ok(Invalid::together(query, body)?)
 }
 
 /// The variable parts of the path, in order, percent-decoded once. The router matches a path in which `%2F`, `%25` and
@@ -175,7 +178,7 @@ async fn settle<O: Operation>(
         None => app.idempotency.give_up(claim).await,
     };
     if let Err(error) = done {
-        tracing::warn!(%error, "could not keep the answer of an Idempotency-Key");
+        tracing::warn!(cause = error.chain(), "could not keep the answer of an Idempotency-Key");
     }
 }
 
@@ -192,3 +195,47 @@ fn replayed(request: &HttpRequest, app: &App, stored: &Stored) -> HttpResponse {
 }
 
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+    use std::sync::{Arc, Mutex};
+
+    use actix_web::test::TestRequest;
+    use tracing::{info_span, warn};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Sink(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Sink {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[actix_web::test]
+    async fn what_is_logged_while_a_request_is_answered_names_it() {
+        let writer = Sink::default();
+        let lines = writer.clone();
+        let log = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+        let _log = tracing::subscriber::set_default(log);
+        let work = async {
+            warn!("something to look at");
+            HttpResponse::Ok().finish()
+        };
+
+        let request = TestRequest::default().to_http_request();
+        let answer = whole(request, work).instrument(info_span!("request", request.id = "r-42")).await;
+
+        assert_eq!(answer.status(), StatusCode::OK);
+        let said = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        assert!(said.contains("something to look at") && said.contains("r-42"), "{said}");
+    }
+}

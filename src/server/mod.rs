@@ -1,7 +1,7 @@
 //! Puts the service together, runs it, and takes it apart in the right order.
 //!
-//! Stopping: readiness off, then the server (requests in progress are answered), then ingest, retrieval, limits, keys,
-//! grants, activity, notices, then the database.
+//! Stopping: readiness off and ingest told to take no more, then the server (requests in progress are answered), then
+//! retrieval, limits, keys, grants, activity, notices, then the database.
 
 mod listen;
 mod models;
@@ -23,7 +23,7 @@ use actors::models::{Catalogue, Purpose};
 use rustix::fs::Mode;
 use tracing::{info, warn};
 
-use crate::data_dir::{lock, private_files, private_folder};
+use crate::data_dir::{is_open_to_others, lock, private_files, private_folder};
 use crate::http::health::Readiness;
 use crate::settings::Settings;
 use listen::{keep_metrics_small, listen, recorder};
@@ -101,6 +101,11 @@ pub async fn start_with(
     settings.refuse_unbuilt()?;
     private_folder(&settings.data_dir)
         .map_err(|error| format!("data_dir = {}: {error}", settings.data_dir.display()))?;
+    if is_open_to_others(&settings.data_dir) {
+        warn!(
+            "others may look into data_dir, whose rights were not changed: chmod 700 makes it its owner's alone"
+        );
+    }
     let lock = lock(&settings.data_dir)?;
     let wanted = settings.server.listen;
     let listener = TcpListener::bind(wanted).map_err(|error| format!("server.listen = {wanted}: {error}"))?;

@@ -69,7 +69,12 @@ impl Fault {
 
     /// A value that is not there although another setting needs it.
     pub(super) fn missing(setting: &str, expected: &str) -> Self {
-        let told = format!("setting {setting} = \"\": expected {expected}");
+        Self::refused(setting, "", expected)
+    }
+
+    /// A value that is allowed in itself, and cannot be had here.
+    pub(super) fn refused(setting: &str, value: &str, expected: &str) -> Self {
+        let told = format!("setting {setting} = {value:?}: expected {expected}");
         Self { setting: setting.to_owned(), told }
     }
 

@@ -137,11 +137,9 @@ impl Settings {
     /// # Errors
     /// Names the setting.
     pub fn refuse_unbuilt(&self) -> Result<(), SettingsError> {
-        if self.vectors.url.is_some() {
-            let needed = "nothing: this version has the embedded index alone";
-            return Err(SettingsError::Wrong(vec![Fault::missing("vectors.url", needed)]));
-        }
-        Ok(())
+        let Some(url) = &self.vectors.url else { return Ok(()) };
+        let needed = "none: this version has the embedded index alone";
+        Err(SettingsError::Wrong(vec![Fault::refused("vectors.url", url.as_str(), needed)]))
     }
 
     /// Faults that only two settings together show.

@@ -6,7 +6,7 @@ use reqwest::Method;
 use sea_orm::{ConnectionTrait, Database, Statement};
 use serde_json::{Value, json};
 
-use crate::world::{Home, Key, Program, program};
+use crate::world::{Home, Key, Program, Site, article, program};
 
 const ROUNDS: usize = 10;
 const SAVES: usize = 20;
@@ -16,17 +16,18 @@ fn word(round: usize, n: usize) -> String {
     format!("zx{round}q{n}w")
 }
 
-/// Every other one goes through a child of the sandbox.
-fn body(round: usize, n: usize) -> Value {
+/// One of three is fetched, and two of three go through a child of the sandbox.
+fn body(site: &Site, round: usize, n: usize) -> Value {
     let (url, word) = (format!("https://example.org/{round}/{n}"), word(round, n));
     let prose = format!(
         "The heron called {word} stands still in the water for an hour, waiting for a fish to come by. "
     );
-    match n % 2 {
+    match n % 3 {
         0 => json!({ "url": url, "text": prose.repeat(5) }),
-        _ => {
+        1 => {
             json!({ "url": url, "html": format!("<article><h1>Heron</h1><p>{}</p></article>", prose.repeat(5)) })
         }
+        _ => json!({ "url": site.page(&format!("/{round}/{n}"), [article("Heron", &word)]) }),
     }
 }
 
@@ -37,9 +38,9 @@ fn moment() -> Duration {
 }
 
 /// Saves twenty at once; those that were acknowledged.
-async fn save_all(key: &Key, round: usize) -> Vec<(String, Value)> {
+async fn save_all(key: &Key, site: &Site, round: usize) -> Vec<(String, Value)> {
     let saves = (0..SAVES).map(async |n| {
-        let answer = key.try_send(Method::POST, "/rest/v1/bookmarks", Some(body(round, n))).await.ok()?;
+        let answer = key.try_send(Method::POST, "/rest/v1/bookmarks", Some(body(site, round, n))).await.ok()?;
         (answer.status == 201).then(|| (word(round, n), answer.body["data"]["bookmark"].clone()))
     });
     futures_util::future::join_all(saves).await.into_iter().flatten().collect()
@@ -47,7 +48,7 @@ async fn save_all(key: &Key, round: usize) -> Vec<(String, Value)> {
 
 #[actix_web::test]
 async fn every_acknowledged_save_outlives_ten_kills_and_is_found_once() {
-    let home = Home::new().await;
+    let (home, site) = (Home::new().await, Site::start().await);
     let (id, secret) = program::make_account(&home);
     let mut acknowledged = Vec::new();
     for round in 0..ROUNDS {
@@ -57,7 +58,7 @@ async fn every_acknowledged_save_outlives_ten_kills_and_is_found_once() {
             tokio::time::sleep(moment()).await;
             running.kill();
         };
-        let (saved, ()) = tokio::join!(save_all(&key, round), killed);
+        let (saved, ()) = tokio::join!(save_all(&key, &site, round), killed);
         acknowledged.extend(saved);
     }
 

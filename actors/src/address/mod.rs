@@ -106,7 +106,7 @@ impl PageUrl {
         }
         // The address is ASCII: its parser has seen to that. What was normalised has no fragment of its own.
         let digest = Sha256::digest(whole.as_bytes());
-        let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = crate::text::hexadecimal(&digest);
         format!("{}#sha256-{hex}", whole.get(..LONGEST_KEY).unwrap_or_default())
     }
 }

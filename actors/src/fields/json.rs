@@ -11,8 +11,12 @@ use crate::error::Invalid;
 
 /// The values of a JSON object, or every fault in it.
 pub fn read(body: &[u8], fields: &'static [Field]) -> Result<Values, Invalid> {
-    match parse(body)? {
-        Json::Object(members) => read_map(members, fields),
+    let (json, mut faults) = once(body)?;
+    match json {
+        Json::Object(members) => {
+            let values = record(members, fields, "", &mut faults);
+            faults.into_result(values)
+        }
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) => {
             Err(Invalid::new("body", "must be a JSON object"))
         }
@@ -28,15 +32,18 @@ pub fn read_map(members: Map<String, Json>, fields: &'static [Field]) -> Result<
 
 /// Any JSON, where no object says a member twice.
 pub fn parse(body: &[u8]) -> Result<Json, Invalid> {
-    let repeated = RefCell::new(Vec::new());
-    let mut reader = serde_json::Deserializer::from_slice(body);
-    let parsed = Once(&repeated).deserialize(&mut reader).and_then(|json| reader.end().map(|()| json));
-    let json = parsed.map_err(|_| Invalid::new("body", "is not valid JSON in UTF-8"))?;
-    let mut faults = Faults::default();
-    for name in repeated.into_inner() {
-        faults.add(name, "is given more than once");
-    }
+    let (json, faults) = once(body)?;
     faults.into_result(json)
+}
+
+/// Any JSON, with a fault for each member that its object says twice.
+fn once(body: &[u8]) -> Result<(Json, Faults), Invalid> {
+    let repeated = RefCell::new(Faults::default());
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let whole = Once { repeated: &repeated, place: &Place::Body };
+    let parsed = whole.deserialize(&mut reader).and_then(|json| reader.end().map(|()| json));
+    let json = parsed.map_err(|_| Invalid::new("body", "is not valid JSON in UTF-8"))?;
+    Ok((json, repeated.into_inner()))
 }
 
 fn record(members: Map<String, Json>, fields: &'static [Field], path: &str, faults: &mut Faults) -> Values {
@@ -121,8 +128,28 @@ fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name } else { format!("{path}.{name}") }
 }
 
+/// Where a value stands.
+enum Place<'a> {
+    Body,
+    Member(&'a Place<'a>, &'a str),
+    Item(&'a Place<'a>, usize),
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Body => Ok(()),
+            Place::Member(above, name) => f.write_str(&join(&above.to_string(), name)),
+            Place::Item(above, n) => write!(f, "{above}[{n}]"),
+        }
+    }
+}
+
 /// Builds a JSON value and notes members that are said twice.
-struct Once<'a>(&'a RefCell<Vec<String>>);
+struct Once<'a> {
+    repeated: &'a RefCell<Faults>,
+    place: &'a Place<'a>,
+}
 
 impl<'de> DeserializeSeed<'de> for Once<'_> {
     type Value = Json;
@@ -169,8 +196,12 @@ impl<'de> Visitor<'de> for Once<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Once(self.0))? {
-            list.push(item);
+        loop {
+            let place = Place::Item(self.place, list.len());
+            match items.next_element_seed(Once { repeated: self.repeated, place: &place })? {
+                Some(item) => list.push(item),
+                None => break,
+            }
         }
         Ok(Json::Array(list))
     }
@@ -178,10 +209,13 @@ impl<'de> Visitor<'de> for Once<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Json, A::Error> {
         let mut object = Map::new();
         while let Some(name) = members.next_key::<String>()? {
-            let value = members.next_value_seed(Once(self.0))?;
-            if object.insert(name.clone(), value).is_some() {
-                self.0.try_borrow_mut().map_err(A::Error::custom)?.push(name);
+            let place = Place::Member(self.place, &name);
+            let value = members.next_value_seed(Once { repeated: self.repeated, place: &place })?;
+            if object.contains_key(&name) {
+                let mut repeated = self.repeated.try_borrow_mut().map_err(A::Error::custom)?;
+                repeated.add(place.to_string(), "is given more than once");
             }
+            object.insert(name, value);
         }
         Ok(Json::Object(object))
     }
@@ -241,5 +275,7 @@ mod tests {
     #[test]
     fn a_member_that_is_said_twice_is_a_fault() {
         assert_eq!(faulty(r#"{"title": "a", "title": "b"}"#), ["title"]);
+        let body = r#"{"title": "a", "items": [{}, {"role": "source", "role": "source"}], "limit": 0}"#;
+        assert_eq!(faulty(body), ["items[1].role", "limit"]);
     }
 }

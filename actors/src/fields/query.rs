@@ -1,12 +1,17 @@
 //! Reads a query string. Numbers are plain ASCII digits; an empty parameter is a fault, not an absence; a repeated one
 //! is a fault (contract.md, sections 2 and 11).
 
+use percent_encoding::percent_decode_str;
+
 use super::{Faults, Field, Kind, Value, Values, bounds, from_text, integer, number};
 use crate::error::Invalid;
 
 /// The values of a query string, or every fault in it.
 pub fn read(query: &str, fields: &'static [Field]) -> Result<Values, Invalid> {
     let (mut values, mut faults) = (Values::default(), Faults::default());
+    if percent_decode_str(query).decode_utf8().is_err() {
+        return Err(Invalid::new("query", "is not UTF-8"));
+    }
     for (name, text) in url::form_urlencoded::parse(query.as_bytes()) {
         let Some(field) = fields.iter().find(|field| field.name == name) else {
             faults.add(name.chars().take(100).collect::<String>(), "is not a parameter of this route");
@@ -96,6 +101,11 @@ mod tests {
         for limit in ["-1", "1.5", "1e1", "+5", "%205", "٣", "", "99999999999999999999"] {
             assert_eq!(faulty(&format!("q=x&limit={limit}")), ["limit"], "{limit}");
         }
+    }
+
+    #[test]
+    fn what_is_no_text_is_a_fault_and_not_replaced() {
+        assert_eq!(faulty("q=%ff%fe"), ["query"]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::redirect::{RedirectRules, shown_host};
 use crate::db::Db;
 use crate::error::Error;
 use crate::keys::secret::{Secret, SecretHash};
-use crate::text::clean;
+use crate::text::one_line;
 
 /// What a client's secret begins with.
 pub const SECRET_PREFIX: &str = "cl_";
@@ -91,13 +91,6 @@ impl Introduction {
             last_used_at: now,
         })
     }
-}
-
-/// A name that strangers choose and people decide by: one line, without what turns or hides letters.
-fn one_line(name: &str) -> String {
-    let deceives = |c: char| matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-    let plain: String = clean(name).chars().filter(|c| !deceives(*c)).collect();
-    plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn is_home_page(uri: &str) -> bool {

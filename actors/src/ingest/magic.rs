@@ -26,6 +26,14 @@ pub fn at_once(head: &[u8]) -> Option<Nature> {
     marked(head).or_else(|| boxed(head)).or_else(|| streamed(head))
 }
 
+/// Whether this is no text, whatever it was sent as: no text has the character NUL, but in UTF-16 and UTF-32, which begin
+/// with a mark or are said to be that.
+pub fn is_no_text(head: &[u8], charset: Option<&str>) -> bool {
+    let wide = charset.is_some_and(|charset| charset.to_ascii_lowercase().starts_with("utf-16"));
+    let marked = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
+    !wide && !marked && head.iter().take(HEAD).any(|byte| *byte == 0)
+}
+
 /// A PDF's mark may stand behind other bytes (ISO 32000, annex H: within the first 1024).
 fn is_pdf(head: &[u8]) -> bool {
     head.get(..head.len().min(1024)).is_some_and(|head| find(head, b"%PDF-").is_some())
@@ -159,5 +167,19 @@ mod tests {
         fn words_are_never_taken_for_a_file(words in "[A-Za-z<#][ A-Za-z<>/]{0,300}") {
             prop_assert_eq!(nature(words.as_bytes()), None);
         }
+    }
+
+    #[test]
+    fn text_is_told_from_what_was_only_sent_as_text() {
+        for bytes in [
+            &b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"[..],
+            b"PK\x03\x04\x14\x00\x00\x00",
+            b"GIF89a\x01\x00\x01\x00",
+        ] {
+            assert!(is_no_text(bytes, Some("utf-8")), "{bytes:?}");
+        }
+        let marked = b"\xff\xfe<\x00p\x00>\x00";
+        assert!(!is_no_text(marked, None) && !is_no_text(&marked[2..], Some("UTF-16LE")));
+        assert!(!is_no_text("<p>grün".as_bytes(), None) && !is_no_text(b"", None));
     }
 }

@@ -13,7 +13,7 @@ use super::queue::{self, Priority, Work};
 use super::store::{Split, Text, put_text};
 use super::{file, magic, media};
 use crate::adapters::blobs::BlobError;
-use crate::adapters::fetch::{FetchError, Fetched, Got, Take, Turn, Wanted};
+use crate::adapters::fetch::{ContentType as SaidType, FetchError, Fetched, Got, Take, Turn, Wanted};
 use crate::adapters::sandbox::{Article, Page, SandboxError};
 use crate::address::PageUrl;
 use crate::app::App;
@@ -107,6 +107,9 @@ async fn from_source(app: &App, document: &document::Model, given: source::Model
     }
 }
 
+/// Told of a file that is neither a page nor anything else that is read.
+const NOT_READ: &str = "the address leads to a kind of file that is not read";
+
 /// Fetches the document's address. What turns out to be a PDF, audio or video becomes that (contract.md, section 11: v1).
 ///
 /// A recording that cannot be heard now is not fetched now either: it may be large, and would be fetched again.
@@ -135,14 +138,17 @@ async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Resul
             tokio::fs::write(kept.path(), &page.body).await.map_err(BlobError::from)?;
             file::text(app, job, kept.path(), said.get()).await
         }
+        Got::Page(page)
+            if magic::is_no_text(&page.body, page.content_type.as_ref().and_then(SaidType::charset)) =>
+        {
+            Err(Failure::Permanent(NOT_READ.to_owned()))
+        }
         Got::Page(page) => {
             file::becomes(app, job, ContentType::Article).await?;
             read(app, *page).await
         }
         Got::File(kept) => file::text(app, job, kept.path(), said.get()).await,
-        Got::Left => Err(waits.take().unwrap_or_else(|| {
-            Failure::Permanent("the address leads to a kind of file that is not read".to_owned())
-        })),
+        Got::Left => Err(waits.take().unwrap_or_else(|| Failure::Permanent(NOT_READ.to_owned()))),
     }
 }
 

@@ -141,7 +141,10 @@ impl Operation for Ask {
             }
             Err(error) => {
                 if let Err(error) = answers::give_back(&app.db, claim).await {
-                    warn!(%error, "could not give an answer back; it comes back when its lease ends");
+                    warn!(
+                        cause = error.chain(),
+                        "could not give an answer back; it comes back when its lease ends"
+                    );
                 }
                 Err(error)
             }

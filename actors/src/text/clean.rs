@@ -26,6 +26,13 @@ pub fn clean(text: &str) -> String {
     kept.nfc().collect()
 }
 
+/// A name that strangers choose and people decide by: one line, without what turns or hides letters.
+pub fn one_line(name: &str) -> String {
+    let deceives = |c: char| matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    let plain: String = clean(name).chars().filter(|c| !deceives(*c)).collect();
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Whether nothing is to be done, as for most text of the web.
 fn is_clean(text: &str) -> bool {
     let plain = text.chars().all(|c| matches!(c, '\n' | '\t') || !c.is_control());

@@ -8,10 +8,15 @@ mod clean;
 mod language;
 mod page;
 
-pub use clean::clean;
+pub use clean::{clean, one_line};
 pub use language::language;
 pub use page::{Page, Window, page, segments};
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
+
+/// Bytes as they are written: two lower-case digits each.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
 /// How many scalar values the text has.
 pub fn char_count(text: &str) -> usize {

@@ -178,8 +178,3 @@ pub fn path_of(id: FileId) -> String {
 pub fn incoming_path_of(id: UploadId) -> String {
     format!("incoming/{id}")
 }
-
-/// SHA-256 as it is written.
-pub fn hexadecimal(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
-}

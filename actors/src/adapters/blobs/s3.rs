@@ -14,7 +14,8 @@ use sha2::{Digest, Sha256};
 use tokio::io::{AsyncWriteExt, BufWriter};
 use url::Url;
 
-use super::{Arrived, BlobError, Blobs, Direct, LocalFile, PART, Scratch, Writing, hexadecimal};
+use super::{Arrived, BlobError, Blobs, Direct, LocalFile, PART, Scratch, Writing};
+use crate::text::hexadecimal;
 
 /// Where the bucket is, and who may use it. What is left out is looked for in the environment (`AWS_ACCESS_KEY_ID` and
 /// its kin) and in the machine's own credentials.

@@ -7,6 +7,7 @@ use entity::id::{DocumentId, EntryId, FeedId};
 use entity::kind::{ContentType, SourceForm};
 use entity::time::Timestamp;
 use entity::{bookmark, document, entry, feed, job, source as content};
+use sea_orm::ActiveValue::NotSet;
 use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter,
@@ -150,13 +151,14 @@ async fn change(
         whole: if saved.is_some() { row.whole } else { fresh.whole },
         published_at: fresh.published_at.or(row.published_at),
         sorted_at: row.sorted_at,
-        read: row.read,
-        starred: row.starred,
         created_at: row.created_at,
         ..fresh
     };
     let page_wanted = feed.full_text && !kept.whole && !kept.is_recording();
-    entry::Entity::update(kept.into_active_model().reset_all()).exec(txn).await?;
+    let mut changed = kept.into_active_model().reset_all();
+    // What the person does with it meanwhile stays.
+    (changed.read, changed.starred) = (NotSet, NotSet);
+    entry::Entity::update(changed).exec(txn).await?;
     if saved.is_some() {
         return Ok(());
     }

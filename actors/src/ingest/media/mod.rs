@@ -24,6 +24,7 @@ use crate::ai;
 use crate::app::App;
 use crate::error::Error;
 use crate::kit::Lane;
+use crate::text;
 use rows::{Making, Step};
 use windows::Windows;
 
@@ -253,7 +254,5 @@ async fn fingerprint(file: &Path) -> std::io::Result<String> {
     (&mut file).take(ENDS).read_to_end(&mut ends).await?;
     file.seek(std::io::SeekFrom::Start(bytes.saturating_sub(ENDS))).await?;
     (&mut file).take(ENDS).read_to_end(&mut ends).await?;
-    let sum = Sha256::digest(&ends);
-    let hex: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("{bytes}-{hex}"))
+    Ok(format!("{bytes}-{}", text::hexadecimal(&Sha256::digest(&ends))))
 }

@@ -21,7 +21,9 @@ pub async fn arrives(app: App, store: Store, model: Model) {
         Ok(Err(error)) => {
             return warn!(%error, model.name, "could not open the embedding model; search goes by words alone");
         }
-        Err(error) => return warn!(%error, model.name, "could not open the embedding model"),
+        Err(error) => {
+            return warn!(cause = error.chain(), model.name, "could not open the embedding model");
+        }
     }
     info!(model.name, "the embedding model is there: search goes by meaning too");
     match again::ask_for_vectors(&app.db, &model.name, app.clock.now()).await {
@@ -30,6 +32,9 @@ pub async fn arrives(app: App, store: Store, model: Model) {
             info!(documents, "the vectors of what was saved before are being made");
             app.ingest.wake();
         }
-        Err(error) => warn!(%error, "could not ask for the vectors that are lacking; the next start does"),
+        Err(error) => warn!(
+            cause = error.chain(),
+            "could not ask for the vectors that are lacking; the next start does"
+        ),
     }
 }

@@ -43,7 +43,9 @@ impl CreateBookmark {
 
     /// Reads the fields, wherever they come from.
     pub fn from_values(mut values: Values) -> Result<Self, Error> {
-        let content = match (values.text("html"), values.text("text")) {
+        let mut given = |name| values.text(name).filter(|content| !content.trim().is_empty());
+        // Content of nothing but spaces is none: then the page is fetched.
+        let content = match (given("html"), given("text")) {
             (Some(_), Some(_)) => return Err(Error::invalid("text", "cannot be given together with html")),
             (Some(body), None) => Some(Content { form: SourceForm::Html, body }),
             (None, Some(body)) => Some(Content { form: SourceForm::Text, body }),

@@ -42,8 +42,7 @@ impl Operation for BookmarkExists {
     const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Existence, Error> {
-        let url = PageUrl::parse(&self.0)
-            .map_err(|refusal| Error::UrlRejected(format!("the address {refusal}")))?;
+        let url = PageUrl::parse(&self.0)?;
         let normalized_url = url.normalized();
         let found = save::with_address(app.db.read(), caller.user, &url.key()).await?;
         Ok(Existence { exists: found.is_some(), bookmark_id: found.map(|row| row.id), normalized_url })

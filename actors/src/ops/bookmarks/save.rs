@@ -60,11 +60,11 @@ pub struct Content {
 
 /// Whether a page at this address may be fetched: literal addresses that lead inside are refused at once.
 pub fn may_fetch(url: &str, guard: &Guard) -> Result<(), Error> {
-    guard.literal(&parse(url)?).map_err(|refusal| Error::UrlRejected(format!("the address {refusal}")))
+    Ok(guard.literal(&parse(url)?)?)
 }
 
 fn parse(url: &str) -> Result<PageUrl, Error> {
-    PageUrl::parse(url).map_err(|refusal| Error::UrlRejected(format!("the address {refusal}")))
+    Ok(PageUrl::parse(url)?)
 }
 
 /// Trims tags and says each once, in the order in which they were given.
@@ -113,8 +113,7 @@ pub async fn save_in(
         updated_at: now,
         deleted_at: None,
     };
-    if let Some(there) = with_address(txn, user, &row.normalized_url).await? {
-        lock(txn, bookmark::Entity::one_of(user, there.id)).await?;
+    if let Some(there) = locked(txn, user, &row.normalized_url).await? {
         let changed = add_tags(txn, &there, &new.tags).await?;
         return Ok((if changed { touch(txn, there, now).await? } else { there }, false));
     }
@@ -134,6 +133,17 @@ pub async fn save_in(
     complete(txn, &row, &document, new, now).await?;
     queue::ask(txn, row.user_id, work, document.id.0, priority, now).await?;
     Ok((row, true))
+}
+
+/// The bookmark with this address, held; none where it went before it was.
+async fn locked(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    normalized: &str,
+) -> Result<Option<bookmark::Model>, Error> {
+    let Some(there) = with_address(txn, user, normalized).await? else { return Ok(None) };
+    let held = lock(txn, bookmark::Entity::one_of(user, there.id)).await?;
+    Ok((!held.is_empty()).then_some(there))
 }
 
 /// Saves the page of an entry: the two have one document. What the feed gave of it stays where that is the whole.

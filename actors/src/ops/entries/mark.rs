@@ -48,10 +48,10 @@ impl Operation for ChangeEntry {
         let txn = app.db.begin().await?;
         let mut row = entry::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::NotFound)?;
         if self.read.is_some() || self.starred.is_some() {
-            let (read, starred) = (self.read.unwrap_or(row.read), self.starred.unwrap_or(row.starred));
             let mut changed = row.into_active_model();
-            changed.read = Set(read);
-            changed.starred = Set(starred);
+            // What was not asked for stays as whoever else sets it.
+            changed.read = self.read.map_or(changed.read, Set);
+            changed.starred = self.starred.map_or(changed.starred, Set);
             row = changed.update(&txn).await?;
         }
         let entry = view::one(&txn, row).await?;

@@ -123,10 +123,7 @@ fn usual(page: &PageUrl, links: &[FeedLink]) -> Vec<PageUrl> {
 
 /// What stands at an address. A source that is there already spares the fetch, or most of it.
 async fn open(app: &App, url: &PageUrl) -> Result<Opened, Error> {
-    app.fetcher
-        .guard()
-        .literal(url)
-        .map_err(|refusal| Error::UrlRejected(format!("the address {refusal}")))?;
+    app.fetcher.guard().literal(url)?;
     let source = source::with_address(app.db.read(), &url.normalized()).await?;
     let copy = match &source {
         Some(source) => source::copy(app.db.read(), source.id).await?,
@@ -160,9 +157,7 @@ fn is_fresh(source: &feed_source::Model, app: &App) -> bool {
 
 fn refused(error: Unfetched) -> Error {
     match error {
-        Unfetched::Fetch(FetchError::Rejected(refusal)) => {
-            Error::UrlRejected(format!("the address {refusal}"))
-        }
+        Unfetched::Fetch(FetchError::Rejected(refusal)) => refusal.into(),
         Unfetched::Inside(error) => error,
         Unfetched::Fetch(error) => Error::FeedNotFound(format!("the page {error}")),
         Unfetched::Sandbox(error) => Error::FeedNotFound(format!("what the address holds: {error}")),

@@ -144,7 +144,7 @@ pub async fn insert(txn: &impl ConnectionTrait, row: feed::Model) -> Result<(fee
 /// # Errors
 /// [`Error::UrlRejected`].
 pub fn parse(url: &str) -> Result<PageUrl, Error> {
-    PageUrl::parse(url).map_err(|refusal| Error::UrlRejected(format!("the address {refusal}")))
+    Ok(PageUrl::parse(url)?)
 }
 
 /// The user's feed of this very address.

@@ -118,8 +118,7 @@ async fn save_pages(
 }
 
 fn address(url: &str) -> Result<String, Error> {
-    let parsed =
-        PageUrl::parse(url).map_err(|refusal| Error::UrlRejected(format!("the address {refusal}")))?;
+    let parsed = PageUrl::parse(url)?;
     Ok(parsed.key())
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::adapters::answerer::{Passage, Question};
-use crate::text::head;
+use crate::text::{head, hexadecimal};
 
 /// Of a title, in scalar values.
 const MOST_OF_A_TITLE: usize = 300;
@@ -55,8 +55,8 @@ fn fence(question: &Question) -> String {
         digest.update(text.len().to_be_bytes());
         digest.update(text);
     }
-    let digest: String = digest.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-    format!("FENCE-{digest}")
+    let digest = hexadecimal(&digest.finalize());
+    format!("FENCE-{}", digest.get(..24).unwrap_or_default())
 }
 
 /// Without the letters of Unicode's tags: no reader sees them, and models read them as words.
