@@ -172,8 +172,9 @@ async fn hash(desk: &Desk, password: String) -> Result<String, Error> {
 
 /// Not whether mail arrives there, only whether it could be written on an envelope.
 fn is_address(email: &str) -> bool {
-    let Some((local, domain)) = email.rsplit_once('@') else { return false };
+    let Some((local, domain)) = email.split_once('@') else { return false };
     !local.is_empty()
+        && !domain.contains('@')
         && !domain.is_empty()
         && email.len() <= 254
         && !domain.starts_with('.')
@@ -190,7 +191,7 @@ mod tests {
         for good in ["a@b.example", "first.last+tag@sub.example", "x@localhost"] {
             assert!(is_address(good), "{good}");
         }
-        for bad in ["no-address", "@b", "a@", "a b@c", "a@b c", "<a@b>", "a@.b", "a@b."] {
+        for bad in ["a@b@c", "no-address", "@b", "a@", "a b@c", "a@b c", "<a@b>", "a@.b", "a@b."] {
             assert!(!is_address(bad), "{bad}");
         }
     }

@@ -1,4 +1,5 @@
-//! The one pipeline that every call goes through, and the only place that checks a key, a plan, a limit or a scope.
+//! The one pipeline that every call goes through, and the only place that checks a plan, a limit or a scope; whose key it
+//! is, [`recognise`](mod@crate::recognise) says.
 //!
 //! The order is the contract's (section 2): key - plan - limits - scopes - parameters - resource - state and counts.
 //! Whoever the key recognised finds the call in the activity view, however it ended.

@@ -40,7 +40,8 @@ fn moment() -> Duration {
 /// Saves twenty at once; those that were acknowledged.
 async fn save_all(key: &Key, site: &Site, round: usize) -> Vec<(String, Value)> {
     let saves = (0..SAVES).map(async |n| {
-        let answer = key.try_send(Method::POST, "/rest/v1/bookmarks", Some(body(site, round, n))).await.ok()?;
+        let answer =
+            key.try_send(Method::POST, "/rest/v1/bookmarks", Some(body(site, round, n))).await.ok()?;
         (answer.status == 201).then(|| (word(round, n), answer.body["data"]["bookmark"].clone()))
     });
     futures_util::future::join_all(saves).await.into_iter().flatten().collect()

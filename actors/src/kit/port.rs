@@ -24,8 +24,10 @@ pub enum Unanswered {
     Crashed,
 }
 
-/// The way to one actor. A permit is held for as long as an answer is awaited: work whose caller went away, or lost
-/// patience, goes on without one, so what an actor does must end by a deadline of its own. Clones share permits and address; the keeper swaps the address when it starts the actor anew.
+/// The way to one actor. Clones share permits and address; the keeper swaps the address when it starts the actor anew.
+///
+/// A permit is held for as long as an answer is awaited: work whose caller went away, or lost patience, goes on without
+/// one, so what an actor does must end by a deadline of its own.
 pub struct Port<A: Actor> {
     pub(super) shared: Arc<Shared<A>>,
 }

@@ -59,11 +59,8 @@ fn open(precision: Precision, threads: usize) -> Option<MiniLm> {
     if let Some(folder) = folder() {
         return Some(MiniLm::open_with(&folder, Options { precision, threads }).unwrap());
     }
-    assert_ne!(
-        env::var("CI").as_deref(),
-        Ok("true"),
-        "the model {MODEL} is missing in CI: carrel models pull"
-    );
+    let on_ci = env::var_os("CI").is_some_and(|said| !said.is_empty());
+    assert!(!on_ci, "the model {MODEL} is missing in CI: carrel models pull");
     eprintln!("SKIPPED: the model {MODEL} is missing: set CARREL_MODELS_DIR, or run carrel models pull");
     None
 }
