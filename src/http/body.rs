@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
-use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use actix_web::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use actix_web::web::{Bytes, BytesMut, Data, Payload};
 use actors::error::Error;
 use futures_util::StreamExt;
@@ -82,16 +82,19 @@ pub fn most(request: &HttpRequest) -> usize {
     request.app_data::<Data<MaxBody>>().map_or(0, |bodies| bodies.most)
 }
 
-/// Whether the body is said to be JSON; a charset beside it does not matter, JSON is UTF-8.
+/// Whether the body is said to be JSON, and nothing else around it; a charset beside it does not matter, JSON is UTF-8.
 ///
 /// # Errors
 /// [`Error::UnsupportedType`] where it is not.
 pub fn must_be_json(request: &HttpRequest) -> Result<(), Error> {
     let said = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let essence = said.split(';').next().unwrap_or_default().trim();
-    if essence.eq_ignore_ascii_case("application/json") {
-        Ok(())
-    } else {
+    let coding = request.headers().get(CONTENT_ENCODING);
+    if !essence.eq_ignore_ascii_case("application/json") {
         Err(Error::UnsupportedType("the body must be JSON"))
+    } else if coding.is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        Err(Error::UnsupportedType("the body must come without a Content-Encoding"))
+    } else {
+        Ok(())
     }
 }

@@ -174,6 +174,19 @@ async fn every_route_with_an_id_answers_alike_for_what_is_not_there_and_for_what
 }
 
 #[actix_web::test]
+async fn a_body_that_is_no_json_or_comes_packed_is_told_so() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+
+    let packed = key.clone().with("content-encoding", "gzip").post("/rest/v1/bookmarks", json!({})).await;
+    assert_eq!(packed.refused(415), "UNSUPPORTED_MEDIA_TYPE");
+    let plain = key.clone().with("content-encoding", "identity").post("/rest/v1/bookmarks", json!({})).await;
+    assert_eq!((plain.refused(400), plain.faults()), ("VALIDATION_FAILED", vec!["url"]));
+    let faulty = key.post("/rest/v1/bookmarks?zap=1", json!({ "favorite": 3, "url": "" })).await;
+    assert_eq!(faulty.faults(), ["zap", "favorite", "url"]);
+}
+
+#[actix_web::test]
 async fn unknown_routes_and_methods_are_told_to_those_with_a_key_alone() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;

@@ -26,12 +26,13 @@ pub fn at_once(head: &[u8]) -> Option<Nature> {
     marked(head).or_else(|| boxed(head)).or_else(|| streamed(head))
 }
 
-/// Whether this is no text, whatever it was sent as: no text has the character NUL, but in UTF-16 and UTF-32, which begin
-/// with a mark or are said to be that.
+/// Whether this is no text, whatever it was sent as: no text has the character NUL, but in UTF-16, which begins with a mark
+/// or is said to be that. Old pages have one now and then: what begins as markup does is a page.
 pub fn is_no_text(head: &[u8], charset: Option<&str>) -> bool {
     let wide = charset.is_some_and(|charset| charset.to_ascii_lowercase().starts_with("utf-16"));
     let marked = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
-    !wide && !marked && head.iter().take(HEAD).any(|byte| *byte == 0)
+    let markup = head.trim_ascii_start().starts_with(b"<");
+    !wide && !marked && !markup && head.iter().take(HEAD).any(|byte| *byte == 0)
 }
 
 /// A PDF's mark may stand behind other bytes (ISO 32000, annex H: within the first 1024).
@@ -180,6 +181,7 @@ mod tests {
         }
         let marked = b"\xff\xfe<\x00p\x00>\x00";
         assert!(!is_no_text(marked, None) && !is_no_text(&marked[2..], Some("UTF-16LE")));
-        assert!(!is_no_text("<p>grün".as_bytes(), None) && !is_no_text(b"", None));
+        assert!(!is_no_text(b"\r\n<html>an old page\x00</html>", None));
+        assert!(!is_no_text("grün".as_bytes(), None) && !is_no_text(b"", None));
     }
 }
