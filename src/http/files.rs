@@ -50,7 +50,15 @@ async fn take(app: &App, request: &HttpRequest, mut payload: Payload) -> Result<
     }
     let mut arrival = Arrival::begin(app, &pass(request)?, said(request)).await?;
     loop {
-        let taken = match tokio::time::timeout(SILENCE, payload.next()).await {
+        let next = tokio::select! {
+            biased;
+            next = tokio::time::timeout(SILENCE, payload.next()) => next,
+            () = arrival.replaced() => {
+                arrival.end().await;
+                return Err(Error::Conflict("the file is being sent anew"));
+            }
+        };
+        let taken = match next {
             Ok(None) => return arrival.finish().await,
             Ok(Some(Ok(bytes))) => arrival.take(&bytes).await,
             Ok(Some(Err(_))) => Err(Error::invalid("body", "did not arrive whole")),

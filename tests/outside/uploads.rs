@@ -110,25 +110,52 @@ async fn bytes_that_break_off_leave_nothing_and_the_address_still_works() {
 }
 
 #[actix_web::test]
-async fn bytes_for_one_upload_are_written_one_after_another() {
+async fn whoever_sends_a_file_anew_waits_for_none_that_stalls() {
     let server = server_with_files().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let ticket = announce(&key, 3).await;
     let folder = server.home().path("files");
-    let mut first = begin(&ticket, b"o", 3);
-    eventually("the first is being written", async || (files(&folder) == 1).then_some(())).await;
+    let mut stalled = Vec::new();
+    for _ in 0..5 {
+        stalled.push(begin(&ticket, b"o", 3));
+        eventually("one is being written", async || (files(&folder) == 1).then_some(())).await;
+    }
 
-    let others = futures_util::future::join_all((0..5).map(|_| put(&ticket, b"two")));
-    let (statuses, ()) = futures_util::join!(others, async {
-        // Time enough for any of them to begin a file of its own.
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        assert_eq!(files(&folder), 1);
-        first.write_all(b"ne").unwrap();
-    });
+    assert_eq!(put(&ticket, b"two").await, 200);
 
-    assert_eq!(statuses, [200; 5]);
+    for mut older in stalled {
+        let mut said = [0; 12];
+        older.read_exact(&mut said).unwrap();
+        assert_eq!(&said, b"HTTP/1.1 409");
+    }
+    eventually("the others have left nothing", async || (files(&folder) == 1).then_some(())).await;
     let complete = format!("{}/complete", path(&ticket));
     key.post(&complete, json!({ "sha256": sha256(b"two") })).await.data(202);
+}
+
+#[actix_web::test]
+async fn bytes_that_end_late_must_still_fit_into_the_plan() {
+    let home = Home::new().await;
+    let folder = home.path("files").display().to_string();
+    let clock = std::sync::Arc::new(actors::clock::TestClock::at(crate::world::NOON));
+    let set = [("FILES__URL", folder.as_str()), ("PLANS__PRO__STORED_BYTES", "5")];
+    let server = Server::at(home, clock, &set).await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let ticket = announce(&key, 3).await;
+    let mut late = begin(&ticket, b"o", 3);
+    let folder = server.home().path("files");
+    eventually("it is being written", async || (files(&folder) == 1).then_some(())).await;
+    server.clock.advance(15 * MINUTE);
+    let other = announce(&key, 3).await;
+    assert_eq!(put(&other, b"two").await, 200);
+
+    late.write_all(b"ne").unwrap();
+    let mut said = [0; 12];
+    late.read_exact(&mut said).unwrap();
+
+    assert_eq!(&said, b"HTTP/1.1 402");
+    assert_eq!(complete(&key, &ticket).await.refused(410), "UPLOAD_EXPIRED");
+    complete(&key, &other).await.data(202);
 }
 
 #[actix_web::test]

@@ -5,15 +5,17 @@
 use entity::id::UploadId;
 use entity::time::Timestamp;
 use entity::upload::{Column, Entity, Model};
+use entity::user;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, DatabaseTransaction, EntityTrait, QueryFilter, QuerySelect};
 use sha2::{Digest, Sha256};
-use tokio::sync::OwnedMutexGuard;
 use tokio::task::JoinHandle;
 use tokio_util::bytes::Bytes;
 
 use super::media::MediaType;
 use super::stored::{self, Held};
+use super::stored_bytes;
+use super::turns::Turn;
 use crate::adapters::blobs::{PART, Writing, path_of};
 use crate::app::App;
 use crate::error::Error;
@@ -50,11 +52,11 @@ pub struct Arrival {
     got: u64,
     /// The parts so far; digested off this thread, while the next part comes.
     digest: JoinHandle<Sha256>,
-    _turn: OwnedMutexGuard<()>,
+    turn: Turn,
 }
 
 impl Arrival {
-    /// Looks at the address, waits until no other bytes come for the upload, then looks at what is said of these.
+    /// Looks at the address, ends what other bytes come for the upload, then looks at what is said of these.
     ///
     /// # Errors
     /// [`Error::UploadRefused`] for a signature that is not ours or an address past its time, [`Error::NotFound`] for an
@@ -84,7 +86,7 @@ impl Arrival {
             part: Vec::new(),
             got: 0,
             digest,
-            _turn: turn,
+            turn,
         })
     }
 
@@ -113,10 +115,16 @@ impl Arrival {
         Ok(self.writing.write(bytes).await?)
     }
 
+    /// Waits until another request has come for the same upload: then this one is to be ended.
+    pub async fn replaced(&self) {
+        self.turn.over().await;
+    }
+
     /// Nothing more comes: gives the bytes to their upload.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where bytes are missing, [`Error::Conflict`] where the upload was completed meanwhile.
+    /// [`Error::Invalid`] where bytes are missing, [`Error::Conflict`] where the upload was completed meanwhile,
+    /// [`Error::PlanLimit`] where they come late and others have taken up their room.
     /// Nothing of the bytes is left then.
     pub async fn finish(mut self) -> Result<(), Error> {
         if self.got < self.announced {
@@ -127,7 +135,7 @@ impl Arrival {
             self.end().await;
             return Err(error);
         }
-        let Self { app, upload, held, writing, digest, _turn, .. } = self;
+        let Self { app, upload, held, writing, digest, turn: _turn, .. } = self;
         let given = async {
             let digest = digest.await.map_err(Error::internal)?.finalize();
             writing.finish().await?;
@@ -182,6 +190,9 @@ fn fits(upload: &Model, announced: u64, said: &Said) -> Result<(), Error> {
 async fn give(app: &App, upload: &Model, held: &Held, sha256: String) -> Result<(), Error> {
     let now = app.clock.now();
     let txn = app.db.begin().await?;
+    if now >= upload.expires_at {
+        still_fits(app, &txn, upload, now).await?;
+    }
     let arrived = Entity::update_many()
         .col_expr(Column::ArrivedAt, Expr::value(Some(now)))
         .col_expr(Column::Sha256, Expr::value(Some(sha256)))
@@ -196,4 +207,25 @@ async fn give(app: &App, upload: &Model, held: &Held, sha256: String) -> Result<
         return Err(Error::internal("a file was removed while it was written"));
     }
     Ok(txn.commit().await?)
+}
+
+/// Bytes that began to come in time and end late were not counted since: others may have taken up their room.
+async fn still_fits(
+    app: &App,
+    txn: &DatabaseTransaction,
+    upload: &Model,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let owner =
+        user::Entity::find_by_id(upload.user_id).lock_exclusive().one(txn).await?.ok_or(Error::NotFound)?;
+    if upload.arrived_at.is_some() {
+        // What they replace is counted, with as many bytes.
+        return Ok(());
+    }
+    let others = stored_bytes(txn, upload.user_id, now).await?;
+    let most = app.plans.limits(owner.plan).stored_bytes;
+    if others.saturating_add(u64::try_from(upload.bytes).unwrap_or(u64::MAX)) > most {
+        return Err(Error::PlanLimit("the plan stores no more bytes of uploads"));
+    }
+    Ok(())
 }

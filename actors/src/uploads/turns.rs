@@ -1,32 +1,61 @@
 //! The bytes of an upload come in one after another: however many requests its address is sent to, one at a time is
-//! read and written, so that no more is on the disk than was announced, and what it replaces.
+//! written, so that no more is on the disk than was announced, and what it replaces. The newest goes on: a client that comes
+//! again has given its last connection up, whether or not that is known here.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use entity::id::UploadId;
 use tokio::sync::OwnedMutexGuard;
-
-type Lock = tokio::sync::Mutex<()>;
+use tokio_util::sync::CancellationToken;
 
 /// Whose turn it is at each upload that bytes come for.
 #[derive(Clone, Debug, Default)]
-pub struct Turns(Arc<Mutex<HashMap<UploadId, Weak<Lock>>>>);
+pub struct Turns(Arc<Mutex<HashMap<UploadId, Weak<Arriving>>>>);
+
+#[derive(Debug, Default)]
+struct Arriving {
+    lock: Arc<tokio::sync::Mutex<()>>,
+    newest: Mutex<CancellationToken>,
+}
+
+/// A turn, for as long as it is kept.
+#[derive(Debug)]
+pub struct Turn {
+    over: CancellationToken,
+    _held: OwnedMutexGuard<()>,
+    _of: Arc<Arriving>,
+}
 
 impl Turns {
-    /// Waits until no other bytes come for this upload. The turn lasts as long as what is returned.
-    pub async fn of(&self, upload: UploadId) -> OwnedMutexGuard<()> {
-        self.lock(upload).lock_owned().await
+    /// Ends the turn of whoever has it at this upload, and waits until that is done.
+    pub async fn of(&self, upload: UploadId) -> Turn {
+        let of = self.arriving(upload);
+        let over = CancellationToken::new();
+        let older = {
+            let mut newest = of.newest.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *newest, over.clone())
+        };
+        older.cancel();
+        let held = of.lock.clone().lock_owned().await;
+        Turn { over, _held: held, _of: of }
     }
 
-    fn lock(&self, upload: UploadId) -> Arc<Lock> {
+    fn arriving(&self, upload: UploadId) -> Arc<Arriving> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|_, lock| lock.strong_count() > 0);
+        all.retain(|_, arriving| arriving.strong_count() > 0);
         let there = all.get(&upload).and_then(Weak::upgrade);
         there.unwrap_or_else(|| {
-            let lock = Arc::<Lock>::default();
-            all.insert(upload, Arc::downgrade(&lock));
-            lock
+            let arriving = Arc::<Arriving>::default();
+            all.insert(upload, Arc::downgrade(&arriving));
+            arriving
         })
+    }
+}
+
+impl Turn {
+    /// Waits until another request has come for the same upload.
+    pub async fn over(&self) {
+        self.over.cancelled().await;
     }
 }

@@ -18,12 +18,15 @@ impl Marker {
     }
 }
 
-/// All markers: `[1]`, `[1, 2]`, `[^1]`, `【1】` and `【1†source】`.
+/// A range reaches no further: `[1999-2003]` speaks of years.
+const LAST: usize = 99;
+
+/// All markers: `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `【1】`, `【1†source】` and `［1］`.
 pub(super) fn all(answer: &str) -> Vec<Marker> {
     let mut found = Vec::new();
     let mut from = 0;
     while let Some(rest) = answer.get(from..) {
-        let Some(at) = rest.find(['[', '【']) else { break };
+        let Some(at) = rest.find(OPENING) else { break };
         let open = from + at;
         match read(answer, open) {
             Some(marker) => {
@@ -31,41 +34,73 @@ pub(super) fn all(answer: &str) -> Vec<Marker> {
                 found.push(marker);
             }
             None => {
-                from = open
-                    + if rest.get(at..).is_some_and(|rest| rest.starts_with('[')) {
-                        1
-                    } else {
-                        '【'.len_utf8()
-                    }
+                from = open + rest.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
             }
         }
     }
     found
 }
 
+const OPENING: [char; 3] = ['[', '【', '［'];
+
+fn closing(opening: char) -> char {
+    match opening {
+        '【' => '】',
+        '［' => '］',
+        _ => ']',
+    }
+}
+
+fn is_dash(c: char) -> bool {
+    matches!(c, '-' | '\u{2010}'..='\u{2015}')
+}
+
+/// Whether it may stand between the brackets of a marker.
+fn may_stand(c: char) -> bool {
+    c.is_numeric() || is_dash(c) || matches!(c, ',' | ';' | ' ' | '^' | '\u{a0}')
+}
+
+/// The numbers between the brackets; one that no passage can have is 0. None where they are no list of numbers and ranges.
+fn numbers(inner: &str) -> Option<Vec<usize>> {
+    let mut found = Vec::new();
+    for part in inner.split([',', ';']) {
+        match part.split_once(is_dash) {
+            Some((first, last)) => {
+                let (first, last) = (number(first)?, number(last)?);
+                if first > last || last > LAST {
+                    return None;
+                }
+                found.extend(first..=last);
+            }
+            None => {
+                let single = part.split([' ', '\u{a0}']).filter(|part| !part.is_empty());
+                found.extend(single.map(|part| number(part).unwrap_or(0)));
+            }
+        }
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+fn number(text: &str) -> Option<usize> {
+    text.trim_matches([' ', '\u{a0}']).trim_start_matches('^').parse().ok()
+}
+
 /// The marker that begins here.
 fn read(answer: &str, open: usize) -> Option<Marker> {
     let rest = answer.get(open..)?;
-    let wide = rest.starts_with('【');
-    let (opening, closing) = if wide { ('【', '】') } else { ('[', ']') };
+    let opening = rest.chars().next()?;
+    let closing = closing(opening);
     let inner = rest.get(opening.len_utf8()..)?;
-    let allowed = |c: char| c.is_numeric() || matches!(c, ',' | ';' | ' ' | '^' | '\u{a0}');
-    let end = inner.find(|c| !allowed(c))?;
-    let (numbers, tail) = inner.split_at_checked(end)?;
+    let end = inner.find(|c| !may_stand(c))?;
+    let (inner, tail) = inner.split_at_checked(end)?;
     let mut length = opening.len_utf8() + end;
-    if wide && tail.starts_with('†') {
+    if opening == '【' && tail.starts_with('†') {
         length += tail.get(..60.min(tail.len())).unwrap_or(tail).find(closing)?;
     } else if !tail.starts_with(closing) {
         return None;
     }
-    let numbers: Vec<usize> = numbers
-        .split([',', ';', ' ', '\u{a0}'])
-        .map(|number| number.trim_start_matches('^'))
-        .filter(|number| !number.is_empty())
-        .map(|number| number.parse().unwrap_or(0))
-        .collect();
     let range = open..open + length + closing.len_utf8();
-    (!numbers.is_empty()).then_some(Marker { range, numbers })
+    numbers(inner).map(|numbers| Marker { range, numbers })
 }
 
 /// The answer with other numbers in its markers: `places` says which, for each marker; none takes it out.
@@ -97,8 +132,8 @@ impl Rewritten {
     /// Adds text. What a marker that was taken out leaves behind may close to another: `[[9]1]`.
     fn take(&mut self, text: &str) {
         for (at, c) in text.char_indices() {
-            if c == ']' && self.drops_stray() {
-                self.close_up(text.get(at + 1..).unwrap_or_default());
+            if matches!(c, ']' | '】' | '］') && self.drops_stray(c) {
+                self.close_up(text.get(at + c.len_utf8()..).unwrap_or_default());
             } else {
                 self.text.push(c);
             }
@@ -111,13 +146,15 @@ impl Rewritten {
     }
 
     /// Whether a stray marker would be closed now; its beginning is gone then.
-    fn drops_stray(&mut self) -> bool {
+    fn drops_stray(&mut self, end: char) -> bool {
         let since = self.text.get(self.floor..).unwrap_or_default();
-        let digits = since.trim_end_matches(char::is_numeric);
-        if digits.len() == since.len() || !digits.ends_with('[') {
+        let before = since.trim_end_matches(may_stand);
+        let Some(opening) = before.chars().next_back().filter(|c| OPENING.contains(c)) else { return false };
+        let inner = since.get(before.len()..).unwrap_or_default();
+        if closing(opening) != end || numbers(inner).is_none() {
             return false;
         }
-        self.text.truncate(self.floor + digits.len() - 1);
+        self.text.truncate(self.floor + before.len() - opening.len_utf8());
         true
     }
 

@@ -47,6 +47,9 @@ fn markers_without_a_passage_are_taken_out_and_the_others_count_from_1() {
         ("Nested [[9]1] and [[1]2].", "Nested and [[1]2]."),
         ("Not [one], [1a] or [].", "Not [one], [1a] or []."),
         ("Arabic [٣] and huge [99999999999999999999999].", "Arabic and huge."),
+        ("A range [1-2], [1–2] and [2 - 2].", "A range [1][2], [1][2] and [2]."),
+        ("Beyond [1-7], in 1999 [1998-2003], full ［2］.", "Beyond [1][2], in 1999 [1998-2003], full [2]."),
+        ("Left over [1,[9]2].", "Left over."),
         ("[7]", ""),
         ("No marker at all.", "No marker at all."),
     ] {
