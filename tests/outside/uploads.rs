@@ -134,31 +134,6 @@ async fn whoever_sends_a_file_anew_waits_for_none_that_stalls() {
 }
 
 #[actix_web::test]
-async fn bytes_that_end_late_must_still_fit_into_the_plan() {
-    let home = Home::new().await;
-    let folder = home.path("files").display().to_string();
-    let clock = std::sync::Arc::new(actors::clock::TestClock::at(crate::world::NOON));
-    let set = [("FILES__URL", folder.as_str()), ("PLANS__PRO__STORED_BYTES", "5")];
-    let server = Server::at(home, clock, &set).await;
-    let key = server.user(Plan::Pro).await.full_key().await;
-    let ticket = announce(&key, 3).await;
-    let mut late = begin(&ticket, b"o", 3);
-    let folder = server.home().path("files");
-    eventually("it is being written", async || (files(&folder) == 1).then_some(())).await;
-    server.clock.advance(15 * MINUTE);
-    let other = announce(&key, 3).await;
-    assert_eq!(put(&other, b"two").await, 200);
-
-    late.write_all(b"ne").unwrap();
-    let mut said = [0; 12];
-    late.read_exact(&mut said).unwrap();
-
-    assert_eq!(&said, b"HTTP/1.1 402");
-    assert_eq!(complete(&key, &ticket).await.refused(410), "UPLOAD_EXPIRED");
-    complete(&key, &other).await.data(202);
-}
-
-#[actix_web::test]
 async fn a_second_arrival_takes_the_place_of_the_first() {
     let server = server_with_files().await;
     let key = server.user(Plan::Pro).await.full_key().await;

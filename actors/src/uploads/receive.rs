@@ -5,16 +5,14 @@
 use entity::id::UploadId;
 use entity::time::Timestamp;
 use entity::upload::{Column, Entity, Model};
-use entity::user;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, DatabaseTransaction, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use sha2::{Digest, Sha256};
 use tokio::task::JoinHandle;
 use tokio_util::bytes::Bytes;
 
 use super::media::MediaType;
 use super::stored::{self, Held};
-use super::stored_bytes;
 use super::turns::Turn;
 use crate::adapters::blobs::{PART, Writing, path_of};
 use crate::app::App;
@@ -123,8 +121,7 @@ impl Arrival {
     /// Nothing more comes: gives the bytes to their upload.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where bytes are missing, [`Error::Conflict`] where the upload was completed meanwhile,
-    /// [`Error::PlanLimit`] where they come late and others have taken up their room.
+    /// [`Error::Invalid`] where bytes are missing, [`Error::Conflict`] where the upload was completed meanwhile.
     /// Nothing of the bytes is left then.
     pub async fn finish(mut self) -> Result<(), Error> {
         if self.got < self.announced {
@@ -190,9 +187,6 @@ fn fits(upload: &Model, announced: u64, said: &Said) -> Result<(), Error> {
 async fn give(app: &App, upload: &Model, held: &Held, sha256: String) -> Result<(), Error> {
     let now = app.clock.now();
     let txn = app.db.begin().await?;
-    if now >= upload.expires_at {
-        still_fits(app, &txn, upload, now).await?;
-    }
     let arrived = Entity::update_many()
         .col_expr(Column::ArrivedAt, Expr::value(Some(now)))
         .col_expr(Column::Sha256, Expr::value(Some(sha256)))
@@ -207,25 +201,4 @@ async fn give(app: &App, upload: &Model, held: &Held, sha256: String) -> Result<
         return Err(Error::internal("a file was removed while it was written"));
     }
     Ok(txn.commit().await?)
-}
-
-/// Bytes that began to come in time and end late were not counted since: others may have taken up their room.
-async fn still_fits(
-    app: &App,
-    txn: &DatabaseTransaction,
-    upload: &Model,
-    now: Timestamp,
-) -> Result<(), Error> {
-    let owner =
-        user::Entity::find_by_id(upload.user_id).lock_exclusive().one(txn).await?.ok_or(Error::NotFound)?;
-    if upload.arrived_at.is_some() {
-        // What they replace is counted, with as many bytes.
-        return Ok(());
-    }
-    let others = stored_bytes(txn, upload.user_id, now).await?;
-    let most = app.plans.limits(owner.plan).stored_bytes;
-    if others.saturating_add(u64::try_from(upload.bytes).unwrap_or(u64::MAX)) > most {
-        return Err(Error::PlanLimit("the plan stores no more bytes of uploads"));
-    }
-    Ok(())
 }
