@@ -60,7 +60,7 @@ fn said(payload: &dyn Any) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::io::Write;
     use std::sync::{Arc, Mutex};
 
@@ -70,8 +70,16 @@ mod tests {
     use super::*;
     use crate::settings::Settings;
 
+    /// Where lines of the log go that a test looks at.
     #[derive(Clone, Default)]
-    struct Sink(Arc<Mutex<Vec<u8>>>);
+    pub(crate) struct Sink(Arc<Mutex<Vec<u8>>>);
+
+    impl Sink {
+        /// All that was written.
+        pub(crate) fn said(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+    }
 
     impl Write for Sink {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -106,7 +114,7 @@ mod tests {
         let sink = Sink::default();
         let kept = sink.clone();
         with_default(subscriber(log, move || kept.clone(), colours), what);
-        String::from_utf8(sink.0.lock().unwrap().clone()).unwrap()
+        sink.said()
     }
 
     #[test]

@@ -198,27 +198,11 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 #[cfg(test)]
 mod tests {
-    use std::io::{self, Write};
-    use std::sync::{Arc, Mutex};
-
     use actix_web::test::TestRequest;
     use tracing::{info_span, warn};
 
     use super::*;
-
-    #[derive(Clone, Default)]
-    struct Sink(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Sink {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use crate::log::tests::Sink;
 
     #[actix_web::test]
     async fn what_is_logged_while_a_request_is_answered_names_it() {
@@ -235,7 +219,7 @@ mod tests {
         let answer = whole(request, work).instrument(info_span!("request", request.id = "r-42")).await;
 
         assert_eq!(answer.status(), StatusCode::OK);
-        let said = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        let said = lines.said();
         assert!(said.contains("something to look at") && said.contains("r-42"), "{said}");
     }
 }
