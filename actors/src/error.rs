@@ -169,14 +169,14 @@ impl Invalid {
         Self { faults: vec![Fault { field: field.into(), reason: reason.into() }] }
     }
 
-    /// What was read, or the faults of both parts of a request together.
+    /// What both parts of a request hold, or the faults of both together.
     ///
     /// # Errors
     /// Those of either part.
-    pub fn together<T>(first: Result<(), Self>, then: Result<T, Self>) -> Result<T, Self> {
+    pub fn together<A, B>(first: Result<A, Self>, then: Result<B, Self>) -> Result<(A, B), Self> {
         match (first, then) {
-            (Ok(()), then) => then,
-            (Err(first), Ok(_)) => Err(first),
+            (Ok(first), Ok(then)) => Ok((first, then)),
+            (Err(faulty), Ok(_)) | (Ok(_), Err(faulty)) => Err(faulty),
             (Err(mut first), Err(then)) => {
                 first.faults.extend(then.faults);
                 Err(first)

@@ -140,11 +140,13 @@ fn within(kind: &Kind, is: &dyn Fn(&Field) -> bool) -> bool {
     match kind {
         Kind::List { of, .. } => within(of, is),
         Kind::Record(fields) => any(fields, is),
+        Kind::Either { one, beside } => any(one, is) || any(beside, is),
         Kind::Open(shapes) => shapes.iter().any(|shape| any(shape.fields, is)),
         Kind::Words { .. }
         | Kind::Text { .. }
         | Kind::Filename { .. }
         | Kind::Content
+        | Kind::Sha256
         | Kind::Integer { .. }
         | Kind::Number { .. }
         | Kind::Flag
@@ -162,12 +164,14 @@ fn is_id(kind: &Kind) -> bool {
         | Kind::Text { .. }
         | Kind::Filename { .. }
         | Kind::Content
+        | Kind::Sha256
         | Kind::Integer { .. }
         | Kind::Number { .. }
         | Kind::Flag
         | Kind::Time
         | Kind::Choice(_)
         | Kind::Record(_)
+        | Kind::Either { .. }
         | Kind::Open(_) => false,
     }
 }

@@ -100,6 +100,8 @@ impl Described {
 
 #[cfg(test)]
 mod tests {
+    use actors::fields;
+
     use super::*;
 
     fn operations(document: &Value) -> Vec<(String, String, &Value)> {
@@ -138,6 +140,29 @@ mod tests {
                 assert!(op["responses"][status].is_object(), "{method} {path}: {status}");
             }
             assert!(op["responses"].as_object().unwrap().keys().any(|status| status.starts_with('2')));
+        }
+    }
+
+    #[test]
+    fn every_example_of_a_request_is_one_that_its_route_takes() {
+        let document = document("https://carrel.example");
+        for (version, route) in rest::V2.iter().map(|r| ("v2", r)).chain(rest::V1.iter().map(|r| ("v1", r))) {
+            let path = format!("/rest/{version}{}", operation::path(route));
+            let op = &document["paths"][&path][route.method.as_str().to_ascii_lowercase()];
+            if operation::takes_body(route) {
+                let body = op["requestBody"]["content"]["application/json"]["example"].to_string();
+                fields::read_json(body.as_bytes(), route.fields)
+                    .unwrap_or_else(|e| panic!("{path}: {body}: {e:?}"));
+                continue;
+            }
+            let mut query = url::form_urlencoded::Serializer::new(String::new());
+            for parameter in op["parameters"].as_array().unwrap().iter().filter(|p| p["in"] == "query") {
+                let example = &parameter["example"];
+                let text = example.as_str().map_or_else(|| example.to_string(), str::to_owned);
+                query.append_pair(parameter["name"].as_str().unwrap(), &text);
+            }
+            let query = query.finish();
+            fields::read_query(&query, route.fields).unwrap_or_else(|e| panic!("{path}: {query}: {e:?}"));
         }
     }
 

@@ -11,14 +11,20 @@ const TEXTS: &[(&str, &str)] = &[
     ("author", "Ada Example"),
     ("bodyMd", "Read **this** first."),
     ("color", "yellow"),
+    ("contentType", "audio/mpeg"),
     ("email", "reader@example.com"),
     ("filename", "lecture.mp3"),
     ("language", "en"),
     ("name", "ants"),
     ("notes", "To be read again in winter."),
+    (
+        "opml",
+        r#"<opml version="2.0"><body><outline type="rss" text="Ants" xmlUrl="https://example.com/feed"/></body></opml>"#,
+    ),
     ("q", "how do ants find their way"),
     ("question", "How do ants find their way?"),
     ("quote", "the shortest way is found by scent"),
+    ("sha256", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"),
     ("siteName", "Example Journal"),
     ("snippet", "... and so the shortest way is found by scent alone ..."),
     ("tag", "biology"),
@@ -84,7 +90,8 @@ pub fn of(schema: &Value, name: &str, schemas: &Map<String, Value>) -> Value {
     }
     for choice in ["anyOf", "oneOf", "allOf"] {
         if let Some(first) = schema[choice].get(0) {
-            return if choice == "oneOf" { request(first, schemas) } else { of(first, name, schemas) };
+            let is_record = choice == "oneOf" && first["properties"].is_object();
+            return if is_record { request(first, schemas) } else { of(first, name, schemas) };
         }
     }
     if let Some(value) = schema.get("const").or_else(|| schema["enum"].get(0)) {

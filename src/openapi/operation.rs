@@ -118,6 +118,7 @@ fn in_query(kind: Kind) -> Kind {
         other @ (Kind::Words { .. }
         | Kind::Filename { .. }
         | Kind::Content
+        | Kind::Sha256
         | Kind::Integer { .. }
         | Kind::Number { .. }
         | Kind::Flag
@@ -126,6 +127,7 @@ fn in_query(kind: Kind) -> Kind {
         | Kind::Choice(_)
         | Kind::List { .. }
         | Kind::Record(_)
+        | Kind::Either { .. }
         | Kind::Open(_)) => other,
     }
 }

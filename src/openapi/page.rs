@@ -232,7 +232,8 @@ fn body_rows(schema: &Value) -> Vec<Row> {
 fn gather(schema: &Value, within: &str, rows: &mut Vec<Row>) {
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    for (name, part) in schema["properties"].as_object().into_iter().flatten() {
+    let may_be = |(_, part): &(&String, &Value)| part["type"] != "null";
+    for (name, part) in schema["properties"].as_object().into_iter().flatten().filter(may_be) {
         let whole = format!("{within}{name}");
         let place = if within.is_empty() { "body" } else { "within" };
         rows.push(Row {

@@ -46,8 +46,9 @@ pub async fn operation<O: Operation>(
         };
         let asked = async || {
             let body = if takes_body(&request) { whole_body(&request, payload).await? } else { Bytes::new() };
-            let operation = read(&target(&request), values(&request, route.fields, &body)?)?;
-            Ok(Asked { operation, replay: replay(&request, &body)? })
+            let (replay, values) = (replay(&request, &body), values(&request, route.fields, &body));
+            let (values, replay) = Invalid::together(values, replay)?;
+            Ok(Asked { operation: read(&target(&request), values)?, replay })
         };
         let performed = perform(&app, door(&request, route.name), |came| verdict(came, success), asked).await;
         answer::<O>(&request, &app, success, performed).await
@@ -101,15 +102,15 @@ pub async fn whole_body(request: &HttpRequest, payload: Payload) -> Result<Bytes
 }
 
 /// The fields of a request: from the query, or from the body; then the query must be empty.
-pub fn values(request: &HttpRequest, fields: &'static [Field], body: &[u8]) -> Result<Values, Error> {
+pub fn values(request: &HttpRequest, fields: &'static [Field], body: &[u8]) -> Result<Values, Invalid> {
     if !takes_body(request) {
-        return Ok(fields::read_query(request.query_string(), fields)?);
+        return fields::read_query(request.query_string(), fields);
     }
-    let query = fields::read_query(request.query_string(), &[]).map(drop);
+    let query = fields::read_query(request.query_string(), &[]);
     let needs_none = fields.iter().all(|field| !field.required);
     let none = body.is_empty() && needs_none;
     let body = if none { Ok(Values::default()) } else { fields::read_json(body, fields) };
-    Ok(Invalid::together(query, body)?)
+    Invalid::together(query, body).map(|(_, body)| body)
 }
 
 /// The variable parts of the path, in order, percent-decoded once. The router matches a path in which `%2F`, `%25` and
@@ -125,7 +126,7 @@ pub fn target(request: &HttpRequest) -> Target {
     Target(decoded.collect())
 }
 
-fn replay(request: &HttpRequest, body: &[u8]) -> Result<Option<Replay>, Error> {
+fn replay(request: &HttpRequest, body: &[u8]) -> Result<Option<Replay>, Invalid> {
     if *request.method() != Method::POST {
         return Ok(None);
     }

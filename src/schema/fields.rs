@@ -9,6 +9,8 @@ const TEXT: &str = r"^[^\u0000]*$";
 /// No path, no control characters, and not only spaces.
 const FILENAME: &str = r"^[^/\\\u0000-\u001f\u007f]*[^/\\\s\u0000-\u001f\u007f][^/\\\u0000-\u001f\u007f]*$";
 
+const SHA_256: &str = "^[0-9A-Fa-f]{64}$";
+
 /// Who reads a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
@@ -52,6 +54,7 @@ pub fn of_kind(kind: &Kind, reader: Reader) -> Value {
             text(json!({ "type": "string", "minLength": 1, "maxLength": max }), FILENAME, reader)
         }
         Kind::Content => json!({ "type": "string" }),
+        Kind::Sha256 => text(json!({ "type": "string", "minLength": 64, "maxLength": 64 }), SHA_256, reader),
         Kind::Integer { min, max: i64::MAX } if reader == Reader::Model => {
             json!({ "type": "integer", "minimum": min })
         }
@@ -65,17 +68,36 @@ pub fn of_kind(kind: &Kind, reader: Reader) -> Value {
             json!({ "type": "array", "items": of_kind(of, reader), "minItems": min, "maxItems": max })
         }
         Kind::Record(fields) => record(fields, reader),
+        Kind::Either { one, beside } => either(one, beside, reader),
         Kind::Open(shapes) => {
-            let shapes = shapes.iter().map(|shape| {
-                let mut schema = record(shape.fields, reader);
-                if let Some(members) = schema.as_object_mut() {
-                    members.insert("title".to_owned(), json!(shape.name));
-                }
-                schema
-            });
+            let shapes = shapes.iter().map(|shape| titled(record(shape.fields, reader), shape.name));
             json!({ "oneOf": shapes.collect::<Vec<_>>() })
         }
     }
+}
+
+/// A shape for each of the fields of which there is one: the others may only be `null` in it.
+fn either(one: &[Field], beside: &[Field], reader: Reader) -> Value {
+    if reader == Reader::Model {
+        return record(&[one, beside].concat(), reader);
+    }
+    let shapes = one.iter().map(|chosen| {
+        let chosen = Field { required: true, ..*chosen };
+        let mut shape = record(&[&[chosen], beside].concat(), reader);
+        if let Some(Value::Object(properties)) = shape.get_mut("properties") {
+            let others = one.iter().filter(|other| other.name != chosen.name);
+            properties.extend(others.map(|other| (other.name.to_owned(), json!({ "type": "null" }))));
+        }
+        titled(shape, chosen.name)
+    });
+    json!({ "oneOf": shapes.collect::<Vec<_>>() })
+}
+
+fn titled(mut schema: Value, title: &str) -> Value {
+    if let Some(members) = schema.as_object_mut() {
+        members.insert("title".to_owned(), json!(title));
+    }
+    schema
 }
 
 fn text(mut schema: Value, pattern: &str, reader: Reader) -> Value {

@@ -1,17 +1,28 @@
-"""A small library and a key for it, and the file that tells schemathesis of both: seed.py CARREL BASE CONFIG."""
+"""A small library and a key for it, and the files that tell schemathesis of both: seed.py CARREL BASE SITE HOME. SITE is
+the address of a folder of HOME that the service may fetch from."""
 
+import http.cookiejar
 import json
+import math
+import pathlib
+import struct
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
+import wave
 
-CARREL, BASE, CONFIG = sys.argv[1:]
+CARREL, BASE, SITE = sys.argv[1:4]
+HOME = pathlib.Path(sys.argv[4])
 SCOPES = (
     "read:library ask:library read:projects write:projects write:uploads read:bookmarks write:bookmarks write:notes "
     "read:collections write:collections read:feeds write:feeds read:entries read:user"
 ).split()
+EMAIL, PASSWORD = "schema@example.test", "a schema run 7!"
+FEED = """<rss version="2.0"><channel><title>{title}</title><link>{site}</link><description>Of ants.</description>
+<item><title>An entry</title><link>{site}/{title}-1</link><guid>{title}-1</guid><description>Ants again.</description></item>
+</channel></rss>"""
 
 
 def carrel(*words, stdin=""):
@@ -21,10 +32,10 @@ def carrel(*words, stdin=""):
 
 
 def wait(what, holds):
-    """Until it holds, half a minute at most."""
+    """What it gives once that is something, half a minute at most."""
     for _ in range(300):
-        if holds():
-            return
+        if given := holds():
+            return given
         time.sleep(0.1)
     sys.exit(f"waited in vain for {what}")
 
@@ -37,44 +48,112 @@ def ready():
         return False
 
 
-def main():
-    """Fills the library and writes the file."""
-    wait("the service", ready)
-    carrel("user", "add", "--email", "schema@example.test", "--plan", "research", "--password-stdin", stdin="a schema run 7!\n")
-    scopes = [word for scope in SCOPES for word in ("--scope", scope)]
-    key = carrel("key", "create", "--user", "schema@example.test", "--kind", "rest", "--name", "schema", *scopes)["secret"]
+class Client:
+    """One way in: a key at /rest, or a session at /app/api."""
 
-    def call(method, path, body=None):
+    def __init__(self, base, **headers):
+        self.base, self.headers = base, {"Content-Type": "application/json", **headers}
+        self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
+
+    def __call__(self, method, path, body=None):
+        """The answer's data."""
         data = None if body is None else json.dumps(body).encode()
-        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-        request = urllib.request.Request(f"{BASE}/rest{path}", data, headers, method=method)
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        request = urllib.request.Request(self.base + path, data, self.headers, method=method)
+        with self.opener.open(request, timeout=20) as answer:
             return json.load(answer)["data"]
 
-    saved = [
-        call("POST", "/v1/bookmarks", {
-            "url": f"https://example.com/{n}", "title": f"Text {n}", "tags": ["ants", f"t{n}"],
-            "notes": "A note.", "text": f"Ants number {n} find the shortest way by scent. " * 20,
-        })["bookmark"]
-        for n in range(6)
-    ]  # fmt: skip
-    box = call("POST", "/v1/collections", {"name": "Box"})["collection"]["collectionId"]
-    call("PUT", f"/v1/collections/{box}/bookmarks/{saved[0]['bookmarkId']}")
-    # Readable and found: the words are marked only in a text that is there.
-    wait("the texts", lambda: all(
-        call("GET", f"/v1/bookmarks/{mark['bookmarkId']}")["bookmark"]["status"] != "processing" for mark in saved
-    ))  # fmt: skip
-    marks = f"/v1/bookmarks/{saved[0]['bookmarkId']}/highlights"
-    mark = call("POST", marks, {"text": "Ants", "startOffset": 0, "endOffset": 4})["highlight"]["highlightId"]
 
-    # Ids that are there, so that more than 404 comes back. The first bookmark outlives the run: no route deletes it.
+def sound():
+    """Two seconds of a tone."""
+    file = HOME / "tone.wav"
+    with wave.open(str(file), "wb") as tone:
+        tone.setnchannels(1), tone.setsampwidth(2), tone.setframerate(8000)
+        tone.writeframes(b"".join(struct.pack("<h", int(9000 * math.sin(n / 5))) for n in range(16000)))
+    return file.read_bytes()
+
+
+def upload(call):
+    """The id of an upload whose bytes are there."""
+    bytes_ = sound()
+    ticket = call("POST", "/v2/uploads", {"filename": "tone.wav", "contentType": "audio/wav", "bytes": len(bytes_)})
+    put = urllib.request.Request(ticket["putUrl"], bytes_, ticket["putHeaders"], method="PUT")
+    urllib.request.urlopen(put, timeout=20).close()
+    return ticket["uploadId"]
+
+
+def follow(call, name):
+    """The id of a feed, and that of its entry."""
+    (HOME / "site" / f"{name}.xml").write_text(FEED.format(title=name, site=SITE), "utf-8")
+    feed = call("POST", "/v1/feeds", {"url": f"{SITE}/{name}.xml"})["feed"]["feedId"]
+    entries = wait("an entry", lambda: call("GET", f"/v1/entries?feedId={feed}")["entries"])
+    return feed, entries[0]["entryId"]
+
+
+def save(call, name):
+    """A bookmark with a text and a highlight."""
+    mark = call("POST", "/v1/bookmarks", {
+        "url": f"https://example.com/{name}", "title": f"Text {name}", "tags": ["ants", f"of-{name}"], "notes": "A note.",
+        "text": f"Ants by the name of {name} find the shortest way by scent. " * 20,
+    })["bookmark"]  # fmt: skip
+    path = f"/v1/bookmarks/{mark['bookmarkId']}"
+    # Readable and found: the words are marked only in a text that is there.
+    wait("a text", lambda: call("GET", path)["bookmark"]["status"] == "ready")
+    words = {"text": "Ants", "startOffset": 0, "endOffset": 4}
+    return mark | call("POST", f"{path}/highlights", words)["highlight"]
+
+
+def main():
+    """Fills the library and writes the files."""
+    (HOME / "site").mkdir(exist_ok=True)
+    wait("the service", ready)
+    carrel("user", "add", "--email", EMAIL, "--plan", "research", "--password-stdin", stdin=f"{PASSWORD}\n")
+    scopes = [word for scope in SCOPES for word in ("--scope", scope)]
+    key = carrel("key", "create", "--user", EMAIL, "--kind", "rest", "--name", "schema", *scopes)["secret"]
+    call, app = Client(f"{BASE}/rest", Authorization=f"Bearer {key}"), Client(f"{BASE}/app/api")
+    app("POST", "/session", {"email": EMAIL, "password": PASSWORD})
+
+    # What stays, and what one route takes away: then the others still find theirs.
+    stays, changed, goes, back, again = (save(call, name) for name in ("stays", "changed", "goes", "back", "again"))
+    call("DELETE", f"/v1/bookmarks/{back['bookmarkId']}")
+    boxes = [call("POST", "/v1/collections", {"name": name})["collection"]["collectionId"] for name in ("Box", "Bag")]
+    call("PUT", f"/v1/collections/{boxes[0]}/bookmarks/{stays['bookmarkId']}")
+    (feed, entry), (left, _) = follow(call, "stays"), follow(call, "left")
+    project = app("POST", "/projects", {"name": "Ants", "instructions": "Read all."})["project"]["id"]
+    note = call("POST", f"/v2/projects/{project}/notes", {"title": "A note", "bodyMd": "On ants."})["note"]["noteId"]
+    heard, arrived = upload(call), upload(call)
+    recording = call("POST", f"/v2/uploads/{heard}/complete")["documentId"]
+
     known = {
-        r"^/rest/v2/documents/\{id\}": {"path.id": saved[0]["documentId"]},
-        r"^/rest/v1/bookmarks/\{id\}(/.*)?$": {"path.id": saved[1]["bookmarkId"]},
-        r"^/rest/v1/highlights/": {"path.id": mark},
-        r"^/rest/v1/collections/\{id\}$": {"path.id": box},
-        r"^/rest/v1/collections/\{id\}/": {"path.id": box, "path.bookmarkId": saved[2]["bookmarkId"]},
-        r"^/rest/v1/tags/": {"path.name": "t3"},
+        "GET /rest/v2/documents/{id}": {"id": stays["documentId"]},
+        "GET /rest/v2/documents/{id}/chunks": {"id": stays["documentId"]},
+        "GET /rest/v2/documents/{id}/transcript": {"id": recording},
+        "GET /rest/v2/projects/{id}/context": {"id": project},
+        "POST /rest/v2/projects/{id}/items": {"id": project},
+        "POST /rest/v2/projects/{id}/notes": {"id": project},
+        "GET /rest/v2/uploads/{id}": {"id": heard},
+        "POST /rest/v2/uploads/{id}/complete": {"id": arrived},
+        "GET /rest/v1/bookmarks/{id}": {"id": stays["bookmarkId"]},
+        "PATCH /rest/v1/bookmarks/{id}": {"id": changed["bookmarkId"]},
+        "DELETE /rest/v1/bookmarks/{id}": {"id": goes["bookmarkId"]},
+        "POST /rest/v1/bookmarks/{id}/restore": {"id": back["bookmarkId"]},
+        "POST /rest/v1/bookmarks/{id}/refetch": {"id": again["bookmarkId"]},
+        "GET /rest/v1/bookmarks/{id}/highlights": {"id": stays["bookmarkId"]},
+        "POST /rest/v1/bookmarks/{id}/highlights": {"id": stays["bookmarkId"]},
+        "PATCH /rest/v1/highlights/{id}": {"id": stays["highlightId"]},
+        "DELETE /rest/v1/highlights/{id}": {"id": changed["highlightId"]},
+        "PATCH /rest/v1/tags/{name}": {"name": "of-changed"},
+        "DELETE /rest/v1/tags/{name}": {"name": "of-again"},
+        "GET /rest/v1/collections/{id}": {"id": boxes[0]},
+        "PATCH /rest/v1/collections/{id}": {"id": boxes[0]},
+        "DELETE /rest/v1/collections/{id}": {"id": boxes[1]},
+        "PUT /rest/v1/collections/{id}/bookmarks/{bookmarkId}": {"id": boxes[0], "bookmarkId": stays["bookmarkId"]},
+        "DELETE /rest/v1/collections/{id}/bookmarks/{bookmarkId}": {"id": boxes[0], "bookmarkId": changed["bookmarkId"]},
+        "GET /rest/v1/feeds/{id}": {"id": feed},
+        "PATCH /rest/v1/feeds/{id}": {"id": feed},
+        "DELETE /rest/v1/feeds/{id}": {"id": left},
+        "POST /rest/v1/feeds/{id}/refresh": {"id": feed},
+        "GET /rest/v1/entries/{id}": {"id": entry},
+        "PATCH /rest/v1/entries/{id}": {"id": entry},
     }
     checks = (
         "not_a_server_error status_code_conformance content_type_conformance response_headers_conformance "
@@ -82,11 +161,13 @@ def main():
     ).split()
     lines = [f'headers = {{ Authorization = "Bearer {key}" }}', "[checks]", "enabled = false"]
     lines += [f"{check}.enabled = true" for check in checks]
-    for path, parameters in known.items():
-        lines += ["", "[[operations]]", f"include-path-regex = '{path}'"]
-        lines += ["[operations.parameters]", *(f'"{name}" = "{value}"' for name, value in parameters.items())]
-    with open(CONFIG, "w", encoding="utf-8") as config:
-        config.write("\n".join(lines) + "\n")
+    for operation, parameters in known.items():
+        lines += ["", "[[operations]]", f"include-name = '{operation}'", "[operations.parameters]"]
+        lines += [f'"path.{name}" = "{value}"' for name, value in parameters.items()]
+    (HOME / "schemathesis.toml").write_text("\n".join(lines) + "\n", "utf-8")
+    things = {"bookmarkId": stays["bookmarkId"], "highlightId": stays["highlightId"], "noteId": note, "entryId": entry}
+    things |= {"bookmarkIds": stays["bookmarkId"], "feedId": feed, "collectionIds": boxes[0], "url": f"{SITE}/stays.xml"}
+    (HOME / "things.json").write_text(json.dumps(things), "utf-8")
 
 
 main()

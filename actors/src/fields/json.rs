@@ -46,11 +46,16 @@ fn once(body: &[u8]) -> Result<(Json, Faults), Invalid> {
     Ok((json, repeated.into_inner()))
 }
 
-fn record(members: Map<String, Json>, fields: &'static [Field], path: &str, faults: &mut Faults) -> Values {
-    let mut values = Values::default();
+fn record(
+    members: Map<String, Json>,
+    fields: impl IntoIterator<Item = &'static Field, IntoIter: Clone>,
+    path: &str,
+    faults: &mut Faults,
+) -> Values {
+    let (mut values, fields) = (Values::default(), fields.into_iter());
     for (name, json) in members {
         let whole = join(path, &name);
-        let Some(field) = fields.iter().find(|field| field.name == name) else {
+        let Some(field) = fields.clone().find(|field| field.name == name) else {
             faults.add(whole, "is not a field of this request");
             continue;
         };
@@ -60,10 +65,26 @@ fn record(members: Map<String, Json>, fields: &'static [Field], path: &str, faul
             values.0.insert(field.name, value);
         }
     }
-    for field in fields.iter().filter(|field| field.required && !values.has(field.name)) {
+    for field in fields.filter(|field| field.required && !values.has(field.name)) {
         faults.add(join(path, field.name), "is required");
     }
     values
+}
+
+/// An object with exactly one of these fields; `null` is none of them.
+fn either(
+    members: Map<String, Json>,
+    one: &'static [Field],
+    beside: &'static [Field],
+    path: &str,
+    faults: &mut Faults,
+) -> Values {
+    let given = |field: &&Field| members.get(field.name).is_some_and(|json| !json.is_null());
+    if one.iter().filter(given).count() != 1 {
+        let names: Vec<_> = one.iter().map(|field| field.name).collect();
+        faults.add(path, format!("must have exactly one of {}", names.join(", ")));
+    }
+    record(members, one.iter().chain(beside), path, faults)
 }
 
 fn member(kind: &'static Kind, json: Json, path: &str, faults: &mut Faults) -> Option<Value> {
@@ -72,7 +93,10 @@ fn member(kind: &'static Kind, json: Json, path: &str, faults: &mut Faults) -> O
             return list(of, *min, *max, items, path, faults);
         }
         (Kind::Record(fields), Json::Object(members)) => {
-            return Some(Value::Record(record(members, fields, path, faults)));
+            return Some(Value::Record(record(members, *fields, path, faults)));
+        }
+        (Kind::Either { one, beside }, Json::Object(members)) => {
+            return Some(Value::Record(either(members, one, beside, path, faults)));
         }
         (Kind::Open(_), Json::Object(members)) => return Some(Value::Open(members)),
         (Kind::Integer { min, max }, Json::Number(given)) => match given.as_i64() {
@@ -111,7 +135,9 @@ fn list(
 
 fn wrong_type(kind: &Kind) -> &'static str {
     match kind {
-        Kind::Words { .. } | Kind::Text { .. } | Kind::Filename { .. } | Kind::Content => "must be a text",
+        Kind::Words { .. } | Kind::Text { .. } | Kind::Filename { .. } | Kind::Content | Kind::Sha256 => {
+            "must be a text"
+        }
         Kind::Integer { .. } => "must be a whole number",
         Kind::Number { .. } => "must be a number",
         Kind::Flag => "must be true or false",
@@ -119,7 +145,7 @@ fn wrong_type(kind: &Kind) -> &'static str {
         Kind::Time => "must be a time like 2024-05-06T07:08:09.000Z",
         Kind::Choice(_) => "must be one of its names",
         Kind::List { .. } => "must be a list",
-        Kind::Record(_) | Kind::Open(_) => "must be an object",
+        Kind::Record(_) | Kind::Either { .. } | Kind::Open(_) => "must be an object",
     }
 }
 
@@ -229,12 +255,17 @@ mod tests {
         Field::optional("bookmarkId", Kind::Id, ""),
         Field::optional("role", Kind::Choice(&["source", "background"]), ""),
     ]);
+    const THING: Kind = Kind::Either {
+        one: &[Field::optional("noteId", Kind::Id, ""), Field::optional("sum", Kind::Sha256, "")],
+        beside: &[Field::optional("role", Kind::Choice(&["source"]), "")],
+    };
     const FIELDS: &[Field] = &[
         Field::required("title", Kind::Words { min: 1, max: 10 }, ""),
         Field::optional("items", Kind::List { of: &ITEM, min: 1, max: 3 }, ""),
         Field::optional("progress", Kind::Number { min: 0.0, max: 1.0 }, ""),
         Field::optional("limit", Kind::Integer { min: 1, max: 9 }, ""),
         Field::optional("favorite", Kind::Flag, ""),
+        Field::optional("things", Kind::List { of: &THING, min: 1, max: 9 }, ""),
     ];
 
     fn faulty(body: &str) -> Vec<String> {
@@ -261,6 +292,25 @@ mod tests {
         found.sort();
 
         assert_eq!(found, ["favorite", "items[1].bookmarkId", "items[1].zap", "limit", "progress", "title"]);
+    }
+
+    #[test]
+    fn an_object_that_has_none_or_two_of_what_it_has_one_of_is_a_fault_beside_all_others() {
+        let (id, sum) = ("01890000-0000-7000-8000-000000000000", "aB".repeat(32));
+        let things = format!(
+            r#"[{{}}, {{"noteId": "{id}"}}, {{"noteId": "{id}", "sum": "{sum}"}}, {{"role": "x"}}, {{"noteId": null, "sum": "{sum}"}}, {{"sum": "{}"}}]"#,
+            "g".repeat(64)
+        );
+
+        let found = faulty(&format!(r#"{{"things": {things}, "limit": 0}}"#));
+
+        assert_eq!(
+            found,
+            ["things[0]", "things[2]", "things[3]", "things[3].role", "things[5].sum", "limit", "title"]
+        );
+        let body = format!(r#"{{"title": "t", "things": [{{"noteId": null, "sum": "{sum}"}}]}}"#);
+        let mut read = read(body.as_bytes(), FIELDS).unwrap();
+        assert_eq!(read.records("things").unwrap()[0].text("sum"), Some(sum.to_lowercase()));
     }
 
     #[test]

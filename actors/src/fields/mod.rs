@@ -63,8 +63,10 @@ pub enum Kind {
         /// Most characters.
         max: usize,
     },
-    /// Content of any length that the body's limit lets in; characters that no text has are taken out later.
+    /// Content of any length that the body's limit lets in; NUL, which no text of ours holds, is left out of it.
     Content,
+    /// A SHA-256 in hexadecimal digits, read as small letters.
+    Sha256,
     /// A whole number.
     Integer {
         /// Smallest.
@@ -98,6 +100,13 @@ pub enum Kind {
     },
     /// An object with fields of its own.
     Record(&'static [Field]),
+    /// An object that has exactly one of some fields, and any of others beside it.
+    Either {
+        /// Exactly one of these.
+        one: &'static [Field],
+        /// Any of these.
+        beside: &'static [Field],
+    },
     /// An object that fits one of these shapes, and that is read later: what is wrong in it is its own fault, not the
     /// whole body's.
     Open(&'static [Shape]),
@@ -151,6 +160,10 @@ fn from_text(kind: &Kind, text: String) -> Result<Value, String> {
         Kind::Text { max } => plain(text, 0, *max).map(Value::Text),
         Kind::Filename { max } => filename(text, *max),
         Kind::Content => Ok(Value::Text(text.replace('\0', ""))),
+        Kind::Sha256 if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            Ok(Value::Text(text.to_ascii_lowercase()))
+        }
+        Kind::Sha256 => Err("must be 64 hexadecimal digits".to_owned()),
         Kind::Id => match Uuid::try_parse(&text) {
             Ok(id) if id.as_hyphenated().to_string() == text.to_lowercase() => Ok(Value::Id(id)),
             Ok(_) | Err(_) => Err("must be an id".to_owned()),
@@ -166,7 +179,7 @@ fn from_text(kind: &Kind, text: String) -> Result<Value, String> {
         Kind::Number { .. } => Err("must be a number".to_owned()),
         Kind::Flag => Err("must be true or false".to_owned()),
         Kind::List { .. } => Err("must be a list".to_owned()),
-        Kind::Record(_) | Kind::Open(_) => Err("must be an object".to_owned()),
+        Kind::Record(_) | Kind::Either { .. } | Kind::Open(_) => Err("must be an object".to_owned()),
     }
 }
 

@@ -51,11 +51,13 @@ fn parameter(kind: &Kind, text: String) -> Result<Value, String> {
         | Kind::Text { .. }
         | Kind::Filename { .. }
         | Kind::Content
+        | Kind::Sha256
         | Kind::Id
         | Kind::Time
         | Kind::Choice(_)
         | Kind::List { .. }
         | Kind::Record(_)
+        | Kind::Either { .. }
         | Kind::Open(_) => from_text(kind, text),
     }
 }

@@ -41,8 +41,8 @@ impl AddItems {
 
     /// Reads path and body.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        let items = thing::read(values.records("items").unwrap_or_default())?;
-        Ok(Self { project: target.id(0)?, items })
+        let items = values.records("items").unwrap_or_default().into_iter().filter_map(thing::read);
+        Ok(Self { project: target.id(0)?, items: items.collect() })
     }
 }
 

@@ -10,27 +10,28 @@ use sea_orm::sea_query::LockType;
 use sea_orm::{ConnectionTrait, QuerySelect};
 use uuid::Uuid;
 
-use crate::error::{Error, Fault, Invalid};
+use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 use crate::ops::bookmarks::kinds;
 
 /// Others may change the row meanwhile, but not remove it.
 const STAYS: LockType = LockType::KeyShare;
-const NAMES: [&str; 5] = ["bookmarkId", "highlightId", "noteId", "entryId", "url"];
 
 /// An item of the body.
-pub const ITEM: Kind = Kind::Record(&[
-    Field::optional(NAMES[0], Kind::Id, "A bookmark."),
-    Field::optional(NAMES[1], Kind::Id, "A highlight."),
-    Field::optional(NAMES[2], Kind::Id, "A note."),
-    Field::optional(NAMES[3], Kind::Id, "An entry of a followed feed."),
-    Field::optional(NAMES[4], kinds::URL, "An address; it is first saved to the library."),
-    Field::optional(
+pub const ITEM: Kind = Kind::Either {
+    one: &[
+        Field::optional("bookmarkId", Kind::Id, "A bookmark."),
+        Field::optional("highlightId", Kind::Id, "A highlight."),
+        Field::optional("noteId", Kind::Id, "A note."),
+        Field::optional("entryId", Kind::Id, "An entry of a followed feed."),
+        Field::optional("url", kinds::URL, "An address; it is first saved to the library."),
+    ],
+    beside: &[Field::optional(
         "role",
         Kind::Choice(ItemRole::NAMES),
         "What it is to the project; source when left out.",
-    ),
-]);
+    )],
+};
 
 /// What an item names.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,36 +57,17 @@ pub struct Wanted {
     pub role: ItemRole,
 }
 
-/// Reads the items; every one that does not name exactly one thing is a fault.
-pub fn read(records: Vec<Values>) -> Result<Vec<Wanted>, Invalid> {
-    let (mut wanted, mut faults) = (Vec::with_capacity(records.len()), Vec::new());
-    for (place, record) in records.into_iter().enumerate() {
-        match one(record) {
-            Some(item) => wanted.push(item),
-            None => faults.push(Fault {
-                field: format!("items[{place}]"),
-                reason: format!("must name exactly one of {}", NAMES.join(", ")),
-            }),
-        }
-    }
-    if faults.is_empty() { Ok(wanted) } else { Err(Invalid { faults }) }
-}
-
-fn one(mut record: Values) -> Option<Wanted> {
-    let role = record.name("role").and_then(|name| name.parse().ok()).unwrap_or(ItemRole::Source);
-    let mut named = [
-        record.id(NAMES[0]).map(|id| Named::Bookmark(BookmarkId(id))),
-        record.id(NAMES[1]).map(|id| Named::Highlight(HighlightId(id))),
-        record.id(NAMES[2]).map(|id| Named::Note(NoteId(id))),
-        record.id(NAMES[3]).map(|id| Named::Entry(EntryId(id))),
-        record.text(NAMES[4]).map(Named::Url),
-    ]
-    .into_iter()
-    .flatten();
-    match (named.next(), named.next()) {
-        (Some(named), None) => Some(Wanted { named, role }),
-        (None | Some(_), _) => None,
-    }
+/// What an [`ITEM`] asks for.
+pub fn read(mut item: Values) -> Option<Wanted> {
+    let role = item.name("role").and_then(|name| name.parse().ok()).unwrap_or(ItemRole::Source);
+    let named = [
+        item.id("bookmarkId").map(|id| Named::Bookmark(BookmarkId(id))),
+        item.id("highlightId").map(|id| Named::Highlight(HighlightId(id))),
+        item.id("noteId").map(|id| Named::Note(NoteId(id))),
+        item.id("entryId").map(|id| Named::Entry(EntryId(id))),
+        item.text("url").map(Named::Url),
+    ];
+    Some(Wanted { named: named.into_iter().flatten().next()?, role })
 }
 
 /// A thing of the user's own that may be put into a project.
@@ -149,6 +131,7 @@ async fn of_bookmark(db: &impl ConnectionTrait, user: UserId, id: BookmarkId) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Invalid;
     use crate::fields::read_json;
 
     const ID: &str = "01890000-0000-7000-8000-000000000000";
@@ -156,7 +139,7 @@ mod tests {
 
     fn given(items: &str) -> Result<Vec<Wanted>, Invalid> {
         let mut values = read_json(format!(r#"{{"items": {items}}}"#).as_bytes(), FIELDS)?;
-        read(values.records("items").unwrap())
+        Ok(values.records("items").unwrap().into_iter().filter_map(read).collect())
     }
 
     #[test]

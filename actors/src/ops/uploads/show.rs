@@ -110,7 +110,7 @@ fn of_document(status: DocumentStatus) -> UploadStatus {
 
 /// An upload without a document: bytes that came in time may be completed late.
 async fn awaiting(app: &App, row: &upload::Model) -> Result<UploadStatus, Error> {
-    let in_time = row.arrived_at.is_some() || app.clock.now() < row.expires_at;
+    let in_time = row.arrived_at.is_some() || row.awaits(app.clock.now());
     if in_time || uploads::arrived_directly(&app.uploads, row).await?.is_some() {
         Ok(UploadStatus::Awaiting)
     } else {

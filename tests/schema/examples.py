@@ -1,0 +1,40 @@
+"""Whether each example of the API's description is of the shape that it stands beside, and, with a second file, whether
+each operation is named in it: examples.py DESCRIPTION [SUCCEEDED]."""
+
+import json
+import pathlib
+import sys
+
+from jsonschema import Draft202012Validator, FormatChecker
+
+
+def described(paths):
+    """Each shape that has an example: where it stands, and both."""
+    for path, methods in paths.items():
+        for method, operation in methods.items():
+            where = f"{method.upper()} {path}"
+            for parameter in operation["parameters"]:
+                yield f"{where}, {parameter['name']}", parameter["schema"], parameter["example"]
+            bodies = {"body": operation["requestBody"]} if "requestBody" in operation else {}
+            for name, part in (bodies | operation["responses"]).items():
+                for media in part.get("content", {}).values():
+                    yield f"{where}, {name}", media["schema"], media["example"]
+
+
+def main():
+    """Says what is wrong, and fails then."""
+    description = json.loads(pathlib.Path(sys.argv[1]).read_text("utf-8"))
+    shapes, wrong, seen = {"components": description["components"]}, [], 0
+    for where, schema, example in described(description["paths"]):
+        seen += 1
+        faults = Draft202012Validator(shapes | schema, format_checker=FormatChecker()).iter_errors(example)
+        wrong += [f"{where}: {fault.json_path}: {fault.message[:200]}" for fault in faults]
+    if len(sys.argv) > 2:
+        succeeded = set(pathlib.Path(sys.argv[2]).read_text("utf-8").splitlines())
+        labels = [f"{m.upper()} {path}" for path, methods in description["paths"].items() for m in methods]
+        wrong += [f"{label} never succeeded" for label in labels if label not in succeeded]
+    print(f"{seen} examples looked at, {len(wrong)} faults", *wrong, sep="\n")
+    sys.exit(bool(wrong))
+
+
+main()
