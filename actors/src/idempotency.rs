@@ -1,8 +1,10 @@
 //! Idempotency-Key: the same request gets the same answer again (contract.md, sections 2 and 11).
 //!
 //! A claim is a row without an answer; it is settled with what was sent, or given up where the request may be tried
-//! again. A claim whose process died is free again after a minute. Stored answers live for 24 hours.
+//! again. As long as its request runs it says so; a claim whose process died is free again after a minute. Stored
+//! answers live for 24 hours.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use entity::id::KeyId;
@@ -13,10 +15,13 @@ use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter};
 use sha2::{Digest, Sha256};
 
+use crate::clock::Clock;
 use crate::db::Db;
-use crate::error::Error;
+use crate::error::{Error, Invalid};
+use crate::kit::Beat;
 
 const KEPT: Duration = Duration::from_secs(24 * 3600);
+/// A claim that says nothing for so long has died. It speaks at a third of that.
 const RUNNING: Duration = Duration::from_secs(60);
 
 /// An Idempotency-Key and the request that it stands for.
@@ -28,9 +33,12 @@ pub struct Replay {
 
 impl Replay {
     /// `name` is the header's value: 1 to 255 visible ASCII characters. Bodies compare byte for byte.
-    pub fn new(name: &[u8], method: &str, path: &str, body: &[u8]) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    /// The fault of another value.
+    pub fn new(name: &[u8], method: &str, path: &str, body: &[u8]) -> Result<Self, Invalid> {
         if !(1..=255).contains(&name.len()) || !name.iter().all(u8::is_ascii_graphic) {
-            return Err(Error::invalid("Idempotency-Key", "must be 1 to 255 visible characters"));
+            return Err(Invalid::new("Idempotency-Key", "must be 1 to 255 visible characters"));
         }
         let mut request = Sha256::new();
         for part in [method.as_bytes(), path.as_bytes(), body] {
@@ -44,6 +52,12 @@ impl Replay {
 /// The right to answer; whoever has it settles it or gives it up.
 #[derive(Debug)]
 pub struct Claim {
+    row: ClaimRow,
+    _beat: Beat,
+}
+
+#[derive(Clone, Debug)]
+struct ClaimRow {
     key: KeyId,
     name_hash: Vec<u8>,
     at: Timestamp,
@@ -71,16 +85,18 @@ pub enum Claimed {
 #[derive(Clone)]
 pub struct Idempotency {
     db: Db,
+    clock: Arc<dyn Clock>,
 }
 
 impl Idempotency {
     /// Over this database.
-    pub fn new(db: Db) -> Self {
-        Self { db }
+    pub fn new(db: Db, clock: Arc<dyn Clock>) -> Self {
+        Self { db, clock }
     }
 
     /// Claims the right to answer, or finds the answer.
-    pub async fn claim(&self, key: KeyId, replay: Replay, now: Timestamp) -> Result<Claimed, Error> {
+    pub async fn claim(&self, key: KeyId, replay: Replay) -> Result<Claimed, Error> {
+        let now = self.clock.now();
         self.free(key, &replay.name_hash, now).await?;
         let row = ActiveModel {
             key_id: Set(key),
@@ -89,6 +105,7 @@ impl Idempotency {
             status: Set(None),
             body: Set(None),
             created_at: Set(now),
+            running_at: Set(now),
         };
         let taken = OnConflict::columns([Column::KeyId, Column::NameHash]).do_nothing().to_owned();
         let made = Entity::insert(row)
@@ -97,10 +114,28 @@ impl Idempotency {
             .exec_without_returning(self.db.write())
             .await?;
         if matches!(made, sea_orm::TryInsertResult::Inserted(1)) {
-            return Ok(Claimed::First(Claim { key, name_hash: replay.name_hash, at: now }));
+            return Ok(Claimed::First(self.held(ClaimRow { key, name_hash: replay.name_hash, at: now })));
         }
         let found = Entity::find_by_id((key, replay.name_hash)).one(self.db.write()).await?;
         answered(found, &replay.request_hash)
+    }
+
+    fn held(&self, row: ClaimRow) -> Claim {
+        let (this, of) = (self.clone(), row.clone());
+        let beat = Beat::every(RUNNING / 3, "a request is being answered", move || {
+            let (this, of) = (this.clone(), of.clone());
+            async move { this.still_runs(&of).await }
+        });
+        Claim { row, _beat: beat }
+    }
+
+    async fn still_runs(&self, row: &ClaimRow) -> Result<(), Error> {
+        Entity::update_many()
+            .col_expr(Column::RunningAt, Expr::value(self.clock.now()))
+            .filter(mine(row))
+            .exec(self.db.write())
+            .await?;
+        Ok(())
     }
 
     /// Stores what was sent.
@@ -108,7 +143,7 @@ impl Idempotency {
         Entity::update_many()
             .col_expr(Column::Status, Expr::value(i16::try_from(stored.status).unwrap_or(i16::MAX)))
             .col_expr(Column::Body, Expr::value(stored.body))
-            .filter(mine(&claim))
+            .filter(mine(&claim.row))
             .exec(self.db.write())
             .await?;
         Ok(())
@@ -116,7 +151,7 @@ impl Idempotency {
 
     /// Gives the claim up: the same key may be tried again.
     pub async fn give_up(&self, claim: Claim) -> Result<(), Error> {
-        Entity::delete_many().filter(mine(&claim)).exec(self.db.write()).await?;
+        Entity::delete_many().filter(mine(&claim.row)).exec(self.db.write()).await?;
         Ok(())
     }
 
@@ -128,7 +163,7 @@ impl Idempotency {
 
     /// Frees the key where its answer is past its day, or its request died.
     async fn free(&self, key: KeyId, name_hash: &[u8], now: Timestamp) -> Result<(), Error> {
-        let died = Condition::all().add(Column::Status.is_null()).add(Column::CreatedAt.lt(now - RUNNING));
+        let died = Condition::all().add(Column::Status.is_null()).add(Column::RunningAt.lt(now - RUNNING));
         Entity::delete_many()
             .filter(Column::KeyId.eq(key))
             .filter(Column::NameHash.eq(name_hash))
@@ -139,11 +174,11 @@ impl Idempotency {
     }
 }
 
-fn mine(claim: &Claim) -> Condition {
+fn mine(row: &ClaimRow) -> Condition {
     Condition::all()
-        .add(Column::KeyId.eq(claim.key))
-        .add(Column::NameHash.eq(claim.name_hash.clone()))
-        .add(Column::CreatedAt.eq(claim.at))
+        .add(Column::KeyId.eq(row.key))
+        .add(Column::NameHash.eq(row.name_hash.clone()))
+        .add(Column::CreatedAt.eq(row.at))
         .add(Column::Status.is_null())
 }
 

@@ -232,7 +232,7 @@ async fn allowed<O: Operation>(
     }
     let Asked { operation, replay } = asked?;
     let (Some(replay), Some(key)) = (replay, &caller.key) else { return Ok((operation, None)) };
-    match app.idempotency.claim(key.id, replay, app.clock.now()).await? {
+    match app.idempotency.claim(key.id, replay).await? {
         Claimed::First(claim) => Ok((operation, Some(claim))),
         Claimed::Answered(stored) => Err(Refused::For(stored)),
     }

@@ -23,6 +23,8 @@ pub struct Model {
     pub body: Option<String>,
     /// When the request came.
     pub created_at: Timestamp,
+    /// When it was last known to run: whoever answers it says so again and again.
+    pub running_at: Timestamp,
 }
 
 /// No relations are walked; finders name what they need.

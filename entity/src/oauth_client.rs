@@ -23,7 +23,12 @@ pub struct Model {
     pub auth: ClientAuth,
     /// SHA-256 of its secret, where it has one.
     pub secret_hash: Option<Vec<u8>>,
-    /// When it registered.
+    /// The address of the document about itself that it is named by; none where it registered.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub document: Option<String>,
+    /// When that was last read.
+    pub document_read_at: Option<Timestamp>,
+    /// When it registered, or was first heard of.
     pub created_at: Timestamp,
     /// When it last asked for anything.
     pub last_used_at: Timestamp,
@@ -53,3 +58,10 @@ impl std::str::FromStr for RedirectUris {
 pub enum Relation {}
 
 impl ActiveModelBehavior for ActiveModel {}
+
+impl Entity {
+    /// The client that is named by this address.
+    pub fn by_document(address: &str) -> Select<Entity> {
+        Self::find().filter(Column::Document.eq(address))
+    }
+}

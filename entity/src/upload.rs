@@ -25,6 +25,8 @@ pub struct Model {
     pub created_at: Timestamp,
     /// The address for its bytes works until then.
     pub expires_at: Timestamp,
+    /// Bytes come for it, until then at least: whoever takes them in says so again and again.
+    pub receiving_until: Timestamp,
     /// When the bytes that it has came whole; none where the client sends them past this service.
     pub arrived_at: Option<Timestamp>,
     /// Their SHA-256 in hexadecimal digits, where it is known.
@@ -42,6 +44,13 @@ pub struct Model {
 pub enum Relation {}
 
 impl ActiveModelBehavior for ActiveModel {}
+
+impl Model {
+    /// Whether bytes may still begin to come, or are coming.
+    pub fn awaits(&self, now: Timestamp) -> bool {
+        now < self.expires_at || now < self.receiving_until
+    }
+}
 
 impl Entity {
     /// The uploads of one user.

@@ -15,6 +15,8 @@ mod m0008_feeds;
 mod m0009_transcripts;
 mod m0010_answers;
 mod m0011_bookmark_document;
+mod m0012_under_way;
+mod m0013_client_documents;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -36,6 +38,8 @@ impl MigratorTrait for Migrator {
             Box::new(m0009_transcripts::Step),
             Box::new(m0010_answers::Step),
             Box::new(m0011_bookmark_document::Step),
+            Box::new(m0012_under_way::Step),
+            Box::new(m0013_client_documents::Step),
         ]
     }
 }

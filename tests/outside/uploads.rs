@@ -134,6 +134,33 @@ async fn whoever_sends_a_file_anew_waits_for_none_that_stalls() {
 }
 
 #[actix_web::test]
+async fn bytes_that_end_late_take_up_room_while_they_come() {
+    let home = Home::new().await;
+    let folder = home.path("files").display().to_string();
+    let clock = std::sync::Arc::new(actors::clock::TestClock::at(crate::world::NOON));
+    let set = [("FILES__URL", folder.as_str()), ("PLANS__PRO__STORED_BYTES", "5")];
+    let server = Server::at(home, clock, &set).await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let ticket = announce(&key, 3).await;
+    server.clock.advance(15 * MINUTE - Duration::from_secs(5));
+    let mut late = begin(&ticket, b"o", 3);
+    let folder = server.home().path("files");
+    eventually("it is being written", async || (files(&folder) == 1).then_some(())).await;
+
+    server.clock.advance(Duration::from_secs(10));
+    let refused = key.post("/rest/v2/uploads", announced(3)).await;
+    assert_eq!(status(&key, &ticket).await, "awaiting");
+    assert_eq!(complete(&key, &ticket).await.refused(409), "UPLOAD_INCOMPLETE");
+    late.write_all(b"ne").unwrap();
+    let mut said = [0; 12];
+    late.read_exact(&mut said).unwrap();
+
+    assert_eq!(refused.refused(402), "PLAN_LIMIT_REACHED");
+    assert_eq!(&said, b"HTTP/1.1 200");
+    complete(&key, &ticket).await.data(202);
+}
+
+#[actix_web::test]
 async fn a_second_arrival_takes_the_place_of_the_first() {
     let server = server_with_files().await;
     let key = server.user(Plan::Pro).await.full_key().await;

@@ -3,9 +3,11 @@
 //! - [`Port`] bounds what is asked of an actor at once (a mailbox does not) and tells a busy, late or dead one apart.
 //! - [`keep`] starts an actor and starts it anew whatever it died of (actix's supervisor does not, after a panic).
 //! - [`Batch`] gathers small writes by number; an actor that [`Gathers`] writes them together, one write after another.
+//! - [`Beat`] says again and again that something is under way, as long as it is.
 //! - [`Workers`] runs blocking work: what somebody waits for never stands behind the background.
 
 mod batch;
+mod beat;
 mod gather;
 mod health;
 mod keeper;
@@ -13,6 +15,7 @@ mod port;
 mod work;
 
 pub use batch::Batch;
+pub use beat::Beat;
 pub use gather::{Flush, Gathers, Turn, Write};
 pub use health::{Health, Report};
 pub use keeper::{Kept, keep};

@@ -77,6 +77,7 @@ fn row(uploads: &Uploads, user: UserId, new: Announced, now: Timestamp) -> Resul
         bytes: i64::try_from(new.bytes).map_err(|_| Error::TooLarge)?,
         created_at: now,
         expires_at: now + uploads.put_for,
+        receiving_until: Timestamp::from_millis(0),
         arrived_at: None,
         sha256: None,
         completed_at: None,

@@ -48,8 +48,8 @@ pub struct Uploads {
     pub turns: Turns,
 }
 
-/// Bytes that a user's uploads take up or may still come to: completed ones, those whose bytes are here, and announced
-/// ones whose address is still good.
+/// Bytes that a user's uploads take up or may still come to: completed ones, those whose bytes are here or on their way,
+/// and announced ones whose address is still good.
 ///
 /// # Errors
 /// The database.
@@ -64,6 +64,7 @@ fn counts(now: Timestamp) -> Condition {
     Condition::any()
         .add(Column::CompletedAt.is_not_null())
         .add(Column::ArrivedAt.is_not_null())
+        .add(Column::ReceivingUntil.gt(now))
         .add(Column::ExpiresAt.gt(now))
 }
 

@@ -66,7 +66,7 @@ impl Arrival {
         let upload = awaited(app, pass).await?;
         let announced = u64::try_from(upload.bytes).unwrap_or_default();
         fits(&upload, announced, &said)?;
-        let held = stored::hold(app, path_of).await?;
+        let held = stored::hold(app, upload.id, path_of).await?;
         let writing = match app.uploads.store.create(&held.path).await {
             Ok(writing) => writing,
             Err(error) => {

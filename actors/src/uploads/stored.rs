@@ -7,14 +7,15 @@ use std::time::Duration;
 use entity::id::{FileId, UploadId};
 use entity::stored_file::{Column, Entity, Model};
 use entity::time::Timestamp;
+use entity::upload;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
-use tokio::task::AbortHandle;
 use tracing::warn;
 
 use crate::app::App;
 use crate::db::Db;
 use crate::error::Error;
+use crate::kit::Beat;
 
 /// Whoever writes a file and says nothing for so long is taken for dead. It renews at a third of that.
 const HELD: Duration = Duration::from_secs(30);
@@ -29,45 +30,38 @@ pub struct Held {
     pub id: FileId,
     /// Its path in the store.
     pub path: String,
-    renewing: AbortHandle,
+    _beat: Beat,
 }
 
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.renewing.abort();
-    }
-}
-
-/// Names a file that is about to be written.
+/// Names a file that is about to be written for an upload, which takes up room from now on.
 ///
 /// # Errors
-/// The row cannot be written; then there is to be no file.
-pub async fn hold(app: &App, path: impl FnOnce(FileId) -> String) -> Result<Held, Error> {
-    let now = app.clock.now();
-    let id = FileId::new(now);
-    let row = Model { id, upload_id: None, path: path(id), held_until: now + HELD, doomed: false };
+/// The rows cannot be written; then there is to be no file.
+pub async fn hold(app: &App, upload: UploadId, path: impl FnOnce(FileId) -> String) -> Result<Held, Error> {
+    let (db, clock) = (app.db.clone(), app.clock.clone());
+    let id = FileId::new(clock.now());
+    let row = Model { id, upload_id: None, path: path(id), held_until: clock.now() + HELD, doomed: false };
     let path = row.path.clone();
-    Entity::insert(row.into_active_model()).exec_without_returning(app.db.write()).await?;
-    let renewing = actix_rt::spawn(renew(app.clone(), id)).abort_handle();
-    Ok(Held { id, path, renewing })
+    Entity::insert(row.into_active_model()).exec_without_returning(db.write()).await?;
+    renew(&db, id, upload, clock.now() + HELD).await?;
+    let beat = Beat::every(HELD / 3, "a file is being written", move || {
+        let (db, until) = (db.clone(), clock.now() + HELD);
+        async move { renew(&db, id, upload, until).await }
+    });
+    Ok(Held { id, path, _beat: beat })
 }
 
-async fn renew(app: App, id: FileId) {
-    loop {
-        tokio::time::sleep(HELD / 3).await;
-        let until = app.clock.now() + HELD;
-        if let Err(error) = set_held(&app.db, id, until).await {
-            warn!(cause = error.chain(), "could not say that a file is still being written");
-        }
-    }
-}
-
-async fn set_held(db: &Db, id: FileId, until: Timestamp) -> Result<(), Error> {
+async fn renew(db: &Db, id: FileId, upload: UploadId, until: Timestamp) -> Result<(), Error> {
     Entity::update_many()
         .col_expr(Column::HeldUntil, Expr::value(until))
         .filter(Column::Id.eq(id))
         .filter(Column::UploadId.is_null())
         .filter(Column::Doomed.eq(false))
+        .exec(db.write())
+        .await?;
+    upload::Entity::update_many()
+        .col_expr(upload::Column::ReceivingUntil, Expr::value(until))
+        .filter(upload::Column::Id.eq(upload))
         .exec(db.write())
         .await?;
     Ok(())
