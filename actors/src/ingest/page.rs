@@ -100,7 +100,7 @@ async fn from_source(app: &App, document: &document::Model, given: source::Model
     match given.form {
         SourceForm::Text => {
             let body = given.body;
-            let text = app.workers.run(Lane::Background, move || text::clean(&body)).await?;
+            let text = app.workers.run(Lane::Background, move || text::as_given(&body)).await?;
             Ok(Text { text, ..Text::default() })
         }
         SourceForm::Html => extract(app, given.body, document.url.clone().unwrap_or_default()).await,

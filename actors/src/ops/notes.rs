@@ -85,7 +85,7 @@ pub async fn split(app: &App, body: String) -> Result<Split, Error> {
 }
 
 fn passages(body: &str) -> Split {
-    Split::of(Text { text: text::clean(body), ..Text::default() })
+    Split::of(Text { text: text::as_given(body), ..Text::default() })
 }
 
 /// Adds a note to a project that is open for writing; `text` is made from its body.

@@ -1,8 +1,15 @@
-//! Makes text fit to be kept: NFC, one kind of line ending, no control characters. Nothing is trimmed.
+//! Makes text fit to be kept: in NFC always, and what was extracted with one kind of line ending and no control
+//! characters. Nothing is trimmed.
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-/// The text as it is kept (contract.md, section 11: NFC, nothing trimmed inside).
+/// Text that a person gave (contract.md, section 11: as given, nothing trimmed inside, NFC). Only NUL is left out, which
+/// PostgreSQL does not keep.
+pub fn as_given(text: &str) -> String {
+    text.chars().filter(|c| *c != '\0').nfc().collect()
+}
+
+/// Text that was extracted from something.
 ///
 /// CRLF, CR, NEL, vertical tab and form feed become a line feed; other control characters but the tab are
 /// left out, so that what is kept fits into JSON, XML and PostgreSQL. Cleaning twice changes nothing more.
@@ -63,6 +70,11 @@ mod tests {
     #[test]
     fn letters_and_their_accents_are_composed_even_across_a_control() {
         assert_eq!(clean("e\u{301} e\0\u{301}"), "é é");
+    }
+
+    #[test]
+    fn what_a_person_gave_keeps_its_line_endings_and_controls() {
+        assert_eq!(as_given(" a\r\nb\rc\u{b}\u{7}e\0\u{301}\t\n"), " a\r\nb\rc\u{b}\u{7}é\t\n");
     }
 
     proptest! {

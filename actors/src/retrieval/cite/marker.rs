@@ -21,7 +21,7 @@ impl Marker {
 /// A range reaches no further: `[1999-2003]` speaks of years.
 const LAST: usize = 99;
 
-/// All markers: `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `【1】`, `【1†source】` and `［1］`.
+/// All markers: `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `[Passage 1]`, `[1, p. 2]`, `【1】`, `【1†source】` and `［1］`.
 pub(super) fn all(answer: &str) -> Vec<Marker> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -90,17 +90,30 @@ fn read(answer: &str, open: usize) -> Option<Marker> {
     let rest = answer.get(open..)?;
     let opening = rest.chars().next()?;
     let closing = closing(opening);
-    let inner = rest.get(opening.len_utf8()..)?;
-    let end = inner.find(|c| !may_stand(c))?;
-    let (inner, tail) = inner.split_at_checked(end)?;
-    let mut length = opening.len_utf8() + end;
-    if opening == '【' && tail.starts_with('†') {
-        length += tail.get(..60.min(tail.len())).unwrap_or(tail).find(closing)?;
-    } else if !tail.starts_with(closing) {
-        return None;
-    }
-    let range = open..open + length + closing.len_utf8();
+    let inner = unnamed(rest.get(opening.len_utf8()..)?);
+    let (inner, tail) = inner.split_at_checked(inner.find(|c| !may_stand(c))?)?;
+    let end = if opening == '【' && tail.starts_with('†') {
+        tail.get(tail.get(..60.min(tail.len())).unwrap_or(tail).find(closing)?..)?
+    } else {
+        without_page(tail)
+    };
+    let after = end.strip_prefix(closing)?;
+    let range = open..answer.len() - after.len();
     numbers(inner).map(|numbers| Marker { range, numbers })
+}
+
+/// What stands behind the word that some models put before a number.
+fn unnamed(inner: &str) -> &str {
+    let word = inner.split(' ').next().unwrap_or_default();
+    let names =
+        ["passage", "passages", "source", "sources"].iter().any(|name| name.eq_ignore_ascii_case(word));
+    if names { inner.get(word.len()..).unwrap_or_default() } else { inner }
+}
+
+/// What stands behind a page that some models put after a number: the citation has one of its own.
+fn without_page(tail: &str) -> &str {
+    let page = ["pp.", "p.", "pages ", "page "].iter().find_map(|word| tail.strip_prefix(word));
+    page.map_or(tail, |page| page.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ' || is_dash(c)))
 }
 
 /// The answer with other numbers in its markers: `places` says which, for each marker; none takes it out.

@@ -50,6 +50,10 @@ fn markers_without_a_passage_are_taken_out_and_the_others_count_from_1() {
         ("A range [1-2], [1–2] and [2 - 2].", "A range [1][2], [1][2] and [2]."),
         ("Beyond [1-7], in 1999 [1998-2003], full ［2］.", "Beyond [1][2], in 1999 [1998-2003], full [2]."),
         ("Left over [1,[9]2].", "Left over."),
+        ("Named [Passage 2] and [sources 1, 2].", "Named [1] and [2][1]."),
+        ("Named [Passage two] and [Sourced 1].", "Named [Passage two] and [Sourced 1]."),
+        ("On a page [2, p. 14], [1; pp. 3–5] or [9, page 2].", "On a page [1], [2] or."),
+        ("Not a page [1, p. x] or [2 pages].", "Not a page [1, p. x] or [2 pages]."),
         ("[7]", ""),
         ("No marker at all.", "No marker at all."),
     ] {

@@ -16,9 +16,9 @@ use super::{Decided, NoteText, Source};
 use crate::app::App;
 use crate::error::Error;
 
-/// A note or a decision has at least thirty characters of JSON around it, so more of them do not fit into any answer.
-const MOST_TEXTS: u64 = 1200;
-/// And a source has at least a hundred and thirty.
+/// An empty note is 23 characters of JSON, so more of them do not fit into any answer: 32,000 characters.
+const MOST_TEXTS: u64 = 1400;
+/// And an empty source is 122.
 const MOST_SOURCES: u64 = 300;
 
 /// Characters of title and body, in both databases' words.
