@@ -12,13 +12,7 @@ use crate::world::{Client, Server, Store, eventually};
 const PAPER: &[u8] = b"%PDF-1.7 as far as its first bytes say";
 
 async fn server(store: &Store) -> Server {
-    Server::with(&[
-        ("FILES__URL", "s3://shelf/library"),
-        ("FILES__ENDPOINT", &store.endpoint),
-        ("FILES__ACCESS_KEY", "reader"),
-        ("FILES__SECRET_KEY", "a-secret-of-the-reader"),
-    ])
-    .await
+    Server::with(&store.settings()).await
 }
 
 async fn announce(key: &Client) -> Value {
@@ -73,4 +67,29 @@ async fn what_came_in_time_is_completed_late_and_what_never_came_is_expired() {
     assert_eq!(key.get(&path(&never)).await.data(200)["status"], "expired");
     complete(&key, &came).await.data(202);
     assert_eq!(complete(&key, &never).await.refused(410), "UPLOAD_EXPIRED");
+}
+
+#[actix_web::test]
+async fn an_address_takes_the_announced_type_alone_and_no_other_signature() {
+    let store = Store::start().await;
+    let server = server(&store).await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let ticket = announce(&key).await;
+    let changed = |pointer: &str, from: &str, to: &str| {
+        let mut changed = ticket.clone();
+        let place = changed.pointer_mut(pointer).unwrap();
+        *place = json!(place.as_str().unwrap().replacen(from, to, 1));
+        changed
+    };
+
+    let others = [
+        changed("/putHeaders/Content-Type", "application/pdf", "text/html"),
+        changed("/putUrl", "X-Amz-Expires=", "X-Amz-Expires=1"),
+        changed("/putUrl", "/incoming/", "/incoming/0"),
+    ];
+    for other in &others {
+        assert_eq!(put(other, PAPER).await, 403, "{other}");
+    }
+    assert!(store.paths().is_empty());
+    assert_eq!(put(&ticket, PAPER).await, 200);
 }

@@ -1,77 +1,83 @@
-//! A store of objects that speaks as much of S3 as the service needs, on the loopback. It believes every signature.
+//! A bucket on the loopback, in a folder. It speaks S3, and does nothing that is not signed by its one user.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::path::Path;
 
-use actix_web::http::Method;
-use actix_web::web::{self, Bytes};
-use actix_web::{App, HttpRequest, HttpResponse, HttpServer};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use s3s::auth::SimpleAuth;
+use s3s::service::{S3Service, S3ServiceBuilder};
+use s3s_fs::FileSystem;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::task::AbortHandle;
 
-/// Type and bytes.
-type Object = (String, Bytes);
-type Objects = Mutex<HashMap<String, Object>>;
+const BUCKET: &str = "shelf";
+const ACCESS_KEY: &str = "reader";
+const SECRET_KEY: &str = "a-secret-of-the-reader";
 
 /// See the file's head.
 pub struct Store {
     pub endpoint: String,
-    objects: Arc<Objects>,
+    folder: TempDir,
+    serving: AbortHandle,
 }
 
 impl Store {
     /// An empty one.
     pub async fn start() -> Self {
-        let objects: Arc<Objects> = Arc::default();
-        let served = web::Data::from(objects.clone());
-        let server = HttpServer::new(move || {
-            App::new()
-                .app_data(served.clone())
-                .app_data(web::PayloadConfig::new(1 << 20))
-                .default_service(web::to(answer))
-        });
-        let server = server.workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
-        let endpoint = format!("http://{}", server.addrs()[0]);
-        actix_web::rt::spawn(server.run());
-        Self { endpoint, objects }
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join(BUCKET)).unwrap();
+        let mut service = S3ServiceBuilder::new(FileSystem::new(folder.path()).unwrap());
+        service.set_auth(SimpleAuth::from_single(ACCESS_KEY, SECRET_KEY));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let serving = tokio::spawn(serve(listener, service.build())).abort_handle();
+        Self { endpoint, folder, serving }
+    }
+
+    /// What a service is started with that keeps its files here.
+    pub fn settings(&self) -> [(&str, &str); 4] {
+        [
+            ("FILES__URL", "s3://shelf/library"),
+            ("FILES__ENDPOINT", &self.endpoint),
+            ("FILES__ACCESS_KEY", ACCESS_KEY),
+            ("FILES__SECRET_KEY", SECRET_KEY),
+        ]
     }
 
     /// Paths of what is there, in their order.
     pub fn paths(&self) -> Vec<String> {
-        let mut paths: Vec<String> = locked(&self.objects).keys().cloned().collect();
+        let bucket = self.folder.path().join(BUCKET);
+        let mut paths = Vec::new();
+        gather(&bucket, &bucket, &mut paths);
         paths.sort();
         paths
     }
 }
 
-fn locked(objects: &Objects) -> MutexGuard<'_, HashMap<String, Object>> {
-    objects.lock().unwrap()
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
 }
 
-async fn answer(request: HttpRequest, body: Bytes, objects: web::Data<Objects>) -> HttpResponse {
-    let mut objects = locked(&objects);
-    let path = request.path().to_owned();
-    let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
-    match (request.method(), header("x-amz-copy-source")) {
-        (&Method::PUT, Some(from)) => {
-            let copied = objects[&format!("/{}", from.trim_start_matches('/'))].clone();
-            objects.insert(path, copied);
-            HttpResponse::Ok().body("<CopyObjectResult><ETag>\"e\"</ETag></CopyObjectResult>")
+async fn serve(listener: TcpListener, service: S3Service) {
+    loop {
+        let (socket, _) = listener.accept().await.unwrap();
+        let service = service.clone();
+        tokio::spawn(async move {
+            let http = Builder::new(TokioExecutor::new());
+            let _ = http.serve_connection(TokioIo::new(socket), service).await;
+        });
+    }
+}
+
+/// The files under a folder, by their paths from the bucket.
+fn gather(folder: &Path, bucket: &Path, paths: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.path() {
+            inner if inner.is_dir() => gather(&inner, bucket, paths),
+            file => paths.push(file.strip_prefix(bucket).unwrap().display().to_string()),
         }
-        (&Method::PUT, None) => {
-            objects.insert(path, (header("content-type").unwrap_or_default(), body));
-            HttpResponse::Ok().insert_header(("ETag", "\"e\"")).finish()
-        }
-        (&Method::DELETE, _) => {
-            objects.remove(&path);
-            HttpResponse::NoContent().finish()
-        }
-        (&Method::GET | &Method::HEAD, _) => match objects.get(&path) {
-            Some((kind, bytes)) => HttpResponse::Ok()
-                .content_type(kind.as_str())
-                .insert_header(("ETag", "\"e\""))
-                .insert_header(("Last-Modified", "Mon, 06 May 2024 12:00:00 GMT"))
-                .body(bytes.clone()),
-            None => HttpResponse::NotFound().finish(),
-        },
-        _ => HttpResponse::MethodNotAllowed().finish(),
     }
 }
