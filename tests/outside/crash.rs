@@ -1,9 +1,15 @@
-//! SIGKILL at random moments: every save that was acknowledged is ready in the end, and found once.
+//! SIGKILL at random moments, and at each step of the work: every save that was acknowledged is ready in the end, and found
+//! once.
 
 use std::time::Duration;
 
+use entity::id::DocumentId;
+use entity::kind::DocumentStatus;
+use entity::{document, job};
 use reqwest::Method;
-use sea_orm::{ConnectionTrait, Database, Statement};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, Database, DatabaseConnection, EntityTrait, QueryFilter, Statement,
+};
 use serde_json::{Value, json};
 
 use crate::world::{Home, Key, Program, Site, article, program};
@@ -70,6 +76,90 @@ async fn every_acknowledged_save_outlives_ten_kills_and_is_found_once() {
         key.once(bookmark, "ready").await;
         assert_eq!(key.search(word).await, [bookmark["documentId"].as_str().unwrap()], "{word}");
     }
+    assert!(running.terminate().await.success());
+    rows_are_whole(&home).await;
+}
+
+/// How far the work on a page has come, as rows and the page's site tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    /// The save was acknowledged.
+    Acknowledged,
+    /// A job was claimed for it.
+    Begun,
+    /// Its site was asked for it.
+    Asked,
+    /// Its text was written.
+    Written,
+    /// The job of its passages was claimed.
+    Indexing,
+    /// Readable and found.
+    Ready,
+}
+
+impl Step {
+    const ALL: [Step; 6] =
+        [Self::Acknowledged, Self::Begun, Self::Asked, Self::Written, Self::Indexing, Self::Ready];
+
+    async fn of(id: DocumentId, rows: &DatabaseConnection, hits: usize) -> Self {
+        let document = document::Entity::find_by_id(id).one(rows).await.unwrap().unwrap();
+        let jobs = job::Entity::find().filter(job::Column::Subject.eq(id.0)).all(rows).await.unwrap();
+        let begun = |kind| jobs.iter().any(|job| job.kind == kind && job.attempts > 0);
+        match () {
+            () if document.status == DocumentStatus::Ready => Self::Ready,
+            () if begun("index") => Self::Indexing,
+            () if document.version > 0 => Self::Written,
+            () if hits > 0 => Self::Asked,
+            () if begun("page") => Self::Begun,
+            () => Self::Acknowledged,
+        }
+    }
+}
+
+/// Kills the program as soon as a save of its own has come so far; the word that is in it alone, and the save.
+async fn killed_at(
+    step: Step,
+    page: usize,
+    home: &Home,
+    site: &Site,
+    (id, secret): &(String, String),
+) -> (String, Value) {
+    let running = Program::start(home, "data").await;
+    let (word, path) = (format!("zx{page}w"), format!("/{page}"));
+    let url = site.page(&path, [article("Heron", &word)]);
+    let saved = running.holder(id, secret).save(json!({ "url": url })).await;
+    let document: DocumentId = saved["documentId"].as_str().unwrap().parse().unwrap();
+    let rows = Database::connect(home.database_url()).await.unwrap();
+    while Step::of(document, &rows, site.hits(&path)).await < step {
+        tokio::task::yield_now().await;
+    }
+    running.kill();
+    rows.close().await.unwrap();
+    (word, saved)
+}
+
+#[actix_web::test]
+async fn a_save_outlives_a_kill_at_any_step_and_a_removal_is_not_taken_back() {
+    let (home, site) = (Home::new().await, Site::start().await);
+    let account = program::make_account(&home);
+    let mut saved = Vec::new();
+    for (page, step) in Step::ALL.into_iter().enumerate() {
+        saved.push(killed_at(step, page, &home, &site, &account).await);
+    }
+    let (word, gone) = killed_at(Step::Ready, saved.len(), &home, &site, &account).await;
+    let running = Program::start(&home, "data").await;
+    let key = running.holder(&account.0, &account.1);
+    let removed = key.delete(&format!("/rest/v1/bookmarks/{}", gone["bookmarkId"].as_str().unwrap())).await;
+    running.kill();
+
+    let running = Program::start(&home, "data").await;
+    let key = running.holder(&account.0, &account.1);
+    removed.data(200);
+    for (word, bookmark) in &saved {
+        key.once(bookmark, "ready").await;
+        assert_eq!(key.search(word).await, [bookmark["documentId"].as_str().unwrap()], "{word}");
+    }
+    assert!(key.search(&word).await.is_empty());
     assert!(running.terminate().await.success());
     rows_are_whole(&home).await;
 }
