@@ -3,6 +3,7 @@
 use actix_web::http::StatusCode;
 use actors::ops::activity::ListActivity;
 use actors::ops::apps::{DisconnectApp, ListApps};
+use actors::ops::assistants::{ListAssistants, TestConnection};
 use actors::ops::keys::{ChangeKey, CreateKey, ListKeys, RegenerateKey, RevokeKey};
 use actors::ops::notes::{ChangeNote, DeleteNote};
 use actors::ops::notices::{ListNotices, MarkRead};
@@ -22,6 +23,8 @@ pub static ROUTES: &[Route] = &[
     route!(POST "/keys/{id}/regenerate" as "POST /keys/:id/regenerate" => RegenerateKey),
     route!(GET "/connected-apps" as "GET /connected-apps" => ListApps),
     route!(DELETE "/connected-apps/{id}" as "DELETE /connected-apps/:id" => DisconnectApp),
+    route!(GET "/assistants" as "GET /assistants" => ListAssistants),
+    route!(POST "/connection-test" as "POST /connection-test" => TestConnection),
     route!(GET "/notices" as "GET /notices" => ListNotices),
     route!(POST "/notices/read" as "POST /notices/read" => MarkRead, read MarkRead::all),
     route!(POST "/notices/{id}/read" as "POST /notices/:id/read" => MarkRead, read MarkRead::one),

@@ -7,5 +7,6 @@ pub mod embedder;
 pub mod fetch;
 pub mod index;
 pub mod mail;
+pub mod probe;
 pub mod sandbox;
 pub mod transcriber;

@@ -5,14 +5,16 @@ use entity::kind::{ClientAuth, GrantState};
 use entity::oauth_client::{self, RedirectUris};
 use entity::oauth_grant;
 use entity::time::Timestamp;
-use sea_orm::sea_query::{Expr, ExprTrait, Query};
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
 use subtle::ConstantTimeEq;
 
+use super::Terms;
 use super::redirect::{RedirectRules, shown_host};
 use crate::db::Db;
 use crate::error::Error;
 use crate::keys::secret::{Secret, SecretHash};
+use crate::state;
 use crate::text::one_line;
 
 /// What a client's secret begins with.
@@ -87,6 +89,8 @@ impl Introduction {
             redirect_uris: RedirectUris(self.redirect_uris),
             auth: self.auth.unwrap_or(ClientAuth::Basic),
             secret_hash: None,
+            document: None,
+            document_read_at: None,
             created_at: now,
             last_used_at: now,
         })
@@ -123,10 +127,34 @@ pub async fn register(
     Ok((client, secret))
 }
 
-/// The client of this name.
-pub async fn find(db: &impl ConnectionTrait, id: &str) -> Result<Option<oauth_client::Model>, DbErr> {
-    let Ok(id) = id.parse::<ClientId>() else { return Ok(None) };
-    oauth_client::Entity::find_by_id(id).one(db).await
+/// The client of this name: an id of ours, or the address of its document.
+pub async fn find(db: &impl ConnectionTrait, name: &str) -> Result<Option<oauth_client::Model>, DbErr> {
+    match name.parse::<ClientId>() {
+        Ok(id) => oauth_client::Entity::find_by_id(id).one(db).await,
+        Err(_) => oauth_client::Entity::by_document(name).one(db).await,
+    }
+}
+
+/// Keeps what the document at this address says now.
+pub async fn keep_document(
+    db: &Db,
+    address: &str,
+    said: oauth_client::Model,
+) -> Result<oauth_client::Model, Error> {
+    use oauth_client::Column;
+    let row = oauth_client::Model {
+        document: Some(address.to_owned()),
+        document_read_at: Some(said.created_at),
+        ..said
+    };
+    let anew = OnConflict::column(Column::Document)
+        .update_columns([Column::Name, Column::Uri, Column::RedirectUris, Column::DocumentReadAt])
+        .to_owned();
+    oauth_client::Entity::insert(row.into_active_model())
+        .on_conflict(anew)
+        .exec_without_returning(db.write())
+        .await?;
+    find(db.write(), address).await?.ok_or(Error::internal("a client was forgotten while it was kept"))
 }
 
 /// Whether the client has proved to be itself, by the one way that it registered.
@@ -139,6 +167,16 @@ pub fn is_proved(client: &oauth_client::Model, proof: &Proof) -> bool {
     let kept = client.secret_hash.as_deref().and_then(|bytes| bytes.try_into().ok()).map(SecretHash::new);
     let sent = Secret::parse_token(SECRET_PREFIX, sent).map(|secret| secret.hash());
     kept.zip(sent).is_some_and(|(kept, sent)| kept.ct_eq(&sent).into())
+}
+
+/// Removes a client with its connections and tokens.
+pub(super) async fn forget(terms: &Terms, id: ClientId) -> Result<(), Error> {
+    let txn = terms.db.begin().await?;
+    oauth_client::Entity::delete_by_id(id).exec(&txn).await?;
+    state::raise_generation(&txn).await?;
+    txn.commit().await?;
+    terms.fresh.raise();
+    Ok(())
 }
 
 /// Notes that a client asked for something; `false` where it is not there any more. Within a transaction it holds the

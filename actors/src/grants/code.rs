@@ -88,7 +88,9 @@ pub(super) async fn exchange(terms: &Terms, asked: Exchange) -> Result<Issued, R
     }
     let grant = connect(&txn, terms, &found, now).await?;
     let issued = issue(&txn, terms, &grant, grant.scopes.clone(), now).await?;
-    notices::app_connected(&txn, owner.id, &client::shown_name(&asked.client), now).await?;
+    if !terms.walks.all().contains(&asked.client.id) {
+        notices::app_connected(&txn, owner.id, &client::shown_name(&asked.client), now).await?;
+    }
     state::raise_generation(&txn).await?;
     txn.commit().await?;
     terms.fresh.raise();

@@ -19,12 +19,13 @@ mod token;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use actix::ArbiterHandle;
-use entity::id::{GrantId, UserId};
+use entity::id::{ClientId, GrantId, UserId};
 use entity::plan::Plan;
 use entity::scope::Scopes;
 use entity::time::Timestamp;
@@ -50,6 +51,8 @@ pub(crate) use end::end_all;
 pub use refused::Refused;
 pub use token::{ACCESS_PREFIX, Issued, Refresh};
 
+/// A document about an application is read no more often.
+const DOCUMENT_FRESH: Duration = Duration::from_secs(900);
 const CACHED: u64 = 10_000;
 
 /// What the operator has set.
@@ -57,6 +60,8 @@ const CACHED: u64 = 10_000;
 pub struct GrantSettings {
     /// Whether applications may register themselves.
     pub open: bool,
+    /// Whether an application may be named by the address of a document about itself.
+    pub documents: bool,
     /// Registrations of one address in an hour.
     pub registrations_per_hour: u32,
     /// Life of a code.
@@ -81,6 +86,17 @@ pub(crate) struct Terms {
     code: Duration,
     access: Duration,
     unused_client: Duration,
+    walks: Walks,
+}
+
+/// Clients of the walks that the service takes itself ([`crate::assistants::walk`]): nobody is told of their connections.
+#[derive(Clone, Debug, Default)]
+struct Walks(Arc<Mutex<HashSet<ClientId>>>);
+
+impl Walks {
+    fn all(&self) -> MutexGuard<'_, HashSet<ClientId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What is known of an access token that was presented.
@@ -135,6 +151,7 @@ pub enum NotRegistered {
 pub struct Grants {
     terms: Terms,
     open: bool,
+    documents: bool,
     redirects: Arc<RedirectRules>,
     registrations: Arc<Addresses>,
     cache: Cache<SecretHash, Arc<Access>>,
@@ -159,17 +176,34 @@ impl Grants {
             code: settings.code,
             access: settings.access,
             unused_client: settings.unused_client,
+            walks: Walks::default(),
         };
         let how = Kept { name: "grants", permits: 64, patience: Duration::from_secs(8) };
         let kept = terms.clone();
         Self {
             terms,
             open: settings.open,
+            documents: settings.documents,
             redirects: Arc::new(settings.redirects),
             registrations: Arc::new(Addresses::an_hour(settings.registrations_per_hour, clock)),
             cache: Cache::builder().max_capacity(CACHED).time_to_idle(Duration::from_secs(600)).build(),
             port: keep(on, how, move || GrantActor::new(kept.clone())),
         }
+    }
+
+    /// From now on the connection of this client is made for a walk of the service's own.
+    pub fn begin_walk(&self, client: ClientId) {
+        self.terms.walks.all().insert(client);
+    }
+
+    /// Forgets the client of a walk, and every token of it.
+    ///
+    /// # Errors
+    /// The database.
+    pub async fn end_walk(&self, client: ClientId) -> Result<(), Error> {
+        let ended = client::forget(&self.terms, client).await;
+        self.terms.walks.all().remove(&client);
+        ended
     }
 
     /// Whether applications may register themselves.
@@ -197,8 +231,44 @@ impl Grants {
             return Err(NotRegistered::Closed);
         }
         let client = introduction.accept(&self.redirects, self.terms.clock.now())?;
-        self.registrations.take(address).map_err(NotRegistered::TooMany)?;
+        self.may_register(address).map_err(NotRegistered::TooMany)?;
         Ok(client::register(&self.terms.db, client).await?)
+    }
+
+    /// Counts a registration, or a document that is read, for an address.
+    ///
+    /// # Errors
+    /// Too many; the wait until there may be one more.
+    pub fn may_register(&self, address: Option<IpAddr>) -> Result<(), Duration> {
+        self.registrations.take(address)
+    }
+
+    /// Whether an application may be named by the address of a document about itself.
+    pub fn reads_documents(&self) -> bool {
+        self.documents
+    }
+
+    /// The application of the document at this address, where that was read a short while ago.
+    ///
+    /// # Errors
+    /// The database.
+    pub async fn fresh_document(&self, address: &str) -> Result<Option<oauth_client::Model>, Error> {
+        let since = self.terms.clock.now() - DOCUMENT_FRESH;
+        let known = self.client(address).await?;
+        Ok(known.filter(|known| known.document_read_at.is_some_and(|read| since < read)))
+    }
+
+    /// Keeps what the document at this address says.
+    ///
+    /// # Errors
+    /// What is unfit in it, or the database.
+    pub async fn by_document(
+        &self,
+        address: &str,
+        said: Introduction,
+    ) -> Result<oauth_client::Model, NotRegistered> {
+        let client = said.accept(&self.redirects, self.terms.clock.now())?;
+        Ok(client::keep_document(&self.terms.db, address, client).await?)
     }
 
     /// The application of this name, looked at by whoever is about to sign in.
@@ -249,13 +319,12 @@ impl Grants {
         self.port.ask(Disconnect(user, grant)).await?
     }
 
-    /// What a person is connected with, latest first, and who that is.
-    pub async fn connected(
+    /// What a person is or was connected with, latest first, and who that is.
+    pub async fn connections(
         &self,
         user: UserId,
     ) -> Result<Vec<(oauth_grant::Model, oauth_client::Model)>, Error> {
         let rows = oauth_grant::Entity::owned_by(user)
-            .filter(oauth_grant::Column::State.eq(entity::kind::GrantState::Connected))
             .order_by_desc(oauth_grant::Column::ConnectedAt)
             .order_by_desc(oauth_grant::Column::Id)
             .all(self.terms.db.read())

@@ -22,10 +22,14 @@ pub fn is_verifier(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'~'))
 }
 
+/// The challenge that is made from this verifier.
+pub fn challenge_of(verifier: &str) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()))
+}
+
 /// Whether the challenge was made from this verifier.
 pub fn fits(challenge: &str, verifier: &str) -> bool {
-    let made = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
-    is_verifier(verifier) && bool::from(made.as_bytes().ct_eq(challenge.as_bytes()))
+    is_verifier(verifier) && bool::from(challenge_of(verifier).as_bytes().ct_eq(challenge.as_bytes()))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use entity::id::{SessionId, UserId};
 use entity::kind::{ClientAuth, GrantState, TokenKind};
 use entity::scope::Scope;
-use entity::{oauth_client, oauth_grant, oauth_token, session, user};
+use entity::{oauth_client, oauth_code, oauth_grant, oauth_token, session, user};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
@@ -35,7 +35,9 @@ enum Step {
     Revoke(usize),
     Disconnect,
     ChangePassword,
+    Sweep,
     Wait(u64),
+    WaitDays(u64),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -48,7 +50,9 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..8_usize).prop_map(Step::Revoke),
         1 => Just(Step::Disconnect),
         1 => Just(Step::ChangePassword),
-        2 => (1..100_000_u64).prop_map(Step::Wait),
+        1 => Just(Step::Sweep),
+        2 => (1..7_000_u64).prop_map(Step::Wait),
+        1 => (1..120_u64).prop_map(Step::WaitDays),
     ]
 }
 
@@ -120,7 +124,8 @@ impl Scene {
                 let Some(token) = self.tokens.get(*n).cloned() else { return };
                 let before = self.living().await;
                 let asked = Refresh { client: self.other.clone(), token, scopes: None };
-                assert!(matches!(refresh(&self.terms, asked).await, Err(Refused::Grant(_))));
+                let refused = refresh(&self.terms, asked).await;
+                assert!(matches!(refused, Err(Refused::Grant(_) | Refused::Client)));
                 assert_eq!(self.living().await, before, "another client's try ended a connection");
             }
             Step::Revoke(n) => {
@@ -135,7 +140,9 @@ impl Scene {
                 txn.commit().await.unwrap();
                 assert_eq!(self.living().await, 0);
             }
-            Step::Wait(seconds) => self.clock.advance(Duration::from_secs(*seconds % 7_000)),
+            Step::Sweep => sweep::run(&self.terms).await.unwrap(),
+            Step::Wait(seconds) => self.clock.advance(Duration::from_secs(*seconds)),
+            Step::WaitDays(days) => self.clock.advance(Duration::from_secs(*days * 86_400)),
         }
     }
 
@@ -148,6 +155,11 @@ impl Scene {
             challenge: CHALLENGE.to_owned(),
             scopes: scopes.clone(),
         };
+        let known = client::find(self.terms.db.read(), &self.client.id.to_string()).await.unwrap();
+        // The clean-up forgets a client that nobody used for a month.
+        if known.is_none() {
+            return;
+        }
         let ticket = ask(&self.terms, request, self.browser, scopes.clone()).await.unwrap();
         let decided = decide(&self.terms, self.browser, &ticket, scopes.clone()).await.unwrap().unwrap();
         self.codes.push(decided.code.unwrap().expose().to_owned());
@@ -158,15 +170,30 @@ impl Scene {
     async fn exchange(&mut self, n: usize, client: oauth_client::Model) {
         let Some(code) = self.codes.get(n).cloned() else { return };
         let own = client.id == self.client.id;
+        let (spent, connected) = self.spent(&code).await;
         let asked =
             Exchange { client, code, redirect_uri: Some(URI.to_owned()), verifier: VERIFIER.to_owned() };
         match exchange(&self.terms, asked).await {
             Ok(issued) => {
                 assert!(own, "a code was good for another client");
+                assert!(!spent, "a code was good twice");
                 self.tokens.push(issued.refresh.expose().to_owned());
             }
-            Err(refused) => assert!(matches!(refused, Refused::Grant(_)), "{refused}"),
+            Err(refused) => {
+                assert!(matches!(refused, Refused::Grant(_) | Refused::Client), "{refused}");
+                let ended = self.living().await == 0;
+                assert!(!connected || ended, "a second use of a code left its connection alive");
+            }
         }
+    }
+
+    /// Whether a code was used, and whether the connection that it made still is the one there is.
+    async fn spent(&self, code: &str) -> (bool, bool) {
+        let hash = Secret::parse_token(consent::CODE_PREFIX, code).unwrap().hash();
+        let row = oauth_code::Entity::by_hash(hash.bytes()).one(self.terms.db.read()).await.unwrap();
+        let Some(row) = row.filter(|row| row.used_at.is_some()) else { return (false, false) };
+        let grant = self.grant().await.filter(|grant| grant.state == GrantState::Connected);
+        (true, grant.is_some_and(|grant| row.branch == Some(grant.branch)))
     }
 
     async fn refresh(&mut self, n: usize) {
@@ -179,7 +206,7 @@ impl Scene {
                 self.tokens.push(issued.refresh.expose().to_owned());
             }
             Err(refused) => {
-                assert!(matches!(refused, Refused::Grant(_)), "{refused}");
+                assert!(matches!(refused, Refused::Grant(_) | Refused::Client), "{refused}");
                 assert!(!spent || self.living().await == 0, "a second use left the connection alive");
             }
         }
@@ -234,6 +261,7 @@ fn no_order_of_steps_leaves_two_living_branches() {
         code: Duration::from_secs(60),
         access: Duration::from_secs(3600),
         unused_client: Duration::from_secs(30 * 86_400),
+        walks: Walks::default(),
     };
     let mut runner =
         TestRunner::new(ProptestConfig { cases: 48, failure_persistence: None, ..Default::default() });

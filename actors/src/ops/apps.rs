@@ -1,6 +1,7 @@
 //! What a person does with the applications that they connected, in the web app (contract.md, section 9).
 
 use entity::id::GrantId;
+use entity::kind::GrantState;
 use entity::scope::{Scope, Scopes};
 use entity::time::Timestamp;
 use entity::{oauth_client, oauth_grant};
@@ -54,10 +55,34 @@ impl ListApps {
     }
 }
 
+/// A connection that has ended, for as long as its application is remembered.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EndedView {
+    client_name: String,
+    /// Who ended it: the person, or the application or a secret that was used twice.
+    state: GrantState,
+    connected_at: Timestamp,
+    last_used_at: Option<Timestamp>,
+}
+
+impl From<(oauth_grant::Model, oauth_client::Model)> for EndedView {
+    fn from((grant, client): (oauth_grant::Model, oauth_client::Model)) -> Self {
+        Self {
+            client_name: shown_name(&client),
+            state: grant.state,
+            connected_at: grant.connected_at,
+            last_used_at: grant.last_used_at,
+        }
+    }
+}
+
 /// All of them, latest connected first.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Apps {
     apps: Vec<AppView>,
+    /// Those that were connected before.
+    ended: Vec<EndedView>,
 }
 
 impl Operation for ListApps {
@@ -65,8 +90,13 @@ impl Operation for ListApps {
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Apps, Error> {
-        let connected = app.grants.connected(caller.user).await?;
-        Ok(Apps { apps: connected.into_iter().map(AppView::from).collect() })
+        let all = app.grants.connections(caller.user).await?.into_iter();
+        let (living, ended): (Vec<_>, Vec<_>) =
+            all.partition(|(grant, _)| grant.state == GrantState::Connected);
+        Ok(Apps {
+            apps: living.into_iter().map(AppView::from).collect(),
+            ended: ended.into_iter().map(EndedView::from).collect(),
+        })
     }
 }
 

@@ -1,0 +1,106 @@
+//! Connecting an assistant: what a person is told, and the walk that says whether the way is open.
+
+use entity::plan::Plan;
+use serde_json::{Value, json};
+
+use crate::world::{Client, Reply, Server, Site};
+
+/// Each step with how it ended, and the words of the one that failed.
+async fn walked(browser: &Client) -> (bool, Vec<(String, String)>, String) {
+    let answer = browser.post("/app/api/connection-test", json!({})).await;
+    let report = answer.data(200);
+    let steps = report["steps"].as_array().unwrap();
+    let text = |step: &Value, name: &str| step[name].as_str().unwrap().to_owned();
+    let failed = steps.iter().find(|step| step["outcome"] == "failed");
+    (
+        report["passed"].as_bool().unwrap(),
+        steps.iter().map(|step| (text(step, "step"), text(step, "outcome"))).collect(),
+        failed.map_or_else(String::new, |step| text(step, "message")),
+    )
+}
+
+fn outcomes(steps: &[(String, String)]) -> Vec<&str> {
+    steps.iter().map(|(_, outcome)| outcome.as_str()).collect()
+}
+
+#[actix_web::test]
+async fn the_way_is_walked_to_its_end_and_leaves_nothing() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Free).await.sign_in().await;
+
+    let (passed, steps, _) = walked(&browser).await;
+
+    assert!(passed, "{steps:?}");
+    let names: Vec<&str> = steps.iter().map(|(step, _)| step.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "address",
+            "challenge",
+            "resourceMetadata",
+            "serverMetadata",
+            "registration",
+            "consent",
+            "token",
+            "tools",
+            "revocation"
+        ]
+    );
+    // A loopback address is good for assistants of this machine alone.
+    assert_eq!(outcomes(&steps)[0], "limited");
+    assert!(outcomes(&steps)[1..].iter().all(|outcome| *outcome == "passed"), "{steps:?}");
+    assert_eq!(browser.get("/app/api/connected-apps").await.data(200)["apps"], json!([]));
+    assert_eq!(browser.get("/app/api/notices").await.data(200)["notices"], json!([]));
+    assert_eq!(browser.get("/app/api/activity").await.data(200)["activity"], json!([]));
+}
+
+#[actix_web::test]
+async fn where_assistants_may_not_introduce_themselves_that_is_said() {
+    let server = Server::with(&[("OAUTH__REGISTRATION", "closed")]).await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+
+    let (passed, steps, why) = walked(&browser).await;
+
+    assert!(!passed && why.contains("oauth.registration is closed"), "{why}");
+    assert_eq!(outcomes(&steps)[3..], ["failed", "skipped", "skipped", "skipped", "skipped", "skipped"]);
+}
+
+#[actix_web::test]
+async fn an_address_that_leads_nowhere_or_elsewhere_fails_with_a_reason() {
+    let site = Site::start().await;
+    let elsewhere = site.page("/mcp", [Reply::Html("<p>A page for people.</p>".into())]);
+    let elsewhere = elsewhere.trim_end_matches("/mcp");
+    for (base, step, reason) in [
+        ("http://127.0.0.1:9", 1, "no connection"),
+        ("http://nowhere.invalid", 0, "does not resolve"),
+        (elsewhere, 1, "/mcp without a credential answered"),
+    ] {
+        let server = Server::with(&[("SERVER__BASE_URL", base)]).await;
+        let browser = server.user(Plan::Pro).await.sign_in().await;
+
+        let (passed, steps, why) = walked(&browser).await;
+
+        assert!(!passed && why.contains(reason), "{base}: {why}");
+        assert_eq!(outcomes(&steps)[step], "failed", "{base}: {steps:?}");
+        assert!(
+            outcomes(&steps)[step + 1..].iter().all(|outcome| *outcome == "skipped"),
+            "{base}: {steps:?}"
+        );
+    }
+}
+
+#[actix_web::test]
+async fn every_assistant_is_told_the_address_of_this_service() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+
+    let answer = browser.get("/app/api/assistants").await;
+
+    let told = answer.data(200);
+    let mcp = told["mcpUrl"].as_str().unwrap();
+    let metadata = server.stranger().get("/.well-known/oauth-protected-resource/mcp").await;
+    assert_eq!(metadata.body["resource"], mcp);
+    for assistant in told["assistants"].as_array().unwrap() {
+        assert!(assistant["snippets"].to_string().contains(mcp), "{assistant}");
+    }
+}
