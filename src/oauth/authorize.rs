@@ -16,6 +16,7 @@ use super::params::Params;
 use super::views::{Asking, Consent, SignIn};
 use super::{consent, page, request, sign_in};
 use crate::app::session_secret;
+use crate::http::peer;
 
 /// Mounts the pages.
 pub fn mount(config: &mut ServiceConfig) {
@@ -37,7 +38,7 @@ pub fn mount(config: &mut ServiceConfig) {
 
 async fn authorize(request: HttpRequest, app: Data<App>) -> HttpResponse {
     let params = Params::of(request.query_string().as_bytes());
-    let asked = match request::read(&app, &params).await {
+    let asked = match request::read(&app, peer::address(&request), &params).await {
         Ok(asked) => asked,
         Err(not) => return unfit(&app, not),
     };

@@ -135,12 +135,20 @@ impl From<Refused> for Refusal {
     }
 }
 
+impl From<Unfit> for Refusal {
+    fn from(unfit: Unfit) -> Self {
+        match unfit {
+            Unfit::Redirect(why) => Refusal::Redirect(why),
+            Unfit::Metadata(why) => Refusal::Metadata(why),
+        }
+    }
+}
+
 impl From<NotRegistered> for Refusal {
     fn from(not: NotRegistered) -> Self {
         match not {
             NotRegistered::Closed => Refusal::Closed,
-            NotRegistered::Unfit(Unfit::Redirect(why)) => Refusal::Redirect(why),
-            NotRegistered::Unfit(Unfit::Metadata(why)) => Refusal::Metadata(why),
+            NotRegistered::Unfit(unfit) => unfit.into(),
             NotRegistered::TooMany(wait) => Refusal::Wait(wait),
             NotRegistered::Inside(error) => error.into(),
         }

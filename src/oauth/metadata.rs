@@ -75,6 +75,9 @@ fn server(app: &App) -> Value {
     if let (true, Some(document)) = (app.grants.is_open(), document.as_object_mut()) {
         document.insert("registration_endpoint".to_owned(), json!(format!("{base}/oauth/register")));
     }
+    if let (true, Some(document)) = (app.grants.reads_documents(), document.as_object_mut()) {
+        document.insert("client_id_metadata_document_supported".to_owned(), json!(true));
+    }
     document
 }
 

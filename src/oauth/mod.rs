@@ -7,6 +7,7 @@
 mod authorize;
 mod client;
 mod consent;
+mod document;
 mod error;
 mod metadata;
 mod open;

@@ -6,7 +6,7 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
 use actors::error::Error;
-use actors::grants::client::Introduction;
+use actors::grants::client::{Introduction, Unfit};
 use actors::keys::secret::Secret;
 use entity::kind::ClientAuth;
 use entity::oauth_client;
@@ -43,16 +43,17 @@ async fn register(request: &HttpRequest, app: &App, payload: Payload) -> Result<
     Ok(open::json(StatusCode::CREATED, Kept::Never, &record(&client, secret.as_ref())))
 }
 
-fn introduction(said: &Map<String, Value>) -> Result<Introduction, Refusal> {
+/// What an application says of itself.
+pub fn introduction(said: &Map<String, Value>) -> Result<Introduction, Unfit> {
     let redirect_uris = texts(said, "redirect_uris")
-        .map_err(|()| Refusal::Redirect("redirect_uris must be a list of texts"))?
-        .ok_or(Refusal::Redirect("redirect_uris is missing"))?;
+        .map_err(|()| Unfit::Redirect("redirect_uris must be a list of texts"))?
+        .ok_or(Unfit::Redirect("redirect_uris is missing"))?;
     holds_ours(said, "grant_types", &GRANT_TYPES[..1], "grant_types must hold authorization_code")?;
     holds_ours(said, "response_types", &RESPONSE_TYPES, "response_types must hold code")?;
     let auth = match text(said, "token_endpoint_auth_method")? {
         None => None,
         Some(name) => Some(name.parse::<ClientAuth>().map_err(|_| {
-            Refusal::Metadata(
+            Unfit::Metadata(
                 "token_endpoint_auth_method must be none, client_secret_post or client_secret_basic",
             )
         })?),
@@ -61,31 +62,27 @@ fn introduction(said: &Map<String, Value>) -> Result<Introduction, Refusal> {
 }
 
 /// Applications list all that they can do; what is not done here is left out of the record, as RFC 7591 allows.
-fn holds_ours(
-    said: &Map<String, Value>,
-    name: &str,
-    ours: &[&str],
-    why: &'static str,
-) -> Result<(), Refusal> {
+fn holds_ours(said: &Map<String, Value>, name: &str, ours: &[&str], why: &'static str) -> Result<(), Unfit> {
     match texts(said, name) {
         Ok(None) => Ok(()),
         Ok(Some(listed)) if listed.iter().any(|one| ours.contains(&one.as_str())) => Ok(()),
-        Ok(Some(_)) | Err(()) => Err(Refusal::Metadata(why)),
+        Ok(Some(_)) | Err(()) => Err(Unfit::Metadata(why)),
     }
 }
 
 /// A text; an empty one is none.
-fn text(said: &Map<String, Value>, name: &str) -> Result<Option<String>, Refusal> {
+fn text(said: &Map<String, Value>, name: &str) -> Result<Option<String>, Unfit> {
     match said.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone()).filter(|text| !text.is_empty())),
         Some(Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
-            Err(Refusal::Metadata("a field that must be a text is not"))
+            Err(Unfit::Metadata("a field that must be a text is not"))
         }
     }
 }
 
-fn texts(said: &Map<String, Value>, name: &str) -> Result<Option<Vec<String>>, ()> {
+/// A list of texts, where there is one.
+pub fn texts(said: &Map<String, Value>, name: &str) -> Result<Option<Vec<String>>, ()> {
     match said.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Array(items)) => {

@@ -3,12 +3,15 @@
 //! Until client and redirect address are known to belong together nobody is sent anywhere: the fault is a page. After that
 //! it is told to the client, with its `state` and our `iss`.
 
+use std::net::IpAddr;
+
 use actors::app::App;
 use actors::error::Error;
 use actors::grants::{Request, pkce};
 use entity::oauth_client;
 use entity::scope::{Scope, Scopes};
 
+use super::document::{self, NotRead};
 use super::params::{Params, Repeated};
 use super::resource;
 
@@ -43,8 +46,8 @@ pub enum Unfit {
 }
 
 /// Reads a request.
-pub async fn read(app: &App, params: &Params) -> Result<Request, Unfit> {
-    let client = client(app, params).await?;
+pub async fn read(app: &App, from: Option<IpAddr>, params: &Params) -> Result<Request, Unfit> {
+    let client = client(app, from, params).await?;
     let redirect_uri = redirect_uri(app, params, &client)?;
     let state = params.one("state").unwrap_or_default().map(str::to_owned);
     let asked = asked(app, params);
@@ -59,7 +62,7 @@ pub async fn read(app: &App, params: &Params) -> Result<Request, Unfit> {
         .map_err(|Fault(error, description)| Unfit::Back { redirect_uri, state, error, description })
 }
 
-async fn client(app: &App, params: &Params) -> Result<oauth_client::Model, Unfit> {
+async fn client(app: &App, from: Option<IpAddr>, params: &Params) -> Result<oauth_client::Model, Unfit> {
     let unknown = || {
         Unfit::Page {
         title: "This app is not known here",
@@ -69,6 +72,12 @@ async fn client(app: &App, params: &Params) -> Result<oauth_client::Model, Unfit
     }
     };
     let id = params.one("client_id").map_err(|Repeated| unknown())?.ok_or_else(unknown)?;
+    if document::is_named(app, id) {
+        return document::client(app, from, id).await.map_err(|not| match not {
+            NotRead::Told(text) => Unfit::Page { title: "This app cannot be connected", text },
+            NotRead::Inside(error) => Unfit::Inside(error),
+        });
+    }
     app.grants.client(id).await.map_err(Unfit::Inside)?.ok_or_else(unknown)
 }
 

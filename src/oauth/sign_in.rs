@@ -24,7 +24,7 @@ pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> Ht
     }
     // What to go on with is read anew: the form cannot lead anywhere but to our own page.
     let params = Params::of(form.one("request").unwrap_or_default().unwrap_or_default().as_bytes());
-    let asked = match request::read(&app, &params).await {
+    let asked = match request::read(&app, peer::address(&request), &params).await {
         Ok(asked) => asked,
         Err(not) => return unfit(&app, not),
     };

@@ -69,6 +69,7 @@ pub fn setup(
 fn grants(oauth: &Oauth) -> GrantSettings {
     GrantSettings {
         open: oauth.registration == Access::Open,
+        documents: oauth.client_metadata_documents,
         registrations_per_hour: oauth.registrations_per_hour,
         code: oauth.code,
         access: oauth.access_token,

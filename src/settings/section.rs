@@ -196,6 +196,8 @@ pub struct Auth {
 pub struct Oauth {
     /// Whether assistants may register themselves.
     pub registration: Access,
+    /// Whether an assistant may be named by the address of a document about itself.
+    pub client_metadata_documents: bool,
     /// Registrations of one address in an hour.
     #[serde(deserialize_with = "whole::<_, u32, 1, 1_000_000>")]
     pub registrations_per_hour: u32,

@@ -35,8 +35,15 @@ async fn a_token_is_for_the_mcp_server_alone() {
         assert_eq!(refused.status, 401);
         assert!(refused.said("www-authenticate").contains(r#"error="invalid_token""#));
     }
-    let unknown = post(&server.stranger()).await;
-    assert!(!unknown.said("www-authenticate").contains("error="));
+    let in_body = server.stranger().form("/mcp", &[("access_token", tokens.access.as_str())]).await;
+    assert_eq!(in_body.status, 401);
+    let other = "Bearer ca_0000000000000000000000000000000000000000000";
+    let twice = server.stranger().with_key(&tokens.access).and("authorization", other);
+    assert_eq!(post(&twice).await.status, 401);
+    for scheme in ["Basic", "Token"] {
+        let other = server.stranger().with("authorization", &format!("{scheme} {}", tokens.access));
+        assert_eq!(post(&other).await.status, 401, "{scheme}");
+    }
     for address in ["/mcp?access_token=", "/mcp?token="] {
         let in_address = format!("{address}{}", tokens.access);
         let answer = server.stranger().post(&in_address, serde_json::from_str(LIST).unwrap()).await;

@@ -2,7 +2,9 @@
 
 use entity::plan::Plan;
 
-use crate::world::{Assistant, PASSWORD, REDIRECT, Server, sent_back, ticket};
+use serde_json::Value;
+
+use crate::world::{Assistant, PASSWORD, REDIRECT, Server, Tokens, sent_back, ticket};
 
 #[actix_web::test]
 async fn nobody_is_sent_anywhere_before_client_and_address_belong_together() {
@@ -41,7 +43,7 @@ async fn a_fault_goes_back_to_the_client_with_its_state_and_our_name() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
-    let faults: [(&str, &str, &str); 18] = [
+    let faults: [(&str, &str, &str); 21] = [
         ("state", "", "invalid_request"),
         ("response_type", "", "invalid_request"),
         ("response_type", "token", "unsupported_response_type"),
@@ -56,22 +58,34 @@ async fn a_fault_goes_back_to_the_client_with_its_state_and_our_name() {
         ("response_mode", "form_post", "invalid_request"),
         ("resource", "https://other.example/mcp", "invalid_target"),
         ("resource", "/mcp", "invalid_target"),
+        ("resource", "http://127.0.0.1:9/mcp#part", "invalid_target"),
+        ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cMa", "invalid_request"),
+        ("scope", "mcp", "invalid_scope"),
         ("scope", "ask:library", "invalid_scope"),
         ("scope", "mcp write:uploads", "invalid_scope"),
         ("request", "eyJ", "request_not_supported"),
         ("request_uri", "http://10.0.0.1/", "request_uri_not_supported"),
     ];
-    for (name, value, error) in faults {
-        let back = sent_back(&browser.get(&assistant.address(&[(name, value)])).await);
-        assert_eq!(back["error"], error, "{name}={value}");
-        assert_eq!(back.get("state").is_some(), name != "state", "{name}={value}");
-        assert!(back["iss"].as_str().unwrap().starts_with("http://127.0.0.1:"));
+    let metadata = server.stranger().get("/.well-known/oauth-authorization-server").await;
+    let told = async |address: &str, state: Option<&str>, error: &str| {
+        let back = sent_back(&browser.get(address).await);
+        assert_eq!(back["error"], error, "{address}");
+        assert_eq!(back.get("state").and_then(Value::as_str), state, "{address}");
+        assert_eq!(back["iss"], metadata.body["issuer"]);
         assert!(back.get("code").is_none());
+    };
+    for (name, value, error) in faults {
+        let state = (name != "state").then_some("xyz");
+        told(&assistant.address(&[(name, value)]), state, error).await;
     }
-    for again in ["state=abc", "scope=read:library", "response_type=code", "code_challenge_method=S256"] {
-        let back = sent_back(&browser.get(&format!("{}&{again}", assistant.address(&[]))).await);
-        assert_eq!(back["error"], "invalid_request", "{again}");
+    let whole = assistant.address(&[]);
+    told(&whole.replace("state=xyz", "state="), None, "invalid_request").await;
+    for again in ["scope=read:library", "response_type=code", "code_challenge_method=S256"] {
+        told(&format!("{whole}&{again}"), Some("xyz"), "invalid_request").await;
     }
+    told(&format!("{whole}&state=abc"), None, "invalid_request").await;
+    let page = browser.get(&format!("{whole}&registration=%7B%7D")).await;
+    assert_eq!(page.status, 200, "what is not known is passed over");
 }
 
 #[actix_web::test]
@@ -83,6 +97,21 @@ async fn the_resource_is_taken_in_the_spellings_of_clients() {
     {
         let page = server.stranger().get(&assistant.address(&[("resource", resource)])).await;
         assert_eq!(page.status, 200, "{resource}");
+    }
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    for resource in ["http://127.0.0.1:9/mcp/", "http://127.0.0.1:9/", "HTTP://127.0.0.1:9/mcp"] {
+        let ticket = ticket(&browser.get(&assistant.address(&[("resource", resource)])).await);
+        let click = [("ticket", ticket.as_str()), ("decision", "allow"), ("scope", "read:library")];
+        let back = sent_back(&browser.form("/oauth/consent", &click).await);
+        let code = back["code"].as_str().unwrap();
+        let tokens = Tokens::of(&assistant.exchange_with(code, &[("resource", resource)]).await);
+        assert_eq!(assistant.call(&tokens.access).await, 200, "{resource}");
+        let again = [
+            ("grant_type", "refresh_token"),
+            ("refresh_token", tokens.refresh.as_str()),
+            ("resource", resource),
+        ];
+        Tokens::of(&assistant.ask(&again).await);
     }
     let twice = format!(
         "{}&resource=https://other.example/",
@@ -114,6 +143,29 @@ async fn who_is_not_signed_in_signs_in_and_goes_on_with_the_same_request() {
     let ticket = ticket(&page);
     let allowed = [("ticket", ticket.as_str()), ("decision", "allow"), ("scope", "write:notes")];
     assert_eq!(sent_back(&browser.form("/oauth/consent", &allowed).await)["state"], "a&b=c d");
+}
+
+#[actix_web::test]
+async fn a_sign_in_makes_a_session_of_its_own_that_https_alone_carries() {
+    let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
+    let person = server.user(Plan::Pro).await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let address = assistant.address(&[]);
+    let fields =
+        [("request", address.split_once('?').unwrap().1), ("email", person.email()), ("password", PASSWORD)];
+    let planted = "carrel_session=cs_0000000000000000000000000000000000000000000";
+
+    let signed_in = server.stranger().with("cookie", planted).form("/oauth/sign-in", &fields).await;
+
+    let cookie = signed_in.said("set-cookie");
+    assert!(
+        cookie.contains("Secure") && cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax"),
+        "{cookie}"
+    );
+    assert!(!cookie.contains(planted), "{cookie}");
+    assert_eq!((signed_in.status, signed_in.said("cache-control")), (303, "no-store"));
+    assert_eq!(signed_in.said("referrer-policy"), "no-referrer");
+    assert_eq!(server.stranger().with("cookie", planted).get("/app/api/session").await.status, 401);
 }
 
 #[actix_web::test]

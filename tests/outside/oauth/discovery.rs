@@ -1,7 +1,7 @@
 //! How clients find their way: metadata and preflights (assertions 1 to 8).
 
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::world::{Assistant, REDIRECT, Server};
 
@@ -9,20 +9,41 @@ use crate::world::{Assistant, REDIRECT, Server};
 async fn both_documents_stand_wherever_clients_look_and_name_the_service_as_it_is_set() {
     let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
     let forged = server.stranger().with("x-forwarded-host", "evil.example").with("host", "evil.example");
-    for path in ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"] {
-        let document = forged.get(path).await.body;
-        assert_eq!(document["resource"], "https://carrel.example/mcp");
-        assert_eq!(document["authorization_servers"], json!(["https://carrel.example"]));
-        assert_eq!(forged.send(Method::HEAD, path, None).await.status, 200);
-    }
-    for path in ["/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/mcp"] {
+    let scopes = ["read:library", "read:projects", "write:projects", "write:bookmarks", "write:notes"];
+    let resource = json!({
+        "resource": "https://carrel.example/mcp",
+        "authorization_servers": ["https://carrel.example"],
+        "scopes_supported": scopes,
+        "bearer_methods_supported": ["header"],
+        "resource_name": "Carrel",
+    });
+    let proofs = ["none", "client_secret_post", "client_secret_basic"];
+    let service = json!({
+        "issuer": "https://carrel.example",
+        "authorization_endpoint": "https://carrel.example/oauth/authorize",
+        "token_endpoint": "https://carrel.example/oauth/token",
+        "registration_endpoint": "https://carrel.example/oauth/register",
+        "revocation_endpoint": "https://carrel.example/oauth/revoke",
+        "scopes_supported": scopes,
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query"],
+        "grant_types_supported": ["authorization_code", "refresh_token"],
+        "token_endpoint_auth_methods_supported": proofs,
+        "revocation_endpoint_auth_methods_supported": proofs,
+        "code_challenge_methods_supported": ["S256"],
+        "authorization_response_iss_parameter_supported": true,
+    });
+    for (path, document) in [
+        ("/.well-known/oauth-protected-resource", &resource),
+        ("/.well-known/oauth-protected-resource/mcp", &resource),
+        ("/.well-known/oauth-authorization-server", &service),
+        ("/.well-known/oauth-authorization-server/mcp", &service),
+    ] {
         let answer = forged.get(path).await;
-        assert_eq!(answer.body["issuer"], "https://carrel.example");
-        assert_eq!(answer.body["token_endpoint"], "https://carrel.example/oauth/token");
-        assert_eq!(answer.body["code_challenge_methods_supported"], json!(["S256"]));
-        assert_eq!(answer.body["authorization_response_iss_parameter_supported"], Value::Bool(true));
-        assert!(!answer.text.contains("null") && !answer.text.contains("offline_access"), "{}", answer.text);
-        assert_eq!(forged.send(Method::HEAD, path, None).await.status, 200);
+        assert_eq!((&answer.body, answer.said("content-type")), (document, "application/json"), "{path}");
+        assert_eq!(answer.said("cache-control"), "public, max-age=300");
+        let head = forged.send(Method::HEAD, path, None).await;
+        assert_eq!((head.status, head.text.as_str()), (200, ""), "{path}");
     }
 }
 
@@ -41,7 +62,9 @@ async fn any_page_may_ask_what_carries_no_cookie_and_no_page_the_others() {
     let page = server.stranger().with("origin", "https://inspector.example");
     for path in [
         "/.well-known/oauth-protected-resource/mcp",
+        "/.well-known/oauth-protected-resource",
         "/.well-known/oauth-authorization-server",
+        "/.well-known/oauth-authorization-server/mcp",
         "/oauth/register",
         "/oauth/token",
         "/oauth/revoke",
@@ -49,6 +72,9 @@ async fn any_page_may_ask_what_carries_no_cookie_and_no_page_the_others() {
         let asked = page.send(Method::OPTIONS, path, None).await;
         assert_eq!((asked.status, asked.said("access-control-allow-origin")), (204, "*"), "{path}");
         assert!(!asked.headers.contains_key("access-control-allow-credentials"));
+        for header in ["Authorization", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "X-API-Key"] {
+            assert!(asked.said("access-control-allow-headers").contains(header), "{path}: {header}");
+        }
     }
     let refused = page.form("/oauth/token", &[]).await;
     assert_eq!((refused.status, refused.said("access-control-allow-origin")), (400, "*"));

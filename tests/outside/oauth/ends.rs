@@ -12,7 +12,13 @@ async fn apps(browser: &Client) -> Value {
 }
 
 async fn is_dead(assistant: &Assistant, tokens: &Tokens) {
-    assert_eq!(assistant.call(&tokens.access).await, 401);
+    let refused = assistant.list(&tokens.access).await;
+    let challenge = refused.said("www-authenticate");
+    assert_eq!(refused.status, 401);
+    assert!(
+        challenge.contains(r#"error="invalid_token""#) && challenge.contains("resource_metadata="),
+        "{challenge}"
+    );
     assert_eq!(assistant.refresh(&tokens.refresh).await.body["error"], "invalid_grant");
 }
 

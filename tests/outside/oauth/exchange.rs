@@ -61,6 +61,8 @@ async fn a_try_that_does_not_fit_spends_the_code() {
         (("code_verifier", "another-verifier-another-verifier-another-verifier"), "invalid_grant"),
         (("code_verifier", ""), "invalid_request"),
         (("code_verifier", "short"), "invalid_request"),
+        (("code_verifier", "v".repeat(129).as_str()), "invalid_request"),
+        (("code_verifier", "not+of/the=characters-that-a-verifier-may-have!"), "invalid_request"),
         (("redirect_uri", ""), "invalid_grant"),
         (("redirect_uri", "http://127.0.0.1:43117/other"), "invalid_grant"),
     ] {
@@ -69,6 +71,8 @@ async fn a_try_that_does_not_fit_spends_the_code() {
         refused(&assistant.exchange(&code).await, 400, "invalid_grant");
     }
     let code = assistant.code(&browser, "read:library").await;
+    let elsewhere = [("resource", "https://other.example/mcp")];
+    refused(&assistant.exchange_with(&code, &elsewhere).await, 400, "invalid_target");
     let thief = Assistant::new(server.stranger()).await;
     refused(&thief.exchange(&code).await, 400, "invalid_grant");
     refused(&assistant.exchange(&code).await, 400, "invalid_grant");
@@ -101,9 +105,12 @@ async fn a_client_proves_itself_by_the_way_it_registered_and_no_other() {
     };
     let refresh = [("grant_type", "refresh_token"), ("refresh_token", "cr_nothing")];
 
-    let good = header(&basic.id.replace('-', "%2D"), &secret).form("/oauth/token", &refresh).await;
+    let percent = |text: &str| text.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
+    let good = header(&percent(&basic.id), &percent(&secret)).form("/oauth/token", &refresh).await;
     refused(&good, 400, "invalid_grant");
-    refused(&basic.ask(&refresh).await, 401, "invalid_client");
+    let posted = basic.ask(&refresh).await;
+    refused(&posted, 401, "invalid_client");
+    assert!(!posted.headers.contains_key("www-authenticate"));
     let wrong = header(&basic.id, "wrong").form("/oauth/token", &refresh).await;
     refused(&wrong, 401, "invalid_client");
     assert!(wrong.said("www-authenticate").starts_with("Basic"));
@@ -146,6 +153,46 @@ async fn what_is_no_request_is_told_in_the_words_of_the_rfc() {
         (&[("grant_type", "refresh_token")][..], "invalid_request"),
         (&[("grant_type", "refresh_token"), ("grant_type", "refresh_token")][..], "invalid_request"),
         (
+            &[("grant_type", "refresh_token"), ("refresh_token", "a"), ("refresh_token", "a")][..],
+            "invalid_request",
+        ),
+        (
+            &[("grant_type", "refresh_token"), ("refresh_token", "a"), ("scope", "x"), ("scope", "x")][..],
+            "invalid_request",
+        ),
+        (
+            &[("grant_type", "refresh_token"), ("refresh_token", "a"), ("client_id", "b")][..],
+            "invalid_request",
+        ),
+        (
+            &[
+                ("grant_type", "authorization_code"),
+                ("code", "cc_x"),
+                ("code", "cc_x"),
+                ("code_verifier", VERIFIER),
+            ][..],
+            "invalid_request",
+        ),
+        (
+            &[
+                ("grant_type", "authorization_code"),
+                ("code", "cc_x"),
+                ("code_verifier", VERIFIER),
+                ("code_verifier", VERIFIER),
+            ][..],
+            "invalid_request",
+        ),
+        (
+            &[
+                ("grant_type", "authorization_code"),
+                ("code", "cc_x"),
+                ("redirect_uri", "https://a/"),
+                ("redirect_uri", "https://a/"),
+                ("code_verifier", VERIFIER),
+            ][..],
+            "invalid_request",
+        ),
+        (
             &[("grant_type", "authorization_code"), ("code", "cc_x"), ("code_verifier", VERIFIER)][..],
             "invalid_grant",
         ),
@@ -168,6 +215,34 @@ async fn what_is_no_request_is_told_in_the_words_of_the_rfc() {
     let got = stranger.get("/oauth/token").await;
     assert_eq!((got.status, got.said("allow")), (405, "POST, OPTIONS"));
     assert_eq!(stranger.form("/oauth/token", &[("x", &"y".repeat(40_000))]).await.status, 413);
+}
+
+#[actix_web::test]
+async fn a_code_is_good_for_what_was_ticked_whatever_its_exchange_asks_for() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let code = assistant.code(&browser, "read:library").await;
+
+    let answer = assistant.exchange_with(&code, &[("scope", "read:library write:notes")]).await;
+
+    assert_eq!(Tokens::of(&answer).scope, "read:library");
+    assert_eq!(answer.said("content-type"), "application/json");
+}
+
+#[actix_web::test]
+async fn a_code_of_someone_whose_plan_became_smaller_works_for_what_that_has() {
+    let server = Server::start().await;
+    let person = server.user(Plan::Pro).await;
+    let (browser, assistant) = (person.sign_in().await, Assistant::new(server.stranger()).await);
+    let code = assistant.code(&browser, "read:library write:notes").await;
+    accounts::set_plan(server.app(), person.id(), Plan::Free).await.unwrap();
+    server.app().keys.forget();
+
+    let tokens = Tokens::of(&assistant.exchange(&code).await);
+
+    let listed = assistant.list(&tokens.access).await.text;
+    assert!(listed.contains("search_library") && !listed.contains("create_note"), "{listed}");
 }
 
 #[actix_web::test]

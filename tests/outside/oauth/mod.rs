@@ -4,6 +4,7 @@ mod access;
 mod authorize;
 mod consent;
 mod discovery;
+mod documents;
 mod ends;
 mod exchange;
 mod nodes;

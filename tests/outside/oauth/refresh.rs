@@ -31,7 +31,10 @@ async fn a_refresh_token_is_good_once_and_the_second_time_ends_the_connection() 
 
     assert_eq!(assistant.call(&third.access).await, 401);
     invalid(&assistant.refresh(&third.refresh).await);
-    assert_eq!(browser.get("/app/api/connected-apps").await.data(200)["apps"], json!([]));
+    let apps = browser.get("/app/api/connected-apps").await;
+    assert_eq!(apps.data(200)["apps"], json!([]));
+    let ended = &apps.data(200)["ended"][0];
+    assert_eq!((&ended["clientName"], &ended["state"]), (&json!("Heron"), &json!("revoked")));
 }
 
 #[actix_web::test]
@@ -58,9 +61,14 @@ async fn a_token_of_another_client_is_refused_and_its_connection_untouched() {
     let first = assistant.connect(&browser, "read:library").await;
     let second = Tokens::of(&assistant.refresh(&first.refresh).await);
 
-    for token in [&first.refresh, &second.refresh, &second.access, &"cr_garbage".to_owned()] {
-        invalid(&thief.refresh(token).await);
+    let unknown = "cr_0000000000000000000000000000000000000000000".to_owned();
+    let mut said = Vec::new();
+    for token in [&first.refresh, &second.refresh, &second.access, &"cr_garbage".to_owned(), &unknown] {
+        let answer = thief.refresh(token).await;
+        invalid(&answer);
+        said.push(answer.text);
     }
+    assert!(said.iter().all(|text| *text == said[0]), "whether a token is there is not told: {said:?}");
 
     assert_eq!(assistant.call(&second.access).await, 200);
     Tokens::of(&assistant.refresh(&second.refresh).await);
@@ -80,6 +88,8 @@ async fn less_may_be_asked_for_once_and_more_never() {
     assert_eq!((more.status, &more.body["error"]), (400, &json!("invalid_scope")));
     let less = Tokens::of(&with(&whole.refresh, "read:projects offline_access").await);
     assert_eq!(less.scope, "read:projects");
+    let listed = assistant.list(&less.access).await.text;
+    assert!(listed.contains("list_projects") && !listed.contains("search_library"), "{listed}");
 
     assert_eq!(Tokens::of(&assistant.refresh(&less.refresh).await).scope, "read:library read:projects");
 }

@@ -6,7 +6,7 @@ use entity::id::ClientId;
 use entity::oauth_client;
 use entity::plan::Plan;
 use reqwest::Method;
-use sea_orm::EntityTrait;
+use sea_orm::{Database, EntityTrait, PaginatorTrait};
 use serde_json::json;
 
 use crate::world::{Assistant, REDIRECT, Server, eventually};
@@ -59,6 +59,16 @@ async fn what_may_not_be_registered_is_refused_in_the_words_of_the_rfc() {
         json!(["javascript:alert(1)"]),
         json!(["https://a.example/cb#x"]),
         json!(["https://a.example@evil.example/"]),
+        json!(["http://localhost@evil/"]),
+        json!(["http://127.0.0.1.evil.example/"]),
+        json!(["data:text/html,x"]),
+        json!(["cursor://anysphere.cursor-mcp/oauth/callback"]),
+        json!(["/relative"]),
+        json!(["https://a.example\\@evil.example/"]),
+        json!(["https://a.example/ cb"]),
+        json!(["https://a.example/\ncb"]),
+        json!(["https://a.example/\u{7}"]),
+        json!([format!("https://a.example/{}", "a".repeat(2048))]),
         json!(["https://*.a.example/"]),
         json!(vec![REDIRECT; 21]),
     ];
@@ -68,7 +78,9 @@ async fn what_may_not_be_registered_is_refused_in_the_words_of_the_rfc() {
     }
     for (name, value) in [
         ("token_endpoint_auth_method", json!("private_key_jwt")),
+        ("token_endpoint_auth_method", json!("made_up")),
         ("grant_types", json!(["client_credentials"])),
+        ("grant_types", json!(["implicit", "password"])),
         ("grant_types", json!([])),
         ("response_types", json!(["token"])),
         ("client_name", json!("x".repeat(201))),
@@ -83,6 +95,34 @@ async fn what_may_not_be_registered_is_refused_in_the_words_of_the_rfc() {
             "{name}"
         );
     }
+    let none = server.stranger().post("/oauth/register", json!({ "client_name": "Heron" })).await;
+    assert_eq!((none.status, &none.body["error"]), (400, &json!("invalid_redirect_uri")));
+    let rows = Database::connect(server.database_url()).await.unwrap();
+    assert_eq!(oauth_client::Entity::find().count(&rows).await.unwrap(), 0, "nothing of them is kept");
+}
+
+#[actix_web::test]
+async fn every_address_that_the_specification_allows_may_be_registered() {
+    let server = Server::start().await;
+    let uris = json!(["https://x/cb", "http://127.0.0.1:1/cb", "http://localhost/cb", "http://[::1]:9/cb"]);
+    let said = json!({
+        "redirect_uris": uris, "client_name": "Heron", "client_uri": "https://heron.example/",
+        "token_endpoint_auth_method": "none",
+    });
+
+    let record = server.stranger().post("/oauth/register", said.clone()).await;
+    let other = server.stranger().post("/oauth/register", said).await;
+
+    assert_eq!((record.status, &record.body["redirect_uris"]), (201, &uris));
+    assert_eq!(record.body["response_types"], json!(["code"]));
+    assert_eq!(record.body["grant_types"], json!(["authorization_code", "refresh_token"]));
+    assert_eq!(
+        (&record.body["client_name"], &record.body["client_uri"]),
+        (&json!("Heron"), &json!("https://heron.example/"))
+    );
+    assert!(record.body["client_id_issued_at"].is_i64());
+    assert!(record.body.get("client_secret_expires_at").is_none());
+    assert_ne!(record.body["client_id"], other.body["client_id"]);
 }
 
 #[actix_web::test]
@@ -92,11 +132,20 @@ async fn a_body_that_is_no_json_or_too_long_is_refused() {
 
     assert_eq!(stranger.form("/oauth/register", &[("redirect_uris", REDIRECT)]).await.status, 415);
     assert_eq!(stranger.post("/oauth/register", json!([REDIRECT])).await.status, 400);
+    for broken in [
+        "{not json".to_owned(),
+        "[".repeat(50_000),
+        format!("{}1{}", "{\"a\":".repeat(5_000), "}".repeat(5_000)),
+    ] {
+        assert_eq!(stranger.post_text("/oauth/register", &broken).await.status, 400);
+    }
     let long = json!({ "redirect_uris": [REDIRECT], "software_statement": "x".repeat(70_000) });
     assert_eq!(stranger.post("/oauth/register", long).await.status, 413);
     for method in [Method::GET, Method::PUT, Method::DELETE] {
-        let status = stranger.send(method, "/oauth/register", None).await.status;
-        assert!(matches!(status, 404 | 405), "{status}");
+        for path in ["/oauth/register", "/oauth/register/01890000-0000-7000-8000-000000000000"] {
+            let status = stranger.send(method.clone(), path, None).await.status;
+            assert!(matches!(status, 404 | 405), "{method} {path}: {status}");
+        }
     }
 }
 

@@ -28,6 +28,12 @@ impl Client {
         self
     }
 
+    /// Sends this header beside another of its name.
+    pub fn and(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.append(HeaderName::from_static(name), HeaderValue::from_str(value).unwrap());
+        self
+    }
+
     /// Presents this key.
     pub fn with_key(self, secret: &str) -> Self {
         self.with("authorization", &format!("Bearer {secret}"))
