@@ -1,7 +1,5 @@
 //! Uploads whose bytes come to the service itself: what is acknowledged is kept, what breaks off leaves nothing.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,6 +7,8 @@ use entity::plan::Plan;
 use reqwest::Method;
 use sea_orm::{ConnectionTrait, Database, Statement};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::world::{Client, Home, Key, Program, Reply, Server, Site, eventually, program};
 
@@ -32,17 +32,18 @@ pub async fn put(ticket: &Value, bytes: &[u8]) -> u16 {
     request.header("content-type", kind).body(bytes.to_vec()).send().await.unwrap().status().as_u16()
 }
 
-/// Begins to send so many bytes with a ticket, and goes no further than these.
-fn begin(ticket: &Value, bytes: &[u8], announced: usize) -> TcpStream {
+/// Begins to send so many bytes with a ticket, and goes no further than these. Whoever waits for the answer must not block:
+/// connections to the database live on this thread too.
+async fn begin(ticket: &Value, bytes: &[u8], announced: usize) -> TcpStream {
     let url = url::Url::parse(ticket["putUrl"].as_str().unwrap()).unwrap();
-    let mut sender = TcpStream::connect((url.host_str().unwrap(), url.port().unwrap())).unwrap();
+    let mut sender = TcpStream::connect((url.host_str().unwrap(), url.port().unwrap())).await.unwrap();
     let head = format!(
         "PUT {}?{} HTTP/1.1\r\nHost: x\r\nContent-Type: application/pdf\r\nContent-Length: {announced}\r\n\r\n",
         url.path(),
         url.query().unwrap(),
     );
-    sender.write_all(head.as_bytes()).unwrap();
-    sender.write_all(bytes).unwrap();
+    sender.write_all(head.as_bytes()).await.unwrap();
+    sender.write_all(bytes).await.unwrap();
     sender
 }
 
@@ -97,7 +98,7 @@ async fn bytes_that_break_off_leave_nothing_and_the_address_still_works() {
     let server = server_with_files().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let ticket = announce(&key, PAPER.len()).await;
-    let sender = begin(&ticket, &PAPER[..10], PAPER.len());
+    let sender = begin(&ticket, &PAPER[..10], PAPER.len()).await;
     let folder = server.home().path("files");
     eventually("the bytes are being written", async || (files(&folder) == 1).then_some(())).await;
 
@@ -117,7 +118,7 @@ async fn whoever_sends_a_file_anew_waits_for_none_that_stalls() {
     let folder = server.home().path("files");
     let mut stalled = Vec::new();
     for _ in 0..5 {
-        stalled.push(begin(&ticket, b"o", 3));
+        stalled.push(begin(&ticket, b"o", 3).await);
         eventually("one is being written", async || (files(&folder) == 1).then_some(())).await;
     }
 
@@ -125,7 +126,7 @@ async fn whoever_sends_a_file_anew_waits_for_none_that_stalls() {
 
     for mut older in stalled {
         let mut said = [0; 12];
-        older.read_exact(&mut said).unwrap();
+        older.read_exact(&mut said).await.unwrap();
         assert_eq!(&said, b"HTTP/1.1 409");
     }
     eventually("the others have left nothing", async || (files(&folder) == 1).then_some(())).await;
@@ -143,7 +144,7 @@ async fn bytes_that_end_late_take_up_room_while_they_come() {
     let key = server.user(Plan::Pro).await.full_key().await;
     let ticket = announce(&key, 3).await;
     server.clock.advance(15 * MINUTE - Duration::from_secs(5));
-    let mut late = begin(&ticket, b"o", 3);
+    let mut late = begin(&ticket, b"o", 3).await;
     let folder = server.home().path("files");
     eventually("it is being written", async || (files(&folder) == 1).then_some(())).await;
 
@@ -151,9 +152,9 @@ async fn bytes_that_end_late_take_up_room_while_they_come() {
     let refused = key.post("/rest/v2/uploads", announced(3)).await;
     assert_eq!(status(&key, &ticket).await, "awaiting");
     assert_eq!(complete(&key, &ticket).await.refused(409), "UPLOAD_INCOMPLETE");
-    late.write_all(b"ne").unwrap();
+    late.write_all(b"ne").await.unwrap();
     let mut said = [0; 12];
-    late.read_exact(&mut said).unwrap();
+    late.read_exact(&mut said).await.unwrap();
 
     assert_eq!(refused.refused(402), "PLAN_LIMIT_REACHED");
     assert_eq!(&said, b"HTTP/1.1 200");
@@ -338,10 +339,9 @@ async fn bytes_that_were_acknowledged_outlive_a_kill() {
     let done = complete(&key, &ticket).await.data(202).clone();
     let shown = key.get(&format!("/rest/v2/documents/{}", done["documentId"].as_str().unwrap())).await;
     assert_eq!(shown.data(200)["contentType"], "pdf");
-    let mut kept = Vec::new();
     let folder = home.path("data").join("files");
     let within = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
     let file = std::fs::read_dir(within).unwrap().next().unwrap().unwrap().path();
-    std::fs::File::open(file).unwrap().read_to_end(&mut kept).unwrap();
+    let kept = std::fs::read(file).unwrap();
     assert_eq!(kept, PAPER);
 }
