@@ -20,7 +20,6 @@ pub mod adapters;
 pub mod address;
 pub mod ai;
 pub mod app;
-pub mod assistants;
 pub mod caller;
 pub mod clock;
 pub mod db;

@@ -1,16 +1,34 @@
 //! The last use of each key or connection, gathered until it is written down.
 
 use std::collections::BTreeMap;
+use std::hash::Hash;
 use std::num::NonZeroU32;
 
 use entity::time::Timestamp;
-use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
-/// How often what a client calls itself is written at once, by anybody: written, it makes every cached row be read anew.
-/// Beyond it the name comes with the next write.
-pub fn introductions() -> DefaultDirectRateLimiter {
-    let number = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
-    RateLimiter::direct(Quota::per_second(number(5)).allow_burst(number(50)))
+/// So many are remembered before those that did nothing for long are forgotten.
+const REMEMBERED: usize = 10_000;
+
+/// How often what a client calls itself is written at once, for each key or connection: written, it makes every cached row
+/// be read anew. Beyond it the name comes with the next write.
+pub struct Introductions<Id: Clone + Hash + Eq>(DefaultKeyedRateLimiter<Id>);
+
+impl<Id: Clone + Hash + Eq> Default for Introductions<Id> {
+    fn default() -> Self {
+        let number = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+        Self(RateLimiter::keyed(Quota::per_second(number(1)).allow_burst(number(10))))
+    }
+}
+
+impl<Id: Clone + Hash + Eq> Introductions<Id> {
+    /// Whether this one is written at once.
+    pub fn take(&self, of: &Id) -> bool {
+        if self.0.len() > REMEMBERED {
+            self.0.retain_recent();
+        }
+        self.0.check_key(of).is_ok()
+    }
 }
 
 /// A use.

@@ -27,5 +27,6 @@ impl MigrationTrait for Step {
 
 const UP: &str = "
 ALTER TABLE upload ADD COLUMN receiving_until BIGINT NOT NULL DEFAULT 0;
-ALTER TABLE idempotency ADD COLUMN running_at BIGINT NOT NULL DEFAULT 0
+ALTER TABLE idempotency ADD COLUMN running_at BIGINT NOT NULL DEFAULT 0;
+UPDATE idempotency SET running_at = created_at
 ";

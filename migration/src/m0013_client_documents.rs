@@ -1,10 +1,10 @@
-//! Applications that are named by the address of a document about themselves.
+//! Applications that are named by the address of a document about themselves, and the service itself as one.
 
 use sea_orm_migration::prelude::*;
 
 use crate::statement;
 
-/// The address of the document, and when it was last read.
+/// The address of the document, when it was last read, and whether it is the service itself.
 pub struct Step;
 
 impl MigrationName for Step {
@@ -27,5 +27,6 @@ impl MigrationTrait for Step {
 const UP: &str = "
 ALTER TABLE oauth_client ADD COLUMN document TEXT;
 ALTER TABLE oauth_client ADD COLUMN document_read_at BIGINT;
+ALTER TABLE oauth_client ADD COLUMN walk BOOLEAN NOT NULL DEFAULT FALSE;
 CREATE UNIQUE INDEX oauth_client_document ON oauth_client (document)
 ";

@@ -1,5 +1,6 @@
 //! The web app's JSON routes: the same operations with a session in place of a key (contract.md, section 9).
 
+mod assistants;
 mod door;
 mod routes;
 mod session;

@@ -3,7 +3,6 @@
 use actix_web::http::StatusCode;
 use actors::ops::activity::ListActivity;
 use actors::ops::apps::{DisconnectApp, ListApps};
-use actors::ops::assistants::{ListAssistants, TestConnection};
 use actors::ops::keys::{ChangeKey, CreateKey, ListKeys, RegenerateKey, RevokeKey};
 use actors::ops::notes::{ChangeNote, DeleteNote};
 use actors::ops::notices::{ListNotices, MarkRead};
@@ -12,6 +11,7 @@ use actors::ops::projects::{
     ListDecisions, ListItems, ListNotes, ListProjects, RemoveItem, ShowProject, WriteNote,
 };
 
+use super::assistants::{ListAssistants, TestConnection};
 use crate::http::table::{Route, route};
 
 /// The app's own routes.

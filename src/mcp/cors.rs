@@ -12,10 +12,7 @@ use url::{Host, Url};
 
 use super::error::METHODS;
 use super::headers::{Said, said};
-
-const TAKEN: &str = "Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, \
-                     Last-Event-ID, X-API-Key";
-const SHOWN: &str = "WWW-Authenticate, MCP-Protocol-Version, Retry-After";
+use crate::http::cors::{SHOWN, TAKEN};
 
 /// Origins, besides the service's own, from which MCP is taken.
 #[derive(Clone, Debug)]

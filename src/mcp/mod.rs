@@ -27,6 +27,7 @@ use tracing::warn;
 use crate::http::{body, credential, peer};
 pub use cors::AllowedOrigins;
 use cors::Visit;
+pub use era::LEGACY;
 use error::refusal;
 use headers::Mirrored;
 use rpc::{Failure, Message, Request};

@@ -6,21 +6,26 @@
 
 use std::net::IpAddr;
 
-use actors::adapters::fetch::Wanted;
+use actors::adapters::fetch::{FetchError, Wanted};
 use actors::address::PageUrl;
 use actors::app::App;
 use actors::error::Error;
-use actors::grants::NotRegistered;
+use actors::fields;
 use actors::grants::client::Introduction;
+use actors::grants::redirect::is_local;
+use actors::grants::{DocumentAge, NotRegistered};
 use entity::kind::ClientAuth;
 use entity::oauth_client;
 use serde_json::{Map, Value};
-use url::{Host, Url};
+use tracing::warn;
+use url::Url;
 
 use super::register::{introduction, texts};
 
-/// A larger document is none of a client (draft, section 6.6 has 5 KiB for a reason).
+/// Widely used documents have two or three kilobytes; the draft advises to take no more than 5 KiB from anybody.
 const LONGEST: u64 = 16 * 1024;
+/// As long as a redirect address may be; an index of the database holds it.
+const LONGEST_NAME: usize = 2048;
 
 /// Why an application's document is not taken.
 #[derive(Debug)]
@@ -47,14 +52,19 @@ pub async fn client(app: &App, from: Option<IpAddr>, id: &str) -> Result<oauth_c
     if !is_address(id, &app.base_url) {
         return Err(told("its name is no https address with a path"));
     }
-    if let Some(known) = app.grants.fresh_document(id).await? {
+    let known = app.grants.client(id).await?;
+    let known = known.map(|known| (app.grants.document_age(&known), known));
+    if let Some((DocumentAge::Fresh, known)) = known {
         return Ok(known);
     }
-    app.grants
-        .may_register(from)
-        .map_err(|_| told("too many new apps come from your address; try again later"))?;
-    let said = fetched(app, id).await?;
-    app.grants.by_document(id, introduced(&said, id)?).await.map_err(|not| match not {
+    let said = match read(app, from, id).await {
+        Ok(said) => said,
+        Err(not) => match known {
+            Some((DocumentAge::Usable, known)) => return Ok(known),
+            Some(_) | None => return Err(not),
+        },
+    };
+    app.grants.keep_document(id, introduced(&said, id)?).await.map_err(|not| match not {
         NotRegistered::Inside(error) => NotRead::Inside(error),
         unfit @ (NotRegistered::Closed | NotRegistered::Unfit(_) | NotRegistered::TooMany(_)) => {
             told(&unfit.to_string())
@@ -70,34 +80,43 @@ fn told(why: &str) -> NotRead {
 /// machine too.
 fn is_address(id: &str, base_url: &str) -> bool {
     let Ok(parsed) = Url::parse(id) else { return false };
+    if id.len() > LONGEST_NAME {
+        return false;
+    }
     let plain = parsed.username().is_empty() && parsed.password().is_none() && parsed.fragment().is_none();
-    let is_here = |url: &Url| match url.host() {
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        Some(Host::Domain(name)) => name == "localhost",
-        None => false,
-    };
-    let at_home = Url::parse(base_url).is_ok_and(|base| is_here(&base)) && is_here(&parsed);
+    let at_home = is_local(base_url) && is_local(id);
     let scheme = parsed.scheme() == "https" || (parsed.scheme() == "http" && at_home);
     scheme && plain && parsed.path() != "/" && parsed.as_str() == id
 }
 
-async fn fetched(app: &App, id: &str) -> Result<Map<String, Value>, NotRead> {
+async fn read(app: &App, from: Option<IpAddr>, id: &str) -> Result<Map<String, Value>, NotRead> {
+    let too_many = "too many new apps come from your address; try again later";
+    app.grants.may_read(from).map_err(|_| told(too_many))?;
     let url = PageUrl::parse(id).map_err(|_| told("its name is no address that may be fetched"))?;
     let wanted = Wanted {
         accept: "application/json",
         if_none_match: None,
         if_modified_since: None,
         max_bytes: Some(LONGEST),
+        follow: false,
     };
-    let fetched = app.fetcher.get(&url, wanted).await.map_err(|_| told("it could not be fetched"))?;
-    if fetched.url.as_str() != id {
-        return Err(told("its address leads to another one"));
+    let fetched = app.fetcher.get(&url, wanted).await.map_err(|error| not_fetched(&error))?;
+    let json = |kind: &str| kind == "application/json" || kind.ends_with("+json");
+    if !fetched.content_type.is_some_and(|kind| json(kind.essence())) {
+        return Err(told("it is not sent as JSON"));
     }
-    match serde_json::from_slice(&fetched.body) {
+    match fields::parse_json(&fetched.body) {
         Ok(Value::Object(said)) => Ok(said),
-        Ok(_) | Err(_) => Err(told("it is no JSON object")),
+        Ok(_) | Err(_) => Err(told("it is no JSON object that names each member once")),
     }
+}
+
+fn not_fetched(error: &FetchError) -> NotRead {
+    if matches!(error, FetchError::TooManyRedirects) {
+        return told("its address leads to another one");
+    }
+    warn!(cause = %error, "could not fetch what an application says of itself");
+    told("it could not be fetched")
 }
 
 /// What the document says, of an application without a secret: there is no way to have given it one.
@@ -116,7 +135,10 @@ fn introduced(said: &Map<String, Value>, id: &str) -> Result<Introduction, NotRe
     let mut said = said.clone();
     said.remove("token_endpoint_auth_method");
     let introduction = introduction(&said).map_err(|unfit| told(&unfit.to_string()))?;
-    Ok(Introduction { auth: Some(ClientAuth::None), ..introduction })
+    // The document's host is known; of another one it may say what it likes.
+    let host = |url: &str| Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
+    let uri = introduction.uri.filter(|uri| host(uri) == host(id));
+    Ok(Introduction { auth: Some(ClientAuth::None), uri, ..introduction })
 }
 
 #[cfg(test)]
@@ -141,6 +163,7 @@ mod tests {
             "http://127.0.0.1:1/client.json",
             "ftp://app.example/client.json",
             "client.json",
+            &format!("https://app.example/{}", "a".repeat(LONGEST_NAME)),
         ] {
             assert!(!is_address(other, public), "{other}");
         }

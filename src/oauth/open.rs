@@ -11,11 +11,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use serde_json::{Value, json};
 
 use super::error::Refusal;
-
-/// Clients in browsers send what they send to /mcp: here too, or the browser stops them (mcp-oauth.md, P4).
-const TAKEN: &str = "Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, \
-                     Last-Event-ID, X-API-Key";
-const SHOWN: &str = "WWW-Authenticate, MCP-Protocol-Version, Retry-After";
+use crate::http::cors::{SHOWN, TAKEN};
 
 /// How long an answer may be kept.
 #[derive(Clone, Copy, Debug)]

@@ -6,6 +6,7 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
 use actors::error::Error;
+use actors::fields;
 use actors::grants::client::{Introduction, Unfit};
 use actors::keys::secret::Secret;
 use entity::kind::ClientAuth;
@@ -34,9 +35,11 @@ async fn register(request: &HttpRequest, app: &App, payload: Payload) -> Result<
         Err(Error::UnsupportedType(why)) => return Err(Refusal::Type(why)),
         other => other?,
     }
-    let said = match serde_json::from_slice(&bytes) {
+    let said = match fields::parse_json(&bytes) {
         Ok(Value::Object(said)) => said,
-        Ok(_) | Err(_) => return Err(Refusal::Metadata("the body must be a JSON object")),
+        Ok(_) | Err(_) => {
+            return Err(Refusal::Metadata("the body must be a JSON object that names each member once"));
+        }
     };
     let introduction = introduction(&said)?;
     let (client, secret) = app.grants.register(peer::address(request), introduction).await?;

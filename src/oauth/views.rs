@@ -11,6 +11,7 @@ use entity::scope::Scope;
 pub struct Asking {
     client: String,
     home: Option<String>,
+    document: Option<String>,
     host: String,
     local: bool,
     permissions: Vec<Permission>,
@@ -29,6 +30,7 @@ impl Asking {
         Self {
             client: shown_name(&request.client),
             home: request.client.uri.clone(),
+            document: request.client.document.clone(),
             host: shown_host(&request.redirect_uri),
             local: is_local(&request.redirect_uri),
             permissions: offered
@@ -146,7 +148,8 @@ pub struct SignIn<'a> {
 <div class="facts">
 <p>You will be sent to <strong class="host">{{ asking.host }}</strong>. {% if asking.local %}That is a program on your own
 computer: go on only if you have just started it.{% else %}Go on only if you know that address.{% endif %}</p>
-<p>The name is what the app calls itself; nobody has verified it.{% if let Some(home) = asking.home %} It gives
+<p>The name is what the app calls itself; nobody has verified it.{% if let Some(document) = asking.document %} It is
+described at <span class="host">{{ document }}</span>.{% endif %}{% if let Some(home) = asking.home %} It gives
 <span class="host">{{ home }}</span> as its home page.{% endif %}</p>
 <p>You can disconnect it at any time in the settings.</p>
 </div>

@@ -130,7 +130,11 @@ fn replay(request: &HttpRequest, body: &[u8]) -> Result<Option<Replay>, Invalid>
     if *request.method() != Method::POST {
         return Ok(None);
     }
-    let Some(name) = request.headers().get("Idempotency-Key") else { return Ok(None) };
+    let mut names = request.headers().get_all(IDEMPOTENCY_KEY);
+    let Some(name) = names.next() else { return Ok(None) };
+    if names.any(|other| other != name) {
+        return Err(Invalid::new(IDEMPOTENCY_KEY, "is given more than once"));
+    }
     Replay::new(name.as_bytes(), request.method().as_str(), request.path(), body).map(Some)
 }
 
@@ -195,6 +199,7 @@ fn replayed(request: &HttpRequest, app: &App, stored: &Stored) -> HttpResponse {
     answer
 }
 
+const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 #[cfg(test)]

@@ -5,13 +5,24 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
+/// Where a rule comes from is for who works on the tree: ` (spec.md: Limits)` is left out of what clients read.
+fn without_sources(schema: &mut Schema) {
+    let Some(Value::String(words)) = schema.get_mut("description") else { return };
+    for begins in [" (spec.md", " (contract.md"] {
+        while let Some(at) = words.find(begins) {
+            let end = words.get(at..).and_then(|rest| rest.find(')')).map_or(words.len(), |end| at + end + 1);
+            words.replace_range(at..end, "");
+        }
+    }
+}
+
 /// Makes schemas that refer to those of named types as components of an API's description.
 pub fn generator() -> SchemaGenerator {
     let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });
-    settings.into_generator()
+    settings.with_transform(RecursiveTransform(without_sources)).into_generator()
 }
 
 /// One whole schema without references, in plain words: `anyOf` for what may be null, since clients differ in what else
@@ -23,6 +34,7 @@ pub fn plain<T: JsonSchema>() -> Value {
             settings.inline_subschemas = true;
             settings.meta_schema = None;
         })
+        .with_transform(RecursiveTransform(without_sources))
         .with_transform(RecursiveTransform(in_plain_words));
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(members) = schema.as_object_mut() {
@@ -68,7 +80,7 @@ mod tests {
     #[derive(JsonSchema)]
     #[expect(dead_code, reason = "its shape alone is looked at")]
     struct Part {
-        /// How many.
+        /// How many (spec.md: Limits, rule 3), at most.
         count: u32,
     }
 
@@ -90,5 +102,6 @@ mod tests {
             json!({ "anyOf": [{ "type": "string" }, { "type": "null" }], "description": "Words, or none." })
         );
         assert_eq!(schema["required"], json!(["words", "part"]));
+        assert!(schema.to_string().contains("How many, at most."), "{schema}");
     }
 }

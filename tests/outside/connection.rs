@@ -1,6 +1,8 @@
 //! Connecting an assistant: what a person is told, and the walk that says whether the way is open.
 
+use entity::oauth_client;
 use entity::plan::Plan;
+use sea_orm::{Database, EntityTrait, PaginatorTrait};
 use serde_json::{Value, json};
 
 use crate::world::{Client, Reply, Server, Site};
@@ -49,9 +51,31 @@ async fn the_way_is_walked_to_its_end_and_leaves_nothing() {
     // A loopback address is good for assistants of this machine alone.
     assert_eq!(outcomes(&steps)[0], "limited");
     assert!(outcomes(&steps)[1..].iter().all(|outcome| *outcome == "passed"), "{steps:?}");
-    assert_eq!(browser.get("/app/api/connected-apps").await.data(200)["apps"], json!([]));
+    leaves_nothing(&server, &browser).await;
     assert_eq!(browser.get("/app/api/notices").await.data(200)["notices"], json!([]));
     assert_eq!(browser.get("/app/api/activity").await.data(200)["activity"], json!([]));
+}
+
+/// No connection, not even one that has ended, and no client.
+async fn leaves_nothing(server: &Server, browser: &Client) {
+    let apps = browser.get("/app/api/connected-apps").await;
+    assert_eq!(apps.data(200), &json!({ "apps": [], "ended": [] }));
+    let rows = Database::connect(server.database_url()).await.unwrap();
+    assert_eq!(oauth_client::Entity::find().count(&rows).await.unwrap(), 0);
+}
+
+#[actix_web::test]
+async fn walks_take_turns_and_are_nobodys_registrations() {
+    let server = Server::with(&[("OAUTH__REGISTRATIONS_PER_HOUR", "1")]).await;
+    let browser = server.user(Plan::Free).await.sign_in().await;
+
+    assert!(walked(&browser).await.0);
+    let again = browser.post("/app/api/connection-test", json!({})).await;
+
+    assert_eq!((again.refused(503), again.number("retry-after")), ("OVERLOADED", 5));
+    let said = json!({ "redirect_uris": ["https://heron.example/cb"], "client_name": "Connection test" });
+    assert_eq!(server.stranger().post("/oauth/register", said.clone()).await.status, 201);
+    assert_eq!(server.stranger().post("/oauth/register", said).await.status, 429);
 }
 
 #[actix_web::test]
@@ -82,6 +106,7 @@ async fn an_address_that_leads_nowhere_or_elsewhere_fails_with_a_reason() {
 
         assert!(!passed && why.contains(reason), "{base}: {why}");
         assert_eq!(outcomes(&steps)[step], "failed", "{base}: {steps:?}");
+        leaves_nothing(&server, &browser).await;
         assert!(
             outcomes(&steps)[step + 1..].iter().all(|outcome| *outcome == "skipped"),
             "{base}: {steps:?}"

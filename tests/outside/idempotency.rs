@@ -165,6 +165,20 @@ async fn a_request_that_still_runs_is_waited_for_and_one_that_died_frees_its_key
 }
 
 #[actix_web::test]
+async fn two_different_names_of_one_request_are_a_fault_of_it_beside_the_others() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let twice = with(&key, "one").and("idempotency-key", "other");
+
+    let refused = twice.post_text("/rest/v2/uploads", r#"{"filename": "a.pdf", "bytes": 0}"#).await;
+
+    assert_eq!(refused.refused(400), "VALIDATION_FAILED");
+    let mut faults = refused.faults();
+    faults.sort_unstable();
+    assert_eq!(faults, ["Idempotency-Key", "bytes", "contentType"]);
+}
+
+#[actix_web::test]
 async fn twenty_of_one_key_at_once_do_it_once() {
     let server = Server::start().await;
     let user = server.user(Plan::Research).await;

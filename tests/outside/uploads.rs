@@ -135,6 +135,26 @@ async fn whoever_sends_a_file_anew_waits_for_none_that_stalls() {
 }
 
 #[actix_web::test]
+async fn bytes_that_are_refused_end_no_others() {
+    let server = server_with_files().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let ticket = announce(&key, 3).await;
+    let mut first = begin(&ticket, b"o", 3).await;
+    let folder = server.home().path("files");
+    eventually("it is being written", async || (files(&folder) == 1).then_some(())).await;
+    let mut other = ticket.clone();
+    other["putHeaders"]["Content-Type"] = json!("audio/mpeg");
+
+    assert_eq!((put(&other, b"two").await, put(&ticket, b"too long").await), (400, 413));
+    first.write_all(b"ne").await.unwrap();
+    let mut said = [0; 12];
+    first.read_exact(&mut said).await.unwrap();
+
+    assert_eq!(&said, b"HTTP/1.1 200");
+    key.post(&format!("{}/complete", path(&ticket)), json!({})).await.data(202);
+}
+
+#[actix_web::test]
 async fn bytes_that_end_late_take_up_room_while_they_come() {
     let home = Home::new().await;
     let folder = home.path("files").display().to_string();

@@ -5,7 +5,7 @@ use std::error::Error as _;
 use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
-use reqwest::{Client, RequestBuilder, StatusCode};
+use reqwest::{Client, RequestBuilder};
 use serde_json::Value;
 
 use super::fetch;
@@ -20,7 +20,7 @@ pub struct Probe(Client);
 /// What was answered.
 pub struct Reply {
     /// The status.
-    pub status: StatusCode,
+    pub status: u16,
     headers: HeaderMap,
     body: Vec<u8>,
 }
@@ -61,7 +61,7 @@ fn form(fields: &[(&str, &str)]) -> String {
 /// Why there was no answer, in words.
 pub async fn send(request: RequestBuilder) -> Result<Reply, String> {
     let mut response = request.send().await.map_err(|error| in_words(&error))?;
-    let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+    let (status, headers) = (response.status().as_u16(), std::mem::take(response.headers_mut()));
     let mut body = Vec::new();
     while let Some(part) = response.chunk().await.map_err(|error| in_words(&error))? {
         body.extend_from_slice(&part);
@@ -79,18 +79,18 @@ impl Reply {
     ///
     /// # Errors
     /// Which status it has, and what that may come from.
-    pub fn with(self, status: StatusCode, of: &str) -> Result<Self, String> {
+    pub fn with(self, status: u16, of: &str) -> Result<Self, String> {
         if self.status == status {
             return Ok(self);
         }
-        let hint = match self.status.as_u16() {
+        let hint = match self.status {
             301..=308 => ": a redirect. server.base_url must be the address that is shown in the end",
             403 => ": refused. A firewall or proxy in front may keep programs out, or passes on another Host",
             404 => ": not found. A proxy in front may not pass this path on",
             502..=504 => ": a proxy in front does not reach Carrel",
             _ => "",
         };
-        Err(format!("{of} answered {} where {} is wanted{hint}", self.status.as_u16(), status.as_u16()))
+        Err(format!("{of} answered {} where {} is wanted{hint}", self.status, status))
     }
 
     /// The answer's JSON.

@@ -99,7 +99,7 @@ fn member(kind: &'static Kind, json: Json, path: &str, faults: &mut Faults) -> O
             return Some(Value::Record(either(members, one, beside, path, faults)));
         }
         (Kind::Open(_), Json::Object(members)) => return Some(Value::Open(members)),
-        (Kind::Integer { min, max }, Json::Number(given)) => match given.as_i64() {
+        (Kind::Integer { min, max }, Json::Number(given)) => match whole(&given) {
             Some(given) => integer(given, *min, *max),
             None => Err("must be a whole number within its bounds".to_owned()),
         },
@@ -113,6 +113,14 @@ fn member(kind: &'static Kind, json: Json, path: &str, faults: &mut Faults) -> O
         }
     };
     read.map_err(|reason| faults.add(path, reason)).ok()
+}
+
+/// A number without a fraction, however it is written: JSON has one kind of number.
+#[expect(clippy::cast_possible_truncation, reason = "within what a float counts exactly")]
+fn whole(given: &Number) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let float = || given.as_f64().filter(|float| float.fract() == 0.0 && float.abs() <= EXACT);
+    given.as_i64().or_else(|| float().map(|float| float as i64))
 }
 
 fn list(
@@ -286,7 +294,7 @@ mod tests {
 
     #[test]
     fn every_fault_is_named_by_its_path() {
-        let body = r#"{"items": [{}, {"bookmarkId": "x", "zap": 1}], "favorite": "yes", "limit": 1.0, "progress": 2}"#;
+        let body = r#"{"items": [{}, {"bookmarkId": "x", "zap": 1}], "favorite": "yes", "limit": 1.5, "progress": 2}"#;
 
         let mut found = faulty(body);
         found.sort();
@@ -320,6 +328,15 @@ mod tests {
             assert_eq!(faulty(body), ["body"], "{body}");
         }
         assert_eq!(faulty(&"[".repeat(100_000)), ["body"]);
+    }
+
+    #[test]
+    fn a_number_without_a_fraction_is_whole_however_it_is_written() {
+        for (given, limit) in [("3", 3), ("3.0", 3), ("3e0", 3)] {
+            let body = format!(r#"{{"title": "t", "limit": {given}}}"#);
+            assert_eq!(read(body.as_bytes(), FIELDS).unwrap().integer::<u8>("limit"), Some(limit), "{given}");
+        }
+        assert_eq!(faulty(r#"{"title": "t", "limit": 1e300}"#), ["limit"]);
     }
 
     #[test]

@@ -14,7 +14,6 @@ use entity::oauth_client;
 use entity::oauth_grant;
 use entity::scope::Scopes;
 use entity::time::Timestamp;
-use governor::DefaultDirectRateLimiter;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
@@ -29,7 +28,7 @@ use crate::db::Db;
 use crate::error::Error;
 use crate::keys::secret::Secret;
 use crate::kit::{Flush, Gathers, Turn, Write};
-use crate::uses::{Use, Uses, introductions};
+use crate::uses::{Introductions, Use, Uses};
 
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(3600);
@@ -38,13 +37,13 @@ const SWEEP_EVERY: Duration = Duration::from_secs(3600);
 pub struct GrantActor {
     terms: Terms,
     uses: Uses<GrantId>,
-    introductions: DefaultDirectRateLimiter,
+    introductions: Introductions<GrantId>,
     turn: Turn,
 }
 
 impl GrantActor {
     pub(super) fn new(terms: Terms) -> Self {
-        Self { terms, uses: Uses::default(), introductions: introductions(), turn: Turn::default() }
+        Self { terms, uses: Uses::default(), introductions: Introductions::default(), turn: Turn::default() }
     }
 
     fn sweep(&mut self, context: &mut Context<Self>) {
@@ -248,9 +247,10 @@ impl Handler<Introduced> for GrantActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
     fn handle(&mut self, Introduced(used): Introduced, _: &mut Self::Context) -> Self::Result {
+        let at_once = self.introductions.take(&used.grant);
         self.note(used);
         // What is written makes every cached row be read anew: nobody brings that about all the time.
-        if self.introductions.check().is_err() { Box::pin(ready(Ok(()))) } else { self.flush() }
+        if at_once { self.flush() } else { Box::pin(ready(Ok(()))) }
     }
 }
 

@@ -9,12 +9,10 @@ use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
 use subtle::ConstantTimeEq;
 
-use super::Terms;
 use super::redirect::{RedirectRules, shown_host};
 use crate::db::Db;
 use crate::error::Error;
 use crate::keys::secret::{Secret, SecretHash};
-use crate::state;
 use crate::text::one_line;
 
 /// What a client's secret begins with.
@@ -91,6 +89,7 @@ impl Introduction {
             secret_hash: None,
             document: None,
             document_read_at: None,
+            walk: false,
             created_at: now,
             last_used_at: now,
         })
@@ -98,7 +97,9 @@ impl Introduction {
 }
 
 fn is_home_page(uri: &str) -> bool {
-    let web = |parsed: url::Url| matches!(parsed.scheme(), "http" | "https");
+    let web = |parsed: url::Url| {
+        matches!(parsed.scheme(), "http" | "https") && parsed.username().is_empty() && !uri.contains('@')
+    };
     uri.len() <= LONGEST_URI
         && uri.chars().all(|c| c.is_ascii_graphic())
         && url::Url::parse(uri).is_ok_and(web)
@@ -167,16 +168,6 @@ pub fn is_proved(client: &oauth_client::Model, proof: &Proof) -> bool {
     let kept = client.secret_hash.as_deref().and_then(|bytes| bytes.try_into().ok()).map(SecretHash::new);
     let sent = Secret::parse_token(SECRET_PREFIX, sent).map(|secret| secret.hash());
     kept.zip(sent).is_some_and(|(kept, sent)| kept.ct_eq(&sent).into())
-}
-
-/// Removes a client with its connections and tokens.
-pub(super) async fn forget(terms: &Terms, id: ClientId) -> Result<(), Error> {
-    let txn = terms.db.begin().await?;
-    oauth_client::Entity::delete_by_id(id).exec(&txn).await?;
-    state::raise_generation(&txn).await?;
-    txn.commit().await?;
-    terms.fresh.raise();
-    Ok(())
 }
 
 /// Notes that a client asked for something; `false` where it is not there any more. Within a transaction it holds the

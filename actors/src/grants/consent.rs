@@ -10,6 +10,7 @@ use entity::oauth_consent;
 use entity::plan::Plan;
 use entity::scope::{Scope, Scopes};
 use entity::{oauth_client, oauth_code, session};
+use sea_orm::sea_query::{Expr, ExprTrait, Order, Query};
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
 use super::end::living_owner;
@@ -21,6 +22,8 @@ use crate::keys::secret::Secret;
 pub const TICKET_PREFIX: &str = "ct_";
 /// What an authorization code begins with.
 pub const CODE_PREFIX: &str = "cc_";
+/// A browser has so many consent pages open at a time; older ones are good no more.
+const MOST_TICKETS: u64 = 20;
 const TICKET_LIFE: Duration = Duration::from_secs(600);
 
 /// A request for authorization that was found good.
@@ -85,7 +88,21 @@ pub(super) async fn ask(
         scopes: offered,
         expires_at: now + TICKET_LIFE,
     };
-    oauth_consent::Entity::insert(row.into_active_model()).exec_without_returning(terms.db.write()).await?;
+    let txn = terms.db.begin().await?;
+    oauth_consent::Entity::insert(row.into_active_model()).exec_without_returning(&txn).await?;
+    let newest = Query::select()
+        .column(oauth_consent::Column::Hash)
+        .from(oauth_consent::Entity)
+        .and_where(oauth_consent::Column::SessionId.eq(browser.session))
+        .order_by(oauth_consent::Column::ExpiresAt, Order::Desc)
+        .limit(MOST_TICKETS)
+        .take();
+    oauth_consent::Entity::delete_many()
+        .filter(oauth_consent::Column::SessionId.eq(browser.session))
+        .filter(Expr::col(oauth_consent::Column::Hash).not_in_subquery(newest))
+        .exec(&txn)
+        .await?;
+    txn.commit().await?;
     Ok(ticket)
 }
 
@@ -113,6 +130,14 @@ pub(super) async fn decide(
     let Some(asked) = shown.one(&txn).await?.filter(|asked| now < asked.expires_at) else { return Ok(None) };
     let taken = oauth_consent::Entity::delete_by_id(hash.bytes().to_vec()).exec(&txn).await?;
     if taken.rows_affected != 1 || !client::touch(&txn, asked.client_id, now).await? {
+        return Ok(None);
+    }
+    // What an application says of itself may have changed since the page was shown.
+    let client = oauth_client::Entity::find_by_id(asked.client_id).one(&txn).await?;
+    let still = |client: &oauth_client::Model| {
+        terms.redirects.registered(&client.redirect_uris.0, &asked.redirect_uri)
+    };
+    if !client.is_some_and(|client| still(&client)) {
         return Ok(None);
     }
     let granted = ticked.common(&asked.scopes).within(owner.plan);

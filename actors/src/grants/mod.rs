@@ -15,13 +15,13 @@ pub mod redirect;
 mod refused;
 mod sweep;
 mod token;
+mod walk;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
@@ -31,7 +31,7 @@ use entity::scope::Scopes;
 use entity::time::Timestamp;
 use entity::{oauth_client, oauth_grant, user};
 use moka::sync::Cache;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
+use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder};
 
 use crate::clock::Clock;
 use crate::db::Db;
@@ -50,9 +50,24 @@ pub use consent::{Browser, Decided, Request, TICKET_PREFIX};
 pub(crate) use end::end_all;
 pub use refused::Refused;
 pub use token::{ACCESS_PREFIX, Issued, Refresh};
+pub use walk::WalkTurn;
+use walk::Walks;
 
 /// A document about an application is read no more often.
 const DOCUMENT_FRESH: Duration = Duration::from_secs(900);
+/// For so long it does where it cannot be read again.
+const DOCUMENT_USABLE: Duration = Duration::from_secs(24 * 3600);
+
+/// How long ago a document about an application was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DocumentAge {
+    /// A moment ago: it is not read again.
+    Fresh,
+    /// It is read again, and does where that fails.
+    Usable,
+    /// It is read again.
+    Old,
+}
 const CACHED: u64 = 10_000;
 
 /// What the operator has set.
@@ -86,17 +101,7 @@ pub(crate) struct Terms {
     code: Duration,
     access: Duration,
     unused_client: Duration,
-    walks: Walks,
-}
-
-/// Clients of the walks that the service takes itself ([`crate::assistants::walk`]): nobody is told of their connections.
-#[derive(Clone, Debug, Default)]
-struct Walks(Arc<Mutex<HashSet<ClientId>>>);
-
-impl Walks {
-    fn all(&self) -> MutexGuard<'_, HashSet<ClientId>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    redirects: Arc<RedirectRules>,
 }
 
 /// What is known of an access token that was presented.
@@ -152,8 +157,9 @@ pub struct Grants {
     terms: Terms,
     open: bool,
     documents: bool,
-    redirects: Arc<RedirectRules>,
     registrations: Arc<Addresses>,
+    readings: Arc<Addresses>,
+    walks: Walks,
     cache: Cache<SecretHash, Arc<Access>>,
     port: Port<GrantActor>,
 }
@@ -176,7 +182,7 @@ impl Grants {
             code: settings.code,
             access: settings.access,
             unused_client: settings.unused_client,
-            walks: Walks::default(),
+            redirects: Arc::new(settings.redirects),
         };
         let how = Kept { name: "grants", permits: 64, patience: Duration::from_secs(8) };
         let kept = terms.clone();
@@ -184,16 +190,28 @@ impl Grants {
             terms,
             open: settings.open,
             documents: settings.documents,
-            redirects: Arc::new(settings.redirects),
-            registrations: Arc::new(Addresses::an_hour(settings.registrations_per_hour, clock)),
+            registrations: Arc::new(Addresses::an_hour(settings.registrations_per_hour, clock.clone())),
+            readings: Arc::new(Addresses::an_hour(settings.registrations_per_hour, clock)),
+            walks: Walks::new(),
             cache: Cache::builder().max_capacity(CACHED).time_to_idle(Duration::from_secs(600)).build(),
             port: keep(on, how, move || GrantActor::new(kept.clone())),
         }
     }
 
-    /// From now on the connection of this client is made for a walk of the service's own.
-    pub fn begin_walk(&self, client: ClientId) {
-        self.terms.walks.all().insert(client);
+    /// The turn to walk along the way of an assistant.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] while somebody has it, and for a moment after.
+    pub fn walk(&self) -> Result<WalkTurn, Error> {
+        self.walks.begin()
+    }
+
+    /// From now on the connection of this client is one of a walk.
+    ///
+    /// # Errors
+    /// The database.
+    pub async fn begin_walk(&self, client: ClientId) -> Result<(), Error> {
+        Ok(walk::mark(self.terms.db.write(), client).await?)
     }
 
     /// Forgets the client of a walk, and every token of it.
@@ -201,9 +219,7 @@ impl Grants {
     /// # Errors
     /// The database.
     pub async fn end_walk(&self, client: ClientId) -> Result<(), Error> {
-        let ended = client::forget(&self.terms, client).await;
-        self.terms.walks.all().remove(&client);
-        ended
+        walk::end(&self.terms, client).await
     }
 
     /// Whether applications may register themselves.
@@ -213,7 +229,7 @@ impl Grants {
 
     /// What may be a redirect address.
     pub fn redirects(&self) -> &RedirectRules {
-        &self.redirects
+        &self.terms.redirects
     }
 
     /// The canonical name of what tokens are for.
@@ -230,17 +246,19 @@ impl Grants {
         if !self.open {
             return Err(NotRegistered::Closed);
         }
-        let client = introduction.accept(&self.redirects, self.terms.clock.now())?;
-        self.may_register(address).map_err(NotRegistered::TooMany)?;
+        let client = introduction.accept(&self.terms.redirects, self.terms.clock.now())?;
+        if !self.walks.expect(client.name.as_ref()) {
+            self.registrations.take(address).map_err(NotRegistered::TooMany)?;
+        }
         Ok(client::register(&self.terms.db, client).await?)
     }
 
-    /// Counts a registration, or a document that is read, for an address.
+    /// Counts a document that is read for an address, as many as there may be registrations.
     ///
     /// # Errors
     /// Too many; the wait until there may be one more.
-    pub fn may_register(&self, address: Option<IpAddr>) -> Result<(), Duration> {
-        self.registrations.take(address)
+    pub fn may_read(&self, address: Option<IpAddr>) -> Result<(), Duration> {
+        self.readings.take(address)
     }
 
     /// Whether an application may be named by the address of a document about itself.
@@ -248,40 +266,46 @@ impl Grants {
         self.documents
     }
 
-    /// The application of the document at this address, where that was read a short while ago.
-    ///
-    /// # Errors
-    /// The database.
-    pub async fn fresh_document(&self, address: &str) -> Result<Option<oauth_client::Model>, Error> {
-        let since = self.terms.clock.now() - DOCUMENT_FRESH;
-        let known = self.client(address).await?;
-        Ok(known.filter(|known| known.document_read_at.is_some_and(|read| since < read)))
+    /// How well the document of an application is known.
+    pub fn document_age(&self, client: &oauth_client::Model) -> DocumentAge {
+        let read = client.document_read_at.map(|read| self.terms.clock.now().since(read));
+        match read {
+            Some(age) if age < DOCUMENT_FRESH => DocumentAge::Fresh,
+            Some(age) if age < DOCUMENT_USABLE => DocumentAge::Usable,
+            Some(_) | None => DocumentAge::Old,
+        }
     }
 
     /// Keeps what the document at this address says.
     ///
     /// # Errors
     /// What is unfit in it, or the database.
-    pub async fn by_document(
+    pub async fn keep_document(
         &self,
         address: &str,
         said: Introduction,
     ) -> Result<oauth_client::Model, NotRegistered> {
-        let client = said.accept(&self.redirects, self.terms.clock.now())?;
+        let client = said.accept(&self.terms.redirects, self.terms.clock.now())?;
         Ok(client::keep_document(&self.terms.db, address, client).await?)
     }
 
     /// The application of this name, looked at by whoever is about to sign in.
     pub async fn client(&self, id: &str) -> Result<Option<oauth_client::Model>, Error> {
-        let Some(client) = client::find(self.terms.db.read(), id).await? else { return Ok(None) };
+        let Some(client) = self.find(id).await? else { return Ok(None) };
         client::glance(&self.terms.db, &client, self.terms.clock.now()).await?;
         Ok(Some(client))
     }
 
     /// The application of this name, if it proves to be itself.
     pub async fn authenticated(&self, id: &str, proof: &Proof) -> Result<oauth_client::Model, Refused> {
-        let found = client::find(self.terms.db.read(), id).await?;
+        let found = self.find(id).await?;
         found.filter(|client| client::is_proved(client, proof)).ok_or(Refused::Client)
+    }
+
+    /// One that is named by a document is known only where such names are taken.
+    async fn find(&self, name: &str) -> Result<Option<oauth_client::Model>, DbErr> {
+        let found = client::find(self.terms.db.read(), name).await?;
+        Ok(found.filter(|client| self.documents || client.document.is_none()))
     }
 
     /// Keeps what a consent page asks for; the ticket for its form.
@@ -333,7 +357,7 @@ impl Grants {
         let clients = oauth_client::Entity::find().filter(oauth_client::Column::Id.is_in(ids));
         let clients = clients.all(self.terms.db.read()).await?;
         let of = |row: oauth_grant::Model| {
-            let client = clients.iter().find(|client| client.id == row.client_id)?;
+            let client = clients.iter().find(|client| client.id == row.client_id && !client.walk)?;
             Some((row, client.clone()))
         };
         Ok(rows.into_iter().filter_map(of).collect())

@@ -74,21 +74,27 @@ fn parts(uri: &str) -> Option<(&str, &str)> {
 /// The host that a person is shown before they go there.
 pub fn shown_host(uri: &str) -> String {
     let Ok(parsed) = Url::parse(uri) else { return uri.to_owned() };
+    if !matches!(parsed.scheme(), "http" | "https") {
+        return format!("{}:", parsed.scheme());
+    }
     match (parsed.host_str(), parsed.port()) {
         (Some(host), Some(port)) => format!("{host}:{port}"),
         (Some(host), None) => host.to_owned(),
-        (None, _) => format!("{}:", parsed.scheme()),
+        (None, _) => uri.to_owned(),
     }
 }
 
 /// Whether it leads to the person's own machine, where any program may wait for it.
 pub fn is_local(uri: &str) -> bool {
     let Ok(parsed) = Url::parse(uri) else { return false };
+    if !matches!(parsed.scheme(), "http" | "https") {
+        return true;
+    }
     match parsed.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => true,
+        None => false,
     }
 }
 

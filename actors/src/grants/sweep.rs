@@ -8,7 +8,7 @@ use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter};
 
 use super::token::REFRESH_LIFE;
-use super::{Terms, client};
+use super::{Terms, client, walk};
 use crate::error::Error;
 
 /// A refresh token that expired so long ago cannot be in use on another node any more.
@@ -32,6 +32,7 @@ pub(super) async fn run(terms: &Terms) -> Result<(), Error> {
     let either =
         Condition::any().add(expired(TokenKind::Access, KNOWN)).add(expired(TokenKind::Refresh, OVER));
     oauth_token::Entity::delete_many().filter(either).exec(db).await?;
+    walk::forget_dead(db, now).await?;
     let forgotten = client::forget_unused(db, now - terms.unused_client).await?;
     if forgotten > 0 {
         tracing::info!(forgotten, "forgot OAuth clients that nobody uses");

@@ -95,20 +95,12 @@ impl Scene {
             .exec_without_returning(db.write())
             .await
             .unwrap();
-        let new_client = async || {
-            let said = Introduction {
-                redirect_uris: vec![URI.to_owned()],
-                auth: Some(ClientAuth::None),
-                ..Introduction::default()
-            };
-            register(db, said.accept(&RedirectRules::default(), now).unwrap()).await.unwrap().0
-        };
         Self {
             terms: terms.clone(),
             clock: clock.clone(),
             browser: Browser { user: person.id, session: session.id },
-            client: new_client().await,
-            other: new_client().await,
+            client: new_client(terms).await,
+            other: new_client(terms).await,
             codes: Vec::new(),
             tokens: Vec::new(),
         }
@@ -125,7 +117,7 @@ impl Scene {
                 let before = self.living().await;
                 let asked = Refresh { client: self.other.clone(), token, scopes: None };
                 let refused = refresh(&self.terms, asked).await;
-                assert!(matches!(refused, Err(Refused::Grant(_) | Refused::Client)));
+                self.is_refusal(&refused.unwrap_err(), &self.other).await;
                 assert_eq!(self.living().await, before, "another client's try ended a connection");
             }
             Step::Revoke(n) => {
@@ -155,10 +147,9 @@ impl Scene {
             challenge: CHALLENGE.to_owned(),
             scopes: scopes.clone(),
         };
-        let known = client::find(self.terms.db.read(), &self.client.id.to_string()).await.unwrap();
-        // The clean-up forgets a client that nobody used for a month.
-        if known.is_none() {
-            return;
+        // The clean-up forgets a client that nobody used for a month: it registers again.
+        if self.is_forgotten(&self.client).await {
+            self.client = new_client(&self.terms).await;
         }
         let ticket = ask(&self.terms, request, self.browser, scopes.clone()).await.unwrap();
         let decided = decide(&self.terms, self.browser, &ticket, scopes.clone()).await.unwrap().unwrap();
@@ -171,6 +162,7 @@ impl Scene {
         let Some(code) = self.codes.get(n).cloned() else { return };
         let own = client.id == self.client.id;
         let (spent, connected) = self.spent(&code).await;
+        let asked_by = client.clone();
         let asked =
             Exchange { client, code, redirect_uri: Some(URI.to_owned()), verifier: VERIFIER.to_owned() };
         match exchange(&self.terms, asked).await {
@@ -180,10 +172,23 @@ impl Scene {
                 self.tokens.push(issued.refresh.expose().to_owned());
             }
             Err(refused) => {
-                assert!(matches!(refused, Refused::Grant(_) | Refused::Client), "{refused}");
+                self.is_refusal(&refused, &asked_by).await;
                 let ended = self.living().await == 0;
                 assert!(!connected || ended, "a second use of a code left its connection alive");
             }
+        }
+    }
+
+    async fn is_forgotten(&self, client: &oauth_client::Model) -> bool {
+        client::find(self.terms.db.read(), &client.id.to_string()).await.unwrap().is_none()
+    }
+
+    /// A secret is refused as such; a client only once it is forgotten.
+    async fn is_refusal(&self, refused: &Refused, client: &oauth_client::Model) {
+        match refused {
+            Refused::Grant(_) => {}
+            Refused::Client => assert!(self.is_forgotten(client).await, "a client that is there was refused"),
+            Refused::Scope | Refused::Inside(_) => panic!("{refused}"),
         }
     }
 
@@ -206,7 +211,7 @@ impl Scene {
                 self.tokens.push(issued.refresh.expose().to_owned());
             }
             Err(refused) => {
-                assert!(matches!(refused, Refused::Grant(_) | Refused::Client), "{refused}");
+                self.is_refusal(&refused, &self.client).await;
                 assert!(!spent || self.living().await == 0, "a second use left the connection alive");
             }
         }
@@ -247,6 +252,16 @@ impl Scene {
     }
 }
 
+async fn new_client(terms: &Terms) -> oauth_client::Model {
+    let said = Introduction {
+        redirect_uris: vec![URI.to_owned()],
+        auth: Some(ClientAuth::None),
+        ..Introduction::default()
+    };
+    let client = said.accept(&RedirectRules::default(), terms.clock.now()).unwrap();
+    register(&terms.db, client).await.unwrap().0
+}
+
 #[test]
 fn no_order_of_steps_leaves_two_living_branches() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -261,7 +276,7 @@ fn no_order_of_steps_leaves_two_living_branches() {
         code: Duration::from_secs(60),
         access: Duration::from_secs(3600),
         unused_client: Duration::from_secs(30 * 86_400),
-        walks: Walks::default(),
+        redirects: Arc::new(RedirectRules::default()),
     };
     let mut runner =
         TestRunner::new(ProptestConfig { cases: 48, failure_persistence: None, ..Default::default() });

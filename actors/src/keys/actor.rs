@@ -16,7 +16,6 @@ use entity::id::{KeyId, UserId};
 use entity::plan::{Limits, Plan};
 use entity::time::Timestamp;
 use entity::{api_key, user};
-use governor::DefaultDirectRateLimiter;
 use moka::sync::Cache;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
@@ -31,7 +30,7 @@ use crate::error::Error;
 use crate::kit::{Flush, Gathers, Turn, Write};
 use crate::notices::{FirstUse, Notices};
 use crate::state::{self, Fact};
-use crate::uses::{Use, Uses, introductions};
+use crate::uses::{Introductions, Use, Uses};
 
 const LOOK_EVERY: Duration = Duration::from_millis(400);
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
@@ -44,7 +43,7 @@ pub struct KeyActor {
     fresh: Arc<Freshness>,
     notices: Notices,
     uses: Uses<KeyId>,
-    introductions: DefaultDirectRateLimiter,
+    introductions: Introductions<KeyId>,
     turn: Turn,
     told: HashSet<KeyId>,
 }
@@ -58,7 +57,7 @@ impl KeyActor {
         notices: Notices,
     ) -> Self {
         let (uses, told) = (Uses::default(), HashSet::new());
-        let introductions = introductions();
+        let introductions = Introductions::default();
         Self { db, clock, cache, fresh, notices, uses, introductions, turn: Turn::default(), told }
     }
 
@@ -315,9 +314,10 @@ impl Handler<Introduced> for KeyActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
     fn handle(&mut self, Introduced(used): Introduced, context: &mut Self::Context) -> Self::Result {
+        let at_once = self.introductions.take(&used.key);
         self.note(used, context);
         // What is written makes every cached row be read anew: nobody brings that about all the time.
-        if self.introductions.check().is_err() { Box::pin(ready(Ok(()))) } else { self.flush() }
+        if at_once { self.flush() } else { Box::pin(ready(Ok(()))) }
     }
 }
 

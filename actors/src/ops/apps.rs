@@ -60,7 +60,8 @@ impl ListApps {
 #[serde(rename_all = "camelCase")]
 pub struct EndedView {
     client_name: String,
-    /// Who ended it: the person, or the application or a secret that was used twice.
+    /// `disconnected` by the person or for want of use, `revoked` by the application or because a secret of it was used
+    /// twice.
     state: GrantState,
     connected_at: Timestamp,
     last_used_at: Option<Timestamp>,

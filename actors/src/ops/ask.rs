@@ -190,11 +190,12 @@ impl Ask {
         let Draft { text, model, tokens } = app.answerer.answer(question).await.map_err(unavailable)?;
         let Some(text) = text else { return Ok((nothing(model), tokens)) };
         let texts: Vec<&str> = passages.iter().map(|passage| passage.chunk.text.as_str()).collect();
-        let Cited { text, citations } = cite::cite(&crate::text::clean(&text), &texts);
-        if text.is_empty() {
+        let cited = cite::cite(&crate::text::clean(&text), &texts);
+        if cited.is_empty() {
             warn!("the model's answer holds nothing but markers");
             return Err(Error::AiUnavailable);
         }
+        let Cited { text, citations } = cited;
         let citations = citations.into_iter().zip(1..);
         let citations =
             citations.filter_map(|(cited, n)| Some(citation(app, n, passages.get(cited.passage)?, cited)));

@@ -6,7 +6,6 @@ pub mod account;
 pub mod activity;
 pub mod apps;
 pub mod ask;
-pub mod assistants;
 pub mod bookmarks;
 pub mod chunks;
 pub mod collections;

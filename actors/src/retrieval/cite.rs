@@ -26,6 +26,15 @@ pub struct Cited {
     pub citations: Vec<Citation>,
 }
 
+impl Cited {
+    /// Whether it says nothing but markers.
+    pub fn is_empty(&self) -> bool {
+        let markers = marker::all(&self.text);
+        let words = marker::rewrite(&self.text, &markers, &vec![None; markers.len()]);
+        !words.chars().any(char::is_alphanumeric)
+    }
+}
+
 /// What a marker points at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Citation {
@@ -128,8 +137,8 @@ impl Making<'_> {
     fn number(&mut self, markers: &[Marker], at: usize, marker: &Marker, said: &Said) -> Vec<usize> {
         let mut numbers: Vec<usize> = Vec::with_capacity(said.passages.len());
         for (passage, source) in &said.passages {
-            let same =
-                |key: &(usize, Source)| key.0 == *passage && (key.1 == *source || *source == Source::None);
+            // What quotes nothing has no share in a quotation of the same passage that was verified.
+            let same = |key: &(usize, Source)| key.0 == *passage && key.1 == *source;
             let place = match self.keys.iter().position(same) {
                 Some(place) => place,
                 None => {

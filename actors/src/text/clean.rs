@@ -3,10 +3,9 @@
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-/// Text that a person gave (contract.md, section 11: as given, nothing trimmed inside, NFC). Only NUL is left out, which
-/// PostgreSQL does not keep.
+/// Text that a person gave (contract.md, section 11: as given, nothing trimmed inside, NFC).
 pub fn as_given(text: &str) -> String {
-    text.chars().filter(|c| *c != '\0').nfc().collect()
+    text.nfc().collect()
 }
 
 /// Text that was extracted from something.
@@ -35,7 +34,7 @@ pub fn clean(text: &str) -> String {
 
 /// A name that strangers choose and people decide by: one line, without what turns or hides letters.
 pub fn one_line(name: &str) -> String {
-    let deceives = |c: char| matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    let deceives = |c: char| matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}' | '\u{e0000}'..='\u{e007f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     let plain: String = clean(name).chars().filter(|c| !deceives(*c)).collect();
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -74,7 +73,7 @@ mod tests {
 
     #[test]
     fn what_a_person_gave_keeps_its_line_endings_and_controls() {
-        assert_eq!(as_given(" a\r\nb\rc\u{b}\u{7}e\0\u{301}\t\n"), " a\r\nb\rc\u{b}\u{7}é\t\n");
+        assert_eq!(as_given(" a\r\nb\rc\u{b}\u{7}e\u{301}\t\n"), " a\r\nb\rc\u{b}\u{7}é\t\n");
     }
 
     proptest! {

@@ -78,7 +78,7 @@ async fn copy(app: &App, direct: &dyn Direct, row: &Model, asked: &Completion) -
     if arrived_directly(&app.uploads, row).await?.is_none() {
         return Err(nothing_came(app, row));
     }
-    let held = stored::hold(app, row.id, path_of).await?;
+    let held = stored::hold(app, None, path_of).await?;
     let looked = async {
         direct.copy(&incoming_path_of(row.id), &held.path).await?;
         let copied = direct.arrived(&held.path).await?.map(|copied| copied.bytes);
@@ -143,10 +143,10 @@ async fn take_over(
     copied: &Copied,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let uncounted = if row.awaits(now) { 0 } else { u64::try_from(row.bytes).unwrap_or(u64::MAX) };
+    let bytes = u64::try_from(row.bytes).unwrap_or(u64::MAX);
     let most = app.plans.limits(asked.plan).stored_bytes;
     // Late bytes were not counted meanwhile: whether they came is known only now.
-    if now >= row.expires_at && stored_bytes(txn, asked.user, now).await?.saturating_add(uncounted) > most {
+    if now >= row.expires_at && stored_bytes(txn, asked.user, now).await?.saturating_add(bytes) > most {
         return Err(Error::PlanLimit("the plan stores no more bytes of uploads"));
     }
     if stored::attach(txn, copied.held.id, row.id, sent_by(row)).await? {

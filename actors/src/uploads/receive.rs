@@ -54,7 +54,7 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// Looks at the address, ends what other bytes come for the upload, then looks at what is said of these.
+    /// Looks at the address and at what is said of the bytes, then ends what other bytes come for the upload.
     ///
     /// # Errors
     /// [`Error::UploadRefused`] for a signature that is not ours or an address past its time, [`Error::NotFound`] for an
@@ -62,11 +62,13 @@ impl Arrival {
     /// another length or type than announced.
     pub async fn begin(app: &App, pass: &Pass, said: Said) -> Result<Self, Error> {
         admitted(app, pass)?;
-        let turn = app.uploads.turns.of(pass.upload).await;
         let upload = awaited(app, pass).await?;
         let announced = u64::try_from(upload.bytes).unwrap_or_default();
         fits(&upload, announced, &said)?;
-        let held = stored::hold(app, upload.id, path_of).await?;
+        let turn = app.uploads.turns.of(pass.upload).await;
+        // The bytes before may have been completed while these waited for their turn.
+        let upload = awaited(app, pass).await?;
+        let held = stored::hold(app, Some(upload.id), path_of).await?;
         let writing = match app.uploads.store.create(&held.path).await {
             Ok(writing) => writing,
             Err(error) => {

@@ -33,11 +33,15 @@ pub struct Held {
     _beat: Beat,
 }
 
-/// Names a file that is about to be written for an upload, which takes up room from now on.
+/// Names a file that is about to be written; where its bytes come for an upload, that takes up room from now on.
 ///
 /// # Errors
 /// The rows cannot be written; then there is to be no file.
-pub async fn hold(app: &App, upload: UploadId, path: impl FnOnce(FileId) -> String) -> Result<Held, Error> {
+pub async fn hold(
+    app: &App,
+    upload: Option<UploadId>,
+    path: impl FnOnce(FileId) -> String,
+) -> Result<Held, Error> {
     let (db, clock) = (app.db.clone(), app.clock.clone());
     let id = FileId::new(clock.now());
     let row = Model { id, upload_id: None, path: path(id), held_until: clock.now() + HELD, doomed: false };
@@ -51,7 +55,7 @@ pub async fn hold(app: &App, upload: UploadId, path: impl FnOnce(FileId) -> Stri
     Ok(Held { id, path, _beat: beat })
 }
 
-async fn renew(db: &Db, id: FileId, upload: UploadId, until: Timestamp) -> Result<(), Error> {
+async fn renew(db: &Db, id: FileId, upload: Option<UploadId>, until: Timestamp) -> Result<(), Error> {
     Entity::update_many()
         .col_expr(Column::HeldUntil, Expr::value(until))
         .filter(Column::Id.eq(id))
@@ -59,6 +63,7 @@ async fn renew(db: &Db, id: FileId, upload: UploadId, until: Timestamp) -> Resul
         .filter(Column::Doomed.eq(false))
         .exec(db.write())
         .await?;
+    let Some(upload) = upload else { return Ok(()) };
     upload::Entity::update_many()
         .col_expr(upload::Column::ReceivingUntil, Expr::value(until))
         .filter(upload::Column::Id.eq(upload))

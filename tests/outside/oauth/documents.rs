@@ -5,7 +5,7 @@ use std::time::Duration;
 use entity::plan::Plan;
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Assistant, REDIRECT, Reply, Server, Site};
+use crate::world::{Answer, Assistant, REDIRECT, Reply, Server, Site, ticket};
 
 const ALLOWED: [(&str, &str); 1] = [("OAUTH__CLIENT_METADATA_DOCUMENTS", "true")];
 
@@ -52,21 +52,35 @@ async fn a_client_is_what_its_document_says_and_is_read_again_after_a_while() {
 async fn a_document_that_is_none_is_told_to_the_person_and_sends_nobody_anywhere() {
     let (server, site) = (Server::with(&ALLOWED).await, Site::start().await);
     let good = document(&site, "/good.json", json!({}));
+    let moved = Reply::Plain { status: 302, headers: vec![("location", good.clone())], body: String::new() };
     let faulty = [
-        document(&site, "/other.json", json!({ "client_id": good })),
-        document(&site, "/secret.json", json!({ "client_secret": "s" })),
-        document(&site, "/method.json", json!({ "token_endpoint_auth_method": "client_secret_post" })),
-        document(&site, "/cursor.json", json!({ "redirect_uris": ["myapp://cb"] })),
-        site.page("/page.json", [Reply::Html("<p>No client.</p>".into())]),
-        site.page("/gone.json", [Reply::Status(404)]),
-        site.page("/long.json", [Reply::File("application/json", vec![b' '; 17_000])]),
-        "https://nowhere.invalid/client.json".to_owned(),
-        "http://10.0.0.1/client.json".to_owned(),
-        "https://heron.example".to_owned(),
+        (document(&site, "/other.json", json!({ "client_id": good })), "about another app"),
+        (document(&site, "/secret.json", json!({ "client_secret": "s" })), "holds a secret"),
+        (
+            document(&site, "/method.json", json!({ "token_endpoint_auth_method": "client_secret_post" })),
+            "prove itself in a way",
+        ),
+        (
+            document(&site, "/cursor.json", json!({ "redirect_uris": ["myapp://cb"] })),
+            "redirect_uris must be",
+        ),
+        (site.page("/page.json", [Reply::Html("<p>No client.</p>".into())]), "not sent as JSON"),
+        (site.page("/list.json", [Reply::File("application/json", b"[]".to_vec())]), "no JSON object"),
+        (site.page("/moved.json", [moved]), "leads to another one"),
+        (site.page("/gone.json", [Reply::Status(404)]), "could not be fetched"),
+        (
+            site.page("/long.json", [Reply::File("application/json", vec![b' '; 17_000])]),
+            "could not be fetched",
+        ),
+        ("https://nowhere.invalid/client.json".to_owned(), "could not be fetched"),
+        ("https://10.0.0.1/client.json".to_owned(), "could not be fetched"),
+        ("http://10.0.0.1/client.json".to_owned(), "no https address"),
+        ("https://heron.example".to_owned(), "no https address"),
     ];
-    for id in &faulty {
+    for (id, reason) in &faulty {
         let page = asked(&server, id).await;
         assert_eq!(page.status, 400, "{id}: {}", page.text);
+        assert!(page.text.contains(reason), "{id}: {}", page.text);
         assert!(!page.headers.contains_key("location"), "{id}");
     }
     assert_eq!(asked(&server, &good).await.status, 200);
@@ -82,6 +96,47 @@ async fn unless_it_is_allowed_nothing_is_fetched_and_nothing_advertised() {
     assert_eq!(site.hits("/client.json"), 0);
     let metadata = server.stranger().get("/.well-known/oauth-authorization-server").await;
     assert!(metadata.body.get("client_id_metadata_document_supported").is_none());
+}
+
+#[actix_web::test]
+async fn an_address_that_the_document_took_back_gets_no_code_and_one_that_is_away_is_still_known() {
+    let (server, site) = (Server::with(&ALLOWED).await, Site::start().await);
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let id = document(&site, "/client.json", json!({ "client_uri": "https://claude.ai/" }));
+    let assistant = named(&server, &id);
+    assert_eq!(asked(&server, &id).await.status, 200);
+    server.clock.advance(Duration::from_secs(800));
+    let page = browser.get(&assistant.address(&[])).await;
+    assert!(page.text.contains(&id) && !page.text.contains("claude.ai"), "{}", page.text);
+    let ticket = ticket(&page);
+
+    document(&site, "/client.json", json!({ "redirect_uris": ["https://heron.example/cb"] }));
+    server.clock.advance(Duration::from_secs(100));
+    assert_eq!(asked(&server, &id).await.status, 400);
+    let click = [("ticket", ticket.as_str()), ("decision", "allow"), ("scope", "read:library")];
+    assert_eq!(browser.form("/oauth/consent", &click).await.status, 403);
+
+    site.page("/client.json", [Reply::Status(503)]);
+    server.clock.advance(Duration::from_secs(3600));
+    let moved = [("redirect_uri", "https://heron.example/cb")];
+    assert_eq!(server.stranger().get(&assistant.address(&moved)).await.status, 200);
+    server.clock.advance(Duration::from_secs(24 * 3600));
+    assert_eq!(server.stranger().get(&assistant.address(&moved)).await.status, 400);
+}
+
+#[actix_web::test]
+async fn once_it_is_allowed_no_more_who_was_let_in_by_a_document_is_out() {
+    let (server, site) = (Server::with(&ALLOWED).await, Site::start().await);
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = named(&server, &document(&site, "/client.json", json!({})));
+    let tokens = assistant.connect(&browser, "read:library").await;
+    let (home, clock) = server.stop().await;
+
+    let server = Server::at(home, clock, &[]).await;
+
+    let assistant = assistant.at(server.stranger());
+    assert_eq!(assistant.refresh(&tokens.refresh).await.body["error"], "invalid_client");
+    assert_eq!(asked(&server, &assistant.id).await.status, 400);
 }
 
 #[actix_web::test]

@@ -1,7 +1,12 @@
-//! Two services on one database: a token is good at both, good once, and dead at both within a second.
+//! Two services on one database: a token is good at both, good once, and dead at both within a second. And a service that is
+//! killed: no step of a token is half done.
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
+use entity::kind::TokenKind;
+use entity::oauth_token;
+use sea_orm::{ColumnTrait, Database, EntityTrait, QueryFilter};
 use serde_json::json;
 
 use crate::world::{Assistant, Client, Home, Program, Tokens, program};
@@ -69,6 +74,45 @@ async fn tokens_presented_to_both_nodes_at_once_are_good_once_and_then_never() {
         assert!(answers.iter().all(|answer| answer.status == 200 || answer.body["error"] == "invalid_grant"));
         for assistant in [&here, &there] {
             assert_eq!(assistant.refresh(&won[0].refresh).await.body["error"], "invalid_grant");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn a_kill_within_a_refresh_leaves_the_old_token_or_the_new_one() {
+    let home = Home::new().await;
+    program::make_account(&home);
+    let mut rounds = Vec::new();
+    for round in 0..6 {
+        let running = Program::start_under(&home, "data", BASE).await;
+        let assistant = Assistant::new(running.stranger()).await;
+        let tokens = assistant.connect(&sign_in(&running).await, "read:library").await;
+        let old = tokens.refresh;
+        let fields =
+            [("client_id", assistant.id.as_str()), ("grant_type", "refresh_token"), ("refresh_token", &old)];
+        let refreshed = assistant.client.try_form("/oauth/token", &fields);
+        let killed = async {
+            tokio::time::sleep(Duration::from_millis(round)).await;
+            running.kill();
+        };
+        let (answer, ()) = tokio::join!(refreshed, killed);
+        rounds.push((assistant.clone(), old, answer.ok().filter(|answer| answer.status == 200)));
+    }
+
+    let rows = Database::connect(home.database_url()).await.unwrap();
+    let unspent = oauth_token::Entity::find()
+        .filter(oauth_token::Column::Kind.eq(TokenKind::Refresh))
+        .filter(oauth_token::Column::UsedAt.is_null());
+    let unspent = unspent.all(&rows).await.unwrap();
+    assert_eq!(unspent.iter().map(|token| token.grant_id).collect::<HashSet<_>>().len(), rounds.len());
+    assert_eq!(unspent.len(), rounds.len(), "each connection has one token to go on with");
+    let running = Program::start_under(&home, "data", BASE).await;
+    for (assistant, old, answer) in rounds {
+        let assistant = assistant.at(running.stranger());
+        match answer {
+            Some(answer) => drop(Tokens::of(&assistant.refresh(&Tokens::of(&answer).refresh).await)),
+            // Whether it was spent is not known to who got no answer; never is it good and spent.
+            None => assert!(matches!(assistant.refresh(&old).await.status, 200 | 400)),
         }
     }
 }

@@ -132,6 +132,8 @@ async fn a_body_that_is_no_json_or_too_long_is_refused() {
 
     assert_eq!(stranger.form("/oauth/register", &[("redirect_uris", REDIRECT)]).await.status, 415);
     assert_eq!(stranger.post("/oauth/register", json!([REDIRECT])).await.status, 400);
+    let twice = r#"{"redirect_uris": ["https://a.example/"], "redirect_uris": ["https://b.example/"]}"#;
+    assert_eq!(stranger.post_text("/oauth/register", twice).await.status, 400);
     for broken in [
         "{not json".to_owned(),
         "[".repeat(50_000),

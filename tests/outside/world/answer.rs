@@ -84,9 +84,14 @@ impl Client {
 
     /// Sends a form as a browser does.
     pub async fn form(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        self.try_form(path, fields).await.unwrap()
+    }
+
+    /// As [`Self::form`], where the service may go away meanwhile.
+    pub async fn try_form(&self, path: &str, fields: &[(&str, &str)]) -> reqwest::Result<Answer> {
         let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         let kind = "application/x-www-form-urlencoded";
-        Answer::to(self.request(Method::POST, path).header(CONTENT_TYPE, kind).body(body)).await.unwrap()
+        Answer::to(self.request(Method::POST, path).header(CONTENT_TYPE, kind).body(body)).await
     }
 
     fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {

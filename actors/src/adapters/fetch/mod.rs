@@ -69,6 +69,8 @@ pub struct Wanted {
     pub if_modified_since: Option<String>,
     /// Most bytes of the body, unpacked, instead of the setting's.
     pub max_bytes: Option<u64>,
+    /// Whether redirects are followed; where not, the first is [`FetchError::TooManyRedirects`].
+    pub follow: bool,
 }
 
 impl Wanted {
@@ -85,7 +87,7 @@ impl Wanted {
     }
 
     fn kind(accept: &'static str) -> Self {
-        Self { accept, if_none_match: None, if_modified_since: None, max_bytes: None }
+        Self { accept, if_none_match: None, if_modified_since: None, max_bytes: None, follow: true }
     }
 
     fn is_conditional(&self) -> bool {
@@ -240,7 +242,8 @@ impl Fetcher {
     async fn follow(&self, start: &PageUrl, wanted: &Wanted) -> Result<Arrival, FetchError> {
         let mut url = start.clone();
         let mut all_permanent = true;
-        for hops in 0..=MAX_REDIRECTS {
+        let most = if wanted.follow { MAX_REDIRECTS } else { 0 };
+        for hops in 0..=most {
             match self.hop(&url, wanted).await? {
                 Hop::Arrived(response) => {
                     let redirected_permanently = hops > 0 && all_permanent;

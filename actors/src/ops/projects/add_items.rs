@@ -41,8 +41,11 @@ impl AddItems {
 
     /// Reads path and body.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        let items = values.records("items").unwrap_or_default().into_iter().filter_map(thing::read);
-        Ok(Self { project: target.id(0)?, items: items.collect() })
+        let items = values.records("items").unwrap_or_default().into_iter().map(thing::read);
+        let items = items
+            .collect::<Option<_>>()
+            .ok_or_else(|| Error::internal("an item was read that names nothing"))?;
+        Ok(Self { project: target.id(0)?, items })
     }
 }
 
@@ -63,11 +66,6 @@ impl Operation for AddItems {
     }
 
     async fn run(self, caller: &Caller, app: &App) -> Result<ItemsAdded, Error> {
-        for item in &self.items {
-            if let Named::Url(url) = &item.named {
-                save::may_fetch(url, app.fetcher.guard())?;
-            }
-        }
         let (now, most) = (app.clock.now(), app.plans.limits(caller.plan).items_per_project);
         let txn = app.db.begin().await?;
         let project = locked(&txn, caller.user, self.project).await?;
@@ -76,6 +74,11 @@ impl Operation for AddItems {
             chosen.push(thing::find(&txn, caller.user, item).await?);
         }
         let project = must_be_open(project)?;
+        for item in &self.items {
+            if let Named::Url(url) = &item.named {
+                save::may_fetch(url, app.fetcher.guard())?;
+            }
+        }
         save_pages(&txn, &project, &self.items, &mut chosen, now).await?;
         let chosen: Vec<Chosen> = chosen.into_iter().flatten().collect();
         let put = put(&txn, &project, &chosen, most, now).await?;

@@ -76,6 +76,24 @@ fn two_quotations_of_a_passage_are_two_citations_and_the_same_one_is_one() {
 }
 
 #[test]
+fn what_quotes_nothing_has_no_share_in_a_quotation_that_was_verified() {
+    let cited = cite("\"last of its kind\" [1]. It came from Mars [1].", &[QUAGGA]);
+
+    assert_eq!(cited.text, "\"last of its kind\" [1]. It came from Mars [2].");
+    let verified: Vec<bool> = cited.citations.iter().map(|citation| citation.verified).collect();
+    assert_eq!(verified, [true, false]);
+}
+
+#[test]
+fn an_answer_of_markers_alone_says_nothing() {
+    for (answer, empty) in
+        [("[1-2]", true), ("[1], [2].", true), ("[9]", true), ("42 [1].", false), ("Yes.", false)]
+    {
+        assert_eq!(cite(answer, &[QUAGGA, DODO]).is_empty(), empty, "{answer}");
+    }
+}
+
+#[test]
 fn a_number_in_brackets_within_a_quotation_is_the_source_s_own() {
     let cited = cite("“Nobody knew why [3] it was.” [2]", &[QUAGGA, DODO, QUAGGA]);
 

@@ -99,10 +99,12 @@ pub fn split_pages(text: &str, page_starts: &[usize], size: &Sizing) -> Vec<Piec
 
 /// The sentences of a text, in bytes, without the white space around them. A blank line ends one too.
 pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
+    // A text that a person gave keeps the line endings that it came with, and those are of one kind.
+    let blank = if text.contains("\r\n\r\n") { "\r\n\r\n" } else { "\n\n" };
     let mut from = 0;
-    let paragraphs = text.split("\n\n").map(move |paragraph| {
+    let paragraphs = text.split(blank).map(move |paragraph| {
         let at = from;
-        from += paragraph.len() + 2;
+        from += paragraph.len() + blank.len();
         (at, paragraph)
     });
     paragraphs.flat_map(|(at, paragraph)| {

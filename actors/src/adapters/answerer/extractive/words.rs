@@ -7,6 +7,9 @@ use crate::adapters::index::Language;
 use crate::retrieval::lexical;
 use crate::text::chunk::sentences;
 
+/// Among fewer sentences a word that stands in none would be worth more than all others together.
+const LEAST_SENTENCES: usize = 30;
+
 /// See the file's head.
 pub(super) struct Words {
     /// Worth of each word.
@@ -39,6 +42,7 @@ impl Words {
                 });
             }
         }
+        let count = count.max(LEAST_SENTENCES);
         for (word, factor) in asked.indices.iter().zip(&asked.values) {
             let held = holders.get(word).copied().unwrap_or(0);
             words.worth.insert(*word, factor * rarity(held, count));

@@ -170,6 +170,25 @@ pub async fn sources(app: &App, project: &project::Model) -> Result<Vec<Source>,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fields::Kind;
+
+    #[test]
+    fn more_is_looked_at_than_any_answer_has_room_for() {
+        let note = serde_json::to_string(&NoteText { title: String::new(), body: String::new() }).unwrap();
+        let source = serde_json::to_string(&Source {
+            bookmark_id: None,
+            document_id: entity::id::DocumentId::new(Timestamp::from_millis(0)),
+            title: String::new(),
+            url: String::new(),
+            role: entity::kind::ItemRole::Source,
+            pinned: true,
+        });
+        let Kind::Integer { max, .. } = super::super::CONTEXT_MAX_CHARS.kind else { panic!("not a number") };
+
+        // Each with a comma behind it.
+        assert!((note.len() as u64 + 1) * MOST_TEXTS > max.unsigned_abs());
+        assert!((source.unwrap().len() as u64 + 1) * MOST_SOURCES > max.unsigned_abs());
+    }
 
     #[test]
     fn texts_are_read_until_one_that_finds_no_room() {

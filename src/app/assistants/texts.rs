@@ -1,7 +1,4 @@
-//! Connecting an assistant: what a person has to do for each (`assistants.toml`), and a walk along the way that an
-//! assistant goes ([`walk`]), which says where it ends.
-
-pub mod walk;
+//! What a person does to connect each assistant, as `assistants.toml` says; compiled in.
 
 use std::sync::LazyLock;
 
@@ -64,7 +61,7 @@ pub enum Runs {
 pub struct Snippet {
     /// What it is, or where it goes.
     pub label: String,
-    /// `text`, `shell` or `json`.
+    /// `text`, `shell`, `json` or `toml`.
     pub language: String,
     /// The text.
     pub text: String,
@@ -117,8 +114,12 @@ mod tests {
                 let left = text.replace("{key}", "");
                 assert!(!["{mcp}", "{vscode}", "{cursor}"].iter().any(|hole| left.contains(hole)), "{text}");
             }
-            for snippet in one.snippets.iter().filter(|snippet| snippet.language == "json") {
-                serde_json::from_str::<serde_json::Value>(&snippet.text).unwrap();
+            for snippet in &one.snippets {
+                match snippet.language.as_str() {
+                    "json" => drop(serde_json::from_str::<serde_json::Value>(&snippet.text).unwrap()),
+                    "toml" => drop(toml::from_str::<toml::Table>(&snippet.text).unwrap()),
+                    other => assert!(matches!(other, "text" | "shell"), "{other}"),
+                }
             }
         }
     }

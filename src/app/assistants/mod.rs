@@ -1,18 +1,23 @@
-//! Connecting an assistant, in the web app: what to do for each, and whether the way is open.
+//! Connecting an assistant: what a person has to do for each ([`texts`]), and a walk along the way that an assistant goes
+//! ([`walk`]), which says where it ends.
 
+mod steps;
+mod texts;
+mod walk;
+
+use actors::app::App;
+use actors::caller::{Caller, Via};
+use actors::error::Error;
+use actors::fields::{Field, Values};
+use actors::grants::Browser;
+use actors::ops::target::Target;
+use actors::perform::Operation;
 use entity::scope::Scope;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::target::Target;
-use crate::app::App;
-use crate::assistants::walk::{Walked, passed, walk};
-use crate::assistants::{self, Assistant};
-use crate::caller::{Caller, Via};
-use crate::error::Error;
-use crate::fields::{Field, Values};
-use crate::grants::Browser;
-use crate::perform::Operation;
+use texts::Assistant;
+use walk::{Walked, walk};
 
 /// What a person does to connect each assistant.
 #[derive(Debug)]
@@ -42,7 +47,7 @@ impl Operation for ListAssistants {
 
     async fn run(self, _: &Caller, app: &App) -> Result<Assistants, Error> {
         let mcp_url = app.grants.resource().to_owned();
-        Ok(Assistants { assistants: assistants::all(&mcp_url), mcp_url })
+        Ok(Assistants { assistants: texts::all(&mcp_url), mcp_url })
     }
 }
 
@@ -76,7 +81,7 @@ impl Operation for TestConnection {
     async fn run(self, caller: &Caller, app: &App) -> Result<ConnectionTested, Error> {
         // The walk consents as the person who asked for it, in the session that was asked from.
         let Via::Session(session) = caller.via else { return Err(Error::NotSignedIn) };
-        let steps = walk(app, Browser { user: caller.user, session }).await?;
-        Ok(ConnectionTested { passed: passed(&steps), steps })
+        let walk = walk(app, Browser { user: caller.user, session }).await?;
+        Ok(ConnectionTested { passed: walk.passed, steps: walk.steps })
     }
 }
