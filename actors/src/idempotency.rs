@@ -86,12 +86,19 @@ pub enum Claimed {
 pub struct Idempotency {
     db: Db,
     clock: Arc<dyn Clock>,
+    beat: Duration,
 }
 
 impl Idempotency {
     /// Over this database.
     pub fn new(db: Db, clock: Arc<dyn Clock>) -> Self {
-        Self { db, clock }
+        Self { db, clock, beat: RUNNING / 3 }
+    }
+
+    /// Requests that run say so as often as this.
+    #[must_use]
+    pub fn beating_every(self, beat: Duration) -> Self {
+        Self { beat, ..self }
     }
 
     /// Claims the right to answer, or finds the answer.
@@ -122,7 +129,7 @@ impl Idempotency {
 
     fn held(&self, row: ClaimRow) -> Claim {
         let (this, of) = (self.clone(), row.clone());
-        let beat = Beat::every(RUNNING / 3, "a request is being answered", move || {
+        let beat = Beat::every(self.beat, "a request is being answered", move || {
             let (this, of) = (this.clone(), of.clone());
             async move { this.still_runs(&of).await }
         });

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use actors::idempotency::{Claimed, Replay};
+use actors::idempotency::{Claimed, Idempotency, Replay};
 use entity::id::KeyId;
 use entity::plan::Plan;
 use entity::scope::Scope;
+use sea_orm::EntityTrait;
 use serde_json::{Value, json};
 
 use crate::projects::project;
-use crate::world::{Answer, Client, Key, Server};
+use crate::world::{Answer, Client, Key, Server, eventually};
 
 const NOTE: &str = r#"{"title":"T","bodyMd":"B"}"#;
 
@@ -162,6 +163,35 @@ async fn a_request_that_still_runs_is_waited_for_and_one_that_died_frees_its_key
     server.clock.advance(Duration::from_millis(1));
     with(&key, "slow").post_text(&path, NOTE).await.data(201);
     assert_eq!(notes(&session, &id).await, 1);
+}
+
+#[actix_web::test]
+async fn a_request_that_says_that_it_runs_keeps_its_key_however_long_it_takes() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let id = project(&session, "P").await;
+    let path = format!("/rest/v2/projects/{id}/notes");
+    let replay = Replay::new(b"slow", "POST", &path, NOTE.as_bytes()).unwrap();
+    let app = server.app();
+    let lively = Idempotency::new(app.db.clone(), app.clock.clone()).beating_every(Duration::from_millis(20));
+    let Claimed::First(claim) = lively.claim(key.id.parse().unwrap(), replay).await.unwrap() else {
+        panic!()
+    };
+
+    for _ in 0..3 {
+        server.clock.advance(Duration::from_secs(59));
+        eventually("it has said so since", async || {
+            let row = entity::idempotency::Entity::find().one(app.db.read()).await.unwrap().unwrap();
+            (row.running_at == app.clock.now()).then_some(())
+        })
+        .await;
+        assert_eq!(with(&key, "slow").post_text(&path, NOTE).await.refused(409), "CONFLICT");
+    }
+
+    drop(claim);
+    server.clock.advance(Duration::from_secs(61));
+    with(&key, "slow").post_text(&path, NOTE).await.data(201);
 }
 
 #[actix_web::test]

@@ -122,6 +122,7 @@ async fn nothing_in_an_archived_project_changes_until_it_is_active_again() {
 
     for refused in [
         key.post(&format!("{rest}/items"), items).await,
+        key.post(&format!("{rest}/items"), json!({ "items": [{ "url": "http://10.0.0.1/" }] })).await,
         key.post(&format!("{rest}/notes"), json!({ "title": "T", "bodyMd": "B" })).await,
         session.post(&format!("{app}/notes"), json!({ "title": "T", "bodyMd": "B" })).await,
         session.post(&format!("{app}/decisions"), json!({ "title": "D" })).await,

@@ -11,7 +11,7 @@ use entity::plan::Plan;
 use entity::scope::{Scope, Scopes};
 use entity::{oauth_client, oauth_code, session};
 use sea_orm::sea_query::{Expr, ExprTrait, Order, Query};
-use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{ColumnTrait, DatabaseTransaction, EntityTrait, IntoActiveModel, QueryFilter};
 
 use super::end::living_owner;
 use super::{Terms, client};
@@ -89,6 +89,7 @@ pub(super) async fn ask(
         expires_at: now + TICKET_LIFE,
     };
     let txn = terms.db.begin().await?;
+    let hash = row.hash.clone();
     oauth_consent::Entity::insert(row.into_active_model()).exec_without_returning(&txn).await?;
     let newest = Query::select()
         .column(oauth_consent::Column::Hash)
@@ -99,6 +100,7 @@ pub(super) async fn ask(
         .take();
     oauth_consent::Entity::delete_many()
         .filter(oauth_consent::Column::SessionId.eq(browser.session))
+        .filter(oauth_consent::Column::Hash.ne(hash))
         .filter(Expr::col(oauth_consent::Column::Hash).not_in_subquery(newest))
         .exec(&txn)
         .await?;
@@ -142,25 +144,31 @@ pub(super) async fn decide(
     }
     let granted = ticked.common(&asked.scopes).within(owner.plan);
     let (redirect_uri, state) = (asked.redirect_uri.clone(), asked.state.clone());
-    let code = if granted.is_empty() {
-        None
-    } else {
-        let code = Secret::new_token(CODE_PREFIX).map_err(Error::internal)?;
-        let row = oauth_code::Model {
-            hash: code.hash().bytes().to_vec(),
-            user_id: owner.id,
-            client_id: asked.client_id,
-            redirect_uri: asked.redirect_uri,
-            challenge: asked.challenge,
-            scopes: granted,
-            issued_at: now,
-            expires_at: now + terms.code,
-            used_at: None,
-            branch: None,
-        };
-        oauth_code::Entity::insert(row.into_active_model()).exec_without_returning(&txn).await?;
-        Some(code)
-    };
+    let code = if granted.is_empty() { None } else { Some(issue(&txn, terms, asked, granted).await?) };
     txn.commit().await?;
     Ok(Some(Decided { redirect_uri, state, code }))
+}
+
+/// A code for what was granted of this.
+async fn issue(
+    txn: &DatabaseTransaction,
+    terms: &Terms,
+    asked: oauth_consent::Model,
+    granted: Scopes,
+) -> Result<Secret, Error> {
+    let (now, code) = (terms.clock.now(), Secret::new_token(CODE_PREFIX).map_err(Error::internal)?);
+    let row = oauth_code::Model {
+        hash: code.hash().bytes().to_vec(),
+        user_id: asked.user_id,
+        client_id: asked.client_id,
+        redirect_uri: asked.redirect_uri,
+        challenge: asked.challenge,
+        scopes: granted,
+        issued_at: now,
+        expires_at: now + terms.code,
+        used_at: None,
+        branch: None,
+    };
+    oauth_code::Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
+    Ok(code)
 }

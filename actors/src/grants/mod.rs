@@ -43,6 +43,7 @@ use crate::limits::Addresses;
 use actor::{Ask, Decide, Disconnect, GrantActor, Introduced, Revoke};
 use client::{Introduction, Proof, Unfit};
 use redirect::RedirectRules;
+use walk::Walks;
 
 pub use actor::Used;
 pub use code::Exchange;
@@ -51,7 +52,6 @@ pub(crate) use end::end_all;
 pub use refused::Refused;
 pub use token::{ACCESS_PREFIX, Issued, Refresh};
 pub use walk::WalkTurn;
-use walk::Walks;
 
 /// A document about an application is read no more often.
 const DOCUMENT_FRESH: Duration = Duration::from_secs(900);

@@ -139,6 +139,10 @@ impl Scene {
     }
 
     async fn consent(&mut self) {
+        // The clean-up forgets a client that nobody used for a month: it registers again.
+        if self.is_forgotten(&self.client).await {
+            self.client = new_client(&self.terms).await;
+        }
         let scopes: Scopes = [Scope::ReadLibrary].as_slice().into();
         let request = Request {
             client: self.client.clone(),
@@ -147,10 +151,6 @@ impl Scene {
             challenge: CHALLENGE.to_owned(),
             scopes: scopes.clone(),
         };
-        // The clean-up forgets a client that nobody used for a month: it registers again.
-        if self.is_forgotten(&self.client).await {
-            self.client = new_client(&self.terms).await;
-        }
         let ticket = ask(&self.terms, request, self.browser, scopes.clone()).await.unwrap();
         let decided = decide(&self.terms, self.browser, &ticket, scopes.clone()).await.unwrap().unwrap();
         self.codes.push(decided.code.unwrap().expose().to_owned());

@@ -1,5 +1,5 @@
 //! Connecting an assistant: what a person has to do for each ([`texts`]), and a walk along the way that an assistant goes
-//! ([`walk`]), which says where it ends.
+//! ([`mod@walk`]), which says where it ends.
 
 mod steps;
 mod texts;

@@ -1,12 +1,16 @@
 //! Access tokens at the MCP server, and nowhere else (assertions 78 to 88).
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use entity::plan::Plan;
 use entity::scope::Scope;
+use sea_orm::{ConnectionTrait, Database, Statement};
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Assistant, Client, Server, eventually};
+use crate::world::{
+    Answer, Assistant, Client, Home, Program, Server, Tokens, VERIFIER, eventually, program, ticket,
+};
 
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
 
@@ -133,12 +137,12 @@ async fn a_connection_has_an_hour_of_its_own_and_the_day_of_its_person() {
 }
 
 #[actix_web::test]
-async fn calls_stand_in_the_activity_by_the_app_and_no_secret_stands_anywhere() {
+async fn calls_stand_in_the_activity_by_the_app() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
     let code = assistant.code(&browser, "read:library").await;
-    let tokens = crate::world::Tokens::of(&assistant.exchange(&code).await);
+    let tokens = Tokens::of(&assistant.exchange(&code).await);
     let client = server.stranger().with_key(&tokens.access).with("user-agent", "curl/8");
     call(&client, "search_library").await;
     let introduction = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
@@ -165,19 +169,70 @@ async fn calls_stand_in_the_activity_by_the_app_and_no_secret_stands_anywhere() 
         lines[0]["client"].as_str().unwrap().starts_with("Bittern").then_some(())
     })
     .await;
-    let (home, _) = server.stop().await;
-    for file in std::fs::read_dir(home.folder())
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_file())
-    {
-        let bytes = std::fs::read(&file).unwrap();
-        for secret in [&code, &tokens.access, &tokens.refresh] {
-            assert!(
-                !bytes.windows(secret.len()).any(|window| window == secret.as_bytes()),
-                "{}",
-                file.display()
-            );
+}
+
+/// Every file under a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[actix_web::test]
+async fn no_secret_stands_in_rows_files_the_log_or_the_activity() {
+    let home = Home::new().await;
+    program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let credentials = json!({ "email": program::EMAIL, "password": program::PASSWORD });
+    let signed_in = running.stranger().post("/app/api/session", credentials).await;
+    let cookie = signed_in.said("set-cookie").split(';').next().unwrap().to_owned();
+    let browser = running.stranger().with("cookie", &cookie);
+    let said = json!({ "token_endpoint_auth_method": "client_secret_post" });
+    let assistant = Assistant::registered(running.stranger(), said).await;
+    let unused = ticket(&browser.get(&assistant.address(&[])).await);
+    let code = assistant.code(&browser, "read:library").await;
+    let tokens = Tokens::of(&assistant.exchange(&code).await);
+    call(&running.stranger().with_key(&tokens.access), "search_library").await;
+    let refused = assistant.exchange(&code).await;
+    let activity = browser.get("/app/api/activity").await;
+    assert!(running.terminate().await.success());
+
+    let secrets = [
+        &code,
+        &tokens.access,
+        &tokens.refresh,
+        &unused,
+        assistant.secret.as_ref().unwrap(),
+        &VERIFIER.to_owned(),
+        &cookie.split_once('=').unwrap().1.to_owned(),
+    ];
+    let kept = files(home.folder())
+        .into_iter()
+        .map(|file| (file.display().to_string(), std::fs::read(file).unwrap()));
+    let told = [("activity", activity.text), ("refusal", refused.text), ("rows", rows_as_text(&home).await)];
+    let told = told.into_iter().map(|(name, text)| (name.to_owned(), text.into_bytes()));
+    for (name, bytes) in kept.chain(told) {
+        for secret in secrets {
+            assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()), "{name}");
         }
     }
+}
+
+/// What PostgreSQL holds of OAuth and sessions; SQLite's file is looked at as it is.
+async fn rows_as_text(home: &Home) -> String {
+    if home.database_file().is_some() {
+        return String::new();
+    }
+    let rows = Database::connect(home.database_url()).await.unwrap();
+    let mut text = String::new();
+    for table in
+        ["oauth_client", "oauth_grant", "oauth_consent", "oauth_code", "oauth_token", "session", "activity"]
+    {
+        let all =
+            Statement::from_string(rows.get_database_backend(), format!("SELECT t::text FROM {table} t"));
+        for row in rows.query_all_raw(all).await.unwrap() {
+            text.push_str(&row.try_get_by_index::<String>(0).unwrap());
+        }
+    }
+    assert!(text.contains("Heron"));
+    text
 }

@@ -144,3 +144,45 @@ async fn the_answer_keeps_what_the_address_had() {
     assert_eq!(answer.status, 303);
     assert!(answer.said("location").starts_with(&format!("{uri}&code=cc_")), "{}", answer.said("location"));
 }
+
+#[actix_web::test]
+async fn no_page_says_where_its_visitor_came_from_and_none_shows_a_code() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let code = assistant.code(&browser, "read:library").await;
+    let shown = ticket(&browser.get(&assistant.address(&[])).await);
+    let click = [("ticket", shown.as_str()), ("decision", "allow"), ("scope", "read:library")];
+    for page in [
+        server.stranger().get(&assistant.address(&[])).await,
+        browser.get(&assistant.address(&[])).await,
+        browser.get(&assistant.address(&[("client_id", "unknown")])).await,
+        browser.form("/oauth/consent", &click).await,
+        browser.form("/oauth/consent", &click).await,
+    ] {
+        assert_eq!((page.said("referrer-policy"), page.said("cache-control")), ("no-referrer", "no-store"));
+        assert!(page.said("content-security-policy").contains("base-uri 'none'"), "{}", page.status);
+        assert!(!page.text.contains(&code), "{}", page.status);
+    }
+}
+
+#[actix_web::test]
+async fn a_browser_has_twenty_pages_open_and_the_newest_of_them() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let mut tickets = Vec::new();
+    for _ in 0..22 {
+        tickets.push(ticket(&browser.get(&assistant.address(&[])).await));
+        server.clock.advance(std::time::Duration::from_secs(1));
+    }
+    let click = async |ticket: &String| {
+        let fields = [("ticket", ticket.as_str()), ("decision", "allow"), ("scope", "read:library")];
+        browser.form("/oauth/consent", &fields).await.status
+    };
+
+    assert_eq!(
+        (click(&tickets[1]).await, click(&tickets[2]).await, click(&tickets[21]).await),
+        (403, 303, 303)
+    );
+}

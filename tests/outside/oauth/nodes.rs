@@ -116,3 +116,21 @@ async fn a_kill_within_a_refresh_leaves_the_old_token_or_the_new_one() {
         }
     }
 }
+
+#[actix_web::test]
+async fn an_address_without_https_that_is_not_of_this_machine_is_warned_of_at_the_start() {
+    for (base, warned) in
+        [("http://library.example.org", true), ("https://library.example.org", false), (BASE, false)]
+    {
+        let home = Home::new().await;
+        let running = Program::start_under(&home, "data", base).await;
+        assert!(running.terminate().await.success());
+
+        let log = std::fs::read_to_string(home.path("data.log")).unwrap();
+        assert_eq!(
+            log.lines().any(|line| line.contains("WARN") && line.contains("https")),
+            warned,
+            "{base}: {log}"
+        );
+    }
+}
