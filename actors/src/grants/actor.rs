@@ -9,7 +9,6 @@ use actix::{
     WrapFuture, fut::ready,
 };
 use entity::id::{GrantId, UserId};
-use entity::kind::GrantState;
 use entity::oauth_client;
 use entity::oauth_grant;
 use entity::scope::Scopes;
@@ -20,7 +19,7 @@ use tracing::warn;
 
 use super::code::{self, Exchange};
 use super::consent::{self, Browser, Decided, Request};
-use super::end::{end, living_owner};
+use super::end::{Ending, end, living_owner};
 use super::refused::Refused;
 use super::token::{self, Issued, Refresh};
 use super::{Terms, sweep};
@@ -202,7 +201,7 @@ impl Handler<Disconnect> for GrantActor {
             let txn = terms.db.begin().await?;
             living_owner(&txn, user).await?.ok_or(Error::NotFound)?;
             let grant = oauth_grant::Entity::one_of(user, id).one(&txn).await?.ok_or(Error::NotFound)?;
-            if !end(&txn, &grant, GrantState::Disconnected).await? {
+            if !end(&txn, &grant, Ending::Disconnected).await? {
                 return Err(Error::NotFound);
             }
             txn.commit().await?;

@@ -14,7 +14,7 @@ use sea_orm::{
 use tracing::warn;
 
 use super::consent::CODE_PREFIX;
-use super::end::{end, living_owner};
+use super::end::{Ending, end, living_owner};
 use super::refused::Refused;
 use super::token::{Issued, issue};
 use super::{Terms, client, pkce};
@@ -103,7 +103,7 @@ async fn end_reused(txn: &DatabaseTransaction, hash: &[u8]) -> Result<bool, DbEr
     let Some(grant) = oauth_grant::Entity::between(code.user_id, code.client_id).one(txn).await? else {
         return Ok(false);
     };
-    let ended = code.branch == Some(grant.branch) && end(txn, &grant, GrantState::Revoked).await?;
+    let ended = code.branch == Some(grant.branch) && end(txn, &grant, Ending::Revoked).await?;
     if ended {
         warn!(grant.id = %grant.id, "ended a connection: its authorization code was used twice");
     }

@@ -10,6 +10,7 @@ use entity::{oauth_code, oauth_consent, oauth_grant, oauth_token, user};
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DatabaseTransaction, DbErr, EntityTrait, QueryFilter, QuerySelect,
+    UpdateMany,
 };
 
 use crate::state;
@@ -20,19 +21,44 @@ pub async fn living_owner(txn: &DatabaseTransaction, user: UserId) -> Result<Opt
     Ok(owner.filter(|owner| owner.disabled_at.is_none()))
 }
 
+/// How a connection ends. It lives again only by being made anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// By the person, with the account, or for want of use.
+    Disconnected,
+    /// By the application, or because a secret of it was used twice.
+    Revoked,
+}
+
+impl From<Ending> for GrantState {
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::Disconnected => GrantState::Disconnected,
+            Ending::Revoked => GrantState::Revoked,
+        }
+    }
+}
+
+/// The one transition from connected to ended, of whichever connections are chosen: under the next number nothing that was
+/// issued works.
+pub fn ended(ending: Ending) -> UpdateMany<oauth_grant::Entity> {
+    use oauth_grant::Column;
+    oauth_grant::Entity::update_many()
+        .col_expr(Column::State, Expr::value(GrantState::from(ending)))
+        .col_expr(Column::Branch, Expr::col(Column::Branch).add(1))
+        .filter(Column::State.eq(GrantState::Connected))
+}
+
 /// Ends a connection, unless it has ended or was made anew since; whether it did.
 pub async fn end(
     txn: &impl ConnectionTrait,
     grant: &oauth_grant::Model,
-    state: GrantState,
+    ending: Ending,
 ) -> Result<bool, DbErr> {
     forget_codes(txn, grant.user_id, grant.client_id).await?;
-    let ended = oauth_grant::Entity::update_many()
-        .col_expr(oauth_grant::Column::State, Expr::value(state))
-        .col_expr(oauth_grant::Column::Branch, Expr::col(oauth_grant::Column::Branch).add(1))
+    let ended = ended(ending)
         .filter(oauth_grant::Column::Id.eq(grant.id))
         .filter(oauth_grant::Column::Branch.eq(grant.branch))
-        .filter(oauth_grant::Column::State.eq(GrantState::Connected))
         .exec(txn)
         .await?;
     if ended.rows_affected == 0 {
@@ -48,13 +74,7 @@ pub async fn end(
 pub async fn end_all(txn: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
     oauth_consent::Entity::delete_many().filter(oauth_consent::Column::UserId.eq(user)).exec(txn).await?;
     oauth_code::Entity::delete_many().filter(oauth_code::Column::UserId.eq(user)).exec(txn).await?;
-    oauth_grant::Entity::update_many()
-        .col_expr(oauth_grant::Column::State, Expr::value(GrantState::Disconnected))
-        .col_expr(oauth_grant::Column::Branch, Expr::col(oauth_grant::Column::Branch).add(1))
-        .filter(oauth_grant::Column::UserId.eq(user))
-        .filter(oauth_grant::Column::State.eq(GrantState::Connected))
-        .exec(txn)
-        .await?;
+    ended(Ending::Disconnected).filter(oauth_grant::Column::UserId.eq(user)).exec(txn).await?;
     let own = Query::select()
         .column(oauth_grant::Column::Id)
         .from(oauth_grant::Entity)

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use entity::kind::{GrantState, TokenKind};
+use entity::kind::TokenKind;
 use entity::{oauth_code, oauth_consent, oauth_grant, oauth_token};
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter};
 
+use super::end::{Ending, ended};
 use super::token::REFRESH_LIFE;
 use super::{Terms, client, walk};
 use crate::error::Error;
@@ -48,10 +49,7 @@ async fn end_expired(terms: &Terms) -> Result<(), Error> {
         .and_where(oauth_token::Column::Kind.eq(TokenKind::Refresh))
         .and_where(oauth_token::Column::ExpiresAt.gte(terms.clock.now() - OVER))
         .take();
-    oauth_grant::Entity::update_many()
-        .col_expr(oauth_grant::Column::State, Expr::value(GrantState::Disconnected))
-        .col_expr(oauth_grant::Column::Branch, Expr::col(oauth_grant::Column::Branch).add(1))
-        .filter(oauth_grant::Column::State.eq(GrantState::Connected))
+    ended(Ending::Disconnected)
         .filter(Expr::col(oauth_grant::Column::Id).not_in_subquery(living))
         .exec(terms.db.write())
         .await?;

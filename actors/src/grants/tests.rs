@@ -220,7 +220,7 @@ impl Scene {
     async fn disconnect(&self) {
         let txn = self.terms.db.begin().await.unwrap();
         if let Some(grant) = self.grant().await {
-            end::end(&txn, &grant, GrantState::Disconnected).await.unwrap();
+            end::end(&txn, &grant, end::Ending::Disconnected).await.unwrap();
         }
         txn.commit().await.unwrap();
         assert_eq!(self.living().await, 0);

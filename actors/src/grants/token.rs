@@ -13,7 +13,7 @@ use sea_orm::{
 };
 use tracing::warn;
 
-use super::end::{end, living_owner};
+use super::end::{Ending, end, living_owner};
 use super::refused::Refused;
 use super::{Terms, client};
 use crate::error::Error;
@@ -123,7 +123,7 @@ pub(super) async fn refresh(terms: &Terms, asked: Refresh) -> Result<Issued, Ref
         return Err(UNKNOWN);
     }
     if !spend(&txn, &token, now).await? {
-        end(&txn, &grant, GrantState::Revoked).await?;
+        end(&txn, &grant, Ending::Revoked).await?;
         txn.commit().await?;
         terms.fresh.raise();
         warn!(grant.id = %grant.id, "ended a connection: a refresh token of it was used twice");
@@ -165,7 +165,7 @@ pub(super) async fn revoke(terms: &Terms, client: oauth_client::Model, sent: Str
     if !is_of(terms, &token, &grant) {
         return Ok(());
     }
-    end(&txn, &grant, GrantState::Revoked).await?;
+    end(&txn, &grant, Ending::Revoked).await?;
     txn.commit().await?;
     terms.fresh.raise();
     Ok(())
