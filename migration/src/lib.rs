@@ -1,7 +1,7 @@
 //! # How the tables came to be
 //!
-//! One file a step, each written once and never changed after it has landed. The statements are SQL that SQLite and
-//! PostgreSQL both read; [`statement`] puts in the few words that differ. Each step is one transaction, so a process
+//! One file a step: its name and its statements, written once and never changed after they have landed. The statements are
+//! SQL that SQLite and PostgreSQL both read; [`statement`] puts in the few words that differ. Each step is one transaction, so a process
 //! that dies within it leaves the tables as they were; on PostgreSQL an advisory lock lets one node migrate at a time.
 
 mod m0001_accounts;
@@ -27,19 +27,19 @@ pub struct Migrator;
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn sea_orm_migration::MigrationTrait>> {
         vec![
-            Box::new(m0001_accounts::Step),
-            Box::new(m0002_library::Step),
-            Box::new(m0003_work::Step),
-            Box::new(m0004_turns::Step),
-            Box::new(m0005_projects::Step),
-            Box::new(m0006_oauth::Step),
-            Box::new(m0007_uploads::Step),
-            Box::new(m0008_feeds::Step),
-            Box::new(m0009_transcripts::Step),
-            Box::new(m0010_answers::Step),
-            Box::new(m0011_bookmark_document::Step),
-            Box::new(m0012_under_way::Step),
-            Box::new(m0013_client_documents::Step),
+            Box::new(m0001_accounts::STEP),
+            Box::new(m0002_library::STEP),
+            Box::new(m0003_work::STEP),
+            Box::new(m0004_turns::STEP),
+            Box::new(m0005_projects::STEP),
+            Box::new(m0006_oauth::STEP),
+            Box::new(m0007_uploads::STEP),
+            Box::new(m0008_feeds::STEP),
+            Box::new(m0009_transcripts::STEP),
+            Box::new(m0010_answers::STEP),
+            Box::new(m0011_bookmark_document::STEP),
+            Box::new(m0012_under_way::STEP),
+            Box::new(m0013_client_documents::STEP),
         ]
     }
 }

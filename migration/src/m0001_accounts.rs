@@ -1,28 +1,9 @@
 //! Accounts, sessions, keys, what is counted and what is told.
 
-use sea_orm_migration::prelude::*;
-
-use crate::statement;
+use crate::statement::Step;
 
 /// Accounts, sessions, keys, what is counted and what is told.
-pub struct Step;
-
-impl MigrationName for Step {
-    fn name(&self) -> &str {
-        "m0001_accounts"
-    }
-}
-
-#[async_trait::async_trait]
-impl MigrationTrait for Step {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        statement::run(manager, UP).await
-    }
-
-    fn use_transaction(&self) -> Option<bool> {
-        Some(true)
-    }
-}
+pub const STEP: Step = Step { name: "m0001_accounts", up: UP };
 
 const UP: &str = r#"
 CREATE TABLE "user" (

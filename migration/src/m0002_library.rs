@@ -1,28 +1,9 @@
 //! The library: bookmarks, documents and their passages.
 
-use sea_orm_migration::prelude::*;
-
-use crate::statement;
+use crate::statement::Step;
 
 /// The library: bookmarks, documents and their passages.
-pub struct Step;
-
-impl MigrationName for Step {
-    fn name(&self) -> &str {
-        "m0002_library"
-    }
-}
-
-#[async_trait::async_trait]
-impl MigrationTrait for Step {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        statement::run(manager, UP).await
-    }
-
-    fn use_transaction(&self) -> Option<bool> {
-        Some(true)
-    }
-}
+pub const STEP: Step = Step { name: "m0002_library", up: UP };
 
 const UP: &str = r#"
 CREATE TABLE document (

@@ -1,28 +1,9 @@
 //! Work takes turns: no user's backlog holds up another's.
 
-use sea_orm_migration::prelude::*;
-
-use crate::statement;
+use crate::statement::Step;
 
 /// Work takes turns: no user's backlog holds up another's.
-pub struct Step;
-
-impl MigrationName for Step {
-    fn name(&self) -> &str {
-        "m0004_turns"
-    }
-}
-
-#[async_trait::async_trait]
-impl MigrationTrait for Step {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        statement::run(manager, UP).await
-    }
-
-    fn use_transaction(&self) -> Option<bool> {
-        Some(true)
-    }
-}
+pub const STEP: Step = Step { name: "m0004_turns", up: UP };
 
 // What waits already gets its turn like work that was put back: when it is looked for. Where two leases of one subject
 // stand side by side, the later job waits again, or is done with where the same work waits already.

@@ -1,28 +1,9 @@
 //! Projects: what is in them, and what was decided.
 
-use sea_orm_migration::prelude::*;
-
-use crate::statement;
+use crate::statement::Step;
 
 /// Projects: what is in them, and what was decided.
-pub struct Step;
-
-impl MigrationName for Step {
-    fn name(&self) -> &str {
-        "m0005_projects"
-    }
-}
-
-#[async_trait::async_trait]
-impl MigrationTrait for Step {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        statement::run(manager, UP).await
-    }
-
-    fn use_transaction(&self) -> Option<bool> {
-        Some(true)
-    }
-}
+pub const STEP: Step = Step { name: "m0005_projects", up: UP };
 
 const UP: &str = r#"
 CREATE TABLE project (

@@ -1,28 +1,9 @@
 //! Applications that sign in by OAuth: clients, consents, codes, connections, tokens.
 
-use sea_orm_migration::prelude::*;
-
-use crate::statement;
+use crate::statement::Step;
 
 /// Applications that sign in by OAuth: clients, consents, codes, connections, tokens.
-pub struct Step;
-
-impl MigrationName for Step {
-    fn name(&self) -> &str {
-        "m0006_oauth"
-    }
-}
-
-#[async_trait::async_trait]
-impl MigrationTrait for Step {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        statement::run(manager, UP).await
-    }
-
-    fn use_transaction(&self) -> Option<bool> {
-        Some(true)
-    }
-}
+pub const STEP: Step = Step { name: "m0006_oauth", up: UP };
 
 const UP: &str = r#"
 CREATE TABLE oauth_client (

@@ -1,28 +1,9 @@
 //! Uploads, and the files that the store holds.
 
-use sea_orm_migration::prelude::*;
-
-use crate::statement;
+use crate::statement::Step;
 
 /// Uploads, and the files that the store holds.
-pub struct Step;
-
-impl MigrationName for Step {
-    fn name(&self) -> &str {
-        "m0007_uploads"
-    }
-}
-
-#[async_trait::async_trait]
-impl MigrationTrait for Step {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        statement::run(manager, UP).await
-    }
-
-    fn use_transaction(&self) -> Option<bool> {
-        Some(true)
-    }
-}
+pub const STEP: Step = Step { name: "m0007_uploads", up: UP };
 
 // Whatever removes an upload, an account's end too, leaves its files without an owner, and so they are swept.
 const UP: &str = r#"

@@ -1,28 +1,9 @@
 //! Feeds: the addresses that are fetched, who follows them, and each follower's entries.
 
-use sea_orm_migration::prelude::*;
-
-use crate::statement;
+use crate::statement::Step;
 
 /// Feeds: the addresses that are fetched, who follows them, and each follower's entries.
-pub struct Step;
-
-impl MigrationName for Step {
-    fn name(&self) -> &str {
-        "m0008_feeds"
-    }
-}
-
-#[async_trait::async_trait]
-impl MigrationTrait for Step {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        statement::run(manager, UP).await
-    }
-
-    fn use_transaction(&self) -> Option<bool> {
-        Some(true)
-    }
-}
+pub const STEP: Step = Step { name: "m0008_feeds", up: UP };
 
 // The table `feed` of the second step never held a row: there was no way to follow one.
 const UP: &str = r#"

@@ -1,28 +1,9 @@
 //! Answers that are being made, and what models of the whole service used in a day.
 
-use sea_orm_migration::prelude::*;
-
-use crate::statement;
+use crate::statement::Step;
 
 /// Answers that are being made, and what models of the whole service used in a day.
-pub struct Step;
-
-impl MigrationName for Step {
-    fn name(&self) -> &str {
-        "m0010_answers"
-    }
-}
-
-#[async_trait::async_trait]
-impl MigrationTrait for Step {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        statement::run(manager, UP).await
-    }
-
-    fn use_transaction(&self) -> Option<bool> {
-        Some(true)
-    }
-}
+pub const STEP: Step = Step { name: "m0010_answers", up: UP };
 
 const UP: &str = r#"
 CREATE TABLE answer_claim (

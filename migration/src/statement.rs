@@ -3,8 +3,32 @@
 use sea_orm_migration::prelude::*;
 use sea_orm_migration::sea_orm::{ConnectionTrait, DatabaseBackend};
 
-/// Runs the statements; `BYTES` stands for the type of raw bytes.
-pub async fn run(manager: &SchemaManager<'_>, sql: &str) -> Result<(), DbErr> {
+/// A step of the tables, done whole or not at all.
+pub struct Step {
+    /// By which the database knows that it was done.
+    pub name: &'static str,
+    /// What is done; `BYTES` stands for the type of raw bytes.
+    pub up: &'static str,
+}
+
+impl MigrationName for Step {
+    fn name(&self) -> &str {
+        self.name
+    }
+}
+
+#[async_trait::async_trait]
+impl MigrationTrait for Step {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        run(manager, self.up).await
+    }
+
+    fn use_transaction(&self) -> Option<bool> {
+        Some(true)
+    }
+}
+
+async fn run(manager: &SchemaManager<'_>, sql: &str) -> Result<(), DbErr> {
     let db = manager.get_connection();
     let postgres = db.get_database_backend() == DatabaseBackend::Postgres;
     if postgres {
