@@ -93,13 +93,8 @@ async fn read(app: &App, from: Option<IpAddr>, id: &str) -> Result<Map<String, V
     let too_many = "too many new apps come from your address; try again later";
     app.grants.may_read(from).map_err(|_| told(too_many))?;
     let url = PageUrl::parse(id).map_err(|_| told("its name is no address that may be fetched"))?;
-    let wanted = Wanted {
-        accept: "application/json",
-        if_none_match: None,
-        if_modified_since: None,
-        max_bytes: Some(LONGEST),
-        follow: false,
-    };
+    let wanted =
+        Wanted { accept: "application/json", max_bytes: Some(LONGEST), follow: false, ..Wanted::page() };
     let fetched = app.fetcher.get(&url, wanted).await.map_err(|error| not_fetched(&error))?;
     let json = |kind: &str| kind == "application/json" || kind.ends_with("+json");
     if !fetched.content_type.is_some_and(|kind| json(kind.essence())) {

@@ -14,6 +14,25 @@ use crate::world::{Answer, Client, Key, Server, eventually};
 
 const NOTE: &str = r#"{"title":"T","bodyMd":"B"}"#;
 
+/// Somebody with a project to write notes into.
+struct Writer {
+    key: Key,
+    session: Client,
+    id: String,
+    /// Of the project's notes.
+    path: String,
+}
+
+impl Writer {
+    async fn of(server: &Server, plan: Plan) -> Self {
+        let user = server.user(plan).await;
+        let (key, session) = (user.full_key().await, user.sign_in().await);
+        let id = project(&session, "P").await;
+        let path = format!("/rest/v2/projects/{id}/notes");
+        Self { key, session, id, path }
+    }
+}
+
 fn replayed(answer: &Answer) -> bool {
     answer.headers.get("idempotency-replayed").is_some_and(|value| value == "true")
 }
@@ -30,10 +49,7 @@ async fn notes(session: &Client, project: &str) -> usize {
 #[actix_web::test]
 async fn the_same_request_is_answered_again_and_counts_again_but_is_done_once() {
     let server = Server::start().await;
-    let user = server.user(Plan::Pro).await;
-    let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = project(&session, "P").await;
-    let path = format!("/rest/v2/projects/{id}/notes");
+    let Writer { key, session, id, path } = Writer::of(&server, Plan::Pro).await;
     let before = key.get("/rest/v2/usage").await.data(200)["rest"]["today"].as_u64().unwrap();
 
     let first = with(&key, "once").post_text(&path, NOTE).await;
@@ -142,10 +158,7 @@ async fn faults_missing_scopes_and_limits_may_be_tried_again() {
 #[actix_web::test]
 async fn a_request_that_still_runs_is_waited_for_and_one_that_died_frees_its_key_within_a_minute() {
     let server = Server::start().await;
-    let user = server.user(Plan::Pro).await;
-    let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = project(&session, "P").await;
-    let path = format!("/rest/v2/projects/{id}/notes");
+    let Writer { key, session, id, path } = Writer::of(&server, Plan::Pro).await;
     let replay = Replay::new(b"slow", "POST", &path, NOTE.as_bytes()).unwrap();
     let holder: KeyId = key.id.parse().unwrap();
     // The request of a process that never answers.
@@ -168,10 +181,7 @@ async fn a_request_that_still_runs_is_waited_for_and_one_that_died_frees_its_key
 #[actix_web::test]
 async fn a_request_that_says_that_it_runs_keeps_its_key_however_long_it_takes() {
     let server = Server::start().await;
-    let user = server.user(Plan::Pro).await;
-    let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = project(&session, "P").await;
-    let path = format!("/rest/v2/projects/{id}/notes");
+    let Writer { key, path, .. } = Writer::of(&server, Plan::Pro).await;
     let replay = Replay::new(b"slow", "POST", &path, NOTE.as_bytes()).unwrap();
     let app = server.app();
     let lively = Idempotency::new(app.db.clone(), app.clock.clone()).beating_every(Duration::from_millis(20));
@@ -211,10 +221,7 @@ async fn two_different_names_of_one_request_are_a_fault_of_it_beside_the_others(
 #[actix_web::test]
 async fn twenty_of_one_key_at_once_do_it_once() {
     let server = Server::start().await;
-    let user = server.user(Plan::Research).await;
-    let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = project(&session, "P").await;
-    let path = format!("/rest/v2/projects/{id}/notes");
+    let Writer { key, session, id, path } = Writer::of(&server, Plan::Research).await;
     let once = with(&key, "once");
 
     let answers = futures_util::future::join_all((0..20).map(|_| once.post_text(&path, NOTE))).await;
@@ -257,10 +264,7 @@ async fn stored_answers_outlive_a_restart_and_a_regenerated_secret() {
 #[actix_web::test]
 async fn a_key_that_is_not_1_to_255_visible_characters_is_a_fault_and_only_a_post_has_one() {
     let server = Server::start().await;
-    let user = server.user(Plan::Pro).await;
-    let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = project(&session, "P").await;
-    let path = format!("/rest/v2/projects/{id}/notes");
+    let Writer { key, session, id, path } = Writer::of(&server, Plan::Pro).await;
 
     for name in ["", "two words", &"x".repeat(256)] {
         let answer = with(&key, name).post_text(&path, NOTE).await;

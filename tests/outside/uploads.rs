@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::world::{Client, Home, Key, Program, Reply, Server, Site, eventually, program};
+use crate::world::{Client, Home, Key, Program, Reply, Server, Site, eventually, files, program};
 
 const PAPER: &[u8] = b"%PDF-1.7 as far as its first bytes say";
 const MINUTE: Duration = Duration::from_secs(60);
@@ -66,12 +66,6 @@ async fn status(key: &Client, ticket: &Value) -> String {
     key.get(&path(ticket)).await.data(200)["status"].as_str().unwrap().to_owned()
 }
 
-/// Files anywhere under a folder.
-fn files(folder: &Path) -> usize {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| if entry.path().is_dir() { files(&entry.path()) } else { 1 }).sum()
-}
-
 async fn server_with_files() -> Server {
     let home = Home::new().await;
     let folder = home.path("files").display().to_string();
@@ -97,7 +91,7 @@ async fn twenty_completions_at_once_make_one_bookmark_and_answer_alike() {
     let read = format!("/read/{}", first["documentId"].as_str().unwrap());
     assert!(bookmarks[0]["url"].as_str().unwrap().ends_with(&read));
     assert_eq!(put(&ticket, PAPER).await, 409);
-    assert_eq!(files(&server.home().path("files")), 1);
+    assert_eq!(files(&server.home().path("files")).len(), 1);
 }
 
 #[actix_web::test]
@@ -107,11 +101,11 @@ async fn bytes_that_break_off_leave_nothing_and_the_address_still_works() {
     let ticket = announce(&key, PAPER.len()).await;
     let sender = begin(&ticket, &PAPER[..10], PAPER.len()).await;
     let folder = server.home().path("files");
-    eventually("the bytes are being written", async || (files(&folder) == 1).then_some(())).await;
+    eventually("the bytes are being written", async || (files(&folder).len() == 1).then_some(())).await;
 
     drop(sender);
 
-    eventually("nothing is left", async || (files(&folder) == 0).then_some(())).await;
+    eventually("nothing is left", async || (files(&folder).is_empty()).then_some(())).await;
     assert_eq!(complete(&key, &ticket).await.refused(409), "UPLOAD_INCOMPLETE");
     assert_eq!(put(&ticket, PAPER).await, 200);
     complete(&key, &ticket).await.data(202);
@@ -124,7 +118,7 @@ async fn whoever_sends_a_file_anew_waits_for_none_that_stalls() {
     let ticket = announce(&key, 3).await;
     let folder = server.home().path("files");
     let mut stalled = begin(&ticket, b"o", 3).await;
-    eventually("it is being written", async || (files(&folder) == 1).then_some(())).await;
+    eventually("it is being written", async || (files(&folder).len() == 1).then_some(())).await;
     for _ in 0..4 {
         let newer = begin(&ticket, b"o", 3).await;
         assert_eq!(status_line(&mut stalled).await, "HTTP/1.1 409");
@@ -134,7 +128,7 @@ async fn whoever_sends_a_file_anew_waits_for_none_that_stalls() {
     let (whole, ended) = futures_util::join!(put(&ticket, b"two"), status_line(&mut stalled));
 
     assert_eq!((whole, ended.as_str()), (200, "HTTP/1.1 409"));
-    eventually("the others have left nothing", async || (files(&folder) == 1).then_some(())).await;
+    eventually("the others have left nothing", async || (files(&folder).len() == 1).then_some(())).await;
     let complete = format!("{}/complete", path(&ticket));
     key.post(&complete, json!({ "sha256": sha256(b"two") })).await.data(202);
 }
@@ -146,7 +140,7 @@ async fn bytes_that_are_refused_end_no_others() {
     let ticket = announce(&key, 3).await;
     let mut first = begin(&ticket, b"o", 3).await;
     let folder = server.home().path("files");
-    eventually("it is being written", async || (files(&folder) == 1).then_some(())).await;
+    eventually("it is being written", async || (files(&folder).len() == 1).then_some(())).await;
     let mut other = ticket.clone();
     other["putHeaders"]["Content-Type"] = json!("audio/mpeg");
 
@@ -170,7 +164,7 @@ async fn bytes_that_end_late_take_up_room_while_they_come() {
     server.clock.advance(15 * MINUTE - Duration::from_secs(5));
     let mut late = begin(&ticket, b"o", 3).await;
     let folder = server.home().path("files");
-    eventually("it is being written", async || (files(&folder) == 1).then_some(())).await;
+    eventually("it is being written", async || (files(&folder).len() == 1).then_some(())).await;
 
     server.clock.advance(Duration::from_secs(10));
     let refused = key.post("/rest/v2/uploads", announced(3)).await;
@@ -193,7 +187,7 @@ async fn a_second_arrival_takes_the_place_of_the_first() {
     server.clock.advance(Duration::from_secs(1));
     let folder = server.home().path("files");
 
-    eventually("the first is gone", async || (files(&folder) == 1).then_some(())).await;
+    eventually("the first is gone", async || (files(&folder).len() == 1).then_some(())).await;
 
     let sum = |of: &[u8]| json!({ "sha256": sha256(of) });
     let complete = format!("{}/complete", path(&ticket));
@@ -244,7 +238,7 @@ async fn an_upload_that_nobody_completes_is_forgotten_with_its_bytes() {
     let server = Server::at(home, clock, &[("FILES__URL", &folder)]).await;
 
     let key = server.stranger().with("authorization", &secret);
-    eventually("its bytes are gone", async || (files(Path::new(&folder)) == 0).then_some(())).await;
+    eventually("its bytes are gone", async || (files(Path::new(&folder)).is_empty()).then_some(())).await;
     assert_eq!(key.get(&path(&ticket)).await.refused(404), "NOT_FOUND");
 }
 
@@ -288,11 +282,12 @@ async fn a_file_goes_with_its_bookmark_after_thirty_days_and_with_its_account_at
 
     // A file is left alone for the moment in which it lost its owner.
     server.clock.advance(Duration::from_secs(60));
-    eventually("the account's file is gone", async || (files(Path::new(&folder)) == 1).then_some(())).await;
+    eventually("the account's file is gone", async || (files(Path::new(&folder)).len() == 1).then_some(()))
+        .await;
     server.clock.advance(30 * DAY);
     let (home, clock) = server.stop().await;
     let server = Server::at(home, clock, &[("FILES__URL", &folder)]).await;
-    eventually("the other too", async || (files(Path::new(&folder)) == 0).then_some(())).await;
+    eventually("the other too", async || (files(Path::new(&folder)).is_empty()).then_some(())).await;
     drop(server);
 }
 
@@ -335,7 +330,7 @@ async fn a_saved_address_that_leads_to_sound_becomes_that_and_to_an_archive_fail
         let shown = eventually(path, async || told(&key, &saved).await).await;
         assert_eq!(shown["contentType"], kind, "{path}: {shown}");
     }
-    assert_eq!(files(&server.app().data_dir.join("scratch")), 0);
+    assert_eq!(files(&server.app().data_dir.join("scratch")).len(), 0);
 }
 
 /// The bookmark, once something is said of why it is not ready.

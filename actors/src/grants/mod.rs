@@ -53,6 +53,7 @@ pub use refused::Refused;
 pub use token::{ACCESS_PREFIX, Issued, Refresh};
 pub use walk::WalkTurn;
 
+const CACHED: u64 = 10_000;
 /// A document about an application is read no more often.
 const DOCUMENT_FRESH: Duration = Duration::from_secs(900);
 /// For so long it does where it cannot be read again.
@@ -68,7 +69,6 @@ pub enum DocumentAge {
     /// It is read again.
     Old,
 }
-const CACHED: u64 = 10_000;
 
 /// What the operator has set.
 #[derive(Clone, Debug)]

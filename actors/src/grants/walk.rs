@@ -2,7 +2,6 @@
 //! other, with a pause, however often people ask for them. The client of a walk is known by its name, which nobody can
 //! guess, and counts as nobody's registration; of its connection there is no notice.
 
-use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -28,7 +27,8 @@ const NONCE_PREFIX: &str = "cn_";
 #[derive(Clone, Debug)]
 pub(super) struct Walks {
     one: Arc<Semaphore>,
-    names: Arc<Mutex<HashSet<String>>>,
+    /// What the client of the one walk calls itself.
+    name: Arc<Mutex<Option<String>>>,
 }
 
 /// A turn, for as long as it is kept.
@@ -41,7 +41,7 @@ pub struct WalkTurn {
 
 impl Walks {
     pub fn new() -> Self {
-        Self { one: Arc::new(Semaphore::new(1)), names: Arc::default() }
+        Self { one: Arc::new(Semaphore::new(1)), name: Arc::default() }
     }
 
     /// The turn, where nobody has it.
@@ -49,17 +49,17 @@ impl Walks {
         let permit = self.one.clone().try_acquire_owned().map_err(|_| Error::Busy(PAUSE))?;
         let nonce = Secret::new_token(NONCE_PREFIX).map_err(Error::internal)?;
         let name = format!("Connection test {}", nonce.expose());
-        self.names().insert(name.clone());
+        *self.name() = Some(name.clone());
         Ok(WalkTurn { name, walks: self.clone(), permit: Some(permit) })
     }
 
     /// Whether the client of a walk calls itself so.
     pub fn expect(&self, name: Option<&String>) -> bool {
-        name.is_some_and(|name| self.names().contains(name))
+        name.is_some() && self.name().as_ref() == name
     }
 
-    fn names(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    fn name(&self) -> MutexGuard<'_, Option<String>> {
+        self.name.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -72,7 +72,7 @@ impl WalkTurn {
 
 impl Drop for WalkTurn {
     fn drop(&mut self) {
-        self.walks.names().remove(&self.name);
+        *self.walks.name() = None;
         let permit = self.permit.take();
         tokio::spawn(async move {
             tokio::time::sleep(PAUSE).await;

@@ -47,15 +47,18 @@ pub async fn hold(
     let row = Model { id, upload_id: None, path: path(id), held_until: clock.now() + HELD, doomed: false };
     let path = row.path.clone();
     Entity::insert(row.into_active_model()).exec_without_returning(db.write()).await?;
-    renew(&db, id, upload, clock.now() + HELD).await?;
+    take_up_room(&db, upload, clock.now() + HELD).await?;
     let beat = Beat::every(HELD / 3, "a file is being written", move || {
         let (db, until) = (db.clone(), clock.now() + HELD);
-        async move { renew(&db, id, upload, until).await }
+        async move {
+            renew(&db, id, until).await?;
+            take_up_room(&db, upload, until).await
+        }
     });
     Ok(Held { id, path, _beat: beat })
 }
 
-async fn renew(db: &Db, id: FileId, upload: Option<UploadId>, until: Timestamp) -> Result<(), Error> {
+async fn renew(db: &Db, id: FileId, until: Timestamp) -> Result<(), Error> {
     Entity::update_many()
         .col_expr(Column::HeldUntil, Expr::value(until))
         .filter(Column::Id.eq(id))
@@ -63,6 +66,11 @@ async fn renew(db: &Db, id: FileId, upload: Option<UploadId>, until: Timestamp) 
         .filter(Column::Doomed.eq(false))
         .exec(db.write())
         .await?;
+    Ok(())
+}
+
+/// Bytes come for this upload, until then at least.
+async fn take_up_room(db: &Db, upload: Option<UploadId>, until: Timestamp) -> Result<(), Error> {
     let Some(upload) = upload else { return Ok(()) };
     upload::Entity::update_many()
         .col_expr(upload::Column::ReceivingUntil, Expr::value(until))

@@ -1,6 +1,5 @@
 //! Access tokens at the MCP server, and nowhere else (assertions 78 to 88).
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use entity::plan::Plan;
@@ -9,7 +8,7 @@ use sea_orm::{ConnectionTrait, Database, Statement};
 use serde_json::{Value, json};
 
 use crate::world::{
-    Answer, Assistant, Client, Home, Program, Server, Tokens, VERIFIER, eventually, program, ticket,
+    Answer, Assistant, Client, Home, Program, Server, Tokens, VERIFIER, eventually, files, program, ticket,
 };
 
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
@@ -171,21 +170,12 @@ async fn calls_stand_in_the_activity_by_the_app() {
     .await;
 }
 
-/// Every file under a folder.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
-}
-
 #[actix_web::test]
 async fn no_secret_stands_in_rows_files_the_log_or_the_activity() {
     let home = Home::new().await;
     program::make_account(&home);
     let running = Program::start(&home, "data").await;
-    let credentials = json!({ "email": program::EMAIL, "password": program::PASSWORD });
-    let signed_in = running.stranger().post("/app/api/session", credentials).await;
-    let cookie = signed_in.said("set-cookie").split(';').next().unwrap().to_owned();
-    let browser = running.stranger().with("cookie", &cookie);
+    let browser = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
     let said = json!({ "token_endpoint_auth_method": "client_secret_post" });
     let assistant = Assistant::registered(running.stranger(), said).await;
     let unused = ticket(&browser.get(&assistant.address(&[])).await);
@@ -203,7 +193,7 @@ async fn no_secret_stands_in_rows_files_the_log_or_the_activity() {
         &unused,
         assistant.secret.as_ref().unwrap(),
         &VERIFIER.to_owned(),
-        &cookie.split_once('=').unwrap().1.to_owned(),
+        &browser.header("cookie").split_once('=').unwrap().1.to_owned(),
     ];
     let kept = files(home.folder())
         .into_iter()

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use entity::kind::TokenKind;
 use entity::oauth_token;
 use sea_orm::{ColumnTrait, Database, EntityTrait, QueryFilter};
-use serde_json::json;
 
 use crate::world::{Assistant, Client, Home, Program, Tokens, program};
 
@@ -15,10 +14,7 @@ use crate::world::{Assistant, Client, Home, Program, Tokens, program};
 const BASE: &str = "http://127.0.0.1:9";
 
 async fn sign_in(node: &Program) -> Client {
-    let credentials = json!({ "email": program::EMAIL, "password": program::PASSWORD });
-    let answer = node.stranger().post("/app/api/session", credentials).await;
-    answer.data(200);
-    node.stranger().with("cookie", answer.said("set-cookie").split(';').next().unwrap())
+    node.stranger().sign_in(program::EMAIL, program::PASSWORD).await
 }
 
 #[actix_web::test]

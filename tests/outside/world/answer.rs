@@ -3,7 +3,7 @@
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Asks one service, with the same headers each time.
 #[derive(Clone)]
@@ -37,6 +37,13 @@ impl Client {
     /// Presents this key.
     pub fn with_key(self, secret: &str) -> Self {
         self.with("authorization", &format!("Bearer {secret}"))
+    }
+
+    /// Signs in to the web app; whoever it is from then on.
+    pub async fn sign_in(&self, email: &str, password: &str) -> Self {
+        let answer = self.post("/app/api/session", json!({ "email": email, "password": password })).await;
+        answer.data(200);
+        self.clone().with("cookie", answer.said("set-cookie").split(';').next().unwrap())
     }
 
     /// What it sends in this header.

@@ -1,6 +1,6 @@
 //! Where one service keeps everything: a folder, and on PostgreSQL a database. Both go away with it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sea_orm::{ConnectionTrait, Database};
 use tempfile::TempDir;
@@ -23,7 +23,7 @@ impl Home {
     }
 
     /// A file or folder within.
-    pub fn path(&self, name: &str) -> std::path::PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
@@ -55,6 +55,12 @@ impl Home {
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
+}
+
+/// Every file under a folder.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
 struct OwnDatabase {

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 pub use answer::{Answer, Client};
 pub use assistant::{Assistant, REDIRECT, Tokens, VERIFIER, sent_back, ticket};
-pub use home::Home;
+pub use home::{Home, files};
 pub use mcp::Mcp;
 pub use model::{Model, Turn};
 pub use person::{Key, PASSWORD};

@@ -95,11 +95,7 @@ impl<'a> Person<'a> {
 
     /// Signs in to the web app.
     pub async fn sign_in(&self) -> Client {
-        let credentials = json!({ "email": self.row.email, "password": PASSWORD });
-        let answer = self.server.stranger().post("/app/api/session", credentials).await;
-        answer.data(200);
-        let cookie = answer.headers["set-cookie"].to_str().unwrap();
-        self.server.stranger().with("cookie", cookie.split(';').next().unwrap())
+        self.server.stranger().sign_in(&self.row.email, PASSWORD).await
     }
 }
 

@@ -1,6 +1,6 @@
 //! A bucket on the loopback, in a folder. It speaks S3, and does nothing that is not signed by its one user.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
@@ -10,6 +10,8 @@ use s3s_fs::FileSystem;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
+
+use super::home::files;
 
 const BUCKET: &str = "shelf";
 const ACCESS_KEY: &str = "reader";
@@ -48,8 +50,8 @@ impl Store {
     /// Paths of what is there, in their order.
     pub fn paths(&self) -> Vec<String> {
         let bucket = self.folder.path().join(BUCKET);
-        let mut paths = Vec::new();
-        gather(&bucket, &bucket, &mut paths);
+        let within = |file: PathBuf| file.strip_prefix(&bucket).unwrap().display().to_string();
+        let mut paths: Vec<String> = files(&bucket).into_iter().map(within).collect();
         paths.sort();
         paths
     }
@@ -69,15 +71,5 @@ async fn serve(listener: TcpListener, service: S3Service) {
             let http = Builder::new(TokioExecutor::new());
             let _ = http.serve_connection(TokioIo::new(socket), service).await;
         });
-    }
-}
-
-/// The files under a folder, by their paths from the bucket.
-fn gather(folder: &Path, bucket: &Path, paths: &mut Vec<String>) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        match entry.path() {
-            inner if inner.is_dir() => gather(&inner, bucket, paths),
-            file => paths.push(file.strip_prefix(bucket).unwrap().display().to_string()),
-        }
     }
 }
