@@ -51,6 +51,17 @@ impl Db {
         Ok(Migrator::migrations().len().saturating_sub(made))
     }
 
+    /// Has every statement counted by this, from now on and in this clone alone.
+    #[cfg(test)]
+    pub fn counted_by(&mut self, count: std::sync::Arc<std::sync::atomic::AtomicUsize>) {
+        for connection in [&mut self.read, &mut self.write] {
+            let count = count.clone();
+            connection.set_metric_callback(move |_| {
+                count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            });
+        }
+    }
+
     /// For reading.
     pub fn read(&self) -> &DatabaseConnection {
         &self.read

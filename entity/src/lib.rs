@@ -38,6 +38,7 @@ pub mod oauth_client;
 pub mod oauth_code;
 pub mod oauth_consent;
 pub mod oauth_grant;
+pub mod oauth_sign_in;
 pub mod oauth_token;
 pub mod project;
 pub mod project_item;

@@ -17,6 +17,7 @@ mod m0010_answers;
 mod m0011_bookmark_document;
 mod m0012_under_way;
 mod m0013_client_documents;
+mod m0014_sign_in;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -40,6 +41,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0011_bookmark_document::STEP),
             Box::new(m0012_under_way::STEP),
             Box::new(m0013_client_documents::STEP),
+            Box::new(m0014_sign_in::STEP),
         ]
     }
 }

@@ -8,6 +8,7 @@ use actors::app::App;
 use actors::caller::Via;
 use actors::error::Error;
 use actors::grants::{Browser, Request};
+use actors::keys::secret::Secret;
 use actors::sessions;
 use entity::user;
 
@@ -46,11 +47,16 @@ async fn authorize(request: HttpRequest, app: Data<App>) -> HttpResponse {
     let anew = params.one("prompt").is_ok_and(|prompt| prompt == Some("login"));
     match signed_in(&app, &request).await {
         Ok(Some((browser, person))) if !anew => decide(&app, &params, asked, browser, person).await,
-        Ok(_) => sign_in_page(
-            StatusCode::OK,
-            &asked,
-            &SignInAgain { request: &going_on(&params), email: "", fault: None },
-        ),
+        Ok(_) => first_sign_in(&app, &request, &params, &asked).await,
+        Err(error) => inside(&error),
+    }
+}
+
+async fn first_sign_in(app: &App, request: &HttpRequest, params: &Params, asked: &Request) -> HttpResponse {
+    match app.grants.keep_sign_in(peer::address(request), going_on(params)).await {
+        Ok(ticket) => {
+            sign_in_page(StatusCode::OK, asked, &SignInAgain { ticket: &ticket, email: "", fault: None })
+        }
         Err(error) => inside(&error),
     }
 }
@@ -69,14 +75,14 @@ pub async fn signed_in(app: &App, request: &HttpRequest) -> Result<Option<(Brows
 }
 
 /// The request as a query to go on with: once somebody has signed in, they need not again.
-pub fn going_on(params: &Params) -> String {
+fn going_on(params: &Params) -> String {
     params.query_without("prompt")
 }
 
 /// What a sign-in page shows of the try before.
 pub struct SignInAgain<'a> {
-    /// The request to go on with.
-    pub request: &'a str,
+    /// Stands for the request to go on with.
+    pub ticket: &'a Secret,
     /// What was typed.
     pub email: &'a str,
     /// What was wrong with it.
@@ -85,8 +91,9 @@ pub struct SignInAgain<'a> {
 
 /// The page for whoever is not signed in.
 pub fn sign_in_page(status: StatusCode, asked: &Request, again: &SignInAgain<'_>) -> HttpResponse {
-    let SignInAgain { request, email, fault } = *again;
-    page(status, "Sign in", &SignIn { asking: Asking::of(asked, None), request, email, fault })
+    let SignInAgain { ticket, email, fault } = *again;
+    let asking = Asking::of(asked, None);
+    page(status, "Sign in", &SignIn { asking, ticket: ticket.expose(), email, fault })
 }
 
 async fn decide(

@@ -28,15 +28,18 @@ pub async fn authenticated(
     };
     match found {
         Ok(client) => Ok(client),
-        Err(Refused::Client) => {
-            let failed = app.failures.failed(peer::address(request));
-            if let Error::TooManyFailures(wait) = failed {
-                return Err(Refusal::Wait(wait));
-            }
-            Err(Refusal::Client { by_header })
-        }
+        Err(Refused::Client) => Err(failed(app, request, Refusal::Client { by_header })),
         Err(other) => Err(other.into()),
     }
+}
+
+/// A failure counts for the address (contract.md, section 3), be it a client's or a guessed code's or token's: after so many
+/// it is told to wait, whatever the refusal would have been.
+pub fn failed(app: &App, request: &HttpRequest, refusal: Refusal) -> Refusal {
+    if let Error::TooManyFailures(wait) = app.failures.failed(peer::address(request)) {
+        return Refusal::Wait(wait);
+    }
+    refusal
 }
 
 /// Name and proof; `None` where a header is no proof at all.

@@ -1,4 +1,5 @@
-//! POST /oauth/sign-in: the same sign-in as the web app's, slowed in the same way; then on with the request.
+//! POST /oauth/sign-in: the same sign-in as the web app's, slowed in the same way; then on with the request that waits
+//! behind the ticket of the form.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::RETRY_AFTER;
@@ -6,9 +7,11 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
 use actors::error::Error;
+use actors::grants::SIGN_IN_PREFIX;
+use actors::keys::secret::Secret;
 use actors::sessions;
 
-use super::authorize::{SignInAgain, going_on, sign_in_page};
+use super::authorize::{SignInAgain, sign_in_page};
 use super::page::{go, inside, is_our_form, stale, unfit};
 use super::params::Params;
 use super::request;
@@ -22,17 +25,24 @@ pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> Ht
     if !is_our_form(&request, &app) {
         return stale();
     }
-    // What to go on with is read anew: the form cannot lead anywhere but to our own page.
-    let params = Params::of(form.one("request").unwrap_or_default().unwrap_or_default().as_bytes());
+    let (ticket, query) = match kept(&app, &form).await {
+        Ok(Some(kept)) => kept,
+        Ok(None) => return stale(),
+        Err(error) => return inside(&error),
+    };
+    // It is read anew: the application may have gone, or taken an address back.
+    let params = Params::of(query.as_bytes());
     let asked = match request::read(&app, peer::address(&request), &params).await {
         Ok(asked) => asked,
         Err(not) => return unfit(&app, not),
     };
-    let query = going_on(&params);
     let typed = |name| form.one(name).unwrap_or_default().unwrap_or_default();
     let (email, password) = (typed("email"), typed("password").to_owned());
     match sessions::sign_in(&app, peer::address(&request), email, password).await {
         Ok(signed_in) => {
+            if let Err(error) = app.grants.signed_in(&ticket).await {
+                return inside(&error);
+            }
             let mut response = go(&format!("{}/oauth/authorize?{query}", app.base_url));
             match response.add_cookie(&cookie(&app, signed_in.secret.expose())) {
                 Ok(()) => response,
@@ -41,15 +51,24 @@ pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> Ht
         }
         Err(Error::WrongPassword) => {
             let fault = Some("Address and password do not fit together.");
-            sign_in_page(StatusCode::UNAUTHORIZED, &asked, &SignInAgain { request: &query, email, fault })
+            sign_in_page(StatusCode::UNAUTHORIZED, &asked, &SignInAgain { ticket: &ticket, email, fault })
         }
         Err(Error::TooManyFailures(wait)) => {
             let fault = Some("That was wrong too often. Wait some minutes before you try again.");
-            let again = SignInAgain { request: &query, email, fault };
+            let again = SignInAgain { ticket: &ticket, email, fault };
             let mut response = sign_in_page(StatusCode::TOO_MANY_REQUESTS, &asked, &again);
             response.headers_mut().insert(RETRY_AFTER, seconds(wait).max(1).into());
             response
         }
         Err(error) => inside(&error),
     }
+}
+
+/// The ticket of the form, and the query that it stands for.
+async fn kept(app: &App, form: &Params) -> Result<Option<(Secret, String)>, Error> {
+    let sent = form.one("ticket").ok().flatten();
+    let Some(ticket) = sent.and_then(|sent| Secret::parse_token(SIGN_IN_PREFIX, sent)) else {
+        return Ok(None);
+    };
+    Ok(app.grants.sign_in(&ticket).await?.map(|query| (ticket, query)))
 }

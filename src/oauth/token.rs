@@ -9,7 +9,7 @@ use entity::oauth_client;
 use entity::scope::Scopes;
 use serde_json::json;
 
-use super::client::authenticated;
+use super::client::{authenticated, failed};
 use super::error::Refusal;
 use super::open::{self, Kept};
 use super::params::{Params, Repeated};
@@ -30,11 +30,15 @@ async fn tokens(request: &HttpRequest, app: &App, payload: Payload) -> Result<Ht
         return Err(Refusal::Target);
     }
     let issued = match value(&form, "grant_type") {
-        None => return Err(Refusal::Request("grant_type is missing")),
-        Some("authorization_code") => exchange(app, client, &form).await?,
-        Some("refresh_token") => refresh(app, client, &form).await?,
-        Some(_) => return Err(Refusal::GrantType),
+        None => Err(Refusal::Request("grant_type is missing")),
+        Some("authorization_code") => exchange(app, client, &form).await,
+        Some("refresh_token") => refresh(app, client, &form).await,
+        Some(_) => Err(Refusal::GrantType),
     };
+    let issued = issued.map_err(|refusal| match refusal {
+        guess @ Refusal::Grant(_) => failed(app, request, guess),
+        other => other,
+    })?;
     let body = json!({
         "access_token": issued.access.expose(),
         "token_type": "Bearer",

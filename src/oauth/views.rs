@@ -103,7 +103,7 @@ pub struct Frame<'a> {
 allowed, and decide.</p>
 {% if let Some(fault) = fault %}<p class="fault" role="alert" id="fault">{{ fault }}</p>{% endif %}
 <form method="post" action="sign-in">
-<input type="hidden" name="request" value="{{ request }}">
+<input type="hidden" name="ticket" value="{{ ticket }}">
 <label for="email">E-mail address</label>
 <input id="email" name="email" type="email" autocomplete="username" autocapitalize="none" spellcheck="false" required
  value="{{ email }}"{% if fault.is_none() %} autofocus{% else %} aria-describedby="fault"{% endif %}>
@@ -122,8 +122,8 @@ allowed, and decide.</p>
 pub struct SignIn<'a> {
     /// Who asks.
     pub asking: Asking,
-    /// The request to go on with.
-    pub request: &'a str,
+    /// Stands for the request to go on with.
+    pub ticket: &'a str,
     /// What was typed before.
     pub email: &'a str,
     /// What was wrong with it.

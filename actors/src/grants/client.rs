@@ -96,9 +96,16 @@ impl Introduction {
     }
 }
 
+/// Whether something stands before the host, be it empty.
+fn has_userinfo(uri: &str) -> bool {
+    let after = uri.split_once(':').map_or(uri, |(_, after)| after).trim_start_matches(['/', '\\']);
+    after.split(['/', '\\', '?', '#']).next().is_some_and(|authority| authority.contains('@'))
+}
+
 fn is_home_page(uri: &str) -> bool {
     let web = |parsed: url::Url| {
-        matches!(parsed.scheme(), "http" | "https") && parsed.username().is_empty() && !uri.contains('@')
+        // Shown to people, who would take what stands before an @ for the host.
+        matches!(parsed.scheme(), "http" | "https") && !has_userinfo(uri)
     };
     uri.len() <= LONGEST_URI
         && uri.chars().all(|c| c.is_ascii_graphic())
@@ -243,6 +250,25 @@ mod tests {
         ));
         let script = Some("javascript:alert(1)".to_owned());
         assert!(matches!(accepted(Introduction { uri: script, ..introduction() }), Err(Unfit::Metadata(_))));
+    }
+
+    #[test]
+    fn a_home_page_has_nothing_before_its_host() {
+        for good in ["https://a.example/@me", "http://a.example?x=@", "https://a.example/#@"] {
+            let said = Introduction { uri: Some(good.to_owned()), ..introduction() };
+            assert!(accepted(said).is_ok(), "{good}");
+        }
+        for bad in [
+            "https://me@a.example/",
+            "https://a.example@evil.example",
+            "https://@evil.example",
+            "https:/a.example@evil.example/",
+            "https:\\\\a.example@evil.example",
+            "https:a.example@evil.example",
+        ] {
+            let said = Introduction { uri: Some(bad.to_owned()), ..introduction() };
+            assert!(matches!(accepted(said), Err(Unfit::Metadata(_))), "{bad}");
+        }
     }
 
     #[test]

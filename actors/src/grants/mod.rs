@@ -13,6 +13,7 @@ mod end;
 pub mod pkce;
 pub mod redirect;
 mod refused;
+mod sign_in;
 mod sweep;
 mod token;
 mod walk;
@@ -50,10 +51,13 @@ pub use code::Exchange;
 pub use consent::{Browser, Decided, Request, TICKET_PREFIX};
 pub(crate) use end::end_all;
 pub use refused::Refused;
+pub use sign_in::SIGN_IN_PREFIX;
 pub use token::{ACCESS_PREFIX, Issued, Refresh};
 pub use walk::WalkTurn;
 
 const CACHED: u64 = 10_000;
+/// Each leaves a row until the next clean-up. A whole office behind one address opens fewer.
+const SIGN_IN_PAGES_PER_MINUTE: u32 = 600;
 /// A document about an application is read no more often.
 const DOCUMENT_FRESH: Duration = Duration::from_secs(900);
 /// For so long it does where it cannot be read again.
@@ -159,6 +163,7 @@ pub struct Grants {
     documents: bool,
     registrations: Arc<Addresses>,
     readings: Arc<Addresses>,
+    pages: Arc<Addresses>,
     walks: Walks,
     cache: Cache<SecretHash, Arc<Access>>,
     port: Port<GrantActor>,
@@ -191,7 +196,8 @@ impl Grants {
             open: settings.open,
             documents: settings.documents,
             registrations: Arc::new(Addresses::an_hour(settings.registrations_per_hour, clock.clone())),
-            readings: Arc::new(Addresses::an_hour(settings.registrations_per_hour, clock)),
+            readings: Arc::new(Addresses::an_hour(settings.registrations_per_hour, clock.clone())),
+            pages: Arc::new(Addresses::a_minute(SIGN_IN_PAGES_PER_MINUTE, clock)),
             walks: Walks::new(),
             cache: Cache::builder().max_capacity(CACHED).time_to_idle(Duration::from_secs(600)).build(),
             port: keep(on, how, move || GrantActor::new(kept.clone())),
@@ -306,6 +312,25 @@ impl Grants {
     async fn find(&self, name: &str) -> Result<Option<oauth_client::Model>, DbErr> {
         let found = client::find(self.terms.db.read(), name).await?;
         Ok(found.filter(|client| self.documents || client.document.is_none()))
+    }
+
+    /// Keeps the query that a sign-in page goes on with; the ticket for its form.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] where one address opened as many pages as it may.
+    pub async fn keep_sign_in(&self, address: Option<IpAddr>, query: String) -> Result<Secret, Error> {
+        self.pages.take(address).map_err(Error::Busy)?;
+        sign_in::keep(&self.terms, query).await
+    }
+
+    /// The query that a sign-in page goes on with; `None` where the page is too old, or somebody signed in on it.
+    pub async fn sign_in(&self, ticket: &Secret) -> Result<Option<String>, Error> {
+        sign_in::kept(&self.terms, ticket).await
+    }
+
+    /// Somebody signed in on the page with this ticket.
+    pub async fn signed_in(&self, ticket: &Secret) -> Result<(), Error> {
+        sign_in::forget(&self.terms, ticket).await
     }
 
     /// Keeps what a consent page asks for; the ticket for its form.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use entity::kind::TokenKind;
-use entity::{oauth_code, oauth_consent, oauth_grant, oauth_token};
+use entity::{oauth_code, oauth_consent, oauth_grant, oauth_sign_in, oauth_token};
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter};
 
@@ -21,6 +21,7 @@ const KNOWN: Duration = Duration::from_secs(7 * 24 * 3600);
 pub(super) async fn run(terms: &Terms) -> Result<(), Error> {
     let (db, now) = (terms.db.write(), terms.clock.now());
     oauth_consent::Entity::delete_many().filter(oauth_consent::Column::ExpiresAt.lt(now)).exec(db).await?;
+    oauth_sign_in::Entity::delete_many().filter(oauth_sign_in::Column::ExpiresAt.lt(now)).exec(db).await?;
     // Used codes stay as long as a token of theirs may live, so that a second use is noticed.
     let old = oauth_code::Column::ExpiresAt.lt(now - REFRESH_LIFE);
     oauth_code::Entity::delete_many().filter(old).exec(db).await?;

@@ -2,6 +2,7 @@
 //! secret that is presented twice leaves none.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use entity::id::{SessionId, UserId};
@@ -262,14 +263,10 @@ async fn new_client(terms: &Terms) -> oauth_client::Model {
     register(&terms.db, client).await.unwrap().0
 }
 
-#[test]
-fn no_order_of_steps_leaves_two_living_branches() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
+async fn new_terms(folder: &tempfile::TempDir, clock: &Arc<TestClock>) -> Terms {
     let url = format!("sqlite:{}?mode=rwc", folder.path().join("rows.db").display());
-    let terms = Terms {
-        db: runtime.block_on(Db::open(&url)).unwrap(),
+    Terms {
+        db: Db::open(&url).await.unwrap(),
         clock: clock.clone(),
         fresh: Arc::new(Freshness::new(clock.clone())),
         resource: "https://carrel.example/mcp".into(),
@@ -277,7 +274,60 @@ fn no_order_of_steps_leaves_two_living_branches() {
         access: Duration::from_secs(3600),
         unused_client: Duration::from_secs(30 * 86_400),
         redirects: Arc::new(RedirectRules::default()),
+    }
+}
+
+#[tokio::test]
+async fn a_refused_refresh_costs_the_same_whatever_there_is_of_its_token() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
+    let mut terms = new_terms(&folder, &clock).await;
+    let mut scene = Scene::new(&terms, &clock).await;
+    scene.consent().await;
+    scene.exchange(0, scene.client.clone()).await;
+    scene.refresh(0).await;
+    scene.refresh(1).await;
+    let mut expired = Scene::new(&terms, &clock).await;
+    expired.consent().await;
+    expired.exchange(0, expired.client.clone()).await;
+    clock.advance(token::REFRESH_LIFE);
+    let mut fresh = Scene::new(&terms, &clock).await;
+    fresh.consent().await;
+    fresh.exchange(0, fresh.client.clone()).await;
+    let (scene_client, other) = (scene.client.clone(), fresh.other.clone());
+    scene.disconnect().await;
+    let count = Arc::new(AtomicUsize::new(0));
+    terms.db.counted_by(count.clone());
+
+    let statements = async |client: &oauth_client::Model, token: &str| {
+        count.store(0, Ordering::Relaxed);
+        let asked = Refresh { client: client.clone(), token: token.to_owned(), scopes: None };
+        assert!(matches!(refresh(&terms, asked).await, Err(Refused::Grant(_))), "{token}");
+        count.load(Ordering::Relaxed)
     };
+
+    let unknown = format!("cr_{}", "0".repeat(43));
+    let usual = statements(&scene_client, &unknown).await;
+    assert!(usual > 0, "nothing was counted");
+    for (client, token) in [
+        (&scene_client, ""),
+        (&scene_client, "garbage"),
+        (&scene_client, scene.codes[0].as_str()),
+        (&scene_client, scene.tokens[0].as_str()),
+        (&scene_client, scene.tokens[2].as_str()),
+        (&expired.client, expired.tokens[0].as_str()),
+        (&other, fresh.tokens[0].as_str()),
+    ] {
+        assert_eq!(statements(client, token).await, usual, "{token}");
+    }
+}
+
+#[test]
+fn no_order_of_steps_leaves_two_living_branches() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
+    let terms = runtime.block_on(new_terms(&folder, &clock));
     let mut runner =
         TestRunner::new(ProptestConfig { cases: 48, failure_persistence: None, ..Default::default() });
     let steps = proptest::collection::vec(step(), 1..24);

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use entity::id::GrantId;
 use entity::kind::{GrantState, TokenKind};
 use entity::scope::Scopes;
 use entity::time::Timestamp;
@@ -12,6 +13,7 @@ use sea_orm::{
     ColumnTrait, ConnectionTrait, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel, QueryFilter,
 };
 use tracing::warn;
+use uuid::Uuid;
 
 use super::end::{Ending, end, living_owner};
 use super::refused::Refused;
@@ -84,20 +86,19 @@ pub(super) async fn issue(
     Ok(Issued { access, lives: terms.access, refresh, scopes })
 }
 
-/// The token of one of these kinds and its connection, whoever's they are.
+/// The token of one of these kinds and its connection, whoever's they are. What is no token costs the same look-ups as one,
+/// so that the time of a refusal tells nobody which tokens there are.
 async fn look_up(
     db: &impl ConnectionTrait,
     sent: &str,
     prefixes: &[&str],
 ) -> Result<Option<(oauth_token::Model, oauth_grant::Model)>, DbErr> {
-    let Some(secret) = prefixes.iter().find_map(|prefix| Secret::parse_token(prefix, sent)) else {
-        return Ok(None);
-    };
-    let Some(token) = oauth_token::Entity::by_hash(secret.hash().bytes()).one(db).await? else {
-        return Ok(None);
-    };
-    let grant = oauth_grant::Entity::of_token(token.grant_id).one(db).await?;
-    Ok(grant.map(|grant| (token, grant)))
+    let secret = prefixes.iter().find_map(|prefix| Secret::parse_token(prefix, sent));
+    let hash = secret.map(|secret| *secret.hash().bytes()).unwrap_or_default();
+    let token = oauth_token::Entity::by_hash(&hash).one(db).await?;
+    let grant_id = token.as_ref().map_or(GrantId(Uuid::nil()), |token| token.grant_id);
+    let grant = oauth_grant::Entity::of_token(grant_id).one(db).await?;
+    Ok(token.zip(grant))
 }
 
 /// Whether a token's connection is as it was when the token was issued.
@@ -112,14 +113,18 @@ pub(super) fn is_of(terms: &Terms, token: &oauth_token::Model, grant: &oauth_gra
 pub(super) async fn refresh(terms: &Terms, asked: Refresh) -> Result<Issued, Refused> {
     let now = terms.clock.now();
     let found = look_up(terms.db.read(), &asked.token, &[REFRESH_PREFIX]).await?;
-    let (token, grant) = found.filter(|(_, grant)| grant.client_id == asked.client.id).ok_or(UNKNOWN)?;
+    let good = |(token, grant): &(oauth_token::Model, oauth_grant::Model)| {
+        grant.client_id == asked.client.id && is_of(terms, token, grant) && now < token.expires_at
+    };
+    let (token, grant) = found.filter(good).ok_or(UNKNOWN)?;
     let txn = terms.db.begin().await?;
     living_owner(&txn, grant.user_id).await?.ok_or(UNKNOWN)?;
     if !client::touch(&txn, asked.client.id, now).await? {
         return Err(Refused::Client);
     }
     let grant = oauth_grant::Entity::one_of(grant.user_id, grant.id).one(&txn).await?.ok_or(UNKNOWN)?;
-    if !is_of(terms, &token, &grant) || now >= token.expires_at {
+    // It may have ended since it was looked at.
+    if !is_of(terms, &token, &grant) {
         return Err(UNKNOWN);
     }
     if !spend(&txn, &token, now).await? {

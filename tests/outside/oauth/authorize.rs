@@ -1,7 +1,8 @@
 //! The authorization request (assertions 23 to 37).
 
-use entity::plan::Plan;
+use std::time::Duration;
 
+use entity::plan::Plan;
 use serde_json::Value;
 
 use crate::world::{Assistant, PASSWORD, REDIRECT, Server, Tokens, sent_back, ticket};
@@ -129,12 +130,14 @@ async fn who_is_not_signed_in_signs_in_and_goes_on_with_the_same_request() {
     let page = server.stranger().get(&address).await;
     assert!(page.text.contains("type=\"password\"") && page.text.contains("Heron"));
     assert!(page.text.contains("127.0.0.1:43117") && page.text.contains("Write notes"));
-    let query = address.split_once('?').unwrap().1;
+    assert!(!page.text.contains("a%26b") && !page.text.contains("code_challenge"), "{}", page.text);
 
-    let fields = [("request", query), ("email", person.email()), ("password", PASSWORD)];
+    let kept = ticket(&page);
+    let fields = [("ticket", kept.as_str()), ("email", person.email()), ("password", PASSWORD)];
     let signed_in = server.stranger().form("/oauth/sign-in", &fields).await;
 
     assert_eq!(signed_in.status, 303, "{}", signed_in.text);
+    assert_eq!(server.stranger().form("/oauth/sign-in", &fields).await.status, 403, "a page twice");
     let cookie = signed_in.said("set-cookie");
     assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax"), "{cookie}");
     let (_, path) = signed_in.said("location").split_once("/oauth/").unwrap();
@@ -150,9 +153,8 @@ async fn a_sign_in_makes_a_session_of_its_own_that_https_alone_carries() {
     let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
     let person = server.user(Plan::Pro).await;
     let assistant = Assistant::new(server.stranger()).await;
-    let address = assistant.address(&[]);
-    let fields =
-        [("request", address.split_once('?').unwrap().1), ("email", person.email()), ("password", PASSWORD)];
+    let kept = ticket(&server.stranger().get(&assistant.address(&[])).await);
+    let fields = [("ticket", kept.as_str()), ("email", person.email()), ("password", PASSWORD)];
     let planted = "carrel_session=cs_0000000000000000000000000000000000000000000";
 
     let signed_in = server.stranger().with("cookie", planted).form("/oauth/sign-in", &fields).await;
@@ -172,17 +174,51 @@ async fn a_sign_in_makes_a_session_of_its_own_that_https_alone_carries() {
 async fn a_sign_in_leads_nowhere_but_to_our_own_page() {
     let server = Server::start().await;
     let person = server.user(Plan::Pro).await;
-    for request in
-        ["", "https://evil.example/", "//evil.example", "client_id=x&redirect_uri=https://evil.example/"]
-    {
-        let fields = [("request", request), ("email", person.email()), ("password", PASSWORD)];
+    let assistant = Assistant::new(server.stranger()).await;
+    let kept = ticket(&server.stranger().get(&assistant.address(&[])).await);
+    let unknown = format!("ci_{}", "0".repeat(43));
+    for sent in ["", "https://evil.example/", &unknown, &format!("ct_{}", &kept[3..])] {
+        let fields = [("ticket", sent), ("email", person.email()), ("password", PASSWORD)];
         let answer = server.stranger().form("/oauth/sign-in", &fields).await;
         assert_eq!(
             (answer.status, answer.said("location"), answer.said("set-cookie")),
-            (400, "", ""),
-            "{request}"
+            (403, "", ""),
+            "{sent}"
         );
     }
+    // Whatever else the form says: where it leads is known here alone.
+    let fields = [
+        ("ticket", kept.as_str()),
+        ("request", "redirect_uri=https%3A%2F%2Fevil.example%2F"),
+        ("redirect_uri", "https://evil.example/"),
+        ("email", person.email()),
+        ("password", PASSWORD),
+    ];
+    let answer = server.stranger().form("/oauth/sign-in", &fields).await;
+    let location = answer.said("location");
+    assert_eq!(answer.status, 303, "{}", answer.text);
+    assert!(location.contains("/oauth/authorize?") && !location.contains("evil"), "{location}");
+}
+
+#[actix_web::test]
+async fn a_sign_in_page_is_good_for_half_an_hour_and_survives_a_restart() {
+    let server = Server::start().await;
+    let email = server.user(Plan::Pro).await.email().to_owned();
+    let assistant = Assistant::new(server.stranger()).await;
+    let page = async || ticket(&server.stranger().get(&assistant.address(&[])).await);
+    let early = page().await;
+    server.clock.advance(Duration::from_secs(29 * 60));
+    let late = page().await;
+    server.clock.advance(Duration::from_secs(60));
+
+    let (home, clock) = server.stop().await;
+    let server = Server::at(home, clock, &[]).await;
+
+    let sign_in = async |ticket: &str| {
+        let fields = [("ticket", ticket), ("email", email.as_str()), ("password", PASSWORD)];
+        server.stranger().form("/oauth/sign-in", &fields).await.status
+    };
+    assert_eq!((sign_in(&early).await, sign_in(&late).await), (403, 303));
 }
 
 #[actix_web::test]
@@ -190,16 +226,16 @@ async fn a_wrong_password_is_told_on_the_page_and_the_sixth_try_has_to_wait() {
     let server = Server::start().await;
     let person = server.user(Plan::Pro).await;
     let assistant = Assistant::new(server.stranger()).await;
-    let address = assistant.address(&[]);
-    let query = address.split_once('?').unwrap().1;
-    let wrong = [("request", query), ("email", person.email()), ("password", "not it at all")];
+    let kept = ticket(&server.stranger().get(&assistant.address(&[])).await);
+    let wrong = [("ticket", kept.as_str()), ("email", person.email()), ("password", "not it at all")];
     for _ in 0..5 {
         let page = server.stranger().form("/oauth/sign-in", &wrong).await;
         assert_eq!(page.status, 401);
         assert!(page.text.contains("role=\"alert\"") && !page.text.contains("not it at all"));
+        assert!(page.text.contains(&kept), "the same request goes on");
     }
 
-    let right = [("request", query), ("email", person.email()), ("password", PASSWORD)];
+    let right = [("ticket", kept.as_str()), ("email", person.email()), ("password", PASSWORD)];
     let refused = server.stranger().form("/oauth/sign-in", &right).await;
 
     assert_eq!((refused.status, refused.said("set-cookie")), (429, ""));
@@ -211,9 +247,8 @@ async fn a_sign_in_from_another_site_is_refused() {
     let server = Server::start().await;
     let person = server.user(Plan::Pro).await;
     let assistant = Assistant::new(server.stranger()).await;
-    let address = assistant.address(&[]);
-    let fields =
-        [("request", address.split_once('?').unwrap().1), ("email", person.email()), ("password", PASSWORD)];
+    let kept = ticket(&server.stranger().get(&assistant.address(&[])).await);
+    let fields = [("ticket", kept.as_str()), ("email", person.email()), ("password", PASSWORD)];
     for (name, value) in
         [("origin", "https://evil.example"), ("origin", "null"), ("sec-fetch-site", "cross-site")]
     {

@@ -138,7 +138,30 @@ async fn clients_that_keep_failing_are_told_to_wait_and_others_are_not() {
 
     assert_eq!(waits.status, 429);
     assert!((1..=60).contains(&waits.number("retry-after")));
-    refused(&assistant.refresh("cr_x").await, 400, "invalid_grant");
+    assert_eq!(assistant.refresh("cr_x").await.status, 429, "a guess from there waits too");
+}
+
+#[actix_web::test]
+async fn whoever_guesses_codes_or_tokens_is_told_to_wait_and_who_has_one_is_not() {
+    let server = Server::start().await;
+    let person = server.user(Plan::Pro).await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let browser = person.sign_in().await;
+    let tokens = assistant.connect(&browser, "read:library").await;
+    let other = Assistant::new(server.stranger()).await;
+    let code = other.code(&browser, "read:library").await;
+    for n in 0..10 {
+        refused(&assistant.exchange(&format!("cc_{n:043}")).await, 400, "invalid_grant");
+        refused(&assistant.refresh(&format!("cr_{n:043}")).await, 400, "invalid_grant");
+    }
+
+    let waits = assistant.refresh(&format!("cr_{:043}", 99)).await;
+
+    assert_eq!((waits.status, waits.body["error"].as_str()), (429, Some("temporarily_unavailable")));
+    assert!((1..=60).contains(&waits.number("retry-after")));
+    assert_eq!(assistant.exchange(&format!("cc_{:043}", 99)).await.status, 429);
+    assert_eq!(assistant.refresh(&tokens.refresh).await.status, 200);
+    assert_eq!(other.exchange(&code).await.status, 200);
 }
 
 #[actix_web::test]
