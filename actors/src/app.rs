@@ -54,6 +54,8 @@ pub struct Setup {
     pub scratch: Scratch,
     /// How long the address that an upload is sent to is good.
     pub put_for: Duration,
+    /// The longest file of an import.
+    pub import_bytes: u64,
     /// The endpoint that transcribes recordings; none: the local model, when it is there.
     pub transcription: Option<EndpointSettings>,
     /// The index, opened.
@@ -178,6 +180,7 @@ impl App {
                 scratch: setup.scratch,
                 signatures: Signatures::new(key),
                 put_for: setup.put_for,
+                import_bytes: setup.import_bytes,
                 turns: Turns::default(),
             },
             speech: Speech::new(transcriber(setup.transcription)?),

@@ -47,6 +47,21 @@ pub async fn sign_in(
     email: &str,
     typed: String,
 ) -> Result<SignedIn, Error> {
+    let user = authenticate(app, address, email, typed).await?;
+    let secret = open(app, &user).await?;
+    Ok(SignedIn { user, secret })
+}
+
+/// Whose address and password these are; no session begins.
+///
+/// # Errors
+/// As [`sign_in`].
+pub async fn authenticate(
+    app: &App,
+    address: Option<IpAddr>,
+    email: &str,
+    typed: String,
+) -> Result<user::Model, Error> {
     let email = email.trim().to_lowercase();
     let attempt = (email, address);
     app.sign_ins.begin(&attempt, app.clock.now())?;
@@ -56,8 +71,7 @@ pub async fn sign_in(
     match found.filter(|user| right && user.disabled_at.is_none()) {
         Some(user) => {
             app.sign_ins.succeeded(&attempt);
-            let secret = open(app, &user).await?;
-            Ok(SignedIn { user, secret })
+            Ok(user)
         }
         None => Err(Error::WrongPassword),
     }

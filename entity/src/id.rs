@@ -113,6 +113,10 @@ ids! {
     NoticeId,
     /// An import of a file.
     ImportId,
+    /// What became of a row of an import.
+    ImportRowId,
+    /// An export of everything.
+    ExportId,
     /// An answer that is being made.
     AnswerId,
     /// An announced file of the user's own.

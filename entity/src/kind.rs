@@ -68,6 +68,64 @@ macro_rules! kinds {
 }
 
 kinds! {
+    /// How far an import is.
+    ImportState {
+        /// Its rows are taken in.
+        Running = "running",
+        /// It was looked at what would come of it, and it waits for the word.
+        Checked = "checked",
+        /// It goes on when it is told to, and so do the pages that it brought.
+        Paused = "paused",
+        /// Every row was taken in.
+        Done = "done",
+        /// It did not come to its end.
+        Failed = "failed",
+        /// What it made is taken back.
+        Undoing = "undoing",
+        /// What it made was taken back.
+        Undone = "undone",
+    }
+    /// What became of a row of an import.
+    RowOutcome {
+        /// Something was made.
+        Created = "created",
+        /// It was there already and got something.
+        Updated = "updated",
+        /// It was passed over.
+        Skipped = "skipped",
+        /// It was made on the way: a collection for a folder.
+        Beside = "beside",
+    }
+    /// What a row of an import is.
+    ImportedKind {
+        /// A bookmark.
+        Bookmark = "bookmark",
+        /// A collection.
+        Collection = "collection",
+        /// A followed feed.
+        Feed = "feed",
+        /// An entry of one.
+        Entry = "entry",
+        /// A highlight.
+        Highlight = "highlight",
+        /// A project.
+        Project = "project",
+        /// A decision of one.
+        Decision = "decision",
+        /// A note of a project.
+        Note = "note",
+        /// A thing's place in a project.
+        Item = "item",
+    }
+    /// How far an export is.
+    ExportState {
+        /// It is being packed.
+        Running = "running",
+        /// The file is there.
+        Done = "done",
+        /// It did not come to its end.
+        Failed = "failed",
+    }
     /// The two kinds of API key.
     KeyKind {
         /// For the REST API.

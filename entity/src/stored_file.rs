@@ -1,8 +1,9 @@
 //! The bytes of a file in the store. The row is there before the first byte and until the last is gone, so no crash
 //! leaves a file that no row names.
 
-use crate::id::{FileId, UploadId};
+use crate::id::{ExportId, FileId, ImportId, UploadId};
 use crate::time::Timestamp;
+use sea_orm::Condition;
 use sea_orm::entity::prelude::*;
 
 /// The bytes of a file in the store.
@@ -14,6 +15,10 @@ pub struct Model {
     pub id: FileId,
     /// The upload whose bytes these are; none while they arrive, and once nothing needs them any more.
     pub upload_id: Option<UploadId>,
+    /// The import whose file this is.
+    pub import_id: Option<ImportId>,
+    /// The export whose file this is.
+    pub export_id: Option<ExportId>,
     /// Its path in the store, made from the id alone.
     #[sea_orm(column_type = "Text")]
     pub path: String,
@@ -35,8 +40,26 @@ impl Entity {
         Self::find().filter(Column::UploadId.eq(id))
     }
 
+    /// The file of an import.
+    pub fn of_import(id: ImportId) -> Select<Entity> {
+        Self::find().filter(Column::ImportId.eq(id))
+    }
+
+    /// The file of an export.
+    pub fn of_export(id: ExportId) -> Select<Entity> {
+        Self::find().filter(Column::ExportId.eq(id))
+    }
+
     /// Files that nothing needs and nobody writes: for removal.
     pub fn loose(now: Timestamp) -> Select<Entity> {
-        Self::find().filter(Column::UploadId.is_null()).filter(Column::HeldUntil.lt(now))
+        Self::find().filter(Self::owned_by_nothing()).filter(Column::HeldUntil.lt(now))
+    }
+
+    /// Whether a file belongs to nothing.
+    pub fn owned_by_nothing() -> Condition {
+        Condition::all()
+            .add(Column::UploadId.is_null())
+            .add(Column::ImportId.is_null())
+            .add(Column::ExportId.is_null())
     }
 }

@@ -18,6 +18,7 @@ mod m0011_bookmark_document;
 mod m0012_under_way;
 mod m0013_client_documents;
 mod m0014_sign_in;
+mod m0015_transfers;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -42,6 +43,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0012_under_way::STEP),
             Box::new(m0013_client_documents::STEP),
             Box::new(m0014_sign_in::STEP),
+            Box::new(m0015_transfers::STEP),
         ]
     }
 }

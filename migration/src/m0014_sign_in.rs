@@ -7,7 +7,7 @@ pub const STEP: Step = Step { name: "m0014_sign_in", up: UP };
 
 const UP: &str = "
 CREATE TABLE oauth_sign_in (
-    hash BLOB NOT NULL PRIMARY KEY,
+    hash BYTES PRIMARY KEY,
     query TEXT NOT NULL,
     expires_at BIGINT NOT NULL
 );

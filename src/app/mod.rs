@@ -2,6 +2,8 @@
 
 mod assistants;
 mod door;
+mod exports;
+mod imports;
 mod routes;
 mod session;
 
@@ -23,6 +25,8 @@ pub fn mount(config: &mut ServiceConfig) {
     config.service(
         web::scope("/app/api")
             .configure(session::mount)
+            .configure(imports::mount)
+            .configure(exports::mount)
             .service(library)
             .configure(|scope| table::mount(scope, Door::Session, ROUTES))
             .default_service(unknown()),

@@ -3,6 +3,8 @@
 use actix_web::http::StatusCode;
 use actors::ops::activity::ListActivity;
 use actors::ops::apps::{DisconnectApp, ListApps};
+use actors::ops::exports::{BeginExport, ShowExport};
+use actors::ops::imports::{ListImports, MoveImport, ShowImport};
 use actors::ops::keys::{ChangeKey, CreateKey, ListKeys, RegenerateKey, RevokeKey};
 use actors::ops::notes::{ChangeNote, DeleteNote};
 use actors::ops::notices::{ListNotices, MarkRead};
@@ -45,4 +47,14 @@ pub static ROUTES: &[Route] = &[
     route!(PATCH "/notes/{id}" as "PATCH /notes/:nid" => ChangeNote),
     route!(DELETE "/notes/{id}" as "DELETE /notes/:nid" => DeleteNote),
     route!(GET "/activity" as "GET /activity" => ListActivity),
+    route!(GET "/imports/{id}" as "GET /imports/:id" => ShowImport),
+    route!(POST "/imports/{id}/start" as "POST /imports/:id/start" => MoveImport, read MoveImport::start),
+    route!(POST "/imports/{id}/pause" as "POST /imports/:id/pause" => MoveImport, read MoveImport::pause),
+    route!(POST "/imports/{id}/resume" as "POST /imports/:id/resume" => MoveImport, read MoveImport::resume),
+    route!(POST "/imports/{id}/undo" as "POST /imports/:id/undo" => MoveImport, read MoveImport::undo),
+    route!(POST "/exports" as "POST /exports" => BeginExport, status |_| StatusCode::ACCEPTED),
+    route!(GET "/exports/{id}" as "GET /exports/:id" => ShowExport),
 ];
+
+/// Stands beside the one route that takes a form.
+pub static LIST_IMPORTS: Route = route!(GET "/imports" as "GET /imports" => ListImports);

@@ -52,16 +52,20 @@ pub enum Failure {
     /// The models are not to be had as asked.
     #[error("could not {}", chain(.0.as_ref()))]
     Models(Box<dyn std::error::Error + Send + Sync>),
+    /// A file cannot be imported.
+    #[error("{0}")]
+    NotImported(String),
     /// An import could not go on.
-    #[error("stopped at line {line}: {why}; {saved} lines are in, run it again to go on")]
+    #[error("stopped: {why}; {rows} rows are done, run it again to go on")]
     Stopped {
-        /// The line that could not be saved, from 1.
-        line: u64,
-        /// Lines that are in.
-        saved: u64,
+        /// Rows that are done.
+        rows: u64,
         /// Why it could not go on.
         why: String,
     },
+    /// An export could not be packed.
+    #[error("the export failed: {0}")]
+    NotExported(String),
     /// The system gives no room to work in.
     #[error("could not begin to work: {0}")]
     Runtime(#[source] io::Error),

@@ -4,11 +4,11 @@
 mod ai;
 mod choices;
 mod doctor;
+mod export;
 mod failure;
 mod folder;
 mod import;
 mod key;
-mod lines;
 mod migrate;
 mod models;
 mod openapi;
@@ -54,8 +54,10 @@ enum Command {
     /// Make, list and revoke API keys
     #[command(subcommand)]
     Key(key::Asked),
-    /// Save a file of bookmarks for an account
+    /// Take in what an account has elsewhere, or an export
     Import(import::Asked),
+    /// Pack everything of an account into one file
+    Export(export::Asked),
     /// Pause the AI, or end the pause
     #[command(subcommand)]
     Ai(ai::Asked),
@@ -102,6 +104,7 @@ impl Cli {
             Command::User(asked) => wait(user::run(asked, &settings?)),
             Command::Key(asked) => wait(key::run(asked, &settings?)),
             Command::Import(asked) => wait(import::run(asked, &settings?)),
+            Command::Export(asked) => wait(export::run(asked, &settings?)),
             Command::Ai(asked) => wait(ai::run(asked, &settings?)),
             Command::Models(asked) => wait(models::run(asked, &settings?)),
             Command::Reindex => wait(reindex::run(&settings?)),

@@ -4,6 +4,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 const OF_KNOWN_SIZE: &str = "{msg} {bar:30} {bytes} of {total_bytes}, {eta} to go";
 const OF_UNKNOWN_SIZE: &str = "{msg} {spinner} {bytes}";
+const COUNT: &str = "{msg} {spinner} {human_pos}";
 
 /// Counts bytes, of so many where that is known.
 pub fn bytes(what: String, total: Option<u64>) -> ProgressBar {
@@ -11,10 +12,19 @@ pub fn bytes(what: String, total: Option<u64>) -> ProgressBar {
         Some(total) => (ProgressBar::new(total), OF_KNOWN_SIZE),
         None => (ProgressBar::new_spinner(), OF_UNKNOWN_SIZE),
     };
-    // A template that cannot be read leaves the bar as it is made.
+    styled(bar, template).with_message(what)
+}
+
+/// Counts things, of which nobody knows how many there are.
+pub fn count(what: &'static str) -> ProgressBar {
+    styled(ProgressBar::new_spinner(), COUNT).with_message(what)
+}
+
+/// A template that cannot be read leaves the bar as it is made.
+fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
     match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style).with_message(what),
-        Err(_) => bar.with_message(what),
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
     }
 }
 
@@ -26,5 +36,6 @@ mod tests {
     fn the_templates_can_be_read() {
         assert!(ProgressStyle::with_template(OF_KNOWN_SIZE).is_ok());
         assert!(ProgressStyle::with_template(OF_UNKNOWN_SIZE).is_ok());
+        assert!(ProgressStyle::with_template(COUNT).is_ok());
     }
 }

@@ -25,6 +25,10 @@ use entity::kind::Surface;
 use tracing::warn;
 
 use crate::http::{body, credential, peer};
+
+/// The longest message, in bytes: a note, the longest thing that is sent, fits three times over. JSON takes many times its
+/// length in memory, and messages without an answer count for nobody.
+const LONGEST: usize = 2 << 20;
 pub use cors::AllowedOrigins;
 use cors::Visit;
 pub use era::LEGACY;
@@ -100,7 +104,7 @@ async fn readable(request: &HttpRequest, payload: Payload) -> Result<web::Bytes,
     if request.method() != Method::POST {
         return Err(Error::MethodNotAllowed(Vec::new()));
     }
-    let body = body::read(request, payload, body::most(request)).await?;
+    let body = body::read(request, payload, body::most(request).min(LONGEST)).await?;
     body::must_be_json(request)?;
     Ok(body)
 }

@@ -19,6 +19,9 @@ use super::{consent, page, request, sign_in};
 use crate::app::session_secret;
 use crate::http::peer;
 
+/// A request with the longest state, address and resource fits many times over.
+const LONGEST: usize = 16 * 1024;
+
 /// Mounts the pages.
 pub fn mount(config: &mut ServiceConfig) {
     let other = || {
@@ -44,7 +47,7 @@ async fn authorize(request: HttpRequest, app: Data<App>) -> HttpResponse {
         Err(not) => return unfit(&app, not),
     };
     // OpenID Connect's word for asking who it is, even if somebody is signed in.
-    let anew = params.one("prompt").is_ok_and(|prompt| prompt == Some("login"));
+    let anew = params.all("prompt").any(|prompt| prompt.split(' ').any(|word| word == "login"));
     match signed_in(&app, &request).await {
         Ok(Some((browser, person))) if !anew => decide(&app, &params, asked, browser, person).await,
         Ok(_) => first_sign_in(&app, &request, &params, &asked).await,
@@ -53,10 +56,16 @@ async fn authorize(request: HttpRequest, app: Data<App>) -> HttpResponse {
 }
 
 async fn first_sign_in(app: &App, request: &HttpRequest, params: &Params, asked: &Request) -> HttpResponse {
-    match app.grants.keep_sign_in(peer::address(request), going_on(params)).await {
+    let query = going_on(params);
+    if query.len() > LONGEST {
+        let text = "It says more than any app has to. Begin again in the app that you want to connect.";
+        return page::stop(StatusCode::URI_TOO_LONG, "This request is too long", text);
+    }
+    match app.grants.keep_sign_in(peer::address(request), query).await {
         Ok(ticket) => {
-            sign_in_page(StatusCode::OK, asked, &SignInAgain { ticket: &ticket, email: "", fault: None })
+            sign_in_page(StatusCode::OK, asked, &SignInForm { ticket: &ticket, email: "", fault: None })
         }
+        Err(Error::TooManyFailures(wait)) => page::wait(wait),
         Err(error) => inside(&error),
     }
 }
@@ -74,13 +83,29 @@ pub async fn signed_in(app: &App, request: &HttpRequest) -> Result<Option<(Brows
     }
 }
 
-/// The request as a query to go on with: once somebody has signed in, they need not again.
+/// What is read of a request. Anything else goes no further, and neither does `prompt`: once somebody has signed in, they
+/// need not again.
+const READ: [&str; 11] = [
+    "client_id",
+    "redirect_uri",
+    "response_type",
+    "response_mode",
+    "scope",
+    "state",
+    "code_challenge",
+    "code_challenge_method",
+    "resource",
+    "request",
+    "request_uri",
+];
+
+/// The request as a query to go on with.
 fn going_on(params: &Params) -> String {
-    params.query_without("prompt")
+    params.query_of(&READ)
 }
 
-/// What a sign-in page shows of the try before.
-pub struct SignInAgain<'a> {
+/// What a sign-in page shows beside who asks.
+pub struct SignInForm<'a> {
     /// Stands for the request to go on with.
     pub ticket: &'a Secret,
     /// What was typed.
@@ -90,8 +115,8 @@ pub struct SignInAgain<'a> {
 }
 
 /// The page for whoever is not signed in.
-pub fn sign_in_page(status: StatusCode, asked: &Request, again: &SignInAgain<'_>) -> HttpResponse {
-    let SignInAgain { ticket, email, fault } = *again;
+pub fn sign_in_page(status: StatusCode, asked: &Request, again: &SignInForm<'_>) -> HttpResponse {
+    let SignInForm { ticket, email, fault } = *again;
     let asking = Asking::of(asked, None);
     page(status, "Sign in", &SignIn { asking, ticket: ticket.expose(), email, fault })
 }

@@ -33,8 +33,8 @@ pub async fn authenticated(
     }
 }
 
-/// A failure counts for the address (contract.md, section 3), be it a client's or a guessed code's or token's: after so many
-/// it is told to wait, whatever the refusal would have been.
+/// A failure counts for the address, be it a client's (contract.md, section 3) or a guessed code's or token's (design:
+/// mcp-oauth.md, assertion 91): after so many it is told to wait, whatever the refusal would have been.
 pub fn failed(app: &App, request: &HttpRequest, refusal: Refusal) -> Refusal {
     if let Error::TooManyFailures(wait) = app.failures.failed(peer::address(request)) {
         return Refusal::Wait(wait);
@@ -76,6 +76,10 @@ fn basic(header: &str) -> Option<(String, String)> {
 }
 
 fn decoded(half: &str) -> Option<String> {
+    // A whole form would end here.
+    if half.contains('&') {
+        return None;
+    }
     let named = format!("v={half}");
     url::form_urlencoded::parse(named.as_bytes()).next().map(|(_, value)| value.into_owned())
 }
@@ -92,5 +96,6 @@ mod tests {
         assert_eq!(basic(&header("a%3Ab:c%2Bd+e")), both("a:b", "c+d e"));
         assert_eq!(basic(&header("a:")), both("a", ""));
         assert_eq!((basic("Bearer x"), basic("Basic !"), basic(&header("a"))), (None, None, None));
+        assert_eq!((basic(&header("a&x:b")), basic(&header("a:b&c"))), (None, None));
     }
 }

@@ -128,7 +128,7 @@ impl From<Refused> for Refusal {
     fn from(refused: Refused) -> Self {
         match refused {
             Refused::Client => Refusal::Client { by_header: false },
-            Refused::Grant(why) => Refusal::Grant(why),
+            Refused::Grant(why) | Refused::Guessed(why) => Refusal::Grant(why),
             Refused::Scope => Refusal::Scope,
             Refused::Inside(error) => error.into(),
         }

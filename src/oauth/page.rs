@@ -4,6 +4,8 @@
 //! The policy has no `form-action`: browsers apply it to the whole chain of redirects after a form, also to an
 //! application's own scheme at its end.
 
+use std::time::Duration;
+
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, LOCATION, REFERRER_POLICY, RETRY_AFTER,
@@ -85,13 +87,22 @@ pub fn unfit(app: &App, unfit: Unfit) -> HttpResponse {
     }
 }
 
+/// Too many of these pages were opened from one address.
+pub fn wait(wait: Duration) -> HttpResponse {
+    let text = "This page was opened too often from your address. Try again in a moment.";
+    later(stop(StatusCode::TOO_MANY_REQUESTS, "Wait a moment", text), wait)
+}
+
+fn later(mut response: HttpResponse, wait: Duration) -> HttpResponse {
+    response.headers_mut().insert(RETRY_AFTER, seconds(wait).max(1).into());
+    response
+}
+
 /// Something that the person cannot help.
 pub fn inside(error: &Error) -> HttpResponse {
     if let Error::Busy(wait) = error {
         let text = "There is too much to do just now. Try again in a moment.";
-        let mut response = stop(StatusCode::SERVICE_UNAVAILABLE, "Busy", text);
-        response.headers_mut().insert(RETRY_AFTER, seconds(*wait).max(1).into());
-        return response;
+        return later(stop(StatusCode::SERVICE_UNAVAILABLE, "Busy", text), *wait);
     }
     error!(cause = error.chain(), "an OAuth page failed inside");
     stop(

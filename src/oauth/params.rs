@@ -19,9 +19,10 @@ pub struct Repeated;
 pub struct Params(Vec<(String, String)>);
 
 impl Params {
-    /// Those of a query, or of a form's body.
+    /// Those of a query, or of a form's body. No honest value holds a NUL, and no database takes one: it is none.
     pub fn of(encoded: &[u8]) -> Self {
-        Self(url::form_urlencoded::parse(encoded).into_owned().collect())
+        let all = url::form_urlencoded::parse(encoded).into_owned();
+        Self(all.filter(|(_, value)| !value.contains('\0')).collect())
     }
 
     /// The form that a request carries. What stands in the address is not looked at.
@@ -50,9 +51,9 @@ impl Params {
         said.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 
-    /// The same without a name, as a query.
-    pub fn query_without(&self, name: &str) -> String {
-        let kept = self.0.iter().filter(|(said, _)| said != name);
+    /// What is said under these names, as a query.
+    pub fn query_of(&self, names: &[&str]) -> String {
+        let kept = self.0.iter().filter(|(said, _)| names.contains(&said.as_str()));
         url::form_urlencoded::Serializer::new(String::new()).extend_pairs(kept).finish()
     }
 }
@@ -69,6 +70,7 @@ mod tests {
         assert_eq!((params.one("b"), params.one("b2"), params.one("d")), (Ok(None), Ok(None), Ok(None)));
         assert_eq!(params.one("c"), Err(Repeated));
         assert_eq!(params.all("c").collect::<Vec<_>>(), ["x y&", "z"]);
-        assert_eq!(params.query_without("c"), "a=1&b=&b2=");
+        assert_eq!(params.query_of(&["a", "c"]), "a=1&c=x+y%26&c=z");
+        assert_eq!(Params::of(b"a=%00x").one("a"), Ok(None));
     }
 }

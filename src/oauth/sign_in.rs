@@ -10,8 +10,9 @@ use actors::error::Error;
 use actors::grants::SIGN_IN_PREFIX;
 use actors::keys::secret::Secret;
 use actors::sessions;
+use entity::user;
 
-use super::authorize::{SignInAgain, sign_in_page};
+use super::authorize::{SignInForm, sign_in_page};
 use super::page::{go, inside, is_our_form, stale, unfit};
 use super::params::Params;
 use super::request;
@@ -38,24 +39,18 @@ pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> Ht
     };
     let typed = |name| form.one(name).unwrap_or_default().unwrap_or_default();
     let (email, password) = (typed("email"), typed("password").to_owned());
-    match sessions::sign_in(&app, peer::address(&request), email, password).await {
-        Ok(signed_in) => {
-            if let Err(error) = app.grants.signed_in(&ticket).await {
-                return inside(&error);
-            }
-            let mut response = go(&format!("{}/oauth/authorize?{query}", app.base_url));
-            match response.add_cookie(&cookie(&app, signed_in.secret.expose())) {
-                Ok(()) => response,
-                Err(error) => inside(&Error::internal(error.to_string())),
-            }
-        }
+    match sessions::authenticate(&app, peer::address(&request), email, password).await {
+        Ok(person) => match begin(&app, &person, &ticket, &query).await {
+            Ok(response) => response,
+            Err(error) => inside(&error),
+        },
         Err(Error::WrongPassword) => {
             let fault = Some("Address and password do not fit together.");
-            sign_in_page(StatusCode::UNAUTHORIZED, &asked, &SignInAgain { ticket: &ticket, email, fault })
+            sign_in_page(StatusCode::UNAUTHORIZED, &asked, &SignInForm { ticket: &ticket, email, fault })
         }
         Err(Error::TooManyFailures(wait)) => {
             let fault = Some("That was wrong too often. Wait some minutes before you try again.");
-            let again = SignInAgain { ticket: &ticket, email, fault };
+            let again = SignInForm { ticket: &ticket, email, fault };
             let mut response = sign_in_page(StatusCode::TOO_MANY_REQUESTS, &asked, &again);
             response.headers_mut().insert(RETRY_AFTER, seconds(wait).max(1).into());
             response
@@ -64,11 +59,22 @@ pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> Ht
     }
 }
 
+/// Begins a session, once for each page, and goes on with the request.
+async fn begin(app: &App, person: &user::Model, ticket: &Secret, query: &str) -> Result<HttpResponse, Error> {
+    if !app.grants.spend_sign_in(ticket).await? {
+        return Ok(stale());
+    }
+    let secret = sessions::open(app, person).await?;
+    let mut response = go(&format!("{}/oauth/authorize?{query}", app.base_url));
+    response.add_cookie(&cookie(app, secret.expose())).map_err(|error| Error::internal(error.to_string()))?;
+    Ok(response)
+}
+
 /// The ticket of the form, and the query that it stands for.
 async fn kept(app: &App, form: &Params) -> Result<Option<(Secret, String)>, Error> {
     let sent = form.one("ticket").ok().flatten();
     let Some(ticket) = sent.and_then(|sent| Secret::parse_token(SIGN_IN_PREFIX, sent)) else {
         return Ok(None);
     };
-    Ok(app.grants.sign_in(&ticket).await?.map(|query| (ticket, query)))
+    Ok(app.grants.kept_sign_in(&ticket).await?.map(|query| (ticket, query)))
 }

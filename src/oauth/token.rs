@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
-use actors::grants::{Exchange, Issued, Refresh, pkce};
+use actors::grants::{Exchange, Issued, Refresh, Refused, pkce};
 use entity::oauth_client;
 use entity::scope::Scopes;
 use serde_json::json;
@@ -30,15 +30,11 @@ async fn tokens(request: &HttpRequest, app: &App, payload: Payload) -> Result<Ht
         return Err(Refusal::Target);
     }
     let issued = match value(&form, "grant_type") {
-        None => Err(Refusal::Request("grant_type is missing")),
-        Some("authorization_code") => exchange(app, client, &form).await,
-        Some("refresh_token") => refresh(app, client, &form).await,
-        Some(_) => Err(Refusal::GrantType),
+        None => return Err(Refusal::Request("grant_type is missing")),
+        Some("authorization_code") => exchange(app, request, client, &form).await?,
+        Some("refresh_token") => refresh(app, request, client, &form).await?,
+        Some(_) => return Err(Refusal::GrantType),
     };
-    let issued = issued.map_err(|refusal| match refusal {
-        guess @ Refusal::Grant(_) => failed(app, request, guess),
-        other => other,
-    })?;
     let body = json!({
         "access_token": issued.access.expose(),
         "token_type": "Bearer",
@@ -49,26 +45,44 @@ async fn tokens(request: &HttpRequest, app: &App, payload: Payload) -> Result<Ht
     Ok(open::json(StatusCode::OK, Kept::Never, &body))
 }
 
-async fn exchange(app: &App, client: oauth_client::Model, form: &Params) -> Result<Issued, Refusal> {
+async fn exchange(
+    app: &App,
+    request: &HttpRequest,
+    client: oauth_client::Model,
+    form: &Params,
+) -> Result<Issued, Refusal> {
     let code = value(form, "code").ok_or(Refusal::Request("code is missing"))?.to_owned();
     let verifier = value(form, "code_verifier").unwrap_or_default().to_owned();
     let redirect_uri = value(form, "redirect_uri").map(str::to_owned);
     let has_form = pkce::is_verifier(&verifier);
     // A verifier of another form is no verifier, but the code has been shown: it is spent all the same.
     let exchanged = app.grants.exchange(Exchange { client, code, redirect_uri, verifier }).await;
-    match exchanged {
-        Ok(issued) => Ok(issued),
-        Err(actors::grants::Refused::Grant(_)) if !has_form => {
-            Err(Refusal::Request("code_verifier is missing or has another form"))
-        }
-        Err(refused) => Err(refused.into()),
+    exchanged.map_err(|refused| match counted(app, request, refused) {
+        Refusal::Grant(_) if !has_form => Refusal::Request("code_verifier is missing or has another form"),
+        refusal => refusal,
+    })
+}
+
+/// A guess counts for the address; what was good once is no guess.
+fn counted(app: &App, request: &HttpRequest, refused: Refused) -> Refusal {
+    match refused {
+        Refused::Guessed(why) => failed(app, request, Refusal::Grant(why)),
+        Refused::Client | Refused::Grant(_) | Refused::Scope | Refused::Inside(_) => refused.into(),
     }
 }
 
-async fn refresh(app: &App, client: oauth_client::Model, form: &Params) -> Result<Issued, Refusal> {
+async fn refresh(
+    app: &App,
+    request: &HttpRequest,
+    client: oauth_client::Model,
+    form: &Params,
+) -> Result<Issued, Refusal> {
     let token = value(form, "refresh_token").ok_or(Refusal::Request("refresh_token is missing"))?.to_owned();
     let scopes = narrower(value(form, "scope"))?;
-    Ok(app.grants.refresh(Refresh { client, token, scopes }).await?)
+    app.grants
+        .refresh(Refresh { client, token, scopes })
+        .await
+        .map_err(|refused| counted(app, request, refused))
 }
 
 /// What a refresh asks for, where it asks for anything that there is.

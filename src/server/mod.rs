@@ -30,6 +30,8 @@ use listen::{keep_metrics_small, listen, recorder};
 use models::await_models;
 use setup::setup;
 
+pub use setup::files;
+
 /// Anything that keeps the service from starting.
 pub type StartError = Box<dyn Error + Send + Sync>;
 

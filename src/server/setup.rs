@@ -46,6 +46,7 @@ pub fn setup(
         blobs: blobs(settings, &scratch)?,
         scratch,
         put_for: settings.uploads.put,
+        import_bytes: settings.uploads.import_bytes,
         transcription: transcription(settings),
         index: Arc::new(EdgeIndex::open(&folder, model)?),
         failures_per_minute: settings.auth.failures_per_minute,
@@ -89,6 +90,15 @@ fn chat(settings: &Settings) -> Option<ChatSettings> {
         model: chat.model.clone()?,
         key: chat.key.as_ref().map(|key| key.expose().to_owned().into()),
     })
+}
+
+/// The store of files, for a command beside the service or without one.
+///
+/// # Errors
+/// It is not to be had.
+pub fn files(settings: &Settings) -> Result<Arc<dyn Blobs>, StartError> {
+    let own = std::env::temp_dir().join(format!("carrel-{}", std::process::id()));
+    blobs(settings, &Scratch::open(own)?)
 }
 
 /// The store of files: a folder, made for its owner alone, or a bucket.

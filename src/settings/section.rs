@@ -224,6 +224,9 @@ pub struct Uploads {
     /// Life of the address that an upload is sent to.
     #[serde(rename = "put_seconds", deserialize_with = "seconds::<_, 1, 604_800>")]
     pub put: Duration,
+    /// The longest file of an import.
+    #[serde(deserialize_with = "whole::<_, u64, 1_048_576, { 1024 * GIB }>")]
+    pub import_bytes: u64,
 }
 
 /// `activity`: the activity view.

@@ -6,7 +6,7 @@
 use entity::id::GrantId;
 use entity::kind::GrantState;
 use entity::time::Timestamp;
-use entity::{oauth_client, oauth_code, oauth_grant, oauth_token};
+use entity::{oauth_client, oauth_code, oauth_grant};
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{
     ActiveValue::Set, ColumnTrait, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel, QueryFilter,
@@ -53,7 +53,9 @@ impl Exchange {
     }
 }
 
-const UNKNOWN: Refused = Refused::Grant("the code is unknown, expired or was used");
+const WHY: &str = "the code is unknown, expired or was used";
+const UNKNOWN: Refused = Refused::Grant(WHY);
+const GUESSED: Refused = Refused::Guessed(WHY);
 
 /// Exchanges a code for the first tokens of a connection.
 ///
@@ -61,8 +63,8 @@ const UNKNOWN: Refused = Refused::Grant("the code is unknown, expired or was use
 /// [`Refused::Grant`]; the code is spent then.
 pub(super) async fn exchange(terms: &Terms, asked: Exchange) -> Result<Issued, Refused> {
     let now = terms.clock.now();
-    let hash = Secret::parse_token(CODE_PREFIX, &asked.code).ok_or(UNKNOWN)?.hash();
-    let found = oauth_code::Entity::by_hash(hash.bytes()).one(terms.db.read()).await?.ok_or(UNKNOWN)?;
+    let hash = Secret::parse_token(CODE_PREFIX, &asked.code).ok_or(GUESSED)?.hash();
+    let found = oauth_code::Entity::by_hash(hash.bytes()).one(terms.db.read()).await?.ok_or(GUESSED)?;
     let txn = terms.db.begin().await?;
     let owner = living_owner(&txn, found.user_id).await?.ok_or(UNKNOWN)?;
     if !client::touch(&txn, asked.client.id, now).await? {
@@ -140,7 +142,6 @@ async fn connect(
         .await?;
     let between = oauth_grant::Entity::between(code.user_id, code.client_id);
     let grant = between.one(txn).await?.ok_or(UNKNOWN)?;
-    oauth_token::Entity::delete_many().filter(oauth_token::Column::GrantId.eq(grant.id)).exec(txn).await?;
     forget_earlier(txn, code).await?;
     let made = oauth_code::ActiveModel {
         hash: Set(code.hash.clone()),

@@ -1,13 +1,13 @@
-//! The end of connections. A connection's number moves on, so every token and code of before it is dead by one statement;
-//! removing their rows is tidiness.
+//! The end of connections. A connection's number moves on, so every token and code of before it is dead by one statement.
+//! Their rows stay until they would have expired: whoever presents one of them is told that it is dead, and did not guess.
 //!
 //! Each step that changes connections of a person holds that person's row first, so such steps come one after another,
 //! on two nodes too, and never wait for each other in a circle.
 
 use entity::id::{ClientId, UserId};
 use entity::kind::GrantState;
-use entity::{oauth_code, oauth_consent, oauth_grant, oauth_token, user};
-use sea_orm::sea_query::{Expr, ExprTrait, Query};
+use entity::{oauth_code, oauth_consent, oauth_grant, user};
+use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DatabaseTransaction, DbErr, EntityTrait, QueryFilter, QuerySelect,
     UpdateMany,
@@ -64,7 +64,6 @@ pub async fn end(
     if ended.rows_affected == 0 {
         return Ok(false);
     }
-    oauth_token::Entity::delete_many().filter(oauth_token::Column::GrantId.eq(grant.id)).exec(txn).await?;
     state::raise_generation(txn).await?;
     Ok(true)
 }
@@ -74,15 +73,7 @@ pub async fn end(
 pub async fn end_all(txn: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
     oauth_consent::Entity::delete_many().filter(oauth_consent::Column::UserId.eq(user)).exec(txn).await?;
     oauth_code::Entity::delete_many().filter(oauth_code::Column::UserId.eq(user)).exec(txn).await?;
-    ended(Ending::Disconnected).filter(oauth_grant::Column::UserId.eq(user)).exec(txn).await?;
-    let own = Query::select()
-        .column(oauth_grant::Column::Id)
-        .from(oauth_grant::Entity)
-        .and_where(oauth_grant::Column::UserId.eq(user))
-        .take();
-    let tokens =
-        oauth_token::Entity::delete_many().filter(Expr::col(oauth_token::Column::GrantId).in_subquery(own));
-    tokens.exec(txn).await.map(drop)
+    ended(Ending::Disconnected).filter(oauth_grant::Column::UserId.eq(user)).exec(txn).await.map(drop)
 }
 
 /// Codes that wait for their exchange work no more.

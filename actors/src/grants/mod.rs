@@ -317,20 +317,20 @@ impl Grants {
     /// Keeps the query that a sign-in page goes on with; the ticket for its form.
     ///
     /// # Errors
-    /// [`Error::Busy`] where one address opened as many pages as it may.
+    /// [`Error::TooManyFailures`] where one address opened as many pages as it may.
     pub async fn keep_sign_in(&self, address: Option<IpAddr>, query: String) -> Result<Secret, Error> {
-        self.pages.take(address).map_err(Error::Busy)?;
+        self.pages.take(address).map_err(Error::TooManyFailures)?;
         sign_in::keep(&self.terms, query).await
     }
 
     /// The query that a sign-in page goes on with; `None` where the page is too old, or somebody signed in on it.
-    pub async fn sign_in(&self, ticket: &Secret) -> Result<Option<String>, Error> {
+    pub async fn kept_sign_in(&self, ticket: &Secret) -> Result<Option<String>, Error> {
         sign_in::kept(&self.terms, ticket).await
     }
 
-    /// Somebody signed in on the page with this ticket.
-    pub async fn signed_in(&self, ticket: &Secret) -> Result<(), Error> {
-        sign_in::forget(&self.terms, ticket).await
+    /// Somebody signs in on the page with this ticket; `false` where somebody did already.
+    pub async fn spend_sign_in(&self, ticket: &Secret) -> Result<bool, Error> {
+        sign_in::spend(&self.terms, ticket).await
     }
 
     /// Keeps what a consent page asks for; the ticket for its form.

@@ -14,6 +14,9 @@ pub enum Refused {
     /// The code or the refresh token is not good for this client, or not any more.
     #[error("{0}")]
     Grant(&'static str),
+    /// There never was such a code or refresh token, or not for long: it may be a guess. It is told as the one before.
+    #[error("{0}")]
+    Guessed(&'static str),
     /// More was asked for than was granted.
     #[error("the scope exceeds what was granted")]
     Scope,

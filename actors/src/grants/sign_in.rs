@@ -33,9 +33,9 @@ pub(super) async fn kept(terms: &Terms, ticket: &Secret) -> Result<Option<String
     Ok(found.filter(|page| terms.clock.now() < page.expires_at).map(|page| page.query))
 }
 
-/// Somebody has signed in: the ticket is good no more.
-pub(super) async fn forget(terms: &Terms, ticket: &Secret) -> Result<(), Error> {
+/// Somebody signs in: the ticket is good no more. `false` where it was not.
+pub(super) async fn spend(terms: &Terms, ticket: &Secret) -> Result<bool, Error> {
     let hash = ticket.hash().bytes().to_vec();
-    oauth_sign_in::Entity::delete_by_id(hash).exec(terms.db.write()).await?;
-    Ok(())
+    let gone = oauth_sign_in::Entity::delete_by_id(hash).exec(terms.db.write()).await?;
+    Ok(gone.rows_affected == 1)
 }

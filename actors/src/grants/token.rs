@@ -52,7 +52,8 @@ pub struct Refresh {
     pub scopes: Option<Scopes>,
 }
 
-const UNKNOWN: Refused = Refused::Grant("the refresh token is unknown, expired or was used");
+const WHY: &str = "the refresh token is unknown, expired or was used";
+const UNKNOWN: Refused = Refused::Grant(WHY);
 
 /// Issues a pair for a connection, which the caller's transaction holds.
 pub(super) async fn issue(
@@ -113,6 +114,7 @@ pub(super) fn is_of(terms: &Terms, token: &oauth_token::Model, grant: &oauth_gra
 pub(super) async fn refresh(terms: &Terms, asked: Refresh) -> Result<Issued, Refused> {
     let now = terms.clock.now();
     let found = look_up(terms.db.read(), &asked.token, &[REFRESH_PREFIX]).await?;
+    let found = Some(found.ok_or(Refused::Guessed(WHY))?);
     let good = |(token, grant): &(oauth_token::Model, oauth_grant::Model)| {
         grant.client_id == asked.client.id && is_of(terms, token, grant) && now < token.expires_at
     };

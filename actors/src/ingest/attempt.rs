@@ -16,6 +16,7 @@ use super::{feed, file, forget, index, page};
 use crate::app::App;
 use crate::error::Error;
 use crate::notices::letter;
+use crate::{exports, imports};
 
 /// Work that met something busy is tried again no sooner.
 const SOON: Duration = Duration::from_secs(2);
@@ -70,6 +71,8 @@ async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         Some(Work::Deliver) => feed::deliver::run(app, job).await,
         Some(Work::ForgetFeed) => feed::forget::run(app, job).await,
         Some(Work::Letter) => letter::run(app, job).await,
+        Some(Work::Import) => imports::run(app, job).await,
+        Some(Work::Export) => exports::run(app, job).await,
         None => Err(Failure::Permanent("this version of the service does not know such work".to_owned())),
     }
 }
@@ -147,8 +150,11 @@ pub async fn mark_failed(
     reason: &str,
     now: Timestamp,
 ) -> Result<(), DbErr> {
-    if Work::named(&job.kind).is_some_and(|work| !work.makes_document()) {
-        return Ok(());
+    match Work::named(&job.kind) {
+        Some(Work::Import) => return imports::failed(db, job, reason, now).await,
+        Some(Work::Export) => return exports::failed(db, job, reason, now).await,
+        Some(work) if !work.makes_document() => return Ok(()),
+        Some(_) | None => {}
     }
     // The bookmark before its document, as whoever deletes it takes them: nobody waits in a circle.
     bookmark::Entity::touch_of(db, job.user_id, DocumentId(job.subject), now).await?;

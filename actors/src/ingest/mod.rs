@@ -31,6 +31,7 @@ use actor::{IngestActor, Wake};
 
 pub use actor::Room;
 pub use attempt::Failure;
+pub(crate) use page::unread;
 pub use store::{Split, Text, put_text};
 
 /// The way to the background work.

@@ -218,7 +218,7 @@ async fn extract(app: &App, html: String, url: String) -> Result<Text, Failure> 
 
 /// What it means for a job that the sandbox made no text: what a parser did not survive, it may survive when the machine
 /// is less busy; what it understood will not change.
-pub(super) fn unread(error: SandboxError) -> Failure {
+pub(crate) fn unread(error: SandboxError) -> Failure {
     let reason = error.to_string();
     match error {
         SandboxError::Unavailable(_) => Failure::Passing { reason, after: Some(Duration::from_secs(5)) },
@@ -226,7 +226,8 @@ pub(super) fn unread(error: SandboxError) -> Failure {
         SandboxError::TooLarge
         | SandboxError::Unreadable(_)
         | SandboxError::Unheard(_)
-        | SandboxError::NoText(_) => Failure::Permanent(reason),
+        | SandboxError::NoText(_)
+        | SandboxError::NoImport(_) => Failure::Permanent(reason),
     }
 }
 

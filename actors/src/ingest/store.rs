@@ -46,6 +46,11 @@ pub struct Split {
 }
 
 impl Split {
+    /// A text whose passages are known already: joined they are the text.
+    pub fn given(text: Text, pieces: Vec<Piece>) -> Self {
+        Self { words: text::word_count(&text.text), text, pieces }
+    }
+
     /// Splits a text.
     pub fn of(text: Text) -> Self {
         Self {

@@ -11,8 +11,8 @@ use super::{feed, queue};
 use crate::ai::answers;
 use crate::app::App;
 use crate::error::Error;
-use crate::sessions;
 use crate::uploads;
+use crate::{exports, imports, sessions};
 
 const DONE_JOBS: Duration = Duration::from_secs(24 * 3600);
 const AT_ONCE: u64 = 500;
@@ -26,6 +26,8 @@ pub async fn run(app: &App) {
     told("ended jobs", queue::sweep(&app.db, now - DONE_JOBS).await.map_err(Error::from));
     told("sources of feeds", feed::source::sweep(app.db.write()).await);
     told("uploads", uploads::sweep(app).await);
+    told("exports", exports::sweep(app).await);
+    told("files of imports", imports::sweep(app).await);
     told("deleted bookmarks", deleted_bookmarks(app).await);
 }
 

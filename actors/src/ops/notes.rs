@@ -84,7 +84,8 @@ pub async fn split(app: &App, body: String) -> Result<Split, Error> {
     app.workers.run(Lane::Foreground, move || passages(&body)).await
 }
 
-fn passages(body: &str) -> Split {
+/// The passages of a note's text.
+pub fn passages(body: &str) -> Split {
     Split::of(Text { text: text::as_given(body), ..Text::default() })
 }
 

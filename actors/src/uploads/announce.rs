@@ -91,6 +91,8 @@ fn incoming(row: &Model) -> stored_file::Model {
     stored_file::Model {
         id: FileId::new(row.created_at),
         upload_id: Some(row.id),
+        import_id: None,
+        export_id: None,
         path: incoming_path_of(row.id),
         held_until: sent_by(row),
         doomed: false,

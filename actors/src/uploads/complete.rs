@@ -69,7 +69,7 @@ pub async fn complete(app: &App, asked: Completion) -> Result<Completed, Error> 
     let copied = copy(app, direct, &row, &asked).await?;
     let done = settle(app, &asked, Some(&copied)).await;
     // The upload's own file stays; another's copy, where somebody completed it at the same time, does not.
-    stored::discard(app, copied.held).await;
+    stored::discard(app, &*app.uploads.store, copied.held).await;
     done
 }
 
@@ -92,7 +92,7 @@ async fn copy(app: &App, direct: &dyn Direct, row: &Model, asked: &Completion) -
     match looked.await {
         Ok(sha256) => Ok(Copied { held, sha256 }),
         Err(error) => {
-            stored::discard(app, held).await;
+            stored::discard(app, &*app.uploads.store, held).await;
             Err(error)
         }
     }

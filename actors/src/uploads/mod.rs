@@ -44,6 +44,8 @@ pub struct Uploads {
     pub signatures: Signatures,
     /// How long an address is good (`uploads.put_seconds`).
     pub put_for: Duration,
+    /// The longest file of an import (`uploads.import_bytes`).
+    pub import_bytes: u64,
     /// Whose bytes come in.
     pub turns: Turns,
 }

@@ -14,7 +14,7 @@ use tokio_util::bytes::Bytes;
 use super::media::MediaType;
 use super::stored::{self, Held};
 use super::turns::Turn;
-use crate::adapters::blobs::{PART, Writing, path_of};
+use crate::adapters::blobs::{BlobError, PART, Writing, path_of};
 use crate::app::App;
 use crate::error::Error;
 use crate::text::hexadecimal;
@@ -68,11 +68,14 @@ impl Arrival {
         let turn = app.uploads.turns.of(pass.upload).await;
         // The bytes before may have been completed while these waited for their turn.
         let upload = awaited(app, pass).await?;
+        if app.uploads.store.direct().is_some() {
+            return Err(BlobError::NotHere.into());
+        }
         let held = stored::hold(app, Some(upload.id), path_of).await?;
         let writing = match app.uploads.store.create(&held.path).await {
             Ok(writing) => writing,
             Err(error) => {
-                stored::discard(app, held).await;
+                stored::discard(app, &*app.uploads.store, held).await;
                 return Err(error.into());
             }
         };
@@ -142,7 +145,7 @@ impl Arrival {
         };
         let given = given.await;
         if given.is_err() {
-            stored::discard(&app, held).await;
+            stored::discard(&app, &*app.uploads.store, held).await;
         }
         given
     }
@@ -150,7 +153,7 @@ impl Arrival {
     /// Takes back what came.
     pub async fn end(self) {
         self.writing.abort().await;
-        stored::discard(&self.app, self.held).await;
+        stored::discard(&self.app, &*self.app.uploads.store, self.held).await;
     }
 }
 

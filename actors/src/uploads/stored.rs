@@ -4,16 +4,19 @@
 
 use std::time::Duration;
 
-use entity::id::{FileId, UploadId};
+use entity::id::{ExportId, FileId, ImportId, UploadId};
 use entity::stored_file::{Column, Entity, Model};
 use entity::time::Timestamp;
 use entity::upload;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
+use tokio_util::bytes::Bytes;
 use tracing::warn;
 
+use crate::adapters::blobs::{Blobs, Writing, path_of};
 use crate::app::App;
 use crate::db::Db;
+use crate::desk::Desk;
 use crate::error::Error;
 use crate::kit::Beat;
 
@@ -38,13 +41,21 @@ pub struct Held {
 /// # Errors
 /// The rows cannot be written; then there is to be no file.
 pub async fn hold(
-    app: &App,
+    desk: &Desk,
     upload: Option<UploadId>,
     path: impl FnOnce(FileId) -> String,
 ) -> Result<Held, Error> {
-    let (db, clock) = (app.db.clone(), app.clock.clone());
+    let (db, clock) = (desk.db.clone(), desk.clock.clone());
     let id = FileId::new(clock.now());
-    let row = Model { id, upload_id: None, path: path(id), held_until: clock.now() + HELD, doomed: false };
+    let row = Model {
+        id,
+        upload_id: None,
+        import_id: None,
+        export_id: None,
+        path: path(id),
+        held_until: clock.now() + HELD,
+        doomed: false,
+    };
     let path = row.path.clone();
     Entity::insert(row.into_active_model()).exec_without_returning(db.write()).await?;
     take_up_room(&db, upload, clock.now() + HELD).await?;
@@ -62,7 +73,7 @@ async fn renew(db: &Db, id: FileId, until: Timestamp) -> Result<(), Error> {
     Entity::update_many()
         .col_expr(Column::HeldUntil, Expr::value(until))
         .filter(Column::Id.eq(id))
-        .filter(Column::UploadId.is_null())
+        .filter(Entity::owned_by_nothing())
         .filter(Column::Doomed.eq(false))
         .exec(db.write())
         .await?;
@@ -80,6 +91,17 @@ async fn take_up_room(db: &Db, upload: Option<UploadId>, until: Timestamp) -> Re
     Ok(())
 }
 
+/// What a file belongs to.
+#[derive(Clone, Copy, Debug)]
+pub enum Owner {
+    /// An upload.
+    Upload(UploadId),
+    /// An import.
+    Import(ImportId),
+    /// An export.
+    Export(ExportId),
+}
+
 /// Gives a written file to its upload, in the transaction that says so of the upload; what the upload had before belongs
 /// to nothing from then on. `false`: the file is being removed, its writer was taken for dead.
 ///
@@ -92,8 +114,20 @@ pub async fn attach(
     until: Timestamp,
 ) -> Result<bool, Error> {
     loosen(txn, upload, until).await?;
-    let given = Entity::update_many()
-        .col_expr(Column::UploadId, Expr::value(Some(upload)))
+    give(txn, file, Owner::Upload(upload)).await
+}
+
+/// Gives a written file to what it belongs to. `false`: the file is being removed, its writer was taken for dead.
+///
+/// # Errors
+/// The database.
+pub async fn give(txn: &impl ConnectionTrait, file: FileId, owner: Owner) -> Result<bool, Error> {
+    let given = match owner {
+        Owner::Upload(id) => Entity::update_many().col_expr(Column::UploadId, Expr::value(Some(id))),
+        Owner::Import(id) => Entity::update_many().col_expr(Column::ImportId, Expr::value(Some(id))),
+        Owner::Export(id) => Entity::update_many().col_expr(Column::ExportId, Expr::value(Some(id))),
+    };
+    let given = given
         // Nobody writes it any more: it may go as soon as the upload does.
         .col_expr(Column::HeldUntil, Expr::value(Timestamp::from_millis(0)))
         .filter(Column::Id.eq(file))
@@ -117,11 +151,63 @@ pub async fn loosen(txn: &impl ConnectionTrait, upload: UploadId, until: Timesta
     Ok(())
 }
 
-/// Ends the writing. A file that was given to no upload is removed at once; where that fails, by the clean-up.
-pub async fn discard(app: &App, held: Held) {
+/// A file that this service writes, from its first byte until it belongs to something.
+pub struct Written {
+    held: Held,
+    writing: Box<dyn Writing>,
+}
+
+impl Written {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// There is no row, or no room for it.
+    pub async fn begin(desk: &Desk, store: &dyn Blobs) -> Result<Self, Error> {
+        let held = hold(desk, None, path_of).await?;
+        match store.create(&held.path).await {
+            Ok(writing) => Ok(Self { held, writing }),
+            Err(error) => {
+                discard(desk, store, held).await;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Adds bytes at the end; nothing more can be added after an error.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn write(&mut self, part: Bytes) -> Result<(), Error> {
+        Ok(self.writing.write(part).await?)
+    }
+
+    /// The file is whole and in its place; it is to be given to something as long as this lives.
+    ///
+    /// # Errors
+    /// Those of the store; nothing is left then.
+    pub async fn finish(self, desk: &Desk, store: &dyn Blobs) -> Result<Held, Error> {
+        let Self { held, writing } = self;
+        match writing.finish().await {
+            Ok(()) => Ok(held),
+            Err(error) => {
+                discard(desk, store, held).await;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Takes back what was written.
+    pub async fn abort(self, desk: &Desk, store: &dyn Blobs) {
+        self.writing.abort().await;
+        discard(desk, store, self.held).await;
+    }
+}
+
+/// Ends the writing. A file that was given to nothing is removed at once; where that fails, by the clean-up.
+pub async fn discard(desk: &Desk, store: &dyn Blobs, held: Held) {
     let (id, path) = (held.id, held.path.clone());
     drop(held);
-    if let Err(error) = remove(app, id, &path).await {
+    if let Err(error) = remove(desk, store, id, &path).await {
         warn!(cause = error.chain(), "could not remove a file that came to nothing; the clean-up will");
     }
 }
@@ -133,7 +219,7 @@ pub async fn discard(app: &App, held: Held) {
 pub async fn sweep(app: &App) -> Result<(), Error> {
     let loose = Entity::loose(app.clock.now()).limit(AT_ONCE).all(app.db.read()).await?;
     for file in loose {
-        if let Err(error) = remove(app, file.id, &file.path).await {
+        if let Err(error) = remove(app, &*app.uploads.store, file.id, &file.path).await {
             warn!(cause = error.chain(), file.id = %file.id, "could not remove a file that belongs to nothing");
             put_off(app, file.id).await?;
         }
@@ -145,24 +231,24 @@ async fn put_off(app: &App, id: FileId) -> Result<(), Error> {
     Entity::update_many()
         .col_expr(Column::HeldUntil, Expr::value(app.clock.now() + PUT_OFF))
         .filter(Column::Id.eq(id))
-        .filter(Column::UploadId.is_null())
+        .filter(Entity::owned_by_nothing())
         .exec(app.db.write())
         .await?;
     Ok(())
 }
 
-async fn remove(app: &App, id: FileId, path: &str) -> Result<(), Error> {
-    // From here on it can be given to no upload: the bytes may go.
+async fn remove(desk: &Desk, store: &dyn Blobs, id: FileId, path: &str) -> Result<(), Error> {
+    // From here on it can be given to nothing: the bytes may go.
     let doomed = Entity::update_many()
         .col_expr(Column::Doomed, Expr::value(true))
         .filter(Column::Id.eq(id))
-        .filter(Column::UploadId.is_null())
-        .exec(app.db.write())
+        .filter(Entity::owned_by_nothing())
+        .exec(desk.db.write())
         .await?;
     if doomed.rows_affected == 0 {
         return Ok(());
     }
-    app.uploads.store.remove(path).await?;
-    Entity::delete_by_id(id).exec(app.db.write()).await?;
+    store.remove(path).await?;
+    Entity::delete_by_id(id).exec(desk.db.write()).await?;
     Ok(())
 }

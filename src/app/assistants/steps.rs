@@ -112,14 +112,19 @@ impl Way<'_> {
         is(&document, "/issuer", &self.app.base_url, SERVER)?;
         let closed = "assistants cannot introduce themselves: oauth.registration is closed. They connect by an MCP key, after it \
                       is opened, or by a document about themselves where oauth.client_metadata_documents allows that";
-        let endpoint = |name: &str| document.get(name).and_then(Value::as_str).map(str::to_owned);
-        let missing = |name: &str| Stopped::Told(format!("{SERVER} does not say {name}"));
-        let needed = |name: &str| endpoint(name).ok_or_else(|| missing(name));
+        // Codes and tokens of the person go nowhere but to this very service, whoever answers at its address.
+        let own = |name: &str, path: &str| {
+            let address = self.at(path);
+            is(&document, &format!("/{name}"), &address, SERVER).map(|()| address)
+        };
+        if document.get("registration_endpoint").is_none() {
+            return Err(closed.into());
+        }
         let endpoints = Endpoints {
-            registration: endpoint("registration_endpoint").ok_or(closed)?,
-            authorization: needed("authorization_endpoint")?,
-            token: needed("token_endpoint")?,
-            revocation: needed("revocation_endpoint")?,
+            registration: own("registration_endpoint", "/oauth/register")?,
+            authorization: own("authorization_endpoint", "/oauth/authorize")?,
+            token: own("token_endpoint", "/oauth/token")?,
+            revocation: own("revocation_endpoint", "/oauth/revoke")?,
         };
         Ok(Found::good(endpoints, "the metadata of the sign-in is as it should be"))
     }
@@ -128,7 +133,7 @@ impl Way<'_> {
         Ok(send(self.probe.get(&self.at(path), &[])).await?.with(200, path)?.json(path)?)
     }
 
-    /// The client is looked at here, not only in the answer: whoever else answers at the address names no client of ours.
+    /// The client is looked at here, not only in the answer: another service at the address names no client of ours.
     pub async fn registration(&self, to: &Endpoints) -> Came<oauth_client::Model> {
         let about = json!({
             "client_name": self.name,
@@ -220,7 +225,7 @@ impl Way<'_> {
         let client = consented.client.id.to_string();
         let form = [("token", tokens.refresh.as_str()), ("client_id", client.as_str())];
         send(self.probe.post_form(&to.revocation, &form)).await?.with(200, "the revocation endpoint")?;
-        // An access token that is dead would count as a failed try of this address.
+        // It was good once, so it is no guess that would count for this address.
         let again = [
             ("grant_type", "refresh_token"),
             ("client_id", client.as_str()),

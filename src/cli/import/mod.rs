@@ -1,24 +1,30 @@
-//! `carrel import`: a file of saves into a library. What was read is in soon after, some lines at a time, so an import
-//! that was stopped is run again and goes on: what is in already only gets its tags.
+//! `carrel import`: a file of another program, or an export, into a library. Its rows are in soon after, some at a time;
+//! what is to be fetched, read and indexed of them is left to the server. An import that was stopped is run again and goes
+//! on: what is in already only gets its tags.
 
-mod batch;
-mod line;
 mod report;
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use actors::adapters::sandbox::import::Import;
+use actors::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use actors::address::{Guard, PageUrl};
-use clap::{Args, ValueEnum};
+use actors::error::Error;
+use actors::imports::{self, Format, Means, New};
+use clap::Args;
+use entity::import;
 
-use self::batch::Batches;
 use self::report::Report;
-use super::failure::Failure;
-use super::lines::{self, Line, Lines};
+use super::failure::{Failure, words};
 use super::output::Said;
 use super::{opening, probe, progress};
+use crate::server;
 use crate::settings::Settings;
+
+/// Tries while the database is busy, each after several seconds of waiting for it.
+const TRIES: u32 = 3;
 
 /// What to import, and for whom.
 #[derive(Debug, Args)]
@@ -26,28 +32,30 @@ pub struct Asked {
     /// Address of the account
     #[arg(long, value_name = "ADDRESS")]
     user: String,
-    /// What the file is
+    /// What the file is; found out when left out
+    #[arg(long, value_parser = format)]
+    format: Option<Format>,
+    /// Say what would come of it, and change nothing
     #[arg(long)]
-    format: Format,
+    dry_run: bool,
     /// The file, or - for standard input
     file: PathBuf,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
-    /// One JSON object a line, with the fields of POST /bookmarks
-    Jsonl,
+fn format(name: &str) -> Result<Format, String> {
+    name.parse().map_err(|_| format!("is none of {}", Format::NAMES.join(", ")))
 }
 
 /// Imports the file, and reports.
 pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
     let desk = opening::desk(settings).await?;
     let owner = opening::account(&desk, &asked.user).await?;
-    let batches = Batches::new(desk, owner.id);
-    let mut report = match asked.format {
-        Format::Jsonl => jsonl(&asked.file, &guard(settings), batches).await?,
-    };
-    report.server_running = probe::runs(settings).await;
+    let means =
+        Means { store: server::files(settings).map_err(Failure::Service)?, guard: guard(settings), desk };
+    let file = Here::of(&asked.file)?;
+    let new = New { user: owner.id, format: asked.format, dry_run: asked.dry_run };
+    let taken = take(&means, new, &file).await?;
+    let report = Report::of(&means.desk, &taken, probe::runs(settings).await).await?;
     Ok(Said::of(&report)?.ended(report.is_good()))
 }
 
@@ -58,29 +66,54 @@ fn guard(settings: &Settings) -> Guard {
     Guard::new(settings.fetch.allow_private.clone(), own)
 }
 
-async fn jsonl(file: &Path, guard: &Guard, mut batches: Batches) -> Result<Report, Failure> {
-    let told = |cause| Failure::Path { what: "read", path: file.to_owned(), cause };
-    let mut lines = Lines::of(open(file).map_err(told)?);
-    while let Some((number, line)) = lines.next().map_err(told)? {
-        let (size, read) = match line {
-            Line::Whole(bytes) => (bytes.len(), line::read(&bytes, guard)),
-            Line::TooLong => (0, Err(format!("is longer than {} MiB", lines::LONGEST >> 20))),
-        };
-        batches.take(number, read, size).await?;
+/// A file that can be read from its beginning as often as need be.
+struct Here {
+    file: File,
+}
+
+impl Here {
+    fn of(path: &Path) -> Result<Self, Failure> {
+        let told = |cause| Failure::Path { what: "read", path: path.to_owned(), cause };
+        if path != Path::new("-") {
+            return Ok(Self { file: File::open(path).map_err(told)? });
+        }
+        let mut file = tempfile::tempfile().map_err(told)?;
+        io::copy(&mut io::stdin(), &mut file).map_err(told)?;
+        Ok(Self { file })
     }
-    batches.finish().await
+
+    fn opened(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
 }
 
-fn open(file: &Path) -> io::Result<Box<dyn BufRead>> {
-    let (from, size): (Box<dyn Read>, _) = if file == Path::new("-") {
-        (Box::new(io::stdin()), None)
-    } else {
-        let opened = File::open(file)?;
-        let size = opened.metadata()?.len();
-        (Box::new(opened), Some(size))
-    };
-    Ok(Box::new(BufReader::new(progress::bytes("importing".to_owned(), size).wrap_read(from))))
+async fn take(means: &Means, new: New, file: &Here) -> Result<import::Model, Failure> {
+    let command = SandboxCommand::this_program().map_err(Failure::Runtime)?;
+    let sandbox = Sandbox::new(command, SandboxSettings::default());
+    let reading = sandbox.import(file.opened().map_err(Failure::Runtime)?, new.format).await;
+    let mut reading = reading.map_err(|error| Failure::NotImported(error.to_string()))?;
+    let mut row = imports::note(&means.desk, new, &reading).await?;
+    for _ in 1..TRIES {
+        match go_on(means, row.clone(), &mut reading).await {
+            // A server beside this may keep the database busy for a while.
+            Err(Error::Busy(wait)) => tokio::time::sleep(wait).await,
+            ended => return ended.map_err(|error| stopped(&row, &error)),
+        }
+        row = imports::find(&means.desk, row.user_id, row.id).await?;
+        let again = sandbox.import(file.opened().map_err(Failure::Runtime)?, new.format).await;
+        reading = again.map_err(|error| Failure::NotImported(error.to_string()))?;
+        let done = u64::try_from(row.done).unwrap_or_default();
+        reading.pass(done).await.map_err(|error| Failure::NotImported(error.to_string()))?;
+    }
+    go_on(means, row.clone(), &mut reading).await.map_err(|error| stopped(&row, &error))
 }
 
-#[cfg(test)]
-mod tests;
+async fn go_on(means: &Means, row: import::Model, reading: &mut Import) -> Result<import::Model, Error> {
+    let bar = progress::count("importing");
+    imports::take_all(means, row, reading, |rows| bar.set_position(u64::try_from(rows).unwrap_or_default()))
+        .await
+}
+
+fn stopped(row: &import::Model, error: &Error) -> Failure {
+    Failure::Stopped { rows: u64::try_from(row.done).unwrap_or_default(), why: words(error) }
+}

@@ -2,95 +2,83 @@
 
 use std::fmt;
 
+use actors::desk::Desk;
+use actors::error::Error;
+use actors::imports;
+use entity::id::ImportId;
+use entity::import;
 use serde::Serialize;
 
 use crate::cli::probe;
 
-/// Lines that are told with their reasons; a file of another kind has millions of bad ones.
-const TOLD: usize = 10_000;
-/// Lines that a person is shown.
+/// Rows that a person is shown.
 const SHOWN: usize = 20;
 
 /// See the file's head.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// Bookmarks that were made.
-    pub created: u64,
-    /// Bookmarks that were there already and got the tags.
-    pub updated: u64,
-    /// Lines that were passed over, the first of them.
+    import_id: ImportId,
+    format: Option<String>,
+    dry_run: bool,
+    created: i32,
+    updated: i32,
     skipped: Vec<Skipped>,
-    /// How many were passed over.
-    skipped_lines: u64,
+    skipped_lines: i32,
+    unread_columns: Vec<String>,
     /// Whether a server is there to fetch and read what was saved.
-    pub server_running: bool,
+    server_running: bool,
 }
 
 #[derive(Debug, Serialize)]
 struct Skipped {
-    line: u64,
+    line: i64,
     reason: String,
 }
 
 impl Report {
-    /// Notes a line that was passed over.
-    pub fn skip(&mut self, line: u64, reason: String) {
-        self.skipped_lines += 1;
-        if self.skipped.len() < TOLD {
-            self.skipped.push(Skipped { line, reason });
-        }
-    }
-
-    /// Lines that are in.
-    pub fn saved(&self) -> u64 {
-        self.created + self.updated
+    /// Of an import that has ended.
+    pub async fn of(desk: &Desk, import: &import::Model, server_running: bool) -> Result<Self, Error> {
+        let skipped = imports::skipped(desk, import).await?;
+        let columns = import.unread_columns.as_deref();
+        Ok(Self {
+            import_id: import.id,
+            format: import.format.clone(),
+            dry_run: import.dry_run,
+            created: import.created,
+            updated: import.updated,
+            skipped: skipped.into_iter().map(|(line, reason)| Skipped { line, reason }).collect(),
+            skipped_lines: import.skipped,
+            unread_columns: columns
+                .and_then(|columns| serde_json::from_str(columns).ok())
+                .unwrap_or_default(),
+            server_running,
+        })
     }
 
     /// Not good is a file of which nothing could be taken.
     pub fn is_good(&self) -> bool {
-        self.saved() > 0 || self.skipped_lines == 0
+        self.created + self.updated > 0 || self.skipped_lines == 0
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} created, {} updated, {} skipped", self.created, self.updated, self.skipped_lines)?;
+        let would = if self.dry_run { "would be " } else { "" };
+        let Self { created, updated, skipped_lines, .. } = self;
+        writeln!(f, "{would}{created} created, {updated} updated, {skipped_lines} skipped")?;
         for skipped in self.skipped.iter().take(SHOWN) {
             writeln!(f, "line {}: {}", skipped.line, skipped.reason)?;
         }
-        if self.skipped_lines > SHOWN as u64 {
+        if self.skipped.len() > SHOWN {
             writeln!(f, "and more, which --json tells")?;
         }
-        if self.created > 0 {
+        if !self.unread_columns.is_empty() {
+            writeln!(f, "columns that are not read: {}", self.unread_columns.join(", "))?;
+        }
+        if *created > 0 && !self.dry_run {
             write!(f, "The pages are to be read and indexed: {}", probe::who(self.server_running))?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_report_has_the_shape_of_the_apps_imports() {
-        let mut report = Report { created: 2, updated: 1, ..Report::default() };
-        report.skip(3, "url is required".to_owned());
-
-        let json = serde_json::to_value(&report).unwrap();
-
-        assert_eq!((&json["created"], &json["updated"]), (&2.into(), &1.into()));
-        assert_eq!(json["skipped"], serde_json::json!([{"line": 3, "reason": "url is required"}]));
-    }
-
-    #[test]
-    fn a_file_of_bad_lines_costs_bounded_memory_and_is_a_failure() {
-        let mut report = Report::default();
-        assert!(report.is_good());
-        (1..=20_000).for_each(|line| report.skip(line, "body must be a JSON object".to_owned()));
-
-        assert_eq!((report.skipped.len(), report.skipped_lines), (TOLD, 20_000));
-        assert!(!report.is_good());
     }
 }

@@ -101,6 +101,33 @@ impl Client {
         Answer::to(self.request(Method::POST, path).header(CONTENT_TYPE, kind).body(body)).await
     }
 
+    /// Sends a form with a file, as a browser does.
+    pub async fn file(&self, path: &str, file: &[u8], fields: &[(&str, &str)]) -> Answer {
+        let mut body = Vec::new();
+        for (name, value) in fields {
+            let head =
+                format!("--reeds\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
+            body.extend_from_slice(head.as_bytes());
+        }
+        let head = "--reeds\r\nContent-Disposition: form-data; name=\"file\"; filename=\"f\"\r\nContent-Type: text/html\r\n\r\n";
+        body.extend_from_slice(head.as_bytes());
+        body.extend_from_slice(file);
+        body.extend_from_slice(b"\r\n--reeds--\r\n");
+        self.body(path, "multipart/form-data; boundary=reeds", body).await
+    }
+
+    /// Posts this body of this type.
+    pub async fn body(&self, path: &str, kind: &str, body: Vec<u8>) -> Answer {
+        Answer::to(self.request(Method::POST, path).header(CONTENT_TYPE, kind).body(body)).await.unwrap()
+    }
+
+    /// What an address gives, as it comes.
+    pub async fn download(&self, path: &str) -> (u16, HeaderMap, Vec<u8>) {
+        let response = self.request(Method::GET, path).send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        (status, headers, response.bytes().await.unwrap().to_vec())
+    }
+
     fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         self.http.request(method, format!("{}{path}", self.base)).headers(self.headers.clone())
     }

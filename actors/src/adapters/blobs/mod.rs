@@ -1,8 +1,9 @@
 //! Where the bytes of files are kept: a folder of this machine, or a bucket that speaks S3, both through the library
 //! `object_store`. Paths are made here from ids, never from what anybody wrote.
 //!
-//! The two differ in who takes the bytes in. With a folder that is this service ([`Blobs::create`]); with a bucket the
-//! client sends them past it, to an address that is signed for one file ([`Blobs::direct`]).
+//! The two differ in who takes the bytes of uploads in. With a folder that is this service; with a bucket the client sends
+//! them past it, to an address that is signed for one file ([`Blobs::direct`]). What the service makes itself it writes to
+//! either ([`Blobs::create`]).
 
 mod folder;
 mod s3;
@@ -30,7 +31,7 @@ pub trait Blobs: Send + Sync {
     /// Begins a file that this service writes.
     ///
     /// # Errors
-    /// [`BlobError`]; also where clients write to the store themselves.
+    /// [`BlobError`].
     async fn create(&self, path: &str) -> Result<Box<dyn Writing>, BlobError>;
 
     /// What a store can do to which clients send bytes themselves; `None` where this service takes them in.

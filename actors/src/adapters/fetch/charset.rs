@@ -25,6 +25,11 @@ pub(super) fn decode(bytes: &[u8], declared: Option<&str>, host: &str) -> String
     text.into_owned()
 }
 
+/// The text of a file that nobody sent.
+pub fn decoded(bytes: &[u8]) -> String {
+    decode(bytes, None, "")
+}
+
 fn guess(bytes: &[u8], host: &str) -> &'static Encoding {
     if std::str::from_utf8(bytes).is_ok() {
         return UTF_8;

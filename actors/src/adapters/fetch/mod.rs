@@ -31,6 +31,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::adapters::blobs::{Scratch, ScratchFile};
 use crate::address::{Guard, PageUrl, Refusal};
 
+pub use charset::decoded;
 pub(in crate::adapters) use client::service_client;
 pub use content_type::ContentType;
 pub use error::{FetchError, SetupError};

@@ -14,7 +14,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    article, feed,
+    article, feed, import,
     limits::{self, Confinement, Meter},
     pdf, sound,
     wire::{self, Duty, Hello, Reply, Setup, Task, WireError},
@@ -61,6 +61,7 @@ fn answer_all(
     match setup.duty {
         Duty::Tasks => {}
         Duty::Sound => return sound::child::answer_all(parent, meter),
+        Duty::Import => return import::child::answer_all(parent, meter),
     }
     loop {
         let (task, bytes) = wire::read::<Task>(&mut parent, setup.input_bytes)?;

@@ -8,6 +8,7 @@
 mod article;
 pub mod child;
 mod feed;
+pub mod import;
 mod limits;
 pub mod pdf;
 mod pool;
@@ -22,6 +23,7 @@ pub use article::{Article, Unreadable};
 pub use feed::{Enclosure, Feed, FeedLink, Item, Outline, Reading};
 pub use limits::{Confinement, Measure};
 
+use import::{Format, Import, NoImport};
 use pdf::NoText;
 use pool::{Body, Pool};
 use serde::de::DeserializeOwned;
@@ -159,6 +161,9 @@ pub enum SandboxError {
     /// The child looked, and the PDF has no text; shown to the user in these words.
     #[error(transparent)]
     NoText(#[from] NoText),
+    /// The child looked, and there is nothing to import; shown to the user in these words.
+    #[error(transparent)]
+    NoImport(#[from] NoImport),
 }
 
 /// The service's side of all children. Clones share them; they end with the last clone.
@@ -251,6 +256,15 @@ impl Sandbox {
     /// Each of [`SandboxError`]; all but `Unavailable` are about this file alone.
     pub async fn sound(&self, file: std::fs::File) -> Result<Sound, SandboxError> {
         Sound::open(&self.pool, file).await
+    }
+
+    /// Begins to read a file of another program, open for reading and nothing else. `wall` and `cpu_seconds` hold for each
+    /// question.
+    ///
+    /// # Errors
+    /// Each of [`SandboxError`]; all but `Unavailable` are about this file alone.
+    pub async fn import(&self, file: std::fs::File, format: Option<Format>) -> Result<Import, SandboxError> {
+        Import::open(&self.documents, file, format).await
     }
 
     /// How children are held on this machine. Starts one when none has told yet.

@@ -119,9 +119,9 @@ impl Pool {
         Ok(self.state().confinement.clone().unwrap_or_default())
     }
 
-    /// Starts a child for one recording and nothing else, and says how long it may take for a piece.
-    pub async fn listener(&self, file: File) -> Result<(Worker, Duration), SandboxError> {
-        let worker = self.greeted(Stdio::from(file), Duty::Sound).await?;
+    /// Starts a child for one file and nothing else, and says how long it may take for an answer.
+    pub async fn reader_of(&self, file: File, duty: Duty) -> Result<(Worker, Duration), SandboxError> {
+        let worker = self.greeted(Stdio::from(file), duty).await?;
         Ok((worker, self.settings.wall))
     }
 
@@ -213,7 +213,7 @@ async fn end_when_idle(pool: Weak<Pool>, id: u32, after: Duration) {
 }
 
 impl Worker {
-    /// Starts a child with nothing but its end of a socket, and for a recording that file, open for reading, in the
+    /// Starts a child with nothing but its end of a socket, and for a recording or an import that file, open for reading, in the
     /// place of its output: no environment, a process group of its own so that a signal from the terminal leaves it to
     /// finish its job.
     fn spawn(command: &SandboxCommand, output: Stdio) -> io::Result<Self> {

@@ -27,6 +27,8 @@ pub enum Duty {
     Tasks,
     /// One recording, a piece for each question.
     Sound,
+    /// One file of another program, some rows for each question.
+    Import,
 }
 
 /// The first frame to a child: what it is there for, and what it may use up.

@@ -215,6 +215,7 @@ fn broken(error: SandboxError, attempts: i32) -> Failure {
         SandboxError::Unreadable(reason) => Failure::Permanent(reason.to_string()),
         SandboxError::Unheard(reason) => Failure::Permanent(reason.to_string()),
         SandboxError::NoText(reason) => Failure::Permanent(reason.to_string()),
+        SandboxError::NoImport(reason) => Failure::Permanent(reason.to_string()),
     }
 }
 

@@ -13,7 +13,7 @@ use entity::kind::{BookmarkKind, JobState};
 use entity::time::Timestamp;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, OnConflict};
-use sea_orm::{ConnectionTrait, DbErr, EntityTrait};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -52,10 +52,14 @@ pub enum Work {
     ForgetFeed,
     /// Tell a notice by a letter.
     Letter,
+    /// Take the rows of a file in, or what came of them back.
+    Import,
+    /// Pack everything that a person has into a file.
+    Export,
 }
 
 impl Work {
-    const ALL: [Work; 10] = [
+    const ALL: [Work; 12] = [
         Work::Page,
         Work::Text,
         Work::File,
@@ -66,6 +70,8 @@ impl Work {
         Work::Deliver,
         Work::ForgetFeed,
         Work::Letter,
+        Work::Import,
+        Work::Export,
     ];
 
     /// The name in the row.
@@ -81,6 +87,8 @@ impl Work {
             Work::Deliver => "deliver",
             Work::ForgetFeed => "forget_feed",
             Work::Letter => "letter",
+            Work::Import => "import",
+            Work::Export => "export",
         }
     }
 
@@ -101,9 +109,14 @@ impl Work {
     pub fn makes_document(self) -> bool {
         match self {
             Work::Page | Work::Text | Work::File | Work::Index => true,
-            Work::Relabel | Work::Forget | Work::Poll | Work::Deliver | Work::ForgetFeed | Work::Letter => {
-                false
-            }
+            Work::Relabel
+            | Work::Forget
+            | Work::Poll
+            | Work::Deliver
+            | Work::ForgetFeed
+            | Work::Letter
+            | Work::Import
+            | Work::Export => false,
         }
     }
 
@@ -112,9 +125,14 @@ impl Work {
         match self {
             Work::Page | Work::Poll | Work::Letter => Track::Web,
             Work::File => Track::Files,
-            Work::Text | Work::Index | Work::Relabel | Work::Forget | Work::Deliver | Work::ForgetFeed => {
-                Track::Library
-            }
+            Work::Text
+            | Work::Index
+            | Work::Relabel
+            | Work::Forget
+            | Work::Deliver
+            | Work::ForgetFeed
+            | Work::Import
+            | Work::Export => Track::Library,
         }
     }
 }
@@ -164,6 +182,23 @@ impl Priority {
             Priority::Backlog => 10,
         }
     }
+}
+
+/// Takes work back that waits and is not necessary any more.
+pub async fn withdraw(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    work: Work,
+    subject: Uuid,
+) -> Result<(), DbErr> {
+    Entity::delete_many()
+        .filter(Column::UserId.eq(user))
+        .filter(Column::Kind.eq(work.name()))
+        .filter(Column::Subject.eq(subject))
+        .filter(Column::State.eq(JobState::Queued))
+        .exec(db)
+        .await
+        .map(drop)
 }
 
 /// Asks for work, in the transaction that makes it necessary. Work that waits already is not asked for twice: it begins

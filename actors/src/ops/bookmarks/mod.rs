@@ -19,7 +19,7 @@ pub use create::{CreateBookmark, Saved};
 pub use exists::BookmarkExists;
 pub use list::ListBookmarks;
 pub use refetch::RefetchBookmark;
-pub use remove::{DeleteBookmark, RestoreBookmark};
+pub use remove::{DeleteBookmark, RestoreBookmark, delete};
 pub use show::ShowBookmark;
 pub use view::{BookmarkView, OneBookmark};
 

@@ -1,6 +1,6 @@
 //! Deleting a bookmark, and bringing it back: gone from every list and search at once, and for good after 30 days.
 
-use entity::id::BookmarkId;
+use entity::id::{BookmarkId, UserId};
 use entity::kind::DocumentStatus;
 use entity::scope::Scope;
 use entity::time::Timestamp;
@@ -49,15 +49,28 @@ impl Operation for DeleteBookmark {
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Deleted, Error> {
-        let (user, now) = (caller.user, app.clock.now());
+        let now = app.clock.now();
         let txn = app.db.begin().await?;
-        let row = bookmark::Entity::one_of(user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
-        mark(&txn, &row, Some(now), now).await?;
-        set_hidden(&txn, &row, Some(now), now).await?;
+        delete(&txn, caller.user, self.0, now).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(Deleted { bookmark_id: row.id, deleted: true, restorable_until: now + bookmark::RESTORABLE })
+        Ok(Deleted { bookmark_id: self.0, deleted: true, restorable_until: now + bookmark::RESTORABLE })
     }
+}
+
+/// Deletes a bookmark, within a transaction.
+///
+/// # Errors
+/// [`Error::NotFound`].
+pub async fn delete(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    id: BookmarkId,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let row = bookmark::Entity::one_of(user, id).one(txn).await?.ok_or(Error::NotFound)?;
+    mark(txn, &row, Some(now), now).await?;
+    set_hidden(txn, &row, Some(now), now).await
 }
 
 const SAVED_AGAIN: Error = Error::Conflict("the address has been saved again since");

@@ -1,11 +1,12 @@
 //! Leaving a feed: its entries go with it, and their documents but those that are bookmarked.
 
-use entity::id::FeedId;
+use entity::id::{FeedId, UserId};
 use entity::scope::Scope;
+use entity::time::Timestamp;
 use entity::{document, feed};
 use schemars::JsonSchema;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 
 use crate::app::App;
@@ -40,37 +41,50 @@ impl Operation for UnfollowFeed {
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Left, Error> {
-        let (user, now) = (caller.user, app.clock.now());
         let txn = app.db.begin().await?;
-        // The feed goes first: entries that are being delivered to it are in by then, or never will be.
-        let gone = feed::Entity::delete_many()
-            .filter(feed::Column::UserId.eq(user))
-            .filter(feed::Column::Id.eq(self.0))
-            .exec(&txn)
-            .await?;
-        if gone.rows_affected == 0 {
-            return Err(Error::NotFound);
-        }
-        // Whoever saves one of its entries now has done so before the bookmarks are looked at, or comes after this.
-        let texts = document::Entity::of(user).filter(document::Column::FeedId.eq(self.0));
-        texts
-            .select_only()
-            .column(document::Column::Id)
-            .lock_exclusive()
-            .into_tuple::<uuid::Uuid>()
-            .all(&txn)
-            .await?;
-        saved::keep_bookmarked(&txn, user, self.0, now).await?;
-        document::Entity::update_many()
-            .col_expr(document::Column::HiddenAt, Expr::value(Some(now)))
-            .col_expr(document::Column::EntryId, Expr::value(None::<uuid::Uuid>))
-            .filter(document::Column::UserId.eq(user))
-            .filter(document::Column::FeedId.eq(self.0))
-            .exec(&txn)
-            .await?;
-        queue::ask(&txn, user, Work::ForgetFeed, self.0.0, Priority::Now, now).await?;
+        leave(&txn, caller.user, self.0, app.clock.now()).await?;
         txn.commit().await?;
         app.ingest.wake();
         Ok(Left {})
     }
+}
+
+/// Leaves a feed, within a transaction.
+///
+/// # Errors
+/// [`Error::NotFound`] where it is not followed.
+pub async fn leave(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    id: FeedId,
+    now: Timestamp,
+) -> Result<(), Error> {
+    // The feed goes first: entries that are being delivered to it are in by then, or never will be.
+    let gone = feed::Entity::delete_many()
+        .filter(feed::Column::UserId.eq(user))
+        .filter(feed::Column::Id.eq(id))
+        .exec(txn)
+        .await?;
+    if gone.rows_affected == 0 {
+        return Err(Error::NotFound);
+    }
+    // Whoever saves one of its entries now has done so before the bookmarks are looked at, or comes after this.
+    let texts = document::Entity::of(user).filter(document::Column::FeedId.eq(id));
+    texts
+        .select_only()
+        .column(document::Column::Id)
+        .lock_exclusive()
+        .into_tuple::<uuid::Uuid>()
+        .all(txn)
+        .await?;
+    saved::keep_bookmarked(txn, user, id, now).await?;
+    document::Entity::update_many()
+        .col_expr(document::Column::HiddenAt, Expr::value(Some(now)))
+        .col_expr(document::Column::EntryId, Expr::value(None::<uuid::Uuid>))
+        .filter(document::Column::UserId.eq(user))
+        .filter(document::Column::FeedId.eq(id))
+        .exec(txn)
+        .await?;
+    queue::ask(txn, user, Work::ForgetFeed, id.0, Priority::Now, now).await?;
+    Ok(())
 }

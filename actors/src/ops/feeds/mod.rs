@@ -12,10 +12,10 @@ mod view;
 
 pub use change::ChangeFeed;
 pub use discover::DiscoverFeeds;
-pub use follow::{FollowFeed, Followed};
-pub use leave::UnfollowFeed;
+pub use follow::{FollowFeed, Followed, followed};
+pub use leave::{UnfollowFeed, leave};
 pub use list::{ListFeeds, ShowFeed};
-pub use opml::{ExportOpml, ImportOpml};
+pub use opml::{ExportOpml, ImportOpml, follow_listed, followable, list};
 pub use refresh::RefreshFeed;
 pub use view::{FeedView, OneFeed};
 

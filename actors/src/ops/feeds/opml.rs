@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::follow;
 use super::view::{self, FeedView};
 use crate::adapters::sandbox::{Outline, SandboxError};
-use crate::address::PageUrl;
+use crate::address::{Guard, PageUrl};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -54,16 +54,23 @@ impl Operation for ExportOpml {
     const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Exported, Error> {
-        let rows =
-            feed::Entity::owned_by(caller.user).order_by_asc(feed::Column::Id).all(app.db.read()).await?;
-        let mut folders: BTreeMap<Option<String>, Vec<FeedView>> = BTreeMap::new();
-        for some in rows.chunks(AT_ONCE) {
-            for feed in view::many(app.db.read(), caller.user, some.to_vec()).await? {
-                folders.entry(feed.folder().map(str::to_owned)).or_default().push(feed);
-            }
-        }
-        Ok(Exported { opml: written(&folders) })
+        Ok(Exported { opml: list(app.db.read(), caller.user).await? })
     }
+}
+
+/// All feeds of a person as a list.
+///
+/// # Errors
+/// The database.
+pub async fn list(db: &impl ConnectionTrait, user: UserId) -> Result<String, Error> {
+    let rows = feed::Entity::owned_by(user).order_by_asc(feed::Column::Id).all(db).await?;
+    let mut folders: BTreeMap<Option<String>, Vec<FeedView>> = BTreeMap::new();
+    for some in rows.chunks(AT_ONCE) {
+        for feed in view::many(db, user, some.to_vec()).await? {
+            folders.entry(feed.folder().map(str::to_owned)).or_default().push(feed);
+        }
+    }
+    Ok(written(&folders))
 }
 
 /// Feeds without a folder first, then folder by folder.
@@ -134,10 +141,10 @@ impl Operation for ImportOpml {
         let mut feeds: Vec<(PageUrl, Outline)> = Vec::new();
         let mut seen = HashSet::new();
         for outline in outlines {
-            match follow::parse(&outline.url) {
-                Ok(url) if !seen.insert(url.normalized()) => {}
-                Ok(url) if app.fetcher.guard().literal(&url).is_ok() => feeds.push((url, outline)),
-                Ok(_) | Err(_) => told.refused += 1,
+            match followable(&outline.url, app.fetcher.guard()) {
+                Some(url) if !seen.insert(url.normalized()) => {}
+                Some(url) => feeds.push((url, outline)),
+                None => told.refused += 1,
             }
         }
         told.found = feeds.len() + told.refused;
@@ -146,9 +153,9 @@ impl Operation for ImportOpml {
         for some in feeds.chunks(AT_ONCE) {
             let txn = app.db.begin().await?;
             for (url, outline) in some {
-                match add(&txn, caller.user, url, outline, now).await? {
-                    true => told.new += 1,
-                    false => told.already_followed += 1,
+                match follow_listed(&txn, caller.user, url, outline, false, now).await? {
+                    (_, true) => told.new += 1,
+                    (_, false) => told.already_followed += 1,
                 }
             }
             txn.commit().await?;
@@ -169,19 +176,26 @@ async fn read(app: &App, opml: &str) -> Result<Vec<Outline>, Error> {
             | SandboxError::TooLarge
             | SandboxError::Unreadable(_)
             | SandboxError::Unheard(_)
-            | SandboxError::NoText(_),
+            | SandboxError::NoText(_)
+            | SandboxError::NoImport(_),
         ) => Err(Error::invalid("opml", "cannot be read")),
     }
 }
 
-/// Follows a feed of the list, whatever will be found at its address; `false` where it was followed already.
-async fn add(
+/// The address of a feed, where it may be fetched.
+pub fn followable(url: &str, guard: &Guard) -> Option<PageUrl> {
+    follow::parse(url).ok().filter(|url| guard.literal(url).is_ok())
+}
+
+/// Follows a feed of a list, whatever will be found at its address; `false` where it was followed already.
+pub async fn follow_listed(
     txn: &impl ConnectionTrait,
     user: UserId,
     url: &PageUrl,
     outline: &Outline,
+    full_text: bool,
     now: Timestamp,
-) -> Result<bool, Error> {
+) -> Result<(FeedId, bool), Error> {
     let source: feed_source::Model = source::settle(txn, url, now).await?;
     let cut = |name: &Option<String>| name.as_deref().map(|name| text::cut(name, NAME));
     let row = feed::Model {
@@ -191,12 +205,12 @@ async fn add(
         url: url.as_str().to_owned(),
         title: cut(&outline.title),
         folder: cut(&outline.folder),
-        full_text: false,
+        full_text,
         created_at: now,
     };
     let (row, created) = follow::insert(txn, row).await?;
     if created && source.fetched_at.is_some() {
         queue::ask(txn, user, Work::Deliver, row.id.0, Priority::Backlog, now).await?;
     }
-    Ok(created)
+    Ok((row.id, created))
 }

@@ -32,7 +32,7 @@ pub use edit::{ChangeProject, CreateProject, DeleteProject, ShowProject};
 pub use items::{ChangeItem, ListItems, RemoveItem};
 pub use list::{LIST_LIMIT, LIST_STATUS, ListProjects, Projects};
 pub use notes::{AddNote, ListNotes, WriteNote};
-pub use thing::Chosen;
+pub use thing::{Chosen, Named, Wanted, find};
 pub use view::ProjectView;
 
 /// Items in a list of the web app where no `limit` is given.

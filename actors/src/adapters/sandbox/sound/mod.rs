@@ -13,6 +13,7 @@ use std::fs::File;
 
 use super::SandboxError;
 use super::pool::{Pool, Worker};
+use super::wire::Duty;
 use wire::{Ask, PIECE_BYTES, Told};
 pub use wire::{NoSound, PIECE, RATE};
 
@@ -37,7 +38,7 @@ pub struct Piece {
 impl Sound {
     /// Starts a child over this file, open for reading.
     pub(super) async fn open(pool: &Pool, file: File) -> Result<Self, SandboxError> {
-        let (worker, wall) = pool.listener(file).await?;
+        let (worker, wall) = pool.reader_of(file, Duty::Sound).await?;
         let mut sound = Self { worker, wall, seconds: None };
         match sound.ask(Ask::Open).await? {
             (Told::Opened { seconds }, _) => Ok(Self { seconds, ..sound }),

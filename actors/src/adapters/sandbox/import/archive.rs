@@ -1,0 +1,148 @@
+//! Archives (zip): looked into by name and never unpacked to a place, with bounds on what comes out.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use flate2::read::DeflateDecoder;
+use zip::{CompressionMethod, ZipArchive};
+
+use super::wire::NoImport;
+
+/// What an archive's first bytes are.
+pub const MAGIC: &[u8] = b"PK\x03\x04";
+/// Files of one archive.
+const MOST_FILES: usize = 500_000;
+/// An honest text is packed to no less than this part of itself; shorter ones may be.
+const TIGHTEST: u64 = 400;
+const SHORT: u64 = 16 << 20;
+
+/// A file of the archive, unpacked as it is read.
+pub type Unpacked = Box<dyn BufRead>;
+
+/// See the file's head.
+pub struct Archive {
+    file: Arc<File>,
+    zip: ZipArchive<At>,
+}
+
+impl Archive {
+    /// Looks at the list of files.
+    pub fn open(file: Arc<File>) -> Result<Self, NoImport> {
+        let zip = ZipArchive::new(At { file: file.clone(), at: 0 }).map_err(|_| NoImport::Damaged)?;
+        if zip.len() > MOST_FILES {
+            return Err(NoImport::Bomb);
+        }
+        Ok(Self { file, zip })
+    }
+
+    /// The names of its files.
+    pub fn names(&self) -> Vec<String> {
+        self.zip.file_names().flatten().map(std::borrow::Cow::into_owned).collect()
+    }
+
+    /// A file, unpacked as it is read.
+    pub fn unpack(&mut self, name: &str) -> Result<Unpacked, NoImport> {
+        let (start, packed, size, how) = {
+            let file = self.zip.by_name(name).map_err(|_| NoImport::Missing)?;
+            let start = file.data_start().ok_or(NoImport::Damaged)?;
+            (start, file.compressed_size(), file.size(), file.compression())
+        };
+        if size > SHORT && size / packed.max(1) > TIGHTEST {
+            return Err(NoImport::Bomb);
+        }
+        let bytes = At { file: self.file.clone(), at: start }.take(packed);
+        // What is said of a file's length holds, whatever unpacks.
+        match how {
+            CompressionMethod::Stored => Ok(Box::new(BufReader::new(bytes.take(size)))),
+            CompressionMethod::Deflated => {
+                Ok(Box::new(BufReader::new(DeflateDecoder::new(bytes).take(size))))
+            }
+            _ => Err(NoImport::Damaged),
+        }
+    }
+
+    /// A file of at most so many bytes; `None` where it is not there, or longer.
+    pub fn short(&mut self, name: &str, most: usize) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.unpack(name).ok()?.take(most as u64 + 1).read_to_end(&mut bytes).ok()?;
+        (bytes.len() <= most).then_some(bytes)
+    }
+}
+
+/// A place in a file that others read too: each reads from a place of its own.
+struct At {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for At {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(into, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl Seek for At {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let place = match to {
+            SeekFrom::Start(place) => Some(place),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+            SeekFrom::End(by) => self.file.metadata()?.len().checked_add_signed(by),
+        };
+        self.at = place.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use std::io::Write;
+
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
+
+    use super::*;
+
+    /// An archive of these files.
+    pub fn packed(files: &[(&str, &[u8])]) -> Arc<File> {
+        let mut zip = ZipWriter::new(tempfile::tempfile().unwrap());
+        for (name, bytes) in files {
+            zip.start_file(*name, SimpleFileOptions::default()).unwrap();
+            zip.write_all(bytes).unwrap();
+        }
+        Arc::new(zip.finish().unwrap())
+    }
+
+    #[test]
+    fn files_are_read_by_name_and_beside_each_other() {
+        let mut archive = Archive::open(packed(&[("a", b"one\ntwo"), ("../b", b"three")])).unwrap();
+
+        let mut a = archive.unpack("a").unwrap();
+        let mut line = String::new();
+        a.read_line(&mut line).unwrap();
+        assert_eq!(archive.short("../b", 9), Some(b"three".to_vec()));
+        a.read_line(&mut line).unwrap();
+
+        assert_eq!(line, "one\ntwo");
+        assert_eq!((archive.short("a", 3), archive.short("none", 9)), (None, None));
+    }
+
+    #[test]
+    fn what_unpacks_to_far_more_is_refused() {
+        let zeroes = vec![0; 64 << 20];
+        let mut archive = Archive::open(packed(&[("bomb", &zeroes)])).unwrap();
+
+        assert_eq!(archive.unpack("bomb").err(), Some(NoImport::Bomb));
+    }
+
+    #[test]
+    fn what_is_no_archive_is_damaged() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"PK\x03\x04 and then nothing").unwrap();
+
+        assert_eq!(Archive::open(Arc::new(file)).err(), Some(NoImport::Damaged));
+    }
+}

@@ -1,0 +1,67 @@
+//! Times as other programs write them, in RFC 3339.
+
+use time::format_description::well_known::Rfc3339;
+use time::macros::format_description;
+use time::{Date, OffsetDateTime, UtcOffset};
+
+/// A time; `None` where it is none, or one that says nothing: zero, or a year with more than four digits.
+pub fn moment(text: &str) -> Option<String> {
+    let text = text.trim();
+    let at = match text.parse::<f64>() {
+        Ok(number) => since_1970(number),
+        Err(_) => written(text),
+    };
+    at?.to_offset(UtcOffset::UTC).format(&Rfc3339).ok()
+}
+
+/// Seconds, or milli- or microseconds: told apart by their size, which holds until the year 5138.
+fn since_1970(number: f64) -> Option<OffsetDateTime> {
+    let seconds = match number {
+        1.0..1e11 => number,
+        1e11..1e14 => number / 1e3,
+        1e14..1e17 => number / 1e6,
+        _ => return None,
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "below 1e11")]
+    OffsetDateTime::from_unix_timestamp(seconds as i64).ok()
+}
+
+fn written(text: &str) -> Option<OffsetDateTime> {
+    let with_t = text.replacen(' ', "T", 1).replace(' ', "");
+    let parse = |text: &str| OffsetDateTime::parse(text, &Rfc3339).ok();
+    let date = || Date::parse(text, format_description!("[year]-[month]-[day]")).ok();
+    let american = || Date::parse(text, format_description!("[month]/[day]/[year]")).ok();
+    parse(&with_t)
+        .or_else(|| parse(&format!("{with_t}Z")))
+        .or_else(|| date().or_else(american).map(|date| date.midnight().assume_utc()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_many_programs_are_one_time() {
+        for same in [
+            "1700000000",
+            "1700000000000",
+            "1700000000000000",
+            "1700000000.5",
+            "2023-11-14T22:13:20Z",
+            "2023-11-14T23:13:20+01:00",
+            "2023-11-14 22:13:20",
+            "2023-11-14 22:13:20+00:00",
+        ] {
+            assert_eq!(moment(same).as_deref(), Some("2023-11-14T22:13:20Z"), "{same}");
+        }
+        assert_eq!(moment("2023-11-14").as_deref(), Some("2023-11-14T00:00:00Z"));
+        assert_eq!(moment("11/14/2023").as_deref(), Some("2023-11-14T00:00:00Z"));
+    }
+
+    #[test]
+    fn what_says_nothing_is_no_time() {
+        for none in ["", "0", "-5", "yesterday", "1e30", "NaN", "inf", "99999-01-01T00:00:00Z"] {
+            assert_eq!(moment(none), None, "{none}");
+        }
+    }
+}

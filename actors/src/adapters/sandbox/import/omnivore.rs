@@ -1,0 +1,109 @@
+//! Omnivore's archive: `metadata_N_to_M.json`, each page as it was in `content/`, what was marked in `highlights/`.
+
+use serde::Deserialize;
+use serde_json::from_slice;
+
+use super::archive::Archive;
+use super::moment::moment;
+use super::row::{Found, Page, Row};
+use super::wire::{CONTENT, NoImport};
+
+/// Bytes of one list of pages.
+const LIST: usize = 64 << 20;
+/// Bytes of what was marked in a page.
+const MARKED: usize = 1 << 20;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Saved {
+    slug: Option<String>,
+    title: Option<String>,
+    url: Option<String>,
+    state: Option<String>,
+    reading_progress: Option<f64>,
+    #[serde(default)]
+    labels: Vec<String>,
+    saved_at: Option<String>,
+}
+
+/// Whether an archive is one of Omnivore's.
+pub fn fits(names: &[String]) -> bool {
+    names.iter().any(|name| is_list(name))
+}
+
+fn is_list(name: &str) -> bool {
+    name.starts_with("metadata_") && name.ends_with(".json")
+}
+
+/// Every page, list by list.
+pub fn read(mut archive: Archive) -> Result<impl Iterator<Item = Row>, NoImport> {
+    let mut lists: Vec<String> = archive.names().into_iter().filter(|name| is_list(name)).collect();
+    lists.sort_by_key(|name| first_number(name));
+    let mut all = Vec::new();
+    for name in lists {
+        let list = archive.short(&name, LIST).ok_or(NoImport::TooLarge)?;
+        all.extend(from_slice::<Vec<Saved>>(&list).map_err(|_| NoImport::Damaged)?);
+    }
+    Ok(all.into_iter().zip(1..).map(move |(saved, line)| Row { line, found: found(saved, &mut archive) }))
+}
+
+fn first_number(name: &str) -> u64 {
+    let digits: String =
+        name.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or_default()
+}
+
+fn found(saved: Saved, archive: &mut Archive) -> Found {
+    let Some(url) = saved.url else { return Found::Passed("has no address".to_owned()) };
+    let slug = saved.slug.unwrap_or_default();
+    let mut packed = |name: String, most| {
+        let bytes = archive.short(&name, most)?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let progress = saved.reading_progress.map(|percent| percent / 100.0);
+    let page = Page {
+        url,
+        title: saved.title,
+        tags: saved.labels,
+        notes: packed(format!("highlights/{slug}.md"), MARKED).into_iter().collect(),
+        saved_at: saved.saved_at.and_then(|at| moment(&at)),
+        archived: saved.state.is_some_and(|state| state.eq_ignore_ascii_case("archived")),
+        progress,
+        // One that is too long here is fetched instead.
+        html: packed(format!("content/{slug}.html"), CONTENT),
+        ..Page::default()
+    };
+    page.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::archive::tests::packed;
+    use super::*;
+
+    #[test]
+    fn pages_come_with_what_was_kept_of_them() {
+        let late = json!([{"slug": "two", "url": "https://a.example/2", "state": "Archived", "readingProgress": 50}]).to_string();
+        let early = json!([{"id": "x", "slug": "one", "title": "One", "url": "https://a.example/1", "state": "Active", "labels": ["a"], "savedAt": "2023-11-14T22:13:20.000Z"}]).to_string();
+        let file = packed(&[
+            ("metadata_20_to_39.json", late.as_bytes()),
+            ("metadata_0_to_19.json", early.as_bytes()),
+            ("content/one.html", b"<p>Words"),
+            ("highlights/one.md", b"> marked"),
+        ]);
+        let archive = Archive::open(file).unwrap();
+        assert!(fits(&archive.names()));
+
+        let rows: Vec<_> = read(archive).unwrap().collect();
+
+        let Found::Save(first) = &rows[0].found else { panic!() };
+        assert_eq!(
+            Value::Object(first.fields.clone()),
+            json!({"url": "https://a.example/1", "title": "One", "tags": ["a"], "savedAt": "2023-11-14T22:13:20Z", "html": "<p>Words", "notes": "> marked"})
+        );
+        let Found::Save(second) = &rows[1].found else { panic!() };
+        assert_eq!((rows[1].line, second.progress, &second.fields["archived"]), (2, Some(0.5), &json!(true)));
+    }
+}

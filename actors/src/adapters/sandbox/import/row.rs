@@ -1,0 +1,102 @@
+//! What a file of another program holds, row by row, in the one shape that every format is read into.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::super::feed::Outline;
+
+/// A row of the file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Where it begins, from 1: the line of a text, or the number of the row where the file has no lines.
+    pub line: u64,
+    /// What it is.
+    pub found: Found,
+}
+
+/// What a row is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Found {
+    /// A page that was saved.
+    Save(Save),
+    /// A feed that was followed.
+    Feed(Outline),
+    /// A line of an export of this service.
+    Record(Value),
+    /// Nothing that can be taken, and why. It never repeats what stands in the file.
+    Passed(String),
+}
+
+/// A saved page.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Save {
+    /// The fields of POST /bookmarks.
+    pub fields: Map<String, Value>,
+    /// The folders that it stands in, the outermost first.
+    pub folders: Vec<String>,
+    /// How far it was read, 0 to 1.
+    pub progress: Option<f64>,
+}
+
+/// A saved page as the formats tell of it.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// Its address.
+    pub url: String,
+    /// Its title.
+    pub title: Option<String>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// The folders that it stands in, the outermost first.
+    pub folders: Vec<String>,
+    /// What the person wrote or marked; each becomes a paragraph of the note.
+    pub notes: Vec<String>,
+    /// When it was saved, as RFC 3339.
+    pub saved_at: Option<String>,
+    /// Marked as a favourite.
+    pub favorite: bool,
+    /// Put away.
+    pub archived: bool,
+    /// How far it was read, 0 to 1.
+    pub progress: Option<f64>,
+    /// The page itself.
+    pub html: Option<String>,
+}
+
+impl From<Page> for Found {
+    fn from(page: Page) -> Self {
+        let tags: Vec<_> = page.tags.iter().map(|tag| tag.trim()).filter(|tag| !tag.is_empty()).collect();
+        let notes: Vec<_> =
+            page.notes.iter().map(|note| note.trim()).filter(|note| !note.is_empty()).collect();
+        let mut fields = Map::new();
+        let mut put = |name: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                fields.insert(name.to_owned(), value);
+            }
+        };
+        put("url", Some(json!(page.url.trim())));
+        let title =
+            page.title.as_deref().map(str::trim).filter(|title| !title.is_empty() && *title != page.url);
+        put("title", title.map(Value::from));
+        put("tags", (!tags.is_empty()).then(|| json!(tags)));
+        put("notes", (!notes.is_empty()).then(|| json!(notes.join("\n\n"))));
+        put("savedAt", page.saved_at.map(Value::from));
+        put("favorite", page.favorite.then_some(Value::Bool(true)));
+        put("archived", page.archived.then_some(Value::Bool(true)));
+        put("html", page.html.filter(|html| !html.trim().is_empty()).map(Value::from));
+        let folders = page.folders.iter().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+        let progress = page.progress.filter(|part| (0.0..=1.0).contains(part));
+        Found::Save(Save { fields, folders: folders.collect(), progress })
+    }
+}
+
+/// A marked passage as a paragraph of a note.
+pub fn quoted(text: &str) -> String {
+    text.trim().lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// Names that stand in one text, parted by this.
+pub fn split(text: &str, by: char) -> Vec<String> {
+    text.split(by).map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+}

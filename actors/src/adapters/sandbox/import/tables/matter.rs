@@ -1,0 +1,40 @@
+//! Matter: `Title,Author,Publisher,URL,Tags,Word Count,In Queue,Favorited,Read,Highlight_Count,Last Interaction Date,File
+//! Id`, tags parted by `;`. It does not say when a page was saved; the last time that something was done with it is nearest.
+
+use super::super::format::Format;
+use super::super::moment::moment;
+use super::super::row::{Page, split};
+use super::{Cells, Table, address};
+
+pub const TABLE: Table = Table {
+    format: Format::Matter,
+    needs: &["url", "in queue", "last interaction date"],
+    known: &[
+        "title",
+        "author",
+        "publisher",
+        "url",
+        "tags",
+        "word count",
+        "in queue",
+        "favorited",
+        "read",
+        "highlight_count",
+        "last interaction date",
+        "file id",
+    ],
+    read,
+};
+
+fn read(cells: &Cells<'_>) -> Result<Page, &'static str> {
+    Ok(Page {
+        url: address(cells)?,
+        title: cells.text("title"),
+        tags: split(cells.get("tags").unwrap_or_default(), ';'),
+        saved_at: cells.get("last interaction date").and_then(moment),
+        favorite: cells.is("favorited"),
+        archived: !cells.is("in queue"),
+        progress: cells.is("read").then_some(1.0),
+        ..Page::default()
+    })
+}

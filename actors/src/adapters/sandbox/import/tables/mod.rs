@@ -1,0 +1,222 @@
+//! Tables (CSV): the header says which program wrote one, and names its columns; they may stand in any order.
+
+mod instapaper;
+mod matter;
+mod mymind;
+mod pocket;
+mod raindrop;
+mod readwise;
+
+use std::io::Cursor;
+
+use csv::{ReaderBuilder, StringRecord};
+
+use super::format::Format;
+use super::row::{Found, Page, Row};
+
+/// What is known of a program's table.
+pub struct Table {
+    /// Its name.
+    pub format: Format,
+    /// Columns without which it is another table, in small letters.
+    needs: &'static [&'static str],
+    /// Columns that are read, or known to say nothing of the page.
+    known: &'static [&'static str],
+    read: fn(&Cells<'_>) -> Result<Page, &'static str>,
+}
+
+/// The one that names the fewest columns comes last.
+const ALL: [&Table; 6] =
+    [&pocket::TABLE, &readwise::TABLE, &matter::TABLE, &instapaper::TABLE, &mymind::TABLE, &raindrop::TABLE];
+
+/// The cells of a row by the names of their columns.
+pub struct Cells<'a> {
+    header: &'a [String],
+    record: &'a StringRecord,
+}
+
+impl<'a> Cells<'a> {
+    /// The cell of this column, where there is something in it.
+    pub fn get(&self, column: &str) -> Option<&'a str> {
+        let at = self.header.iter().position(|name| name == column)?;
+        self.record.get(at).map(str::trim).filter(|cell| !cell.is_empty())
+    }
+
+    /// The cell as a text of its own.
+    pub fn text(&self, column: &str) -> Option<String> {
+        self.get(column).map(str::to_owned)
+    }
+
+    /// Whether the cell says yes.
+    pub fn is(&self, column: &str) -> bool {
+        self.get(column)
+            .is_some_and(|cell| matches!(cell.to_ascii_lowercase().as_str(), "true" | "1" | "yes"))
+    }
+}
+
+/// The table that a text is; with this name, or by its header.
+pub fn of(text: &str, wanted: Option<Format>) -> Option<&'static Table> {
+    let header = header(text)?;
+    let fits = |table: &&Table| match wanted {
+        Some(format) => format == table.format && header.iter().any(|name| name == "url"),
+        None => table.needs.iter().all(|column| header.iter().any(|name| name == column)),
+    };
+    ALL.into_iter().find(fits)
+}
+
+fn header(text: &str) -> Option<Vec<String>> {
+    let first = reader(text).headers().ok()?.clone();
+    Some(first.iter().map(|name| name.trim().to_lowercase()).collect())
+}
+
+fn reader(text: &str) -> csv::Reader<Cursor<Vec<u8>>> {
+    ReaderBuilder::new().flexible(true).from_reader(Cursor::new(text.as_bytes().to_vec()))
+}
+
+impl Table {
+    /// Columns of a table that are not read.
+    pub fn unread(&self, text: &str) -> Vec<String> {
+        let is_known = |name: &String| self.known.contains(&name.as_str());
+        header(text).unwrap_or_default().into_iter().filter(|name| !is_known(name)).collect()
+    }
+
+    /// Every row behind the header.
+    pub fn rows(&'static self, text: &str) -> impl Iterator<Item = Row> + use<> {
+        let header = header(text).unwrap_or_default();
+        let mut line = 1;
+        reader(text).into_records().map(move |record| {
+            let Ok(record) = record else {
+                return Row { line, found: Found::Passed("is no row of a table".to_owned()) };
+            };
+            line = record.position().map_or(line, csv::Position::line);
+            let read = (self.read)(&Cells { header: &header, record: &record });
+            let found = read.map_or_else(|why| Found::Passed(why.to_owned()), Found::from);
+            Row { line, found }
+        })
+    }
+}
+
+/// The address of a row; without one there is nothing to save.
+fn address(cells: &Cells<'_>) -> Result<String, &'static str> {
+    cells.text("url").ok_or("has no address")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::row::Save;
+    use super::*;
+
+    fn only(text: &str, format: Format) -> Save {
+        let table = of(text, None).unwrap();
+        assert_eq!(table.format, format);
+        let rows: Vec<_> = table.rows(text).collect();
+        let Found::Save(save) = rows.first().unwrap().found.clone() else { panic!("{rows:?}") };
+        save
+    }
+
+    fn fields(save: &Save) -> Value {
+        Value::Object(save.fields.clone())
+    }
+
+    #[test]
+    fn pocket() {
+        let text =
+            "title,url,time_added,tags,status\n\"One, two\",https://a.example/1,1700000000,a|b c,archive\n";
+        assert_eq!(
+            fields(&only(text, Format::Pocket)),
+            json!({"url": "https://a.example/1", "title": "One, two", "tags": ["a", "b c"], "savedAt": "2023-11-14T22:13:20Z", "archived": true})
+        );
+    }
+
+    #[test]
+    fn instapaper_in_its_old_and_its_new_form() {
+        let new = "URL,Title,Selection,Folder,Timestamp,Tags\nhttps://a.example/1,One,\"a line\nanother\",Cooking,1700000000,\"[\"\"x\"\"]\"\n";
+        let save = only(new, Format::Instapaper);
+        assert_eq!(
+            (fields(&save), save.folders),
+            (
+                json!({"url": "https://a.example/1", "title": "One", "tags": ["x"], "notes": "> a line\n> another", "savedAt": "2023-11-14T22:13:20Z"}),
+                vec!["Cooking".to_owned()]
+            )
+        );
+        let old = "URL,Title,Selection,Folder\nhttps://a.example/1,One,,Archive\n";
+        let save = only(old, Format::Instapaper);
+        assert_eq!((&save.fields["archived"], save.folders.len()), (&json!(true), 0));
+        let starred =
+            only("URL,Title,Selection,Folder\nhttps://a.example/1,One,,Starred\n", Format::Instapaper);
+        assert_eq!(starred.fields["favorite"], json!(true));
+    }
+
+    #[test]
+    fn readwise_reader_whose_feed_entries_are_no_saves() {
+        let text = "Title,URL,ID,Document tags,Saved date,Reading progress,Location,Seen\n\
+                    One,https://a.example/1,x,\"['a', \"\"it's\"\"]\",2023-11-14 22:13:20+00:00,0.5,archive,True\n\
+                    Two,https://a.example/2,y,[],2023-11-14 22:13:20+00:00,0,feed,False\n";
+        let save = only(text, Format::Readwise);
+        assert_eq!(
+            (fields(&save), save.progress),
+            (
+                json!({"url": "https://a.example/1", "title": "One", "tags": ["a", "it's"], "savedAt": "2023-11-14T22:13:20Z", "archived": true}),
+                Some(0.5)
+            )
+        );
+        let second = of(text, None).unwrap().rows(text).nth(1).unwrap();
+        assert!(matches!((second.line, second.found), (3, Found::Passed(_))));
+    }
+
+    #[test]
+    fn matter() {
+        let text = "Title,Author,Publisher,URL,Tags,Word Count,In Queue,Favorited,Read,Highlight_Count,Last Interaction Date,File Id\n\
+                    One,A,P,https://a.example/1,a;b,10,False,True,True,0,2023-11-14T22:13:20Z,\n";
+        let save = only(text, Format::Matter);
+        assert_eq!(
+            (fields(&save), save.progress),
+            (
+                json!({"url": "https://a.example/1", "title": "One", "tags": ["a", "b"], "savedAt": "2023-11-14T22:13:20Z", "favorite": true, "archived": true}),
+                Some(1.0)
+            )
+        );
+    }
+
+    #[test]
+    fn mymind() {
+        let text = "id,type,title,url,content,note,tags,created\n1,WebPage,One,https://a.example/1,,N,\"a, b\",2023-11-14T22:13:20Z\n2,Note,Two,,words,,,\n";
+        assert_eq!(
+            fields(&only(text, Format::Mymind)),
+            json!({"url": "https://a.example/1", "title": "One", "tags": ["a", "b"], "notes": "N", "savedAt": "2023-11-14T22:13:20Z"})
+        );
+        let second = of(text, None).unwrap().rows(text).nth(1).unwrap().found;
+        assert_eq!(second, Found::Passed("has no address".to_owned()));
+    }
+
+    #[test]
+    fn raindrop_by_its_header_in_any_order() {
+        let text = "\u{feff}url,created,folder,tags,favorite,note,excerpt,highlights,title,colour of the day\n\
+                    https://a.example/1,2023-11-14T22:13:20.000Z,Top/Sub,\"a, b\",true,N,E,Highlight:words,One,blue\n";
+        let text = text.trim_start_matches('\u{feff}');
+        let save = only(text, Format::Raindrop);
+        assert_eq!(
+            (fields(&save), save.folders),
+            (
+                json!({"url": "https://a.example/1", "title": "One", "tags": ["a", "b"], "notes": "N\n\n> words", "savedAt": "2023-11-14T22:13:20Z", "favorite": true}),
+                vec!["Top".to_owned(), "Sub".to_owned()]
+            )
+        );
+        assert_eq!(of(text, None).unwrap().unread(text), ["colour of the day"]);
+    }
+
+    #[test]
+    fn a_table_without_addresses_is_none() {
+        assert!(of("name,age\nx,1\n", None).is_none());
+        assert!(of("", None).is_none());
+    }
+
+    #[test]
+    fn rows_keep_their_lines_behind_cells_of_several() {
+        let text = "title,url,time_added,tags,status\n\"a\nb\",https://a.example/1,,,\n,https://a.example/2,,,\nshort\n";
+        let lines: Vec<_> = of(text, None).unwrap().rows(text).map(|row| row.line).collect();
+        assert_eq!(lines, [2, 4, 5]);
+    }
+}

@@ -1,0 +1,482 @@
+//! Everything of a person, row by row, on its way into the archive.
+
+use std::collections::HashMap;
+
+use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
+use entity::kind::{BookmarkKind, ItemKind};
+use entity::{
+    bookmark, bookmark_tag, chunk, collection, collection_bookmark, decision, document, entry, export, feed,
+    highlight, note, project, project_item, stored_file, transcript_segment, upload,
+};
+use sea_orm::{ColumnTrait, DatabaseConnection, QueryFilter, QueryOrder, QuerySelect};
+use serde_json::json;
+use tokio::io::AsyncReadExt;
+use tokio::sync::mpsc::Sender;
+use uuid::Uuid;
+
+use super::bookmarks;
+use super::job::Part;
+use super::record::{
+    Bookmark, Collection, Decision, Entry, Feed, File, Highlight, Item, Note, Passage, Project, Record,
+    Spoken, Text,
+};
+use crate::adapters::blobs::{BlobError, PART};
+use crate::adapters::sandbox::import::{LIBRARY, SIGN, VERSION, document as document_path};
+use crate::app::App;
+use crate::error::Error;
+use crate::ops::feeds;
+use crate::text::hexadecimal;
+
+/// Rows that are read at once.
+const SOME: u64 = 200;
+
+/// Sends everything.
+///
+/// # Errors
+/// The database or the store; what was sent is of no use then.
+pub async fn all(app: &App, export: &export::Model, to: &Sender<Part>) -> Result<(), Error> {
+    let mut gathering = Gathering { app, user: export.user_id, to, texts: Vec::new(), files: Vec::new() };
+    let sign = json!({ "format": "carrel", "version": VERSION, "exportedAt": export.created_at });
+    gathering.whole(SIGN, sign.to_string()).await?;
+    gathering.file(LIBRARY, true).await?;
+    gathering.collections().await?;
+    gathering.feeds().await?;
+    gathering.bookmarks(Lines::Records).await?;
+    gathering.highlights().await?;
+    gathering.entries().await?;
+    gathering.projects().await?;
+    gathering.texts().await?;
+    gathering.file("bookmarks.html", true).await?;
+    gathering.bytes(bookmarks::HEAD).await?;
+    gathering.bookmarks(Lines::Html).await?;
+    gathering.bytes(bookmarks::FOOT).await?;
+    let opml = feeds::list(app.db.read(), export.user_id).await?;
+    gathering.whole("feeds.opml", opml).await?;
+    gathering.files().await
+}
+
+/// As what bookmarks are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    Records,
+    Html,
+}
+
+struct Gathering<'a> {
+    app: &'a App,
+    user: UserId,
+    to: &'a Sender<Part>,
+    /// Documents whose texts are to come.
+    texts: Vec<DocumentId>,
+    /// Where files stand in the store, and are to stand in the archive.
+    files: Vec<(String, String)>,
+}
+
+/// Rows of one owner in the order of their ids, some at a time.
+macro_rules! in_lots {
+    ($gathering:ident, $entity:ident, |$some:ident| $each:block) => {
+        let mut after: Option<Uuid> = None;
+        loop {
+            let mut query = $entity::Entity::owned_by($gathering.user);
+            if let Some(after) = after {
+                query = query.filter($entity::Column::Id.gt(after));
+            }
+            let query = query.order_by_asc($entity::Column::Id).limit(SOME);
+            let $some = query.all($gathering.app.db.read()).await?;
+            let Some(last) = $some.last() else { break };
+            after = Some(last.id.0);
+            $each
+        }
+    };
+}
+
+impl Gathering<'_> {
+    fn db(&self) -> &DatabaseConnection {
+        self.app.db.read()
+    }
+
+    async fn send(&self, part: Part) -> Result<(), Error> {
+        self.to.send(part).await.map_err(|_| Error::internal("the archive takes no more"))
+    }
+
+    async fn file(&self, name: &str, packed: bool) -> Result<(), Error> {
+        self.send(Part::File { name: name.to_owned(), packed }).await
+    }
+
+    async fn bytes(&self, text: &str) -> Result<(), Error> {
+        self.send(Part::Bytes(text.as_bytes().to_vec())).await
+    }
+
+    async fn whole(&self, name: &str, text: String) -> Result<(), Error> {
+        self.file(name, true).await?;
+        self.send(Part::Bytes(text.into_bytes())).await
+    }
+
+    async fn line(&self, record: &Record) -> Result<(), Error> {
+        let mut line = serde_json::to_vec(record).map_err(Error::internal)?;
+        line.push(b'\n');
+        self.send(Part::Bytes(line)).await
+    }
+
+    /// Those that others stand in come before them.
+    async fn collections(&self) -> Result<(), Error> {
+        let all = collection::Entity::owned_by(self.user).order_by_asc(collection::Column::Id);
+        let mut rest = all.all(self.db()).await?;
+        let mut told: Vec<CollectionId> = Vec::new();
+        while !rest.is_empty() {
+            let (ready, waiting): (Vec<_>, Vec<_>) =
+                rest.into_iter().partition(|row| row.parent_id.is_none_or(|parent| told.contains(&parent)));
+            if ready.is_empty() {
+                // A circle cannot be; were there one, its collections would be left out.
+                break;
+            }
+            for row in ready {
+                told.push(row.id);
+                let parent = row.parent_id.map(|parent| parent.0);
+                let record =
+                    Collection { id: row.id.0, name: row.name, description: row.description, parent };
+                self.line(&Record::Collection(record)).await?;
+            }
+            rest = waiting;
+        }
+        Ok(())
+    }
+
+    async fn feeds(&self) -> Result<(), Error> {
+        in_lots!(self, feed, |some| {
+            for row in some {
+                let record = Feed {
+                    id: row.id.0,
+                    url: row.url,
+                    title: row.title,
+                    folder: row.folder,
+                    full_text: row.full_text,
+                };
+                self.line(&Record::Feed(record)).await?;
+            }
+        });
+        Ok(())
+    }
+
+    async fn bookmarks(&mut self, lines: Lines) -> Result<(), Error> {
+        in_lots!(self, bookmark, |some| {
+            let beside = Beside::of(self, &some).await?;
+            for row in some {
+                let title = beside.titles.get(&row.document_id).cloned().unwrap_or_default();
+                let record = beside.record(&row);
+                match lines {
+                    Lines::Records => {
+                        self.texts.push(row.document_id);
+                        if let Some(file) = &record.file {
+                            self.files.extend(
+                                beside.stored.get(&row.document_id).map(|at| (at.clone(), file.path.clone())),
+                            );
+                        }
+                        self.line(&Record::Bookmark(Box::new(record))).await?;
+                    }
+                    Lines::Html if row.kind == BookmarkKind::Page => {
+                        self.bytes(&bookmarks::line(&record, &title)).await?;
+                    }
+                    Lines::Html => {}
+                }
+            }
+        });
+        Ok(())
+    }
+
+    async fn highlights(&self) -> Result<(), Error> {
+        in_lots!(self, highlight, |some| {
+            for row in some {
+                let record = Highlight {
+                    id: row.id.0,
+                    bookmark: row.bookmark_id.0,
+                    text: row.text,
+                    note: row.note,
+                    color: row.color,
+                    start_offset: row.start_offset,
+                    end_offset: row.end_offset,
+                    created_at: row.created_at,
+                };
+                self.line(&Record::Highlight(record)).await?;
+            }
+        });
+        Ok(())
+    }
+
+    async fn entries(&mut self) -> Result<(), Error> {
+        in_lots!(self, entry, |some| {
+            let documents = some.iter().map(|row| row.document_id);
+            let saved = bookmark::Entity::owned_by(self.user)
+                .filter(bookmark::Column::DocumentId.is_in(documents))
+                .all(self.db())
+                .await?;
+            let saved: HashMap<DocumentId, BookmarkId> =
+                saved.into_iter().map(|row| (row.document_id, row.id)).collect();
+            for row in some {
+                let bookmark = saved.get(&row.document_id).map(|id| id.0);
+                if bookmark.is_none() {
+                    self.texts.push(row.document_id);
+                }
+                self.line(&Record::Entry(Box::new(entry_record(row, bookmark)))).await?;
+            }
+        });
+        Ok(())
+    }
+
+    async fn projects(&self) -> Result<(), Error> {
+        in_lots!(self, project, |some| {
+            for row in some {
+                self.project(row).await?;
+            }
+        });
+        Ok(())
+    }
+
+    async fn project(&self, row: project::Model) -> Result<(), Error> {
+        let record = Project {
+            id: row.id.0,
+            name: row.name.clone(),
+            description: row.description.clone(),
+            instructions: row.instructions.clone(),
+            status: row.status,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        };
+        self.line(&Record::Project(record)).await?;
+        for decision in
+            decision::Entity::within(&row).order_by_asc(decision::Column::Id).all(self.db()).await?
+        {
+            let record = Decision {
+                id: decision.id.0,
+                project: row.id.0,
+                title: decision.title,
+                body: decision.body,
+                status: decision.status,
+                decided_at: decision.decided_at,
+                created_at: decision.created_at,
+            };
+            self.line(&Record::Decision(record)).await?;
+        }
+        let notes = note::Entity::owned_by(self.user).filter(note::Column::ProjectId.eq(row.id));
+        for note in notes.order_by_asc(note::Column::Id).all(self.db()).await? {
+            let record = Note {
+                id: note.id.0,
+                project: row.id.0,
+                title: note.title,
+                body: note.body,
+                pinned: note.pinned,
+                created_at: note.created_at,
+            };
+            self.line(&Record::Note(record)).await?;
+        }
+        self.items(&row).await
+    }
+
+    async fn items(&self, row: &project::Model) -> Result<(), Error> {
+        let items = project_item::Entity::within(row).order_by_asc(project_item::Column::Id);
+        for item in items.all(self.db()).await? {
+            let Some(thing) = self.thing(&item).await? else { continue };
+            let record = Item {
+                id: item.id.0,
+                project: row.id.0,
+                thing,
+                role: item.role,
+                pinned: item.pinned,
+                added_at: item.added_at,
+            };
+            self.line(&Record::Item(record)).await?;
+        }
+        Ok(())
+    }
+
+    /// The id of what an item is: the highlight, bookmark, note or entry.
+    async fn thing(&self, item: &project_item::Model) -> Result<Option<Uuid>, Error> {
+        if let Some(highlight) = item.highlight_id {
+            return Ok(Some(highlight.0));
+        }
+        match item.kind {
+            ItemKind::Note => {
+                let own =
+                    note::Entity::owned_by(self.user).filter(note::Column::DocumentId.eq(item.document_id));
+                let Some(row) = own.one(self.db()).await? else { return Ok(None) };
+                // The note of a bookmark is no line of its own: what it is on stands for it.
+                Ok(Some(row.bookmark_id.map_or(row.id.0, |bookmark| bookmark.0)))
+            }
+            ItemKind::Entry => {
+                let own =
+                    entry::Entity::owned_by(self.user).filter(entry::Column::DocumentId.eq(item.document_id));
+                Ok(own.one(self.db()).await?.map(|row| row.id.0))
+            }
+            ItemKind::Bookmark | ItemKind::Url | ItemKind::Highlight => {
+                let own = bookmark::Entity::owned_by(self.user)
+                    .filter(bookmark::Column::DocumentId.eq(item.document_id));
+                Ok(own.one(self.db()).await?.map(|row| row.id.0))
+            }
+        }
+    }
+
+    async fn texts(&mut self) -> Result<(), Error> {
+        for id in std::mem::take(&mut self.texts) {
+            let Some(row) = document::Entity::one_of(self.user, id).one(self.db()).await? else { continue };
+            let text = self.text(row).await?;
+            let json = serde_json::to_string(&text).map_err(Error::internal)?;
+            self.whole(&document_path(&id.to_string()), json).await?;
+        }
+        Ok(())
+    }
+
+    async fn text(&self, row: document::Model) -> Result<Text, Error> {
+        let passages = chunk::Entity::owned_by(self.user)
+            .filter(chunk::Column::DocumentId.eq(row.id))
+            .filter(chunk::Column::Version.eq(row.version))
+            .order_by_asc(chunk::Column::Ordinal)
+            .all(self.db())
+            .await?;
+        let spoken = transcript_segment::Entity::owned_by(self.user)
+            .filter(transcript_segment::Column::DocumentId.eq(row.id))
+            .filter(transcript_segment::Column::Version.eq(row.version))
+            .order_by_asc(transcript_segment::Column::Ordinal)
+            .all(self.db())
+            .await?;
+        Ok(Text {
+            content_type: row.content_type,
+            title: row.title,
+            title_given: row.title_given,
+            author: row.author,
+            site_name: row.site_name,
+            description: row.description,
+            image_url: row.image_url,
+            language: row.language,
+            passages: passages.into_iter().map(passage).collect(),
+            spoken: spoken.into_iter().map(words).collect(),
+        })
+    }
+
+    async fn files(&mut self) -> Result<(), Error> {
+        for (at, path) in std::mem::take(&mut self.files) {
+            let local = match self.app.uploads.store.local(&at).await {
+                Ok(local) => local,
+                Err(BlobError::Missing) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            self.file(&path, false).await?;
+            let mut file = tokio::fs::File::open(local.path()).await.map_err(BlobError::from)?;
+            loop {
+                let mut part = Vec::with_capacity(PART);
+                (&mut file).take(PART as u64).read_to_end(&mut part).await.map_err(BlobError::from)?;
+                if part.is_empty() {
+                    break;
+                }
+                self.send(Part::Bytes(part)).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn passage(row: chunk::Model) -> Passage {
+    Passage {
+        text: row.text,
+        page: row.page.and_then(|page| u32::try_from(page).ok()),
+        start_seconds: row.start_seconds,
+        end_seconds: row.end_seconds,
+    }
+}
+
+fn words(row: transcript_segment::Model) -> Spoken {
+    Spoken { start_seconds: row.start_seconds, end_seconds: row.end_seconds, text: row.text }
+}
+
+fn entry_record(row: entry::Model, bookmark: Option<Uuid>) -> Entry {
+    Entry {
+        id: row.id.0,
+        feed: row.feed_id.0,
+        key: hexadecimal(&row.key_hash),
+        said: hexadecimal(&row.content_hash),
+        url: row.url,
+        title: row.title,
+        author: row.author,
+        summary: row.summary,
+        whole: row.whole,
+        enclosure_url: row.enclosure_url,
+        enclosure_type: row.enclosure_type,
+        enclosure_bytes: row.enclosure_bytes,
+        published_at: row.published_at,
+        sorted_at: row.sorted_at,
+        read: row.read,
+        starred: row.starred,
+        document: bookmark.is_none().then_some(row.document_id.0),
+        bookmark,
+        text: None,
+    }
+}
+
+/// What stands beside some bookmarks in other tables.
+#[derive(Default)]
+struct Beside {
+    titles: HashMap<DocumentId, String>,
+    tags: HashMap<BookmarkId, Vec<String>>,
+    notes: HashMap<BookmarkId, String>,
+    collections: HashMap<BookmarkId, Vec<Uuid>>,
+    uploads: HashMap<DocumentId, upload::Model>,
+    stored: HashMap<DocumentId, String>,
+}
+
+impl Beside {
+    async fn of(gathering: &Gathering<'_>, some: &[bookmark::Model]) -> Result<Self, Error> {
+        let (db, user) = (gathering.db(), gathering.user);
+        let ids: Vec<BookmarkId> = some.iter().map(|row| row.id).collect();
+        let documents: Vec<DocumentId> = some.iter().map(|row| row.document_id).collect();
+        let mut beside = Self::default();
+        let rows = document::Entity::readable_by(user).filter(document::Column::Id.is_in(documents.clone()));
+        beside.titles = rows.all(db).await?.into_iter().map(|row| (row.id, row.title)).collect();
+        let rows = bookmark_tag::Entity::owned_by(user)
+            .filter(bookmark_tag::Column::BookmarkId.is_in(ids.clone()))
+            .order_by_asc(bookmark_tag::Column::Name);
+        for row in rows.all(db).await? {
+            beside.tags.entry(row.bookmark_id).or_default().push(row.name);
+        }
+        let rows = note::Entity::owned_by(user).filter(note::Column::BookmarkId.is_in(ids.clone()));
+        let noted = rows.all(db).await?.into_iter();
+        beside.notes = noted.filter_map(|row| Some((row.bookmark_id?, row.body))).collect();
+        let rows = collection_bookmark::Entity::owned_by(user)
+            .filter(collection_bookmark::Column::BookmarkId.is_in(ids))
+            .order_by_asc(collection_bookmark::Column::CollectionId);
+        for row in rows.all(db).await? {
+            beside.collections.entry(row.bookmark_id).or_default().push(row.collection_id.0);
+        }
+        let rows = upload::Entity::owned_by(user).filter(upload::Column::DocumentId.is_in(documents));
+        for row in rows.all(db).await? {
+            let Some(document) = row.document_id else { continue };
+            let file = stored_file::Entity::of_upload(row.id).one(db).await?;
+            beside.stored.extend(file.map(|file| (document, file.path)));
+            beside.uploads.insert(document, row);
+        }
+        Ok(beside)
+    }
+
+    fn record(&self, row: &bookmark::Model) -> Bookmark {
+        let file = self.uploads.get(&row.document_id).map(|upload| File {
+            path: format!("files/{}", upload.id),
+            filename: upload.filename.clone(),
+            content_type: upload.content_type.clone(),
+            bytes: u64::try_from(upload.bytes).unwrap_or_default(),
+            sha256: upload.sha256.clone(),
+        });
+        Bookmark {
+            id: row.id.0,
+            form: row.kind,
+            url: row.url.clone(),
+            tags: self.tags.get(&row.id).cloned().unwrap_or_default(),
+            notes: self.notes.get(&row.id).cloned().filter(|body| !body.is_empty()),
+            collections: self.collections.get(&row.id).cloned().unwrap_or_default(),
+            favorite: row.favorite,
+            archived: row.archived,
+            progress: row.progress,
+            saved_at: row.saved_at,
+            document: row.document_id.0,
+            file,
+            text: None,
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The job of an export: gathered from the rows, packed on a thread of its own, and put into the store.
+
+use std::io::{self, Write};
+
+use entity::id::ExportId;
+use entity::kind::ExportState;
+use entity::{export, job};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use tokio::io::AsyncReadExt;
+use tokio::sync::mpsc;
+use tokio_util::bytes::Bytes;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use super::gather;
+use crate::adapters::blobs::{BlobError, PART, ScratchFile};
+use crate::app::App;
+use crate::error::Error;
+use crate::ingest::{Failure, queue};
+use crate::uploads::stored::{self, Held, Owner, Written};
+
+/// Parts that wait for the disk.
+const WAITING: usize = 8;
+
+/// What goes into the archive, in its order.
+pub enum Part {
+    /// A file begins; one that is packed already gets no smaller.
+    File {
+        /// Its name.
+        name: String,
+        /// Whether it is worth packing.
+        packed: bool,
+    },
+    /// More of the file that began last.
+    Bytes(Vec<u8>),
+}
+
+/// Runs the job.
+///
+/// # Errors
+/// [`Failure`], as every job.
+pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
+    let found = export::Entity::one_of(job.user_id, ExportId(job.subject)).one(app.db.read()).await?;
+    let Some(export) = found.filter(|export| export.state == ExportState::Running) else {
+        return Ok(queue::finish(app.db.write(), job, app.clock.now()).await.map(drop)?);
+    };
+    let (scratch, bytes) = packed(app, &export).await?;
+    let held = store(app, &scratch).await?;
+    match settle(app, job, &export, &held, bytes).await {
+        Ok(()) => Ok(()),
+        Err(failure) => {
+            stored::discard(app, &*app.uploads.store, held).await;
+            Err(failure)
+        }
+    }
+}
+
+async fn settle(
+    app: &App,
+    job: &job::Model,
+    export: &export::Model,
+    held: &Held,
+    bytes: u64,
+) -> Result<(), Failure> {
+    let now = app.clock.now();
+    let txn = app.db.begin().await?;
+    if !queue::finish(&txn, job, now).await? {
+        return Err(Failure::LeaseLost);
+    }
+    export::Entity::update_many()
+        .col_expr(export::Column::State, Expr::value(ExportState::Done))
+        .col_expr(export::Column::Bytes, Expr::value(i64::try_from(bytes).ok()))
+        .col_expr(export::Column::FinishedAt, Expr::value(Some(now)))
+        .filter(export::Column::UserId.eq(export.user_id))
+        .filter(export::Column::Id.eq(export.id))
+        .exec(&txn)
+        .await?;
+    if !stored::give(&txn, held.id, Owner::Export(export.id)).await? {
+        return Err(Error::internal("a file was removed while it was written").into());
+    }
+    Ok(txn.commit().await?)
+}
+
+/// The archive, as a file that is worked on, and its length.
+async fn packed(app: &App, export: &export::Model) -> Result<(ScratchFile, u64), Failure> {
+    let (scratch, file) = app.uploads.scratch.file().map_err(BlobError::from)?;
+    let (to, mut from) = mpsc::channel(WAITING);
+    let packing = tokio::task::spawn_blocking(move || pack(file, &mut from));
+    let gathered = gather::all(app, export, &to).await;
+    drop(to);
+    let bytes = packing.await.map_err(Error::internal)?.map_err(BlobError::from)?;
+    gathered?;
+    Ok((scratch, bytes))
+}
+
+fn pack(file: std::fs::File, parts: &mut mpsc::Receiver<Part>) -> io::Result<u64> {
+    let mut zip = ZipWriter::new(file);
+    while let Some(part) = parts.blocking_recv() {
+        match part {
+            Part::File { name, packed } => {
+                let how =
+                    if packed { zip::CompressionMethod::Deflated } else { zip::CompressionMethod::Stored };
+                let options = SimpleFileOptions::default().compression_method(how).large_file(true);
+                zip.start_file(name, options)?;
+            }
+            Part::Bytes(bytes) => zip.write_all(&bytes)?,
+        }
+    }
+    let file = zip.finish()?;
+    file.sync_all()?;
+    Ok(file.metadata()?.len())
+}
+
+async fn store(app: &App, scratch: &ScratchFile) -> Result<Held, Failure> {
+    let store = &*app.uploads.store;
+    let mut written = Written::begin(app, store).await?;
+    match copy(scratch, &mut written).await {
+        Ok(()) => Ok(written.finish(app, store).await?),
+        Err(error) => {
+            written.abort(app, store).await;
+            Err(error.into())
+        }
+    }
+}
+
+async fn copy(scratch: &ScratchFile, written: &mut Written) -> Result<(), Error> {
+    let mut file = tokio::fs::File::open(scratch.path()).await.map_err(BlobError::from)?;
+    loop {
+        let mut part = Vec::with_capacity(PART);
+        (&mut file).take(PART as u64).read_to_end(&mut part).await.map_err(BlobError::from)?;
+        if part.is_empty() {
+            return Ok(());
+        }
+        written.write(Bytes::from(part)).await?;
+    }
+}

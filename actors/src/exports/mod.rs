@@ -1,0 +1,122 @@
+//! Exports: everything that a person has, in one archive of open formats.
+//!
+//! | File | What |
+//! |---|---|
+//! | `carrel.json` | says that this is an export, and of which version |
+//! | `library.jsonl` | one thing a line ([`record`]): collections, feeds, bookmarks, highlights, entries, projects |
+//! | `documents/ID.json` | the text of a document, passage by passage, and what it says of itself |
+//! | `files/ID` | the files of uploads |
+//! | `bookmarks.html` | the saved pages, for any browser |
+//! | `feeds.opml` | the feeds, for any reader |
+//!
+//! An export that is imported gives the same library ([`crate::imports`]). It is packed by a job, kept for a week, and
+//! goes with its person.
+
+mod bookmarks;
+mod gather;
+mod job;
+pub mod record;
+
+use std::time::Duration;
+
+use entity::export::{self, Column, Entity};
+use entity::id::{ExportId, UserId};
+use entity::job as job_row;
+use entity::kind::ExportState;
+use entity::stored_file;
+use entity::time::Timestamp;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
+
+use crate::adapters::blobs::{BlobError, Blobs, LocalFile};
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::ingest::queue::{self, Priority, Work};
+
+pub use job::run;
+
+/// An export is kept for so long.
+pub const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// Begins an export; where one is being packed already, that one.
+///
+/// # Errors
+/// The database.
+pub async fn begin(desk: &Desk, user: UserId) -> Result<export::Model, Error> {
+    let now = desk.clock.now();
+    let txn = desk.db.begin().await?;
+    let running = Entity::owned_by(user).filter(Column::State.eq(ExportState::Running)).one(&txn).await?;
+    if let Some(running) = running {
+        return Ok(running);
+    }
+    let row = export::Model {
+        id: ExportId::new(now),
+        user_id: user,
+        state: ExportState::Running,
+        bytes: None,
+        error: None,
+        created_at: now,
+        finished_at: None,
+    };
+    Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
+    queue::ask(&txn, user, Work::Export, row.id.0, Priority::Now, now).await?;
+    txn.commit().await?;
+    Ok(row)
+}
+
+/// An export of this person, as far as it is.
+///
+/// # Errors
+/// [`Error::NotFound`].
+pub async fn find(desk: &Desk, user: UserId, id: ExportId) -> Result<export::Model, Error> {
+    Entity::one_of(user, id).one(desk.db.read()).await?.ok_or(Error::NotFound)
+}
+
+/// The file of an export, on this machine.
+///
+/// # Errors
+/// [`Error::NotFound`] where it is not packed, or was kept long enough.
+pub async fn file(desk: &Desk, store: &dyn Blobs, export: &export::Model) -> Result<LocalFile, Error> {
+    if export.state != ExportState::Done {
+        return Err(Error::NotFound);
+    }
+    let stored =
+        stored_file::Entity::of_export(export.id).one(desk.db.read()).await?.ok_or(Error::NotFound)?;
+    match store.local(&stored.path).await {
+        Ok(local) => Ok(local),
+        Err(BlobError::Missing) => Err(Error::NotFound),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Says of an export that its job was given up, in the transaction that gives it up.
+///
+/// # Errors
+/// The database.
+pub async fn failed(
+    db: &impl ConnectionTrait,
+    job: &job_row::Model,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), DbErr> {
+    Entity::update_many()
+        .col_expr(Column::State, Expr::value(ExportState::Failed))
+        .col_expr(Column::Error, Expr::value(reason))
+        .col_expr(Column::FinishedAt, Expr::value(Some(now)))
+        .filter(Column::UserId.eq(job.user_id))
+        .filter(Column::Id.eq(ExportId(job.subject)))
+        .filter(Column::State.eq(ExportState::Running))
+        .exec(db)
+        .await
+        .map(drop)
+}
+
+/// Forgets exports that were kept long enough; their files go with the clean-up of the store.
+///
+/// # Errors
+/// The database.
+pub async fn sweep(desk: &Desk) -> Result<(), Error> {
+    let old = Column::CreatedAt.lt(desk.clock.now() - KEPT);
+    Entity::delete_many().filter(old).exec(desk.db.write()).await?;
+    Ok(())
+}

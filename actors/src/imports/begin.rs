@@ -1,0 +1,146 @@
+//! The beginning of an import: its row, its file and its job, in one transaction.
+
+use entity::id::{ImportId, UserId};
+use entity::import::{self, Column, Entity};
+use entity::import_row;
+use entity::kind::{ImportState, RowOutcome};
+use entity::time::Timestamp;
+use sea_orm::sea_query::Expr;
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
+};
+
+use super::Format;
+use crate::adapters::sandbox::import::Import;
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::ingest::queue::{self, Priority, Work};
+use crate::uploads::stored::{self, Held, Owner};
+
+/// Rows that were passed over and are told with their reasons; a file of another kind has millions of them.
+const TOLD: u64 = 10_000;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct New {
+    /// Whose library.
+    pub user: UserId,
+    /// Which program wrote the file; none is to be found out.
+    pub format: Option<Format>,
+    /// It is only looked at what would come of it.
+    pub dry_run: bool,
+}
+
+impl New {
+    /// The row of it.
+    pub fn row(self, now: Timestamp) -> import::Model {
+        import::Model {
+            id: ImportId::new(now),
+            user_id: self.user,
+            state: ImportState::Running,
+            dry_run: self.dry_run,
+            format: self.format.map(|format| format.name().to_owned()),
+            unread_columns: None,
+            done: 0,
+            created: 0,
+            updated: 0,
+            skipped: 0,
+            error: None,
+            created_at: now,
+            finished_at: None,
+        }
+    }
+}
+
+/// Begins an import of a file that was written.
+///
+/// # Errors
+/// The database; then there is no import.
+pub async fn begin(desk: &Desk, new: New, file: Held) -> Result<import::Model, Error> {
+    let now = desk.clock.now();
+    let row = new.row(now);
+    let txn = desk.db.begin().await?;
+    Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
+    if !stored::give(&txn, file.id, Owner::Import(row.id)).await? {
+        return Err(Error::internal("a file was removed while it was written"));
+    }
+    ask(&txn, &row, now).await?;
+    txn.commit().await?;
+    Ok(row)
+}
+
+/// Writes the row of an import that has no file in the store: the command line reads it where it is.
+///
+/// # Errors
+/// The database.
+pub async fn note(desk: &Desk, new: New, reading: &Import) -> Result<import::Model, Error> {
+    let mut row = new.row(desk.clock.now());
+    row.format = Some(reading.format().name().to_owned());
+    row.unread_columns = serde_json::to_string(reading.unread_columns()).ok();
+    Entity::insert(row.clone().into_active_model()).exec_without_returning(desk.db.write()).await?;
+    Ok(row)
+}
+
+/// An import of this person, as far as it is.
+///
+/// # Errors
+/// [`Error::NotFound`].
+pub async fn find(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Model, Error> {
+    Entity::one_of(user, id).one(desk.db.read()).await?.ok_or(Error::NotFound)
+}
+
+/// The rows of an import that were passed over, the first of them: where they stand, and why.
+///
+/// # Errors
+/// The database.
+pub async fn skipped(desk: &Desk, import: &import::Model) -> Result<Vec<(i64, String)>, Error> {
+    let rows = import_row::Entity::within(import.user_id, import.id)
+        .filter(import_row::Column::Outcome.eq(RowOutcome::Skipped))
+        .order_by_asc(import_row::Column::Line)
+        .limit(TOLD)
+        .all(desk.db.read())
+        .await?;
+    Ok(rows.into_iter().map(|row| (row.line, row.detail.unwrap_or_default())).collect())
+}
+
+pub(super) async fn ask(
+    txn: &impl ConnectionTrait,
+    import: &import::Model,
+    now: Timestamp,
+) -> Result<(), Error> {
+    Ok(queue::ask(txn, import.user_id, Work::Import, import.id.0, Priority::Now, now).await?)
+}
+
+/// Takes in what was only looked at.
+///
+/// # Errors
+/// [`Error::NotFound`], [`Error::Conflict`] where it is not waiting for that.
+pub async fn start(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Model, Error> {
+    let now = desk.clock.now();
+    let txn = desk.db.begin().await?;
+    let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::NotFound)?;
+    let started = Entity::update_many()
+        .col_expr(Column::State, Expr::value(ImportState::Running))
+        .col_expr(Column::DryRun, Expr::value(false))
+        .col_expr(Column::Done, Expr::value(0_i64))
+        .col_expr(Column::Created, Expr::value(0))
+        .col_expr(Column::Updated, Expr::value(0))
+        .col_expr(Column::Skipped, Expr::value(0))
+        .col_expr(Column::FinishedAt, Expr::value(None::<Timestamp>))
+        .filter(Column::Id.eq(row.id))
+        .filter(Column::State.eq(ImportState::Checked))
+        .exec(&txn)
+        .await?;
+    if started.rows_affected == 0 {
+        return Err(Error::Conflict("the import does not wait to be started"));
+    }
+    import_row::Entity::delete_many()
+        .filter(import_row::Column::UserId.eq(user))
+        .filter(import_row::Column::ImportId.eq(row.id))
+        .exec(&txn)
+        .await?;
+    ask(&txn, &row, now).await?;
+    let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::NotFound)?;
+    txn.commit().await?;
+    Ok(row)
+}

@@ -1,0 +1,111 @@
+//! The job of an import: its file's rows, some at a time, until there are none, somebody pauses it, or others are to have a
+//! turn.
+
+use std::time::{Duration, Instant};
+
+use entity::id::ImportId;
+use entity::kind::ImportState;
+use entity::{import, job, stored_file};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+
+use super::take::Taking;
+use super::{Means, undo};
+use crate::adapters::blobs::BlobError;
+use crate::adapters::sandbox::import::Import;
+use crate::app::App;
+use crate::error::Error;
+use crate::ingest::{Failure, queue, unread};
+
+/// After so long others have a turn.
+const TURN: Duration = Duration::from_secs(5);
+
+/// Runs the job.
+///
+/// # Errors
+/// [`Failure`], as every job.
+pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
+    let found = import::Entity::one_of(job.user_id, ImportId(job.subject)).one(app.db.read()).await?;
+    match found {
+        Some(import) if import.state == ImportState::Running => take(app, job, import).await,
+        Some(import) if import.state == ImportState::Undoing => undo::run(app, job, &import).await,
+        Some(_) | None => Ok(queue::finish(app.db.write(), job, app.clock.now()).await.map(drop)?),
+    }
+}
+
+/// What an import is made with, of the running service.
+pub fn means(app: &App) -> Means {
+    Means { desk: app.desk.clone(), guard: app.fetcher.guard().clone(), store: app.uploads.store.clone() }
+}
+
+async fn take(app: &App, job: &job::Model, import: import::Model) -> Result<(), Failure> {
+    let mut reading = open(app, &import).await?;
+    let import = known(app, import, &reading).await?;
+    reading.pass(u64::try_from(import.done).unwrap_or_default()).await.map_err(unread)?;
+    let (began, mut taking) = (Instant::now(), Taking::new(means(app), import));
+    loop {
+        let lot = taking.read(&mut reading).await?;
+        let now = app.clock.now();
+        let txn = app.db.begin().await?;
+        let own = import::Entity::one_of(job.user_id, ImportId(job.subject)).lock_exclusive();
+        if !own.one(&txn).await?.is_some_and(|import| import.state == ImportState::Running) {
+            // Paused, or the account is gone.
+            queue::finish(&txn, job, now).await?;
+            return Ok(txn.commit().await?);
+        }
+        if lot.is_empty() {
+            if queue::finish(&txn, job, now).await? {
+                taking.end(&txn).await?;
+                txn.commit().await?;
+            }
+            return Ok(());
+        }
+        if !queue::advance(&txn, job, now).await? {
+            return Err(Failure::LeaseLost);
+        }
+        taking.take(&txn, lot).await?;
+        txn.commit().await?;
+        app.ingest.wake();
+        // A dry run keeps in mind what it has seen.
+        if began.elapsed() > TURN && !taking.import().dry_run {
+            return Ok(queue::give_way(app.db.write(), job, 0, app.clock.now()).await.map(drop)?);
+        }
+    }
+}
+
+/// The import's file, opened in a child.
+async fn open(app: &App, import: &import::Model) -> Result<Import, Failure> {
+    let gone = || Failure::Permanent("the file of the import is gone".to_owned());
+    let stored = stored_file::Entity::of_import(import.id).one(app.db.read()).await?.ok_or_else(gone)?;
+    let local = match app.uploads.store.local(&stored.path).await {
+        Ok(local) => local,
+        Err(BlobError::Missing) => return Err(gone()),
+        Err(error) => return Err(error.into()),
+    };
+    let path = local.path().to_owned();
+    let file = tokio::task::spawn_blocking(move || std::fs::File::open(path)).await;
+    let file = file.map_err(Error::internal)?.map_err(BlobError::from)?;
+    let format = import.format.as_deref().and_then(|name| name.parse().ok());
+    app.sandbox.import(file, format).await.map_err(unread)
+}
+
+/// Writes down what the file was found to be.
+async fn known(app: &App, import: import::Model, reading: &Import) -> Result<import::Model, Failure> {
+    if import.format.is_some() && import.unread_columns.is_some() {
+        return Ok(import);
+    }
+    let columns = serde_json::to_string(reading.unread_columns()).map_err(Error::internal)?;
+    let known = import::Model {
+        format: Some(reading.format().name().to_owned()),
+        unread_columns: Some(columns),
+        ..import
+    };
+    import::Entity::update_many()
+        .col_expr(import::Column::Format, Expr::value(known.format.clone()))
+        .col_expr(import::Column::UnreadColumns, Expr::value(known.unread_columns.clone()))
+        .filter(import::Column::UserId.eq(known.user_id))
+        .filter(import::Column::Id.eq(known.id))
+        .exec(app.db.write())
+        .await?;
+    Ok(known)
+}

@@ -1,0 +1,118 @@
+//! Imports: what a person saved elsewhere, and exports of this service, taken in row by row.
+//!
+//! A file comes with a row of its own ([`entity::import`]) and a job. The job has the file read in a child process, some
+//! rows at a time, and takes each lot in by one transaction that also says how far it came: a crash loses nothing and
+//! repeats nothing, and a person can pause it. Pages that were saved are fetched by jobs of their own behind it. What
+//! became of each row is kept, for the report and for taking everything back.
+
+mod begin;
+mod folders;
+mod job;
+mod line;
+mod pause;
+mod restore;
+mod take;
+mod undo;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use entity::id::ImportId;
+use entity::import::{self, Column};
+use entity::job as job_row;
+use entity::kind::ImportState;
+use entity::stored_file;
+use entity::time::Timestamp;
+use sea_orm::sea_query::{Expr, ExprTrait, Query};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
+
+use crate::adapters::blobs::Blobs;
+use crate::adapters::sandbox::import::Import;
+use crate::address::Guard;
+use crate::desk::Desk;
+use crate::error::Error;
+
+pub use crate::adapters::sandbox::import::Format;
+pub use begin::{New, begin, find, note, skipped, start};
+pub use job::run;
+pub use pause::{brought, pause, resume};
+pub use take::{Taking, Tally};
+pub use undo::undo;
+
+/// What rows are taken in with: no actor, so the command line has it too.
+#[derive(Clone)]
+pub struct Means {
+    /// Rows, time and places for work.
+    pub desk: Desk,
+    /// Where pages may be fetched from.
+    pub guard: Guard,
+    /// Where files are.
+    pub store: Arc<dyn Blobs>,
+}
+
+/// Says of an import that its job was given up, in the transaction that gives it up.
+///
+/// # Errors
+/// The database.
+pub async fn failed(
+    db: &impl ConnectionTrait,
+    job: &job_row::Model,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), DbErr> {
+    import::Entity::update_many()
+        .col_expr(Column::State, Expr::value(ImportState::Failed))
+        .col_expr(Column::Error, Expr::value(reason))
+        .col_expr(Column::FinishedAt, Expr::value(Some(now)))
+        .filter(Column::UserId.eq(job.user_id))
+        .filter(Column::Id.eq(ImportId(job.subject)))
+        .filter(Column::State.is_in([ImportState::Running, ImportState::Undoing]))
+        .exec(db)
+        .await
+        .map(drop)
+}
+
+/// The file of an import is kept for so long after it ended.
+const FILE_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// Lets go of the files of imports that have ended; what became of their rows stays.
+///
+/// # Errors
+/// The database.
+pub async fn sweep(desk: &Desk) -> Result<(), Error> {
+    let ended = Query::select()
+        .column(Column::Id)
+        .from(import::Entity)
+        .and_where(Column::FinishedAt.lt(desk.clock.now() - FILE_KEPT))
+        .and_where(Column::State.is_in([ImportState::Done, ImportState::Failed, ImportState::Undone]))
+        .to_owned();
+    stored_file::Entity::update_many()
+        .col_expr(stored_file::Column::ImportId, Expr::value(None::<ImportId>))
+        .filter(Expr::col(stored_file::Column::ImportId).in_subquery(ended))
+        .exec(desk.db.write())
+        .await?;
+    Ok(())
+}
+
+/// Takes every row that is left, a lot at a time, as the command line does it: there is no job, and nobody pauses it.
+///
+/// # Errors
+/// The file cannot be read on, or the database cannot take a lot; the lots before are in.
+pub async fn take_all(
+    means: &Means,
+    import: import::Model,
+    reading: &mut Import,
+    mut progress: impl FnMut(i64),
+) -> Result<import::Model, Error> {
+    let mut taking = Taking::new(means.clone(), import);
+    loop {
+        let lot = taking.read(reading).await?;
+        if lot.is_empty() {
+            return taking.end(means.desk.db.write()).await;
+        }
+        let txn = means.desk.db.begin().await?;
+        taking.take(&txn, lot).await?;
+        txn.commit().await?;
+        progress(taking.import().done);
+    }
+}

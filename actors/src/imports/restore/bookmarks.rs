@@ -1,0 +1,239 @@
+//! Bookmarks, of pages and uploads, and what was marked in them.
+
+use entity::id::{BookmarkId, CollectionId, DocumentId, HighlightId, UploadId};
+use entity::kind::{BookmarkKind, ImportedKind};
+use entity::time::Timestamp;
+use entity::{bookmark, document, highlight, upload};
+use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use serde_json::json;
+
+use super::super::line;
+use super::super::take::{Became, Taking};
+use super::files::Brought;
+use super::{UNKNOWN, WORDS, lost, texts};
+use crate::address::PageUrl;
+use crate::error::Error;
+use crate::exports::record::{Bookmark, File, Highlight, Text};
+use crate::ingest::queue::{self, Priority, Work};
+use crate::ops::bookmarks::save::{self, NewBookmark};
+use crate::ops::notes;
+use crate::text;
+use crate::uploads::stored::{self, Owner};
+
+/// A saved page or upload.
+pub async fn bookmark(
+    taking: &mut Taking,
+    txn: &impl ConnectionTrait,
+    mut given: Bookmark,
+    file: Option<Brought>,
+    now: Timestamp,
+) -> Result<Became, Error> {
+    if given.text.as_ref().is_some_and(|text| !texts::is_sound(text))
+        || !(0.0..=1.0).contains(&given.progress)
+    {
+        return Ok(Became::Passed(UNKNOWN.to_owned()));
+    }
+    let mut collections = Vec::new();
+    for old in std::mem::take(&mut given.collections) {
+        collections.extend(taking.became_a(txn, ImportedKind::Collection, old).await?.map(CollectionId));
+    }
+    let (text, upload) = (given.text.take(), given.file.take());
+    let mut new = match fields(&given, upload.is_some(), taking) {
+        Ok(new) => new,
+        Err(why) => return Ok(Became::Passed(why)),
+    };
+    (new.collections, new.progress) = (collections, given.progress);
+    match upload {
+        Some(said) => uploaded(taking, txn, new, said, file, text, now).await,
+        None => page(taking, txn, new, text, now).await,
+    }
+}
+
+/// What a bookmark has beside its text, by the rules of every save. An upload has no address to be fetched.
+fn fields(given: &Bookmark, upload: bool, taking: &Taking) -> Result<NewBookmark, String> {
+    let mut fields = json!({
+        "url": given.url, "tags": given.tags, "favorite": given.favorite, "archived": given.archived,
+        "savedAt": given.saved_at,
+    });
+    if upload || given.form == BookmarkKind::Upload {
+        fields["text"] = json!("");
+    }
+    if let Some(notes) = &given.notes {
+        fields["notes"] = json!(notes);
+    }
+    let fields = fields.as_object().cloned().unwrap_or_default();
+    let mut new = line::read(fields, &taking.means().guard)?;
+    new.content = None;
+    Ok(new)
+}
+
+async fn page(
+    taking: &Taking,
+    txn: &impl ConnectionTrait,
+    mut new: NewBookmark,
+    text: Option<Text>,
+    now: Timestamp,
+) -> Result<Became, Error> {
+    let user = taking.import().user_id;
+    let collections = new.collections.clone();
+    new.title = text.as_ref().filter(|text| text.title_given).map(|text| text.title.clone());
+    let (row, created) = save::save_in(txn, user, new, Priority::Backlog, now).await?;
+    if !created {
+        for collection in collections {
+            save::put_in(txn, user, collection, row.id, now).await?;
+        }
+        return Ok(Became::of(ImportedKind::Bookmark, row.id.0, false));
+    }
+    let document = document::Entity::one_of(user, row.document_id).one(txn).await?;
+    // A document with a text is that of a feed's entry, which was there.
+    if let (Some(document), Some(text)) = (document.filter(|document| document.version == 0), text) {
+        let document = texts::told(document, &text);
+        document::Entity::update(document.clone().into_active_model().reset_all()).exec(txn).await?;
+        if texts::put(txn, &document, text, now).await? {
+            queue::withdraw(txn, user, Work::Page, document.id.0).await?;
+        }
+    }
+    Ok(Became::of(ImportedKind::Bookmark, row.id.0, true))
+}
+
+async fn uploaded(
+    taking: &Taking,
+    txn: &impl ConnectionTrait,
+    new: NewBookmark,
+    said: File,
+    file: Option<Brought>,
+    text: Option<Text>,
+    now: Timestamp,
+) -> Result<Became, Error> {
+    let user = taking.import().user_id;
+    let (held, sum) = match file {
+        Some(Brought::Here(held, sum)) => (held, sum),
+        Some(Brought::Refused(why)) => return Ok(Became::Passed(why.to_owned())),
+        None => return Ok(lost()),
+    };
+    if let Some(there) = same_file(taking, txn, &sum).await? {
+        save::add_tags(txn, &there, &new.tags).await?;
+        return Ok(Became::of(ImportedKind::Bookmark, there.id.0, false));
+    }
+    let Some(text) = text else { return Ok(Became::Passed(UNKNOWN.to_owned())) };
+    let (id, upload) = (BookmarkId::new(now), UploadId::new(now));
+    let awaited = document::Model::awaited(user, text.content_type, text.title.clone(), now);
+    let document = texts::told(document::Model { bookmark_id: Some(id), ..awaited }, &text);
+    let url = taking.means().desk.url_of(&document);
+    let row = bookmark::Model {
+        id,
+        user_id: user,
+        document_id: document.id,
+        kind: BookmarkKind::Upload,
+        normalized_url: PageUrl::parse(&url).map_err(Error::internal)?.normalized(),
+        url,
+        favorite: new.favorite,
+        archived: new.archived,
+        progress: new.progress,
+        saved_at: new.saved_at.unwrap_or(now),
+        created_at: now,
+        updated_at: now,
+        deleted_at: None,
+    };
+    document::Entity::insert(document.clone().into_active_model()).exec_without_returning(txn).await?;
+    bookmark::Entity::insert(row.clone().into_active_model()).exec_without_returning(txn).await?;
+    let done = upload_row(&row, upload, said, sum, now);
+    upload::Entity::insert(done.into_active_model()).exec_without_returning(txn).await?;
+    if !stored::give(txn, held.id, Owner::Upload(upload)).await? {
+        return Err(Error::internal("a file was removed while it was written"));
+    }
+    save::add_tags(txn, &row, &new.tags).await?;
+    for collection in new.collections {
+        save::put_in(txn, user, collection, row.id, now).await?;
+    }
+    if let Some(body) = new.notes {
+        notes::write_on_bookmark(txn, &row, &body, now).await?;
+    }
+    if !texts::put(txn, &document, text, now).await? {
+        queue::ask(txn, user, Work::File, document.id.0, Priority::Backlog, now).await?;
+    }
+    Ok(Became::of(ImportedKind::Bookmark, row.id.0, true))
+}
+
+fn upload_row(row: &bookmark::Model, id: UploadId, said: File, sum: String, now: Timestamp) -> upload::Model {
+    upload::Model {
+        id,
+        user_id: row.user_id,
+        filename: text::cut(&said.filename, super::NAME),
+        content_type: said.content_type,
+        bytes: i64::try_from(said.bytes).unwrap_or(i64::MAX),
+        created_at: now,
+        expires_at: now,
+        receiving_until: Timestamp::from_millis(0),
+        arrived_at: Some(now),
+        sha256: Some(sum),
+        completed_at: Some(now),
+        document_id: Some(row.document_id),
+        bookmark_id: Some(row.id),
+    }
+}
+
+/// The bookmark of an upload with the same bytes.
+async fn same_file(
+    taking: &Taking,
+    txn: &impl ConnectionTrait,
+    sum: &str,
+) -> Result<Option<bookmark::Model>, Error> {
+    let user = taking.import().user_id;
+    let same = upload::Entity::owned_by(user)
+        .filter(upload::Column::Sha256.eq(sum))
+        .filter(upload::Column::CompletedAt.is_not_null());
+    for upload in same.all(txn).await? {
+        let Some(id) = upload.bookmark_id else { continue };
+        if let Some(row) = bookmark::Entity::one_of(user, id).one(txn).await? {
+            return Ok(Some(row));
+        }
+    }
+    Ok(None)
+}
+
+/// A marked part of a bookmark's document.
+pub async fn highlight(
+    taking: &Taking,
+    txn: &impl ConnectionTrait,
+    given: Highlight,
+) -> Result<Became, Error> {
+    let user = taking.import().user_id;
+    let Some(id) = taking.became_a(txn, ImportedKind::Bookmark, given.bookmark).await?.map(BookmarkId) else {
+        return Ok(lost());
+    };
+    if given.text.is_empty() || given.start_offset < 0 || given.end_offset <= given.start_offset {
+        return Ok(Became::Passed(UNKNOWN.to_owned()));
+    }
+    let same = highlight::Entity::owned_by(user)
+        .filter(highlight::Column::BookmarkId.eq(id))
+        .filter(highlight::Column::StartOffset.eq(given.start_offset))
+        .filter(highlight::Column::EndOffset.eq(given.end_offset));
+    if let Some(there) = same.one(txn).await? {
+        return Ok(Became::of(ImportedKind::Highlight, there.id.0, false));
+    }
+    let row = highlight::Model {
+        id: HighlightId::new(given.created_at),
+        user_id: user,
+        bookmark_id: id,
+        text: text::cut(&given.text, WORDS),
+        note: given.note.map(|note| text::cut(&note, WORDS)),
+        color: given.color.map(|color| text::cut(&color, 30)),
+        start_offset: given.start_offset,
+        end_offset: given.end_offset,
+        created_at: given.created_at,
+    };
+    let made = row.id.0;
+    highlight::Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
+    Ok(Became::of(ImportedKind::Highlight, made, true))
+}
+
+/// The document of a bookmark that was taken in.
+pub async fn document_of(
+    taking: &Taking,
+    txn: &impl ConnectionTrait,
+    id: BookmarkId,
+) -> Result<Option<DocumentId>, Error> {
+    let row = bookmark::Entity::one_of(taking.import().user_id, id).one(txn).await?;
+    Ok(row.map(|row| row.document_id))
+}

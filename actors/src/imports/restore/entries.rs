@@ -1,0 +1,119 @@
+//! Entries of feeds: those that the feed itself has long forgotten too.
+
+use entity::id::{BookmarkId, EntryId, FeedId};
+use entity::kind::{ContentType, ImportedKind};
+use entity::time::Timestamp;
+use entity::{document, entry};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+
+use super::super::take::{Became, Taking};
+use super::bookmarks::document_of;
+use super::{NAME, UNKNOWN, lost, texts};
+use crate::address::PageUrl;
+use crate::error::Error;
+use crate::exports::record::Entry;
+use crate::text;
+
+/// An entry of a followed feed.
+pub async fn entry(
+    taking: &Taking,
+    txn: &impl ConnectionTrait,
+    given: Entry,
+    now: Timestamp,
+) -> Result<Became, Error> {
+    let user = taking.import().user_id;
+    let Some(feed) = taking.became_a(txn, ImportedKind::Feed, given.feed).await?.map(FeedId) else {
+        return Ok(lost());
+    };
+    let (Some(key), Some(said)) = (sum(&given.key), sum(&given.said)) else {
+        return Ok(Became::Passed(UNKNOWN.to_owned()));
+    };
+    if given.text.as_ref().is_some_and(|text| !texts::is_sound(text)) {
+        return Ok(Became::Passed(UNKNOWN.to_owned()));
+    }
+    let same = entry::Entity::owned_by(user)
+        .filter(entry::Column::FeedId.eq(feed))
+        .filter(entry::Column::KeyHash.eq(key.clone()));
+    if let Some(there) = same.one(txn).await? {
+        entry::Entity::update_many()
+            .col_expr(entry::Column::Read, Expr::value(there.read || given.read))
+            .col_expr(entry::Column::Starred, Expr::value(there.starred || given.starred))
+            .filter(entry::Column::UserId.eq(user))
+            .filter(entry::Column::Id.eq(there.id))
+            .exec(txn)
+            .await?;
+        return Ok(Became::of(ImportedKind::Entry, there.id.0, false));
+    }
+    let id = EntryId::new(given.sorted_at);
+    let Some(document) = document(taking, txn, &given, (id, feed), now).await? else { return Ok(lost()) };
+    let row = entry::Model {
+        id,
+        user_id: user,
+        feed_id: feed,
+        document_id: document.id,
+        key_hash: key,
+        content_hash: said,
+        normalized_url: PageUrl::parse(&given.url).map_or_else(|_| given.url.clone(), |page| page.key()),
+        url: given.url,
+        title: text::cut(&given.title, NAME),
+        author: given.author.map(|author| text::cut(&author, NAME)),
+        summary: given.summary,
+        whole: given.whole,
+        enclosure_url: given.enclosure_url,
+        enclosure_type: given.enclosure_type,
+        enclosure_bytes: given.enclosure_bytes,
+        published_at: given.published_at,
+        sorted_at: given.sorted_at,
+        read: given.read,
+        starred: given.starred,
+        created_at: now,
+    };
+    entry::Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
+    if let Some(text) = given.text.filter(|_| document.version == 0) {
+        texts::put(txn, &document, text, now).await?;
+    }
+    Ok(Became::of(ImportedKind::Entry, id.0, true))
+}
+
+/// The entry's document: the bookmark's, where it was saved, and else one of its own.
+async fn document(
+    taking: &Taking,
+    txn: &impl ConnectionTrait,
+    given: &Entry,
+    (id, feed): (EntryId, FeedId),
+    now: Timestamp,
+) -> Result<Option<document::Model>, Error> {
+    let user = taking.import().user_id;
+    if let Some(old) = given.bookmark {
+        let saved = taking.became_a(txn, ImportedKind::Bookmark, old).await?.map(BookmarkId);
+        let Some(saved) = saved else { return Ok(None) };
+        let Some(document) = document_of(taking, txn, saved).await? else { return Ok(None) };
+        document::Entity::update_many()
+            .col_expr(document::Column::EntryId, Expr::value(Some(id)))
+            .col_expr(document::Column::FeedId, Expr::value(Some(feed)))
+            .filter(document::Column::UserId.eq(user))
+            .filter(document::Column::Id.eq(document))
+            .filter(document::Column::EntryId.is_null())
+            .exec(txn)
+            .await?;
+        return Ok(document::Entity::one_of(user, document).one(txn).await?);
+    }
+    let awaited = document::Model {
+        entry_id: Some(id),
+        feed_id: Some(feed),
+        url: Some(given.url.clone()),
+        ..document::Model::awaited(user, ContentType::Article, given.title.clone(), now)
+    };
+    let document = match &given.text {
+        Some(text) => texts::told(awaited, text),
+        None => awaited,
+    };
+    document::Entity::insert(document.clone().into_active_model()).exec_without_returning(txn).await?;
+    Ok(Some(document))
+}
+
+/// 32 bytes of their hexadecimal digits.
+fn sum(hex: &str) -> Option<Vec<u8>> {
+    crate::keys::secret::SecretHash::from_hex(hex).map(|hash| hash.bytes().to_vec())
+}

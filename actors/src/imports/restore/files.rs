@@ -1,0 +1,115 @@
+//! Files that come in an export, brought into the store before the transaction that gives them to their uploads.
+
+use std::fmt;
+
+use entity::{import, user};
+use sea_orm::EntityTrait;
+use sha2::{Digest, Sha256};
+use tokio_util::bytes::Bytes;
+
+use super::super::Means;
+use crate::adapters::sandbox::SandboxError;
+use crate::adapters::sandbox::import::Import;
+use crate::error::Error;
+use crate::exports::record::File;
+use crate::text::hexadecimal;
+use crate::uploads::stored::{Held, Written};
+use crate::uploads::{self, MediaType};
+
+/// A file as a line names it.
+#[derive(Clone, Debug)]
+pub struct FileOf(File);
+
+impl From<File> for FileOf {
+    fn from(file: File) -> Self {
+        Self(file)
+    }
+}
+
+/// What came of bringing a file.
+pub enum Brought {
+    /// It is in the store, with this sum, and waits to be given to its upload.
+    Here(Held, String),
+    /// It is not taken, and why.
+    Refused(&'static str),
+}
+
+impl fmt::Debug for Brought {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Brought::Here(..) => "Here",
+            Brought::Refused(_) => "Refused",
+        })
+    }
+}
+
+/// Brings a file out of the archive into the store.
+///
+/// # Errors
+/// The store, or the child that reads the archive.
+pub async fn bring(
+    means: &Means,
+    import: &import::Model,
+    reading: &mut Import,
+    FileOf(file): FileOf,
+) -> Result<Brought, Error> {
+    if let Some(why) = refusal(means, import, &file).await? {
+        return Ok(Brought::Refused(why));
+    }
+    match reading.file(file.path.clone()).await {
+        Ok(()) => {}
+        Err(SandboxError::NoImport(_)) => return Ok(Brought::Refused("its file is not in the archive")),
+        Err(error) => return Err(Error::internal(error)),
+    }
+    let store = &*means.store;
+    let mut written = Written::begin(&means.desk, store).await?;
+    match copy(reading, &mut written, &file).await {
+        Ok(Some(sum)) => Ok(Brought::Here(written.finish(&means.desk, store).await?, sum)),
+        Ok(None) => {
+            written.abort(&means.desk, store).await;
+            Ok(Brought::Refused("its file is not as the export says"))
+        }
+        Err(error) => {
+            written.abort(&means.desk, store).await;
+            Err(error)
+        }
+    }
+}
+
+/// Why a file is not even looked at.
+async fn refusal(means: &Means, import: &import::Model, file: &File) -> Result<Option<&'static str>, Error> {
+    let db = means.desk.db.read();
+    let Some(owner) = user::Entity::find_by_id(import.user_id).one(db).await? else {
+        return Ok(Some("its owner is gone"));
+    };
+    let limits = means.desk.plans.limits(owner.plan);
+    if MediaType::parse(&file.content_type).and_then(|kind| kind.content_type()).is_none() {
+        return Ok(Some("its file is of a kind that is not read"));
+    }
+    if file.bytes == 0 || file.bytes > limits.upload_bytes {
+        return Ok(Some("its file is larger than the plan allows"));
+    }
+    let stored = uploads::stored_bytes(db, owner.id, means.desk.clock.now()).await?;
+    let full = stored.saturating_add(file.bytes) > limits.stored_bytes;
+    Ok(full.then_some("the plan stores no more bytes of uploads"))
+}
+
+/// The sum of what was copied; `None` where it is not what was said.
+async fn copy(reading: &mut Import, written: &mut Written, file: &File) -> Result<Option<String>, Error> {
+    let (mut sum, mut got) = (Sha256::new(), 0_u64);
+    loop {
+        let piece = reading.piece().await.map_err(Error::internal)?;
+        if piece.is_empty() {
+            break;
+        }
+        got += piece.len() as u64;
+        if got > file.bytes {
+            return Ok(None);
+        }
+        sum.update(&piece);
+        written.write(Bytes::from(piece)).await?;
+    }
+    let sum = hexadecimal(&sum.finalize());
+    let same = got == file.bytes && file.sha256.as_ref().is_none_or(|said| *said == sum);
+    Ok(same.then_some(sum))
+}

@@ -1,0 +1,168 @@
+//! Lines of an export as rows again: with the texts, marks and places that they had, so that nothing is fetched, read or
+//! heard anew.
+
+mod bookmarks;
+mod entries;
+mod files;
+mod projects;
+mod texts;
+
+use entity::import_row;
+use entity::kind::ImportedKind;
+use entity::time::Timestamp;
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::take::{Became, Taking};
+use crate::adapters::sandbox::Outline;
+use crate::adapters::sandbox::import::{Found, Row};
+use crate::error::Error;
+use crate::exports::record::{Collection, Feed, Record};
+use crate::ops::feeds;
+use crate::text;
+
+pub use files::{Brought, FileOf, bring};
+
+/// Characters of a name or a title.
+const NAME: usize = 300;
+/// Characters of a text that a person writes.
+const WORDS: usize = 100_000;
+/// Why a line is passed over that is no line of ours.
+const UNKNOWN: &str = "is no line of an export that is known";
+/// Why a line is passed over whose surroundings are not there.
+const LOST: &str = "belongs to something that was not taken in";
+
+/// The file that a row comes with.
+pub fn file_of(row: &Row) -> Option<FileOf> {
+    let Found::Record(value) = &row.found else { return None };
+    match serde_json::from_value(value.clone()) {
+        Ok(Record::Bookmark(bookmark)) => bookmark.file.map(FileOf::from),
+        Ok(_) | Err(_) => None,
+    }
+}
+
+/// The id that the thing of a line had.
+pub fn id_of(row: &Row) -> Option<Uuid> {
+    let Found::Record(value) = &row.found else { return None };
+    value.get("id")?.as_str()?.parse().ok()
+}
+
+/// What a line would become.
+pub fn would(value: Value) -> Became {
+    let Ok(record) = serde_json::from_value::<Record>(value) else {
+        return Became::Passed(UNKNOWN.to_owned());
+    };
+    Became::of(kind(&record), Uuid::nil(), true)
+}
+
+fn kind(record: &Record) -> ImportedKind {
+    match record {
+        Record::Collection(_) => ImportedKind::Collection,
+        Record::Feed(_) => ImportedKind::Feed,
+        Record::Bookmark(_) => ImportedKind::Bookmark,
+        Record::Highlight(_) => ImportedKind::Highlight,
+        Record::Entry(_) => ImportedKind::Entry,
+        Record::Project(_) => ImportedKind::Project,
+        Record::Decision(_) => ImportedKind::Decision,
+        Record::Note(_) => ImportedKind::Note,
+        Record::Item(_) => ImportedKind::Item,
+    }
+}
+
+/// Makes what a line tells of, or finds it.
+///
+/// # Errors
+/// The database.
+pub async fn record(
+    taking: &mut Taking,
+    txn: &impl ConnectionTrait,
+    value: Value,
+    file: Option<Brought>,
+    now: Timestamp,
+) -> Result<Became, Error> {
+    let Ok(record) = serde_json::from_value::<Record>(value) else {
+        return Ok(Became::Passed(UNKNOWN.to_owned()));
+    };
+    match record {
+        Record::Collection(given) => collection(taking, txn, given, now).await,
+        Record::Feed(given) => feed(taking, txn, given, now).await,
+        Record::Bookmark(given) => bookmarks::bookmark(taking, txn, *given, file, now).await,
+        Record::Highlight(given) => bookmarks::highlight(taking, txn, given).await,
+        Record::Entry(given) => entries::entry(taking, txn, *given, now).await,
+        Record::Project(given) => projects::project(taking, txn, given).await,
+        Record::Decision(given) => projects::decision(taking, txn, given).await,
+        Record::Note(given) => projects::note(taking, txn, given, now).await,
+        Record::Item(given) => projects::item(taking, txn, given, now).await,
+    }
+}
+
+fn lost() -> Became {
+    Became::Passed(LOST.to_owned())
+}
+
+async fn collection(
+    taking: &mut Taking,
+    txn: &impl ConnectionTrait,
+    given: Collection,
+    now: Timestamp,
+) -> Result<Became, Error> {
+    let parent = match given.parent {
+        Some(parent) => taking.became(txn, parent).await?,
+        None => None,
+    };
+    let (name, user) = (text::cut(given.name.trim(), NAME), taking.import().user_id);
+    if name.is_empty() {
+        return Ok(Became::Passed(UNKNOWN.to_owned()));
+    }
+    let description = given.description.map(|words| text::cut(&words, WORDS));
+    let parent = parent.map(|(_, id)| entity::id::CollectionId(id));
+    let (id, created) = taking.folders().one(txn, user, parent, name, description, now).await?;
+    Ok(Became::of(ImportedKind::Collection, id.0, created))
+}
+
+async fn feed(
+    taking: &mut Taking,
+    txn: &impl ConnectionTrait,
+    given: Feed,
+    now: Timestamp,
+) -> Result<Became, Error> {
+    let Some(url) = feeds::followable(&given.url, &taking.means().guard) else {
+        return Ok(Became::Passed("the address may not be fetched".to_owned()));
+    };
+    let outline = Outline { url: given.url, title: given.title, folder: given.folder };
+    let user = taking.import().user_id;
+    let (id, created) = feeds::follow_listed(txn, user, &url, &outline, given.full_text, now).await?;
+    Ok(Became::of(ImportedKind::Feed, id.0, created))
+}
+
+impl Taking {
+    /// What a line of this import became, by the id that it had.
+    pub(super) async fn became(
+        &self,
+        txn: &impl ConnectionTrait,
+        id: Uuid,
+    ) -> Result<Option<(ImportedKind, Uuid)>, Error> {
+        if let Some(known) = self.known.get(&id) {
+            return Ok(Some(*known));
+        }
+        // Taken in before a crash, or in another turn.
+        let import = self.import();
+        let row = import_row::Entity::within(import.user_id, import.id)
+            .filter(import_row::Column::SourceId.eq(id))
+            .one(txn)
+            .await?;
+        Ok(row.and_then(|row| row.kind.zip(row.made_id)))
+    }
+
+    /// What a line became, where it is of this kind.
+    pub(super) async fn became_a(
+        &self,
+        txn: &impl ConnectionTrait,
+        wanted: ImportedKind,
+        id: Uuid,
+    ) -> Result<Option<Uuid>, Error> {
+        let found = self.became(txn, id).await?;
+        Ok(found.filter(|(kind, _)| *kind == wanted).map(|(_, id)| id))
+    }
+}

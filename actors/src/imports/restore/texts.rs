@@ -1,0 +1,114 @@
+//! Documents as they were: what the page said of itself, and the very passages.
+
+use entity::time::Timestamp;
+use entity::{document, transcript, transcript_segment};
+use sea_orm::{ActiveModelTrait, ConnectionTrait, EntityTrait, IntoActiveModel};
+
+use super::NAME;
+use crate::error::Error;
+use crate::exports::record::{Spoken, Text};
+use crate::ingest::queue::Priority;
+use crate::ingest::{Split, Text as NewText, put_text};
+use crate::text::{self, chunk::Piece};
+
+/// Characters of a passage: no passage of ours is as long.
+const LONGEST: usize = 20_000;
+/// Rows of one statement: SQLite takes 32,766 values at once.
+const ROWS: usize = 1000;
+
+/// The document with what is told of it beside its text.
+pub fn told(document: document::Model, given: &Text) -> document::Model {
+    let cut = |name: &Option<String>| name.as_deref().map(|name| text::cut(name, NAME));
+    document::Model {
+        content_type: given.content_type,
+        title: text::cut(&given.title, NAME),
+        title_given: given.title_given,
+        author: cut(&given.author),
+        site_name: cut(&given.site_name),
+        description: given.description.clone(),
+        image_url: given.image_url.clone(),
+        language: given.language.as_deref().map(|name| text::cut(name, 8)),
+        ..document
+    }
+}
+
+/// Whether the passages are such as this service makes.
+pub fn is_sound(given: &Text) -> bool {
+    let is_time = |seconds: &Option<f64>| seconds.is_none_or(|seconds| seconds.is_finite() && seconds >= 0.0);
+    given.passages.iter().all(|passage| {
+        !passage.text.is_empty()
+            && passage.text.len() <= 4 * LONGEST
+            && !passage.text.contains('\0')
+            && is_time(&passage.start_seconds)
+            && is_time(&passage.end_seconds)
+    })
+}
+
+/// Puts the text in, where there was one, and asks for the index; `false` where there was none.
+pub async fn put(
+    txn: &impl ConnectionTrait,
+    document: &document::Model,
+    given: Text,
+    now: Timestamp,
+) -> Result<bool, Error> {
+    if given.passages.is_empty() {
+        return Ok(false);
+    }
+    let (mut whole, mut pieces, mut chars) = (String::new(), Vec::with_capacity(given.passages.len()), 0);
+    for passage in &given.passages {
+        let (from, start) = (whole.len(), chars);
+        whole.push_str(&passage.text);
+        chars += text::char_count(&passage.text);
+        pieces.push(Piece {
+            start,
+            end: chars,
+            bytes: from..whole.len(),
+            page: passage.page,
+            start_seconds: passage.start_seconds,
+            end_seconds: passage.end_seconds,
+        });
+    }
+    let language = document.language.clone();
+    let split = Split::given(NewText { text: whole, language, ..NewText::default() }, pieces);
+    put_text(txn, document, split, Priority::Backlog, now).await?;
+    if !given.spoken.is_empty() {
+        put_spoken(txn, document, given.spoken).await?;
+    }
+    Ok(true)
+}
+
+async fn put_spoken(
+    txn: &impl ConnectionTrait,
+    document: &document::Model,
+    spoken: Vec<Spoken>,
+) -> Result<(), Error> {
+    let version = document.version + 1;
+    let row = transcript::Model {
+        document_id: document.id,
+        version,
+        user_id: document.user_id,
+        recording: String::new(),
+        model: String::new(),
+        language: document.language.clone(),
+        heard_samples: 0,
+        segments: i32::try_from(spoken.len()).unwrap_or(i32::MAX),
+        progress: 1.0,
+        finished: true,
+    };
+    row.into_active_model().insert(txn).await?;
+    let rows = spoken.into_iter().zip(0..).map(|(words, ordinal)| transcript_segment::Model {
+        document_id: document.id,
+        version,
+        ordinal,
+        user_id: document.user_id,
+        start_seconds: words.start_seconds,
+        end_seconds: words.end_seconds,
+        text: words.text,
+    });
+    let mut rows = rows.map(IntoActiveModel::into_active_model).peekable();
+    while rows.peek().is_some() {
+        let some: Vec<_> = rows.by_ref().take(ROWS).collect();
+        transcript_segment::Entity::insert_many(some).exec_without_returning(txn).await?;
+    }
+    Ok(())
+}

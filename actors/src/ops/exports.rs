@@ -1,0 +1,114 @@
+//! Exports as a person sees them (contract.md, section 9).
+
+use entity::export;
+use entity::id::ExportId;
+use entity::kind::ExportState;
+use entity::scope::Scope;
+use entity::time::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::adapters::blobs::LocalFile;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::exports;
+use crate::fields::{Field, Values};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+/// An export as it is shown.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExportView {
+    id: ExportId,
+    status: ExportState,
+    /// Where the file is, once it is packed; for the browser that is signed in.
+    url: Option<String>,
+    bytes: Option<i64>,
+    error: Option<String>,
+    created_at: Timestamp,
+    finished_at: Option<Timestamp>,
+}
+
+/// One export under its name.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OneExport {
+    export: ExportView,
+}
+
+impl OneExport {
+    fn of(app: &App, row: export::Model) -> Self {
+        let done = row.state == ExportState::Done;
+        let url = done.then(|| format!("{}/app/api/exports/{}/file", app.base_url, row.id));
+        Self {
+            export: ExportView {
+                id: row.id,
+                status: row.state,
+                url,
+                bytes: row.bytes,
+                error: row.error,
+                created_at: row.created_at,
+                finished_at: row.finished_at,
+            },
+        }
+    }
+}
+
+/// Packs everything.
+#[derive(Debug)]
+pub struct BeginExport;
+
+impl BeginExport {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads nothing.
+    pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self)
+    }
+}
+
+impl Operation for BeginExport {
+    type Reply = OneExport;
+    const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<OneExport, Error> {
+        let row = exports::begin(app, caller.user).await?;
+        app.ingest.wake();
+        Ok(OneExport::of(app, row))
+    }
+}
+
+/// One export.
+#[derive(Debug)]
+pub struct ShowExport(ExportId);
+
+impl ShowExport {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the path.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+impl Operation for ShowExport {
+    type Reply = OneExport;
+    const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<OneExport, Error> {
+        Ok(OneExport::of(app, exports::find(app, caller.user, self.0).await?))
+    }
+}
+
+/// The file of an export, on this machine.
+///
+/// # Errors
+/// [`Error::NotFound`] where it is not the caller's, or not packed, or was kept long enough.
+pub async fn file(app: &App, caller: &Caller, id: ExportId) -> Result<(export::Model, LocalFile), Error> {
+    let row = exports::find(app, caller.user, id).await?;
+    let local = exports::file(app, &*app.uploads.store, &row).await?;
+    Ok((row, local))
+}

@@ -1,0 +1,46 @@
+//! Everything that a person has, packed into one file.
+
+use crate::id::{ExportId, UserId};
+use crate::kind::ExportState;
+use crate::time::Timestamp;
+use sea_orm::entity::prelude::*;
+
+/// Everything that a person has, packed into one file.
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "export")]
+pub struct Model {
+    /// The export.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub id: ExportId,
+    /// Whose it is.
+    pub user_id: UserId,
+    /// How far it is.
+    pub state: ExportState,
+    /// How long the file is.
+    pub bytes: Option<i64>,
+    /// Why it failed, in words for the person.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub error: Option<String>,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+}
+
+/// No relations are walked; finders name what they need.
+#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}
+
+impl Entity {
+    /// The rows of one user.
+    pub fn owned_by(user: UserId) -> Select<Entity> {
+        Self::find().filter(Column::UserId.eq(user))
+    }
+
+    /// One row, if it is this user's.
+    pub fn one_of(user: UserId, id: ExportId) -> Select<Entity> {
+        Self::owned_by(user).filter(Column::Id.eq(id))
+    }
+}

@@ -1,0 +1,59 @@
+//! A file of another program, or an export, that a person brought.
+
+use crate::id::{ImportId, UserId};
+use crate::kind::ImportState;
+use crate::time::Timestamp;
+use sea_orm::entity::prelude::*;
+
+/// A file of another program, or an export, that a person brought.
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "import")]
+pub struct Model {
+    /// The import.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub id: ImportId,
+    /// Whose it is.
+    pub user_id: UserId,
+    /// How far it is.
+    pub state: ImportState,
+    /// It is only looked at what would come of it.
+    pub dry_run: bool,
+    /// Which program wrote the file: as the person said, or as it was found.
+    pub format: Option<String>,
+    /// Columns of a table that are not read, as a list in JSON.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub unread_columns: Option<String>,
+    /// Rows of the file that are done.
+    pub done: i64,
+    /// Things that were made.
+    pub created: i32,
+    /// Things that were there and got something.
+    pub updated: i32,
+    /// Rows that were passed over.
+    pub skipped: i32,
+    /// Why it failed, in words for the person.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub error: Option<String>,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+}
+
+/// No relations are walked; finders name what they need.
+#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}
+
+impl Entity {
+    /// The rows of one user.
+    pub fn owned_by(user: UserId) -> Select<Entity> {
+        Self::find().filter(Column::UserId.eq(user))
+    }
+
+    /// One row, if it is this user's.
+    pub fn one_of(user: UserId, id: ImportId) -> Select<Entity> {
+        Self::owned_by(user).filter(Column::Id.eq(id))
+    }
+}

@@ -1,0 +1,44 @@
+//! What became of a row of an import: for the report, for going on, and for taking it back.
+
+use crate::id::{ImportId, ImportRowId, UserId};
+use crate::kind::{ImportedKind, RowOutcome};
+use sea_orm::entity::prelude::*;
+
+/// What became of a row of an import: for the report, for going on, and for taking it back.
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "import_row")]
+pub struct Model {
+    /// The row.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub id: ImportRowId,
+    /// The import.
+    pub import_id: ImportId,
+    /// Whose it is.
+    pub user_id: UserId,
+    /// Where it stands in the file, from 1.
+    pub line: i64,
+    /// What came of it.
+    pub outcome: RowOutcome,
+    /// What it is; none of a row that was passed over.
+    pub kind: Option<ImportedKind>,
+    /// Its id in the export that it came from.
+    pub source_id: Option<Uuid>,
+    /// What it became, or what was there already.
+    pub made_id: Option<Uuid>,
+    /// Why it was passed over; of what was there, the tags that it got, as a list in JSON.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub detail: Option<String>,
+}
+
+/// No relations are walked; finders name what they need.
+#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}
+
+impl Entity {
+    /// The rows of an import, if it is this user's.
+    pub fn within(user: UserId, import: ImportId) -> Select<Entity> {
+        Self::find().filter(Column::UserId.eq(user)).filter(Column::ImportId.eq(import))
+    }
+}

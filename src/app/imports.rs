@@ -1,0 +1,147 @@
+//! POST /imports: a file in a form (multipart, RFC 7578), written to the store as it comes and never held in memory.
+
+use actix_multipart::{Field, Multipart, MultipartError};
+use actix_web::http::StatusCode;
+use actix_web::web::{self, Bytes, Data, Payload, ServiceConfig};
+use actix_web::{FromRequest, HttpRequest, HttpResponse};
+use actors::adapters::blobs::PART;
+use actors::app::App;
+use actors::error::Error;
+use actors::imports::Format;
+use actors::ops::imports::{BeginImport, ListImports};
+use actors::perform::perform_for;
+use actors::uploads::stored::{Held, Written};
+use futures_util::TryStreamExt;
+
+use super::door::{operation, own_origin, signed_in};
+use super::routes::LIST_IMPORTS;
+use crate::http::table::{self, Door};
+use crate::rest::{failure, success, whole};
+
+/// Characters of a field that is no file.
+const WORD: usize = 64;
+
+/// Mounts the route.
+pub fn mount(config: &mut ServiceConfig) {
+    let methods = ["GET", "HEAD", "POST"].map(str::to_owned).to_vec();
+    let list = |request, payload| {
+        operation::<ListImports>(&LIST_IMPORTS, request, payload, ListImports::read, |_| StatusCode::OK)
+    };
+    config.service(
+        web::resource("/imports")
+            .route(web::post().to(serve))
+            .route(web::get().to(list))
+            .default_service(table::refuse(Door::Session, methods)),
+    );
+}
+
+async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
+    whole(request.clone(), async move {
+        match begin(&request, &app, payload).await {
+            Ok(reply) => success(&request, &app, StatusCode::ACCEPTED, &reply),
+            Err(error) => failure(&request, &app, &error),
+        }
+    })
+    .await
+}
+
+async fn begin(
+    request: &HttpRequest,
+    app: &App,
+    payload: Payload,
+) -> Result<actors::ops::imports::OneImport, Error> {
+    own_origin(request, app)?;
+    let caller = signed_in(request, app).await?;
+    perform_for(app, &caller, async || read(request, app, payload).await).await
+}
+
+/// The fields of the form.
+#[derive(Default)]
+struct Form {
+    file: Option<Held>,
+    format: Option<Format>,
+    dry_run: bool,
+}
+
+async fn read(request: &HttpRequest, app: &App, payload: Payload) -> Result<BeginImport, Error> {
+    let mut inner = payload.into_inner();
+    let multipart = Multipart::from_request(request, &mut inner).await;
+    let mut multipart = multipart.map_err(|_| {
+        Error::UnsupportedType("the body must be multipart/form-data with a field named file")
+    })?;
+    let mut form = Form::default();
+    while let Some(field) = multipart.try_next().await.map_err(|error| broken(&error))? {
+        form.take(app, field).await?;
+    }
+    let file = form.file.ok_or_else(|| Error::invalid("file", "is required"))?;
+    Ok(BeginImport { file, format: form.format, dry_run: form.dry_run })
+}
+
+impl Form {
+    async fn take(&mut self, app: &App, mut field: Field) -> Result<(), Error> {
+        match field.name().unwrap_or_default().to_owned().as_str() {
+            "file" if self.file.is_none() => self.file = Some(written(app, &mut field).await?),
+            "format" => {
+                let name = word(&mut field).await?;
+                self.format =
+                    Some(name.parse().map_err(|error| Error::invalid("format", format!("{error}")))?);
+            }
+            "dryRun" => {
+                self.dry_run = match word(&mut field).await?.as_str() {
+                    "true" => true,
+                    "false" => false,
+                    _ => return Err(Error::invalid("dryRun", "must be true or false")),
+                };
+            }
+            "file" => return Err(Error::invalid("file", "is there more than once")),
+            _ => return Err(Error::invalid("body", "has a field that is not known")),
+        }
+        Ok(())
+    }
+}
+
+async fn word(field: &mut Field) -> Result<String, Error> {
+    let mut word = Vec::new();
+    while let Some(some) = field.try_next().await.map_err(|error| broken(&error))? {
+        word.extend_from_slice(&some);
+        if word.len() > WORD {
+            return Err(Error::invalid("body", "has a field that is too long"));
+        }
+    }
+    String::from_utf8(word).map_err(|_| Error::invalid("body", "has a field that is no text"))
+}
+
+/// Writes the file as it comes; what breaks off leaves nothing.
+async fn written(app: &App, field: &mut Field) -> Result<Held, Error> {
+    let store = &*app.uploads.store;
+    let mut written = Written::begin(app, store).await?;
+    match copy(app, field, &mut written).await {
+        Ok(()) => written.finish(app, store).await,
+        Err(error) => {
+            written.abort(app, store).await;
+            Err(error)
+        }
+    }
+}
+
+async fn copy(app: &App, field: &mut Field, written: &mut Written) -> Result<(), Error> {
+    let (mut part, mut got) = (Vec::with_capacity(PART), 0);
+    while let Some(some) = field.try_next().await.map_err(|error| broken(&error))? {
+        got += some.len() as u64;
+        if got > app.uploads.import_bytes {
+            return Err(Error::TooLarge);
+        }
+        part.extend_from_slice(&some);
+        if part.len() >= PART {
+            written.write(Bytes::from(std::mem::take(&mut part))).await?;
+        }
+    }
+    if got == 0 {
+        return Err(Error::invalid("file", "is empty"));
+    }
+    if part.is_empty() { Ok(()) } else { written.write(Bytes::from(part)).await }
+}
+
+fn broken(_: &MultipartError) -> Error {
+    Error::invalid("body", "is no whole form")
+}

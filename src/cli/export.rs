@@ -1,0 +1,94 @@
+//! `carrel export`: everything of a person in one archive. The server packs it; the next start does where none runs.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use actors::adapters::blobs::Blobs;
+use actors::desk::Desk;
+use actors::exports;
+use clap::Args;
+use entity::export;
+use entity::id::ExportId;
+use entity::kind::ExportState;
+use serde::Serialize;
+
+use super::failure::Failure;
+use super::output::Said;
+use super::{opening, probe};
+use crate::server;
+use crate::settings::Settings;
+
+/// How often it is looked whether it is packed.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// Whose, and where to.
+#[derive(Debug, Args)]
+pub struct Asked {
+    /// Address of the account
+    #[arg(long, value_name = "ADDRESS")]
+    user: String,
+    /// Where to put the archive; it must not be there yet
+    file: PathBuf,
+}
+
+/// Has everything packed, and puts the archive in its place.
+pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
+    let desk = opening::desk(settings).await?;
+    let owner = opening::account(&desk, &asked.user).await?;
+    if asked.file.exists() {
+        let cause = std::io::ErrorKind::AlreadyExists.into();
+        return Err(Failure::Path { what: "write", path: asked.file, cause });
+    }
+    let begun = exports::begin(&desk, owner.id).await?;
+    if !probe::runs(settings).await {
+        let left = Exported { export_id: begun.id, status: begun.state, file: None, server_running: false };
+        return Said::of(&left);
+    }
+    let done = wait(&desk, begun).await?;
+    if done.state != ExportState::Done {
+        return Err(Failure::NotExported(done.error.unwrap_or_default()));
+    }
+    copy(&desk, &*server::files(settings).map_err(Failure::Service)?, &done, &asked.file).await?;
+    let there =
+        Exported { export_id: done.id, status: done.state, file: Some(asked.file), server_running: true };
+    Said::of(&there)
+}
+
+async fn wait(desk: &Desk, begun: export::Model) -> Result<export::Model, Failure> {
+    loop {
+        let row = exports::find(desk, begun.user_id, begun.id).await?;
+        if row.state != ExportState::Running {
+            return Ok(row);
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+async fn copy(desk: &Desk, store: &dyn Blobs, done: &export::Model, to: &Path) -> Result<(), Failure> {
+    let local = exports::file(desk, store, done).await?;
+    let told = |cause| Failure::Path { what: "write", path: to.to_owned(), cause };
+    tokio::fs::copy(local.path(), to).await.map_err(told).map(drop)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Exported {
+    export_id: ExportId,
+    status: ExportState,
+    /// Where it is; none where it is still to be packed.
+    file: Option<PathBuf>,
+    server_running: bool,
+}
+
+impl fmt::Display for Exported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.file {
+            Some(file) => write!(f, "everything is in {}", file.display()),
+            None => write!(
+                f,
+                "no server is running: the next start packs it; run this again then, or fetch it in the web app"
+            ),
+        }
+    }
+}

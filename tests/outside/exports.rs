@@ -1,0 +1,358 @@
+//! Exports: everything comes out, and in again it is the same library.
+
+use std::io::{Cursor, Read};
+
+use entity::plan::Plan;
+use serde_json::{Value, json};
+
+use super::imports::{begin, once};
+use super::uploads;
+use crate::world::{Client, Home, Key, Program, Reply, Server, Site, eventually, files, program};
+
+const LIBRARY: &str = "/app/api/library";
+
+/// Packs everything; the archive.
+async fn packed(session: &Client) -> Vec<u8> {
+    let begun = session.post("/app/api/exports", json!({})).await;
+    let id = begun.data(202)["export"]["id"].as_str().unwrap().to_owned();
+    let url = eventually("the export is packed", async || {
+        let shown = session.get(&format!("/app/api/exports/{id}")).await;
+        let export = shown.data(200)["export"].clone();
+        assert_ne!(export["status"], "failed", "{export}");
+        export["url"].as_str().map(str::to_owned)
+    })
+    .await;
+    let (_, path) = url.split_once("/app/").unwrap();
+    let (status, headers, bytes) = session.download(&format!("/app/{path}")).await;
+    assert_eq!((status, &headers["content-type"]), (200, &"application/zip".parse().unwrap()));
+    bytes
+}
+
+async fn all(client: &Client, path: &str, name: &str) -> Vec<Value> {
+    client.get(path).await.data(200)[name].as_array().unwrap().clone()
+}
+
+/// Without what is new in another account: ids, addresses of ours, and when rows were written.
+fn plain(value: &Value) -> Value {
+    const NEW: [&str; 18] = [
+        "id",
+        "bookmarkId",
+        "documentId",
+        "highlightId",
+        "noteId",
+        "entryId",
+        "feedId",
+        "projectId",
+        "collectionId",
+        "parentId",
+        "chunkId",
+        "createdAt",
+        "updatedAt",
+        "collectionIds",
+        "collections",
+        "lastActivityAt",
+        "version",
+        "addedAt",
+    ];
+    match value {
+        Value::Object(members) => {
+            let kept = members.iter().filter(|(name, _)| !NEW.contains(&name.as_str()));
+            kept.map(|(name, value)| (name.clone(), plain(value))).collect()
+        }
+        Value::Array(items) => items.iter().map(plain).collect(),
+        Value::String(text) if text.contains("/read/") => Value::String("a page of ours".to_owned()),
+        other => other.clone(),
+    }
+}
+
+fn sorted(mut values: Vec<Value>) -> Vec<Value> {
+    values.sort_by_key(Value::to_string);
+    values
+}
+
+/// Everything that a person sees, whatever its ids.
+async fn library(session: &Client) -> Value {
+    let mut bookmarks = Vec::new();
+    for row in all(session, &format!("{LIBRARY}/bookmarks?limit=100"), "bookmarks").await {
+        let id = row["bookmarkId"].as_str().or(row["id"].as_str()).unwrap().to_owned();
+        let document = row["documentId"].as_str().unwrap();
+        let text = session.get(&format!("{LIBRARY}/documents/{document}")).await;
+        let chunks = session.get(&format!("{LIBRARY}/documents/{document}/chunks?limit=50")).await;
+        let marked = all(session, &format!("{LIBRARY}/bookmarks/{id}/highlights"), "highlights").await;
+        let transcript = session.get(&format!("{LIBRARY}/documents/{document}/transcript")).await;
+        bookmarks.push(json!({
+            "row": plain(&row), "text": plain(text.data(200)), "chunks": plain(chunks.data(200)),
+            "marked": sorted(marked.iter().map(plain).collect()), "transcript": plain(&transcript.body["data"]),
+        }));
+    }
+    let mut collections = Vec::new();
+    for row in all(session, &format!("{LIBRARY}/collections"), "collections").await {
+        let id = row["collectionId"].as_str().or(row["id"].as_str()).unwrap().to_owned();
+        let inside = all(session, &format!("{LIBRARY}/bookmarks?collectionId={id}"), "bookmarks").await;
+        let inside = inside.iter().map(|row| row["title"].clone()).collect();
+        collections.push(json!({ "name": row["name"], "about": row["description"], "inside": sorted(inside), "within": row["parentId"].is_string() }));
+    }
+    let mut projects = Vec::new();
+    for row in all(session, "/app/api/projects?limit=50", "projects").await {
+        let id = row["id"].as_str().unwrap().to_owned();
+        let context = session.get(&format!("{LIBRARY}/projects/{id}/context")).await;
+        let decisions = all(session, &format!("/app/api/projects/{id}/decisions"), "decisions").await;
+        let items = all(session, &format!("/app/api/projects/{id}/items"), "items").await;
+        let notes = all(session, &format!("/app/api/projects/{id}/notes"), "notes").await;
+        projects.push(json!({
+            "row": plain(&row), "context": plain(context.data(200)), "decisions": sorted(decisions.iter().map(plain).collect()),
+            "items": sorted(items.iter().map(plain).collect()), "notes": sorted(notes.iter().map(plain).collect()),
+        }));
+    }
+    let entries = all(session, &format!("{LIBRARY}/entries?limit=100"), "entries").await;
+    let feeds = all(session, &format!("{LIBRARY}/feeds"), "feeds").await;
+    let feed = |row: &Value| json!({ "url": row["url"], "title": row["title"], "folder": row["folder"], "fullText": row["fullText"] });
+    json!({
+        "bookmarks": sorted(bookmarks), "collections": sorted(collections), "projects": sorted(projects),
+        "entries": sorted(entries.iter().map(plain).collect()), "feeds": sorted(feeds.iter().map(feed).collect()),
+    })
+}
+
+/// A page of PDF with these words.
+fn paper(words: &str) -> Vec<u8> {
+    let drawn = format!("BT /F1 24 Tf 72 700 Td ({words}) Tj ET");
+    let objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_owned(),
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>".to_owned(),
+        format!("<< /Length {} >>\nstream\n{drawn}\nendstream", drawn.len()),
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_owned(),
+    ];
+    let (mut pdf, mut places) = (String::from("%PDF-1.4\n"), Vec::new());
+    for (n, object) in objects.iter().enumerate() {
+        places.push(pdf.len());
+        pdf.push_str(&format!("{} 0 obj\n{object}\nendobj\n", n + 1));
+    }
+    let at = pdf.len();
+    pdf.push_str("xref\n0 6\n0000000000 65535 f \n");
+    places.iter().for_each(|place| pdf.push_str(&format!("{place:010} 00000 n \n")));
+    pdf.push_str(&format!("trailer << /Size 6 /Root 1 0 R >>\nstartxref\n{at}\n%%EOF\n"));
+    pdf.into_bytes()
+}
+
+/// One of each thing that there is.
+async fn fill(session: &Client, key: &Key, site: &Site) {
+    let collection = |name: &str, parent: Option<String>| json!({ "name": name, "description": "about", "parentId": parent });
+    let made = session.post(&format!("{LIBRARY}/collections"), collection("Birds", None)).await;
+    let top = made.data(201)["collection"]["collectionId"]
+        .as_str()
+        .or(made.data(201)["collection"]["id"].as_str())
+        .unwrap()
+        .to_owned();
+    let made = session.post(&format!("{LIBRARY}/collections"), collection("Waders", Some(top))).await;
+    let inner = made.data(201)["collection"]["collectionId"]
+        .as_str()
+        .or(made.data(201)["collection"]["id"].as_str())
+        .unwrap()
+        .to_owned();
+    let saved = key
+        .save(json!({
+            "url": "https://a.example/heron", "title": "Herons", "html": "<article><h1>The heron</h1><p>A heron stands in the reeds and waits.</p><h2>Its prey</h2><p>It eats fish and frogs, and it is patient.</p></article>",
+            "tags": ["bird", "grey"], "notes": "Seen **twice**.", "collectionIds": [inner], "favorite": true, "savedAt": "2023-11-14T22:13:20.000Z",
+        }))
+        .await;
+    key.once(&saved, "ready").await;
+    let bookmark = saved["bookmarkId"].as_str().unwrap();
+    let text = session.get(&format!("{LIBRARY}/documents/{}", saved["documentId"].as_str().unwrap())).await;
+    let at = text.data(200)["text"].as_str().unwrap().find("reeds").unwrap();
+    let mark = json!({ "text": "reeds", "startOffset": at, "endOffset": at + 5, "note": "where", "color": "yellow" });
+    let marked = session.post(&format!("{LIBRARY}/bookmarks/{bookmark}/highlights"), mark).await;
+    let highlight = marked.data(201)["highlight"]["highlightId"]
+        .as_str()
+        .or(marked.data(201)["highlight"]["id"].as_str())
+        .unwrap()
+        .to_owned();
+    session
+        .patch(&format!("{LIBRARY}/bookmarks/{bookmark}"), json!({ "archived": true, "progress": 0.5 }))
+        .await
+        .data(200);
+    key.save_text("https://a.example/second", "Another text.\r\nOf two lines.").await;
+    uploaded(key, &paper("A paper about herons")).await;
+    let feed = "<rss version=\"2.0\"><channel><title>The Reeds</title><item><title>Spring</title><link>/spring</link><guid>1</guid><description>They nest.</description></item><item><title>Autumn</title><link>/autumn</link><guid>2</guid><description>They leave.</description></item></channel></rss>";
+    let reply = Reply::Plain {
+        status: 200,
+        headers: vec![("content-type", "application/rss+xml".to_owned())],
+        body: feed.to_owned(),
+    };
+    let url = site.page("/feed", [reply]);
+    session
+        .post(&format!("{LIBRARY}/feeds"), json!({ "url": url, "title": "Reeds", "folder": "Nature" }))
+        .await
+        .data(201);
+    let entries = all(session, &format!("{LIBRARY}/entries"), "entries").await;
+    let entry = entries.iter().find(|entry| entry["title"] == "Spring").unwrap()["entryId"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    session
+        .patch(&format!("{LIBRARY}/entries/{entry}"), json!({ "read": true, "starred": true }))
+        .await
+        .data(200);
+    let made =
+        session.post("/app/api/projects", json!({ "name": "A book", "instructions": "Be brief." })).await;
+    let project = made.data(201)["project"]["id"].as_str().unwrap().to_owned();
+    let decision = json!({ "title": "Title", "body": "The Heron", "status": "decided" });
+    session.post(&format!("/app/api/projects/{project}/decisions"), decision).await.data(201);
+    session
+        .post(
+            &format!("/app/api/projects/{project}/notes"),
+            json!({ "title": "Plan", "bodyMd": "Three *parts*." }),
+        )
+        .await
+        .data(201);
+    let items = json!({ "items": [{ "bookmarkId": bookmark }, { "highlightId": highlight, "role": "background" }, { "entryId": entry }] });
+    session.post(&format!("{LIBRARY}/projects/{project}/items"), items).await.data(200);
+}
+
+async fn uploaded(key: &Key, bytes: &[u8]) {
+    let said = json!({ "filename": "paper.pdf", "contentType": "application/pdf", "bytes": bytes.len() });
+    let ticket = key.post("/rest/v2/uploads", said).await.data(201).clone();
+    assert!(matches!(uploads::put(&ticket, bytes).await, 200 | 201 | 204));
+    key.post(&format!("{}/complete", uploads::path(&ticket)), json!({})).await.data(200);
+    eventually("the paper is read", async || {
+        let shown = key.get(&uploads::path(&ticket)).await;
+        (shown.data(200)["status"] == "ready").then_some(())
+    })
+    .await;
+}
+
+/// Nothing is being worked on any more.
+async fn settled(session: &Client) {
+    eventually("all texts are there", async || {
+        let rows = all(session, &format!("{LIBRARY}/bookmarks?limit=100"), "bookmarks").await;
+        rows.iter().all(|row| row["status"] == "ready").then_some(())
+    })
+    .await;
+}
+
+#[actix_web::test]
+async fn an_export_that_is_imported_gives_the_same_library() {
+    let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
+    let site = Site::start().await;
+    let user = server.user(Plan::Research).await;
+    let (session, key) = (user.sign_in().await, user.full_key().await);
+    fill(&session, &key, &site).await;
+    settled(&session).await;
+    let archive = packed(&session).await;
+    let other = server.user(Plan::Research).await.sign_in().await;
+
+    let id = begin(&other, &archive, &[]).await;
+    let done = once(&other, &id, "done").await;
+
+    assert_eq!(
+        (&done["format"], &done["report"]["skippedRows"], &done["report"]["updated"]),
+        (&json!("carrel"), &json!(0), &json!(0)),
+        "{done}"
+    );
+    settled(&other).await;
+    let (here, there) = (library(&session).await, library(&other).await);
+    for part in ["bookmarks", "collections", "feeds", "entries", "projects"] {
+        assert!(!here[part].as_array().unwrap().is_empty(), "{part}");
+        assert_eq!(there[part], here[part], "{part}");
+    }
+    // Once more it changes nothing.
+    let id = begin(&other, &archive, &[]).await;
+    let again = once(&other, &id, "done").await;
+    assert_eq!(
+        (&again["report"]["created"], &again["report"]["skippedRows"]),
+        (&json!(0), &json!(0)),
+        "{again}"
+    );
+    assert_eq!(library(&other).await, there);
+    // And all of it can be taken back.
+    let first = done["id"].as_str().unwrap();
+    other.post(&format!("/app/api/imports/{first}/undo"), json!({})).await.data(200);
+    once(&other, first, "undone").await;
+    let empty = library(&other).await;
+    assert!(empty.as_object().unwrap().values().all(|part| part == &json!([])), "{empty}");
+}
+
+#[actix_web::test]
+async fn what_comes_out_is_open_and_goes_with_its_person() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (session, key) = (user.sign_in().await, user.full_key().await);
+    let saved = key
+        .save(json!({ "url": "https://a.example/<&>", "title": "A & <b>", "text": "T", "tags": ["x"] }))
+        .await;
+    key.once(&saved, "ready").await;
+
+    let archive = packed(&session).await;
+
+    let mut zip = zip::ZipArchive::new(Cursor::new(&archive)).unwrap();
+    let mut text = |name: &str| {
+        let mut text = String::new();
+        zip.by_name(name).unwrap().read_to_string(&mut text).unwrap();
+        text
+    };
+    assert!(text("bookmarks.html").contains("TAGS=\"x\">A &amp; &lt;b&gt;</A>"));
+    assert!(text("feeds.opml").contains("<opml"));
+    let lines: Vec<Value> =
+        text("library.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((lines.len(), &lines[0]["kind"], &lines[0]["tags"]), (1, &json!("bookmark"), &json!(["x"])));
+    let document: Value =
+        serde_json::from_str(&text(&format!("documents/{}.json", lines[0]["document"].as_str().unwrap())))
+            .unwrap();
+    assert_eq!((&document["title"], &document["passages"][0]["text"]), (&json!("A & <b>"), &json!("T")));
+    // The list of a browser that is in it is one that we take, too.
+    let other = server.user(Plan::Pro).await.sign_in().await;
+    let id = begin(&other, text("bookmarks.html").as_bytes(), &[]).await;
+    assert_eq!(once(&other, &id, "done").await["report"]["created"], 1);
+
+    let shown = session.post("/app/api/exports", json!({})).await;
+    let id = shown.data(202)["export"]["id"].as_str().unwrap().to_owned();
+    other.get(&format!("/app/api/exports/{id}")).await.refused(404);
+    assert_eq!(other.download(&format!("/app/api/exports/{id}/file")).await.0, 404);
+    assert_eq!(server.stranger().download(&format!("/app/api/exports/{id}/file")).await.0, 401);
+    eventually("it is packed", async || {
+        let shown = session.get(&format!("/app/api/exports/{id}")).await;
+        (shown.data(200)["export"]["status"] == "done").then_some(())
+    })
+    .await;
+    let stored = server.home().path("data").join("files");
+    let kept = || if stored.exists() { files(&stored).len() } else { files(server.home().folder()).len() };
+    let before = kept();
+    session
+        .send(
+            reqwest::Method::DELETE,
+            "/app/api/account",
+            Some(json!({ "password": crate::world::PASSWORD })),
+        )
+        .await
+        .data(200);
+    eventually("the archives are gone", async || (kept() < before).then_some(())).await;
+}
+
+#[actix_web::test]
+async fn the_command_line_packs_by_way_of_the_service() {
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    let to = home.path("out.zip");
+    let export = || program::run(&home, &["export", "--user", program::EMAIL, to.to_str().unwrap()], "");
+    let left = export();
+    assert_eq!(
+        (&left["status"], &left["file"], &left["serverRunning"]),
+        (&json!("running"), &Value::Null, &json!(false))
+    );
+    let running = Program::start(&home, "data").await;
+    let key = running.holder(&id, &secret);
+    key.once(&key.save_text("https://a.example/", "Words.").await, "ready").await;
+    drop(left);
+    // The one that was left is packed, or is being packed; this one is of now.
+    let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
+    packed(&session).await;
+
+    let there = export();
+
+    assert_eq!(there["status"], "done");
+    let mut zip = zip::ZipArchive::new(std::fs::File::open(&to).unwrap()).unwrap();
+    let mut lines = String::new();
+    zip.by_name("library.jsonl").unwrap().read_to_string(&mut lines).unwrap();
+    assert!(lines.contains("https://a.example/"));
+    running.terminate().await;
+}

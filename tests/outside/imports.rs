@@ -1,0 +1,400 @@
+//! Imports: files of other programs, looked at, taken in, paused, taken back; and what is no such file.
+
+use std::time::Duration;
+
+use entity::plan::Plan;
+use serde_json::{Value, json};
+
+use crate::world::{Client, Home, Program, Reply, Server, Site, article, eventually, program};
+
+/// Begins an import; its id.
+pub async fn begin(session: &Client, file: &[u8], fields: &[(&str, &str)]) -> String {
+    let begun = session.file("/app/api/imports", file, fields).await;
+    begun.data(202)["import"]["id"].as_str().unwrap().to_owned()
+}
+
+/// The import as it is.
+async fn shown(session: &Client, id: &str) -> Value {
+    session.get(&format!("/app/api/imports/{id}")).await.data(200)["import"].clone()
+}
+
+/// The import once it has this status.
+pub async fn once(session: &Client, id: &str, status: &str) -> Value {
+    eventually(&format!("the import is {status}"), async || {
+        Some(shown(session, id).await).filter(|import| import["status"] == status)
+    })
+    .await
+}
+
+async fn step(session: &Client, id: &str, step: &str) -> Value {
+    session.post(&format!("/app/api/imports/{id}/{step}"), json!({})).await.data(200)["import"].clone()
+}
+
+async fn titles(session: &Client) -> Vec<String> {
+    let listed = session.get("/app/api/library/bookmarks?sort=title&limit=100").await;
+    let bookmarks = listed.data(200)["bookmarks"].as_array().unwrap().clone();
+    bookmarks.iter().map(|bookmark| bookmark["title"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn collections(session: &Client) -> Vec<String> {
+    let listed = session.get("/app/api/library/collections").await;
+    let collections = listed.data(200)["collections"].as_array().unwrap().clone();
+    let mut names: Vec<_> = collections.iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect();
+    names.sort();
+    names
+}
+
+fn list(links: &str) -> String {
+    format!(
+        "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<TITLE>Bookmarks</TITLE>\n<H1>Bookmarks</H1>\n<DL><p>\n{links}</DL><p>\n"
+    )
+}
+
+fn counts(import: &Value) -> [i64; 3] {
+    ["created", "updated", "skippedRows"].map(|name| import["report"][name].as_i64().unwrap())
+}
+
+#[actix_web::test]
+async fn a_list_of_a_browser_is_taken_in_and_its_pages_are_read_behind_it() {
+    let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
+    let user = server.user(Plan::Pro).await;
+    let (session, site) = (user.sign_in().await, Site::start().await);
+    let page = site.page("/herons", [article("The page's own title", "a heron")]);
+    let there = json!({ "url": "https://there.example/", "text": "Words.", "tags": ["old"] });
+    session.post("/app/api/library/v1/bookmarks", there).await;
+    let file = list(&format!(
+        "<DT><H3>Birds</H3><DL><p><DT><H3>Waders</H3><DL><p>\n\
+         <DT><A HREF=\"{page}\" ADD_DATE=\"1700000000\" TAGS=\"a,b\">Herons</A>\n<DD>A note\n</DL><p></DL><p>\n\
+         <DT><A HREF=\"https://there.example/\" TAGS=\"old,new\">There</A>\n\
+         <DT><A HREF=\"javascript:alert(1)\">Bad</A>\n"
+    ));
+
+    let id = begin(&session, file.as_bytes(), &[]).await;
+    let done = once(&session, &id, "done").await;
+
+    assert_eq!((counts(&done), &done["format"]), ([1, 1, 1], &json!("netscape")));
+    let skipped = &done["report"]["skipped"][0];
+    assert_eq!((&skipped["line"], skipped["reason"].as_str().unwrap().contains("http")), (&json!(9), true));
+    assert_eq!(collections(&session).await, ["Birds", "Waders"]);
+    let read = eventually("the page is read", async || {
+        let listed = session.get("/app/api/library/bookmarks?q=Herons").await;
+        let found = listed.data(200)["bookmarks"][0].clone();
+        (found["status"] == "ready").then_some(found)
+    })
+    .await;
+    assert_eq!(
+        (&read["title"], &read["tags"], &read["notes"]),
+        (&json!("Herons"), &json!(["a", "b"]), &json!("A note"))
+    );
+    assert_eq!(read["savedAt"], "2023-11-14T22:13:20.000Z");
+    eventually("its text is counted", async || {
+        (shown(&session, &id).await["texts"]["ready"] == 1).then_some(())
+    })
+    .await;
+    let all = session.get("/app/api/imports").await;
+    assert_eq!(all.data(200)["imports"][0]["id"], id.as_str());
+}
+
+#[actix_web::test]
+async fn every_format_is_known_by_its_bytes() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let zip = {
+        let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        let options = zip::write::SimpleFileOptions::default();
+        for (name, text) in [
+            (
+                "metadata_0_to_1.json",
+                r#"[{"slug": "o", "title": "Omnivore", "url": "https://f.example/omnivore", "labels": ["x"]}]"#,
+            ),
+            (
+                "content/o.html",
+                "<article><h1>Omnivore</h1><p>Whoever has seen a heron remembers it for a long time.</p></article>",
+            ),
+        ] {
+            zip.start_file(name, options).unwrap();
+            std::io::Write::write_all(&mut zip, text.as_bytes()).unwrap();
+        }
+        zip.finish().unwrap().into_inner()
+    };
+    let text = |text: &str| text.as_bytes().to_vec();
+    let files = [
+        ("jsonl", text(r#"{"url": "https://f.example/jsonl", "title": "Jsonl", "text": "T"}"#)),
+        ("netscape", text(&list("<DT><A HREF=\"https://f.example/netscape\">Netscape</A>"))),
+        (
+            "pocket",
+            text(
+                "title,url,time_added,tags,status\nPocket,https://f.example/pocket,1700000000,a|b,archive\n",
+            ),
+        ),
+        ("instapaper", text("URL,Title,Selection,Folder\nhttps://f.example/instapaper,Instapaper,,Unread\n")),
+        (
+            "readwise",
+            text(
+                "Title,URL,ID,Document tags,Saved date,Reading progress,Location,Seen\nReadwise,https://f.example/readwise,1,['a'],2023-11-14 22:13:20+00:00,0.5,later,True\n",
+            ),
+        ),
+        (
+            "matter",
+            text(
+                "Title,Author,Publisher,URL,Tags,Word Count,In Queue,Favorited,Read,Highlight_Count,Last Interaction Date,File Id\nMatter,,,https://f.example/matter,a;b,1,True,False,False,0,,\n",
+            ),
+        ),
+        (
+            "mymind",
+            text(
+                "id,type,title,url,content,note,tags,created\n1,WebPage,Mymind,https://f.example/mymind,,,a,\n",
+            ),
+        ),
+        (
+            "raindrop",
+            text(
+                "id,title,note,excerpt,url,folder,tags,created,cover,highlights,favorite\n1,Raindrop,,,https://f.example/raindrop,A/B,,,,,false\n",
+            ),
+        ),
+        (
+            "karakeep",
+            text(
+                r#"{"bookmarks": [{"createdAt": 1700000000, "title": "Karakeep", "tags": [], "content": {"type": "link", "url": "https://f.example/karakeep"}}], "lists": []}"#,
+            ),
+        ),
+        (
+            "linkwarden",
+            text(
+                r#"{"collections": [{"id": 1, "name": "L", "parentId": null, "links": [{"name": "Linkwarden", "url": "https://f.example/linkwarden", "tags": []}]}]}"#,
+            ),
+        ),
+        ("onetab", text("https://f.example/onetab | Onetab\n")),
+        ("omnivore", zip),
+    ];
+    for (format, file) in &files {
+        let id = begin(&session, file, &[]).await;
+        let done = once(&session, &id, "done").await;
+        assert_eq!((done["format"].as_str(), counts(&done)), (Some(*format), [1, 0, 0]), "{done}");
+        let named = begin(&session, file, &[("format", format)]).await;
+        assert_eq!(counts(&once(&session, &named, "done").await), [0, 1, 0], "{format}");
+    }
+    let opml = r#"<opml version="2.0"><body><outline text="F"><outline text="Feed" xmlUrl="https://f.example/feed"/></outline></body></opml>"#;
+    let id = begin(&session, opml.as_bytes(), &[]).await;
+    assert_eq!(counts(&once(&session, &id, "done").await), [1, 0, 0]);
+    let feeds = session.get("/app/api/library/feeds").await;
+    assert_eq!(feeds.data(200)["feeds"][0]["folder"], "F");
+    let mut expected: Vec<_> =
+        files.iter().map(|(format, _)| format[..1].to_uppercase() + &format[1..]).collect();
+    expected.sort();
+    assert_eq!(titles(&session).await, expected);
+}
+
+#[actix_web::test]
+async fn a_dry_run_changes_nothing_and_is_taken_in_at_a_word() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let file = list(
+        "<DT><H3>F</H3><DL><DT><A HREF=\"https://d.example/1\">One</A>\n<DT><A HREF=\"https://d.example/1#x\">Again</A>\n</DL>\n\
+         <DT><A HREF=\"ftp://d.example/\">Bad</A>",
+    );
+
+    let id = begin(&session, file.as_bytes(), &[("dryRun", "true")]).await;
+    let looked = once(&session, &id, "checked").await;
+
+    assert_eq!((counts(&looked), &looked["dryRun"]), ([1, 1, 1], &json!(true)));
+    assert!(titles(&session).await.is_empty() && collections(&session).await.is_empty());
+    for not in ["pause", "resume", "undo"] {
+        assert_eq!(
+            session.post(&format!("/app/api/imports/{id}/{not}"), json!({})).await.refused(409),
+            "CONFLICT"
+        );
+    }
+    step(&session, &id, "start").await;
+    assert_eq!(counts(&once(&session, &id, "done").await), [1, 1, 1]);
+    assert_eq!(
+        (titles(&session).await, collections(&session).await),
+        (vec!["One".to_owned()], vec!["F".to_owned()])
+    );
+    assert_eq!(
+        session.post(&format!("/app/api/imports/{id}/start"), json!({})).await.refused(409),
+        "CONFLICT"
+    );
+}
+
+#[actix_web::test]
+async fn what_was_taken_in_is_taken_back_and_what_was_there_is_as_it_was() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let before = json!({ "url": "https://u.example/there", "title": "There", "text": "T", "tags": ["old"] });
+    session.post("/app/api/library/bookmarks", before).await.data(201);
+    session.post("/app/api/library/collections", json!({ "name": "Kept" })).await.data(201);
+    let file = list(
+        "<DT><H3>Kept</H3><DL><DT><A HREF=\"https://u.example/there\" TAGS=\"old,new\">T</A></DL>\n\
+         <DT><H3>Top</H3><DL><DT><H3>Sub</H3><DL><DT><A HREF=\"https://u.example/new\">New</A></DL></DL>\n\
+         <DT><A FEEDURL=\"https://u.example/feed\" HREF=\"https://u.example/\">F</A>",
+    );
+    let id = begin(&session, file.as_bytes(), &[]).await;
+    once(&session, &id, "done").await;
+    assert_eq!(titles(&session).await, ["New", "There"]);
+
+    step(&session, &id, "undo").await;
+    once(&session, &id, "undone").await;
+
+    assert_eq!(
+        (titles(&session).await, collections(&session).await),
+        (vec!["There".to_owned()], vec!["Kept".to_owned()])
+    );
+    let listed = session.get("/app/api/library/bookmarks").await;
+    assert_eq!(listed.data(200)["bookmarks"][0]["tags"], json!(["old"]));
+    assert_eq!(session.get("/app/api/library/feeds").await.data(200)["feeds"], json!([]));
+    assert_eq!(
+        session.post(&format!("/app/api/imports/{id}/undo"), json!({})).await.refused(409),
+        "CONFLICT"
+    );
+}
+
+#[actix_web::test]
+async fn a_paused_import_fetches_nothing_until_it_goes_on() {
+    let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8"), ("INGEST__FETCHES", "1")]).await;
+    let (session, site) = (server.user(Plan::Pro).await.sign_in().await, Site::start().await);
+    let slow = site.page("/slow", [Reply::Never]);
+    let mut links = format!("<DT><A HREF=\"{slow}\">Slow</A>\n");
+    for n in 0..20 {
+        let page = site.page(&format!("/{n}"), [article(&format!("Page {n}"), "a heron")]);
+        links.push_str(&format!("<DT><A HREF=\"{page}\">Page {n}</A>\n"));
+    }
+    let id = begin(&session, list(&links).as_bytes(), &[]).await;
+    once(&session, &id, "done").await;
+
+    let paused = step(&session, &id, "pause").await;
+    assert_eq!(paused["status"], "paused");
+    let fetched = || (0..20).map(|n| site.hits(&format!("/{n}"))).sum::<usize>();
+    let so_far = fetched();
+    // The one that never answers was begun before; nothing else is begun after it either.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(fetched() <= so_far + 1, "pages are fetched while their import is paused");
+
+    assert_eq!(step(&session, &id, "resume").await["status"], "running");
+    once(&session, &id, "done").await;
+    eventually("the pages are read", async || {
+        let texts = shown(&session, &id).await["texts"].clone();
+        (texts["ready"].as_i64() >= Some(20)).then_some(())
+    })
+    .await;
+}
+
+#[actix_web::test]
+async fn what_is_no_import_is_told_and_an_import_is_its_persons_alone() {
+    let server = Server::with(&[("UPLOADS__IMPORT_BYTES", "1048576")]).await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let path = "/app/api/imports";
+    let file = list("<DT><A HREF=\"https://a.example/\">A</A>");
+    for (answer, status, code) in [
+        (server.stranger().file(path, file.as_bytes(), &[]).await, 401, "SESSION_REQUIRED"),
+        (
+            session.clone().with("origin", "https://evil.example").file(path, file.as_bytes(), &[]).await,
+            403,
+            "ORIGIN_REFUSED",
+        ),
+        (session.body(path, "application/json", b"{}".to_vec()).await, 415, "UNSUPPORTED_MEDIA_TYPE"),
+        (
+            session.body(path, "multipart/form-data; boundary=x", b"--x--\r\n".to_vec()).await,
+            400,
+            "VALIDATION_FAILED",
+        ),
+        (
+            session.body(path, "multipart/form-data; boundary=x", b"--x\r\nContent-Disp".to_vec()).await,
+            400,
+            "VALIDATION_FAILED",
+        ),
+        (session.file(path, b"", &[]).await, 400, "VALIDATION_FAILED"),
+        (session.file(path, file.as_bytes(), &[("format", "evernote")]).await, 400, "VALIDATION_FAILED"),
+        (session.file(path, file.as_bytes(), &[("dryRun", "perhaps")]).await, 400, "VALIDATION_FAILED"),
+        (session.file(path, file.as_bytes(), &[("colour", "blue")]).await, 400, "VALIDATION_FAILED"),
+        (session.file(path, &vec![b'x'; 1 << 21], &[]).await, 413, "PAYLOAD_TOO_LARGE"),
+    ] {
+        assert_eq!(answer.status, status, "{code}: {}", answer.text);
+        if code != "SESSION_REQUIRED" && code != "ORIGIN_REFUSED" {
+            assert_eq!(answer.refused(status), code);
+        }
+    }
+    for (bytes, why) in
+        [(&b"%PDF-1.7 words"[..], "none of the formats"), (b"PK\x03\x04 and nothing more", "damaged")]
+    {
+        let id = begin(&session, bytes, &[]).await;
+        let failed = once(&session, &id, "failed").await;
+        assert!(failed["error"].as_str().unwrap().contains(why), "{failed}");
+    }
+    let id = begin(&session, file.as_bytes(), &[]).await;
+    once(&session, &id, "done").await;
+    let other = server.user(Plan::Pro).await.sign_in().await;
+    other.get(&format!("/app/api/imports/{id}")).await.refused(404);
+    for step in ["start", "pause", "resume", "undo"] {
+        other.post(&format!("/app/api/imports/{id}/{step}"), json!({})).await.refused(404);
+    }
+    assert_eq!(other.get(path).await.data(200)["imports"], json!([]));
+}
+
+#[actix_web::test]
+async fn a_kill_within_an_import_loses_nothing_and_repeats_nothing() {
+    let home = Home::new().await;
+    program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
+    let links: String = (0..2000)
+        .map(|n| {
+            format!("<DT><H3>F{}</H3><DL><DT><A HREF=\"http://127.0.0.1:1/{n}\">Page {n}</A></DL>\n", n % 7)
+        })
+        .collect();
+    let id = begin(&session, list(&links).as_bytes(), &[]).await;
+    eventually("some rows are in", async || {
+        (shown(&session, &id).await["rows"].as_i64() >= Some(100)).then_some(())
+    })
+    .await;
+
+    running.kill();
+    let running = Program::start(&home, "data").await;
+
+    let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
+    let done = once(&session, &id, "done").await;
+    assert_eq!(
+        (counts(&done)[0] + counts(&done)[1] + counts(&done)[2], &done["rows"]),
+        (2000, &json!(2000)),
+        "{done}"
+    );
+    assert_eq!(collections(&session).await, ["F0", "F1", "F2", "F3", "F4", "F5", "F6"]);
+    running.terminate().await;
+}
+
+#[actix_web::test]
+async fn the_command_line_takes_the_same_files() {
+    let home = Home::new().await;
+    program::make_account(&home);
+    let import = |args: &[&str], input: &str| {
+        let all = [&["import", "--user", program::EMAIL], args].concat();
+        program::run(&home, &all, input)
+    };
+    let file = list(
+        "<DT><H3>F</H3><DL><DT><A HREF=\"https://c.example/1\">One</A></DL>\n<DT><A HREF=\"mailto:a@b\">Bad</A>",
+    );
+
+    let looked = import(&["--dry-run", "-"], &file);
+    let taken = import(&["-"], &file);
+    let again = import(&["--format", "netscape", "-"], &file);
+    let lines =
+        import(&["--format", "jsonl", "-"], "{\"url\": \"https://c.example/2\", \"text\": \"T\"}\nno JSON\n");
+
+    let three =
+        |said: &Value| ["created", "updated", "skippedLines"].map(|name| said[name].as_i64().unwrap());
+    assert_eq!([&looked, &taken, &again, &lines].map(three), [[1, 0, 1], [1, 0, 1], [0, 1, 1], [1, 0, 1]]);
+    assert_eq!(
+        (&taken["format"], &taken["skipped"][0]["line"], &lines["skipped"][0]["line"]),
+        (&json!("netscape"), &json!(7), &json!(2))
+    );
+    assert_eq!(taken["serverRunning"], false);
+    let running = Program::start(&home, "data").await;
+    let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
+    let listed = session.get("/app/api/library/bookmarks?sort=title").await;
+    assert_eq!(listed.data(200)["bookmarks"].as_array().unwrap().len(), 2);
+    // What was taken in on the command line is taken back in the app.
+    let id = taken["importId"].as_str().unwrap();
+    step(&session, id, "undo").await;
+    once(&session, id, "undone").await;
+    running.terminate().await;
+}
