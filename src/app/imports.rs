@@ -2,6 +2,7 @@
 
 use actix_multipart::{Field, Multipart, MultipartError};
 use actix_web::http::StatusCode;
+use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::{self, Bytes, Data, Payload, ServiceConfig};
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use actors::adapters::blobs::PART;
@@ -64,11 +65,14 @@ struct Form {
 }
 
 async fn read(request: &HttpRequest, app: &App, payload: Payload) -> Result<BeginImport, Error> {
+    const FORM: Error =
+        Error::UnsupportedType("the body must be multipart/form-data with a field named file");
+    let said = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if !said.trim_start().to_ascii_lowercase().starts_with("multipart/form-data") {
+        return Err(FORM);
+    }
     let mut inner = payload.into_inner();
-    let multipart = Multipart::from_request(request, &mut inner).await;
-    let mut multipart = multipart.map_err(|_| {
-        Error::UnsupportedType("the body must be multipart/form-data with a field named file")
-    })?;
+    let mut multipart = Multipart::from_request(request, &mut inner).await.map_err(|_| FORM)?;
     let mut form = Form::default();
     while let Some(field) = multipart.try_next().await.map_err(|error| broken(&error))? {
         form.take(app, field).await?;

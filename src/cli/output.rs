@@ -39,12 +39,6 @@ impl Said {
         self.well
     }
 
-    /// What a program is told.
-    #[cfg(test)]
-    pub fn json(&self) -> &Value {
-        &self.json
-    }
-
     /// Prints it and says how the process is to end.
     pub fn print(&self, json: bool) -> ExitCode {
         match self.write(json, &mut io::stdout().lock()) {

@@ -90,7 +90,9 @@ pub fn of(mirrored: &Mirrored<'_>, request: &Request) -> Result<(Era, Method), F
         let method = Method::named(&request.method, Era::Legacy).ok_or_else(|| not_found(StatusCode::OK))?;
         return Ok((Era::Legacy, method));
     }
-    if let Some(version) = version.filter(|version| *version != MODERN) {
+    // Asking what there is belongs to the new era alone, whatever the header says: then the body has to say which.
+    let named_by_nothing_new = stated.is_none() && version.is_some_and(|version| LEGACY.contains(&version));
+    if let Some(version) = version.filter(|version| *version != MODERN && !named_by_nothing_new) {
         return Err(unsupported(version));
     }
     let method =

@@ -13,6 +13,7 @@ use entity::kind::ClientAuth;
 use entity::oauth_client;
 use serde_json::{Map, Value, json};
 
+use super::client::failed;
 use super::error::Refusal;
 use super::open::{self, Kept};
 use crate::http::{body, peer};
@@ -23,7 +24,14 @@ const RESPONSE_TYPES: [&str; 1] = ["code"];
 
 /// Answers whatever comes to the address.
 pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
-    open::post(&request, register(&request, &app, payload)).await
+    open::post(&request, async {
+        register(&request, &app, payload).await.map_err(|refusal| {
+            // Trying what may be registered is a way to look for holes.
+            let bad = matches!(refusal, Refusal::Redirect(_) | Refusal::Metadata(_));
+            if bad { failed(&app, &request, refusal) } else { refusal }
+        })
+    })
+    .await
 }
 
 async fn register(request: &HttpRequest, app: &App, payload: Payload) -> Result<HttpResponse, Refusal> {

@@ -57,9 +57,12 @@ async fn exchange(
     let has_form = pkce::is_verifier(&verifier);
     // A verifier of another form is no verifier, but the code has been shown: it is spent all the same.
     let exchanged = app.grants.exchange(Exchange { client, code, redirect_uri, verifier }).await;
-    exchanged.map_err(|refused| match counted(app, request, refused) {
-        Refusal::Grant(_) if !has_form => Refusal::Request("code_verifier is missing or has another form"),
-        refusal => refusal,
+    exchanged.map_err(|refused| {
+        let refusal = counted(app, request, refused);
+        if matches!(refusal, Refusal::Grant(_)) && !has_form {
+            return Refusal::Request("code_verifier is missing or has another form");
+        }
+        refusal
     })
 }
 

@@ -5,7 +5,7 @@ use entity::plan::Plan;
 use sea_orm::{Database, EntityTrait, PaginatorTrait};
 use serde_json::{Value, json};
 
-use crate::world::{Client, Reply, Server, Site};
+use crate::world::{Client, Relay, Reply, Server, Site};
 
 /// Each step with how it ended, and the words of the one that failed.
 async fn walked(browser: &Client) -> (bool, Vec<(String, String)>, String) {
@@ -114,6 +114,51 @@ async fn an_address_that_leads_nowhere_or_elsewhere_fails_with_a_reason() {
     }
 }
 
+/// What answers instead of the service, at which of its addresses, and what is said of it.
+const BROKEN: [(&str, u16, &str, &str, &str); 10] = [
+    ("/.well-known/oauth-protected-resource/mcp", 404, "{}", "resourceMetadata", "answered 404"),
+    (
+        "/.well-known/oauth-protected-resource/mcp",
+        200,
+        "{\"resource\": \"https://x.example/mcp\"}",
+        "resourceMetadata",
+        "/resource",
+    ),
+    ("/.well-known/oauth-authorization-server", 200, "<html>", "serverMetadata", "JSON"),
+    (
+        "/.well-known/oauth-authorization-server",
+        200,
+        "{\"issuer\": \"https://x.example\"}",
+        "serverMetadata",
+        "/issuer",
+    ),
+    ("/oauth/register", 403, "{}", "registration", "answered 403"),
+    ("/oauth/register", 201, "{\"client_id\": \"theirs\"}", "registration", "none of this one"),
+    ("/oauth/authorize", 502, "", "consent", "answered 502"),
+    ("/oauth/token", 200, "{}", "token", "no tokens"),
+    ("/oauth/revoke", 500, "", "revocation", "answered 500"),
+    ("/mcp", 200, "{}", "challenge", "answered 200"),
+];
+
+#[actix_web::test]
+async fn the_step_that_a_proxy_breaks_is_named_with_what_came_instead() {
+    let relay = Relay::start().await;
+    for (path, status, body, step, said) in BROKEN {
+        // A service of its own for each: walks take turns.
+        let server = Server::with(&[("SERVER__BASE_URL", &relay.base)]).await;
+        relay.lead_to(server.stranger().base());
+        relay.answer_only(path, status, body);
+        let browser = server.user(Plan::Pro).await.sign_in().await;
+
+        let (passed, steps, why) = walked(&browser).await;
+
+        let failed = steps.iter().find(|(_, outcome)| outcome == "failed").map(|(name, _)| name.as_str());
+        assert_eq!((passed, failed), (false, Some(step)), "{path}: {steps:?} {why}");
+        assert!(why.contains(said), "{path} {status}: {why}");
+        leaves_nothing(&server, &browser).await;
+    }
+}
+
 #[actix_web::test]
 async fn every_assistant_is_told_the_address_of_this_service() {
     let server = Server::start().await;
@@ -125,7 +170,19 @@ async fn every_assistant_is_told_the_address_of_this_service() {
     let mcp = told["mcpUrl"].as_str().unwrap();
     let metadata = server.stranger().get("/.well-known/oauth-protected-resource/mcp").await;
     assert_eq!(metadata.body["resource"], mcp);
-    for assistant in told["assistants"].as_array().unwrap() {
+    let all = told["assistants"].as_array().unwrap();
+    let ids: Vec<_> = all.iter().map(|one| one["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["claude", "chatgpt", "claude-code", "vscode", "cursor", "codex", "other"]);
+    for assistant in all {
         assert!(assistant["snippets"].to_string().contains(mcp), "{assistant}");
+        assert!(!assistant["steps"].as_array().unwrap().is_empty(), "{assistant}");
+    }
+    for (id, fact) in [
+        ("claude", "https://claude.ai/api/mcp/auth_callback"),
+        ("chatgpt", "public https address"),
+        ("cursor", "cursor://anysphere.cursor-mcp/oauth/callback"),
+    ] {
+        let one = all.iter().find(|one| one["id"] == id).unwrap();
+        assert!(one["facts"].to_string().contains(fact), "{id}: {one}");
     }
 }

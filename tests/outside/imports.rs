@@ -61,7 +61,7 @@ async fn a_list_of_a_browser_is_taken_in_and_its_pages_are_read_behind_it() {
     let (session, site) = (user.sign_in().await, Site::start().await);
     let page = site.page("/herons", [article("The page's own title", "a heron")]);
     let there = json!({ "url": "https://there.example/", "text": "Words.", "tags": ["old"] });
-    session.post("/app/api/library/v1/bookmarks", there).await;
+    session.post("/app/api/library/bookmarks", there).await.data(201);
     let file = list(&format!(
         "<DT><H3>Birds</H3><DL><p><DT><H3>Waders</H3><DL><p>\n\
          <DT><A HREF=\"{page}\" ADD_DATE=\"1700000000\" TAGS=\"a,b\">Herons</A>\n<DD>A note\n</DL><p></DL><p>\n\
@@ -74,7 +74,7 @@ async fn a_list_of_a_browser_is_taken_in_and_its_pages_are_read_behind_it() {
 
     assert_eq!((counts(&done), &done["format"]), ([1, 1, 1], &json!("netscape")));
     let skipped = &done["report"]["skipped"][0];
-    assert_eq!((&skipped["line"], skipped["reason"].as_str().unwrap().contains("http")), (&json!(9), true));
+    assert_eq!((&skipped["line"], skipped["reason"].as_str().unwrap().contains("http")), (&json!(10), true));
     assert_eq!(collections(&session).await, ["Birds", "Waders"]);
     let read = eventually("the page is read", async || {
         let listed = session.get("/app/api/library/bookmarks?q=Herons").await;
@@ -179,10 +179,10 @@ async fn every_format_is_known_by_its_bytes() {
     assert_eq!(counts(&once(&session, &id, "done").await), [1, 0, 0]);
     let feeds = session.get("/app/api/library/feeds").await;
     assert_eq!(feeds.data(200)["feeds"][0]["folder"], "F");
-    let mut expected: Vec<_> =
-        files.iter().map(|(format, _)| format[..1].to_uppercase() + &format[1..]).collect();
+    let mut expected: Vec<String> = files.iter().map(|(format, _)| (*format).to_owned()).collect();
     expected.sort();
-    assert_eq!(titles(&session).await, expected);
+    let found: Vec<_> = titles(&session).await.iter().map(|title| title.to_lowercase()).collect();
+    assert_eq!(found, expected);
 }
 
 #[actix_web::test]
@@ -339,7 +339,7 @@ async fn a_kill_within_an_import_loses_nothing_and_repeats_nothing() {
     let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
     let links: String = (0..2000)
         .map(|n| {
-            format!("<DT><H3>F{}</H3><DL><DT><A HREF=\"http://127.0.0.1:1/{n}\">Page {n}</A></DL>\n", n % 7)
+            format!("<DT><H3>F{}</H3><DL><DT><A HREF=\"https://k.example/{n}\">Page {n}</A></DL>\n", n % 7)
         })
         .collect();
     let id = begin(&session, list(&links).as_bytes(), &[]).await;
@@ -353,11 +353,7 @@ async fn a_kill_within_an_import_loses_nothing_and_repeats_nothing() {
 
     let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
     let done = once(&session, &id, "done").await;
-    assert_eq!(
-        (counts(&done)[0] + counts(&done)[1] + counts(&done)[2], &done["rows"]),
-        (2000, &json!(2000)),
-        "{done}"
-    );
+    assert_eq!((counts(&done), &done["rows"]), ([2000, 0, 0], &json!(2000)), "{done}");
     assert_eq!(collections(&session).await, ["F0", "F1", "F2", "F3", "F4", "F5", "F6"]);
     running.terminate().await;
 }
@@ -385,7 +381,7 @@ async fn the_command_line_takes_the_same_files() {
     assert_eq!([&looked, &taken, &again, &lines].map(three), [[1, 0, 1], [1, 0, 1], [0, 1, 1], [1, 0, 1]]);
     assert_eq!(
         (&taken["format"], &taken["skipped"][0]["line"], &lines["skipped"][0]["line"]),
-        (&json!("netscape"), &json!(7), &json!(2))
+        (&json!("netscape"), &json!(6), &json!(2))
     );
     assert_eq!(taken["serverRunning"], false);
     let running = Program::start(&home, "data").await;

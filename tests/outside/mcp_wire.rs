@@ -267,3 +267,51 @@ async fn tools_say_what_they_do_and_take_nothing_else() {
     let refused = mcp.send("tools/call", json!({ "name": "get_document", "arguments": {} })).await;
     assert_eq!(refused.body["result"]["_meta"]["carrel/error"]["code"], "VALIDATION_FAILED");
 }
+
+#[actix_web::test]
+async fn what_others_wrote_is_marked_by_every_tool_that_gives_it() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, assistant) = (user.full_key().await, user.assistant().await);
+    let saved = key.save_text("https://a.example/", "Herons stand in the reeds.").await;
+    key.once(&saved, "ready").await;
+    let project = crate::projects::project(&user.sign_in().await, "Birds").await;
+    let marked = async |tool: &str, arguments: Value| {
+        let answer = assistant.send("tools/call", json!({ "name": tool, "arguments": arguments })).await;
+        let result = answer.body["result"].clone();
+        assert_ne!(result["isError"], true, "{tool}: {result}");
+        let texts = result["content"].as_array().unwrap().iter();
+        texts.filter(|block| block["text"].as_str().unwrap().contains("third-party content")).count()
+    };
+
+    for (tool, arguments, marks) in [
+        ("search_library", json!({ "query": "herons" }), 1),
+        ("get_document", json!({ "documentId": saved["documentId"] }), 1),
+        ("list_projects", json!({}), 0),
+        ("get_project_context", json!({ "projectId": project }), 1),
+        ("add_bookmark", json!({ "url": "https://b.example/" }), 1),
+        ("create_note", json!({ "bookmarkId": saved["bookmarkId"], "body": "N" }), 0),
+    ] {
+        assert_eq!(marked(tool, arguments).await, marks, "{tool}");
+    }
+}
+
+#[actix_web::test]
+async fn a_message_is_no_longer_than_any_honest_one() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.mcp_key().await;
+    let long =
+        |bytes: usize| json!({ "jsonrpc": "2.0", "method": "x", "params": { "a": "x".repeat(bytes) } });
+    assert_eq!(key.post("/mcp", long(1 << 20)).await.status, 202);
+    assert_eq!(key.post("/mcp", long(2 << 20)).await.status, 413);
+}
+
+#[actix_web::test]
+async fn asking_what_there_is_belongs_to_the_new_era_alone() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.mcp_key().await;
+    let old = Client::clone(&key).with("mcp-protocol-version", "2025-11-25");
+    let asked = json!({ "jsonrpc": "2.0", "id": 1, "method": "server/discover" });
+    let answer = old.post("/mcp", asked).await;
+    assert_eq!((answer.status, &answer.body["error"]["code"]), (400, &json!(-32602)));
+}

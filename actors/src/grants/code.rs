@@ -16,7 +16,7 @@ use tracing::warn;
 use super::consent::CODE_PREFIX;
 use super::end::{Ending, end, living_owner};
 use super::refused::Refused;
-use super::token::{Issued, issue};
+use super::token::{Issued, issue, tell_reuse};
 use super::{Terms, client, pkce};
 use crate::keys::secret::Secret;
 use crate::{notices, state};
@@ -77,7 +77,7 @@ pub(super) async fn exchange(terms: &Terms, asked: Exchange) -> Result<Issued, R
         .exec(&txn)
         .await?;
     if spent.rows_affected == 0 {
-        let ended = end_reused(&txn, hash.bytes()).await?;
+        let ended = end_reused(&txn, hash.bytes(), &asked.client, now).await?;
         txn.commit().await?;
         if ended {
             terms.fresh.raise();
@@ -100,13 +100,19 @@ pub(super) async fn exchange(terms: &Terms, asked: Exchange) -> Result<Issued, R
 }
 
 /// Ends the connection that a code made, if it still is the same one; whether it did.
-async fn end_reused(txn: &DatabaseTransaction, hash: &[u8]) -> Result<bool, DbErr> {
+async fn end_reused(
+    txn: &DatabaseTransaction,
+    hash: &[u8],
+    client: &oauth_client::Model,
+    now: Timestamp,
+) -> Result<bool, DbErr> {
     let Some(code) = oauth_code::Entity::by_hash(hash).one(txn).await? else { return Ok(false) };
     let Some(grant) = oauth_grant::Entity::between(code.user_id, code.client_id).one(txn).await? else {
         return Ok(false);
     };
     let ended = code.branch == Some(grant.branch) && end(txn, &grant, Ending::Revoked).await?;
     if ended {
+        tell_reuse(txn, &grant, client, "CODE_REUSED", now).await?;
         warn!(grant.id = %grant.id, "ended a connection: its authorization code was used twice");
     }
     Ok(ended)

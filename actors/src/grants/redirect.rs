@@ -19,13 +19,24 @@ pub struct RedirectRules {
 impl RedirectRules {
     /// Whether an address may be registered.
     pub fn allow(&self, uri: &str) -> bool {
-        self.private.iter().any(|listed| listed == uri) || is_web(uri)
+        self.private.iter().any(|listed| listed == uri && is_private(uri)) || is_web(uri)
     }
 
-    /// Whether one of the registered addresses is this one.
+    /// Whether one of the registered addresses is this one, and still may be.
     pub fn registered(&self, uris: &[String], asked: &str) -> bool {
-        uris.iter().any(|uri| uri == asked || (self.any_loopback_port && differs_in_port(uri, asked)))
+        self.allow(asked)
+            && uris.iter().any(|uri| uri == asked || (self.any_loopback_port && differs_in_port(uri, asked)))
     }
+}
+
+/// An address with a scheme of an application's own: what browsers run or show themselves is none, whoever lists it.
+pub fn is_private(uri: &str) -> bool {
+    const RUN: [&str; 9] =
+        ["javascript", "data", "vbscript", "file", "blob", "about", "filesystem", "http", "https"];
+    let Ok(parsed) = Url::parse(uri) else { return false };
+    uri.len() <= LONGEST
+        && uri.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '\\' | '#' | '*' | '"' | '<' | '>'))
+        && !RUN.contains(&parsed.scheme())
 }
 
 /// https anywhere, or http on this machine; visible ASCII without a fragment, credentials or a wildcard.

@@ -34,6 +34,7 @@ enum Step {
     Refresh(usize),
     RefreshByAnother(usize),
     Revoke(usize),
+    RevokeByAccess(usize),
     Disconnect,
     ChangePassword,
     Sweep,
@@ -49,6 +50,7 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (0..8_usize).prop_map(Step::Refresh),
         1 => (0..8_usize).prop_map(Step::RefreshByAnother),
         1 => (0..8_usize).prop_map(Step::Revoke),
+        1 => (0..8_usize).prop_map(Step::RevokeByAccess),
         1 => Just(Step::Disconnect),
         1 => Just(Step::ChangePassword),
         1 => Just(Step::Sweep),
@@ -66,6 +68,7 @@ struct Scene {
     other: oauth_client::Model,
     codes: Vec<String>,
     tokens: Vec<String>,
+    accesses: Vec<String>,
 }
 
 impl Scene {
@@ -104,6 +107,7 @@ impl Scene {
             other: new_client(terms).await,
             codes: Vec::new(),
             tokens: Vec::new(),
+            accesses: Vec::new(),
         }
     }
 
@@ -124,6 +128,12 @@ impl Scene {
             Step::Revoke(n) => {
                 let Some(token) = self.tokens.get(*n).cloned() else { return };
                 revoke(&self.terms, self.client.clone(), token).await.unwrap();
+            }
+            Step::RevokeByAccess(n) => {
+                let Some(token) = self.accesses.get(*n).cloned() else { return };
+                let good = self.opens(&token).await.is_some();
+                revoke(&self.terms, self.client.clone(), token).await.unwrap();
+                assert!(!good || self.living().await == 0, "a revocation left the connection alive");
             }
             Step::Disconnect => self.disconnect().await,
             Step::ChangePassword => {
@@ -171,6 +181,7 @@ impl Scene {
                 assert!(own, "a code was good for another client");
                 assert!(!spent, "a code was good twice");
                 self.tokens.push(issued.refresh.expose().to_owned());
+                self.accesses.push(issued.access.expose().to_owned());
             }
             Err(refused) => {
                 self.is_refusal(&refused, &asked_by).await;
@@ -210,6 +221,7 @@ impl Scene {
             Ok(issued) => {
                 assert!(!spent, "a token was good twice");
                 self.tokens.push(issued.refresh.expose().to_owned());
+                self.accesses.push(issued.access.expose().to_owned());
             }
             Err(refused) => {
                 self.is_refusal(&refused, &self.client).await;
@@ -238,6 +250,23 @@ impl Scene {
         let row = oauth_token::Entity::by_hash(hash.bytes()).one(self.terms.db.read()).await.unwrap();
         let (Some(row), Some(grant)) = (row, self.grant().await) else { return false };
         row.used_at.is_some() && self.clock.now() < row.expires_at && token::is_of(&self.terms, &row, &grant)
+    }
+
+    /// The branch of an access token that opens something, told as the door of the MCP server tells it.
+    async fn opens(&self, access: &str) -> Option<i64> {
+        let secret = Secret::parse_token(ACCESS_PREFIX, access).unwrap();
+        let (token, grant) = token::find_access(self.terms.db.read(), &secret).await.unwrap()?;
+        let good = token::is_of(&self.terms, &token, &grant) && self.clock.now() < token.expires_at;
+        good.then_some(token.branch)
+    }
+
+    /// Branches of which an access token opens something.
+    async fn open_branches(&self) -> usize {
+        let mut branches = std::collections::BTreeSet::new();
+        for access in &self.accesses {
+            branches.extend(self.opens(access).await);
+        }
+        branches.len()
     }
 
     /// Refresh tokens that would be taken.
@@ -342,6 +371,13 @@ fn no_order_of_steps_leaves_two_living_branches() {
                 scene.take(step).await;
                 let living = scene.living().await;
                 prop_assert!(living <= 1, "{living} branches live after {step:?}");
+                let open = scene.open_branches().await;
+                prop_assert!(open <= 1, "{open} branches are open after {step:?}");
+                let connected = scene.grant().await.is_some_and(|grant| grant.state == GrantState::Connected);
+                prop_assert!(
+                    connected || open + living == 0,
+                    "something lives of what ended, after {step:?}"
+                );
             }
             Ok(())
         })

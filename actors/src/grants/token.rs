@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use entity::id::GrantId;
-use entity::kind::{GrantState, TokenKind};
+use entity::id::{ActivityId, GrantId};
+use entity::kind::{GrantState, Surface, TokenKind};
 use entity::scope::Scopes;
 use entity::time::Timestamp;
-use entity::{oauth_client, oauth_grant, oauth_token};
+use entity::{activity, oauth_client, oauth_grant, oauth_token};
 use sea_orm::sea_query::Expr;
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel, QueryFilter,
@@ -131,6 +131,7 @@ pub(super) async fn refresh(terms: &Terms, asked: Refresh) -> Result<Issued, Ref
     }
     if !spend(&txn, &token, now).await? {
         end(&txn, &grant, Ending::Revoked).await?;
+        tell_reuse(&txn, &grant, &asked.client, "TOKEN_REUSED", now).await?;
         txn.commit().await?;
         terms.fresh.raise();
         warn!(grant.id = %grant.id, "ended a connection: a refresh token of it was used twice");
@@ -144,6 +145,31 @@ pub(super) async fn refresh(terms: &Terms, asked: Refresh) -> Result<Issued, Ref
     let issued = issue(&txn, terms, &grant, scopes, now).await?;
     txn.commit().await?;
     Ok(issued)
+}
+
+/// Writes into the activity view why a connection ended that its person did not end (design: mcp-oauth.md, P12).
+pub(super) async fn tell_reuse(
+    txn: &DatabaseTransaction,
+    grant: &oauth_grant::Model,
+    client: &oauth_client::Model,
+    status: &str,
+    now: Timestamp,
+) -> Result<(), DbErr> {
+    let line = activity::Model {
+        id: ActivityId::new(now),
+        user_id: grant.user_id,
+        at: now,
+        surface: Surface::Mcp,
+        key_id: None,
+        app_id: Some(grant.id),
+        key_name: None,
+        route: Some("POST /oauth/token".to_owned()),
+        tool: None,
+        status: status.to_owned(),
+        client: Some(client::shown_name(client)),
+        result_count: None,
+    };
+    activity::Entity::insert(line.into_active_model()).exec_without_returning(txn).await.map(drop)
 }
 
 /// Spends a refresh token; `false` where it was spent before.

@@ -56,12 +56,11 @@ async fn change(
         return Err(Error::Conflict(not));
     }
     let row = import::Model { state: to, ..row };
-    match to {
-        ImportState::Paused => hold_pages(&txn, &row).await?,
-        _ => {
-            release_pages(&txn, &row, now).await?;
-            begin::ask(&txn, &row, now).await?;
-        }
+    if to == ImportState::Paused {
+        hold_pages(&txn, &row).await?;
+    } else {
+        release_pages(&txn, &row, now).await?;
+        begin::ask(&txn, &row, now).await?;
     }
     txn.commit().await?;
     Ok(row)

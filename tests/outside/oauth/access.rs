@@ -183,6 +183,7 @@ async fn no_secret_stands_in_rows_files_the_log_or_the_activity() {
     let tokens = Tokens::of(&assistant.exchange(&code).await);
     call(&running.stranger().with_key(&tokens.access), "search_library").await;
     let refused = assistant.exchange(&code).await;
+    let sign_in = ticket(&running.stranger().get(&assistant.address(&[])).await);
     let activity = browser.get("/app/api/activity").await;
     assert!(running.terminate().await.success());
 
@@ -191,6 +192,7 @@ async fn no_secret_stands_in_rows_files_the_log_or_the_activity() {
         &tokens.access,
         &tokens.refresh,
         &unused,
+        &sign_in,
         assistant.secret.as_ref().unwrap(),
         &VERIFIER.to_owned(),
         &browser.header("cookie").split_once('=').unwrap().1.to_owned(),
@@ -214,9 +216,16 @@ async fn rows_as_text(home: &Home) -> String {
     }
     let rows = Database::connect(home.database_url()).await.unwrap();
     let mut text = String::new();
-    for table in
-        ["oauth_client", "oauth_grant", "oauth_consent", "oauth_code", "oauth_token", "session", "activity"]
-    {
+    for table in [
+        "oauth_client",
+        "oauth_grant",
+        "oauth_consent",
+        "oauth_sign_in",
+        "oauth_code",
+        "oauth_token",
+        "session",
+        "activity",
+    ] {
         let all =
             Statement::from_string(rows.get_database_backend(), format!("SELECT t::text FROM {table} t"));
         for row in rows.query_all_raw(all).await.unwrap() {

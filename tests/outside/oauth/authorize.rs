@@ -40,6 +40,37 @@ async fn nobody_is_sent_anywhere_before_client_and_address_belong_together() {
 }
 
 #[actix_web::test]
+async fn what_sends_nobody_anywhere_is_told_on_a_page() {
+    let server = Server::start().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let page = async |change| server.stranger().get(&assistant.address(&[change])).await.text;
+
+    let wrong = page(("redirect_uri", "https://evil.example/<cb>")).await;
+    assert!(wrong.contains("https://evil.example/&#60;cb&#62;"), "{wrong}");
+    let unknown = page(("client_id", "unknown")).await;
+    assert!(unknown.contains("Remove the connection in the app, then add it again"), "{unknown}");
+}
+
+#[actix_web::test]
+async fn what_no_app_has_to_say_is_not_kept() {
+    let server = Server::start().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let long = "x".repeat(20_000);
+    for (changes, status) in [
+        (vec![("login_hint", long.as_str())], 200),
+        (vec![("resource", long.as_str())], 303),
+        (vec![("scope", long.as_str()), ("state", "\0")], 303),
+        (vec![("client_id", "\0")], 400),
+    ] {
+        let page = server.stranger().get(&assistant.address(&changes)).await;
+        assert_eq!(page.status, status, "{changes:?}");
+    }
+    let both = format!("{}&prompt=login%20consent", assistant.address(&[]));
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    assert!(browser.get(&both).await.text.contains("type=\"password\""), "sign-in was asked for anew");
+}
+
+#[actix_web::test]
 async fn a_fault_goes_back_to_the_client_with_its_state_and_our_name() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
@@ -177,7 +208,7 @@ async fn a_sign_in_leads_nowhere_but_to_our_own_page() {
     let assistant = Assistant::new(server.stranger()).await;
     let kept = ticket(&server.stranger().get(&assistant.address(&[])).await);
     let unknown = format!("ci_{}", "0".repeat(43));
-    for sent in ["", "https://evil.example/", &unknown, &format!("ct_{}", &kept[3..])] {
+    for sent in ["", "https://evil.example/", &unknown, &kept.replacen("ci_", "ct_", 1)] {
         let fields = [("ticket", sent), ("email", person.email()), ("password", PASSWORD)];
         let answer = server.stranger().form("/oauth/sign-in", &fields).await;
         assert_eq!(

@@ -161,7 +161,9 @@ async fn no_page_says_where_its_visitor_came_from_and_none_shows_a_code() {
         browser.form("/oauth/consent", &click).await,
     ] {
         assert_eq!((page.said("referrer-policy"), page.said("cache-control")), ("no-referrer", "no-store"));
-        assert!(page.said("content-security-policy").contains("base-uri 'none'"), "{}", page.status);
+        let policy = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+        assert_eq!(page.said("content-security-policy"), policy, "{}", page.status);
+        assert_eq!((page.said("x-frame-options"), page.said("x-content-type-options")), ("DENY", "nosniff"));
         assert!(!page.text.contains(&code), "{}", page.status);
     }
 }

@@ -72,12 +72,17 @@ async fn any_page_may_ask_what_carries_no_cookie_and_no_page_the_others() {
         let asked = page.send(Method::OPTIONS, path, None).await;
         assert_eq!((asked.status, asked.said("access-control-allow-origin")), (204, "*"), "{path}");
         assert!(!asked.headers.contains_key("access-control-allow-credentials"));
+        let method = if path.starts_with("/.well-known") { "GET" } else { "POST" };
+        assert!(asked.said("access-control-allow-methods").contains(method), "{path}");
         for header in ["Authorization", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "X-API-Key"] {
             assert!(asked.said("access-control-allow-headers").contains(header), "{path}: {header}");
         }
     }
     let refused = page.form("/oauth/token", &[]).await;
     assert_eq!((refused.status, refused.said("access-control-allow-origin")), (400, "*"));
+    for shown in ["WWW-Authenticate", "MCP-Protocol-Version", "Retry-After"] {
+        assert!(refused.said("access-control-expose-headers").contains(shown), "{shown}");
+    }
     let assistant = Assistant::new(server.stranger()).await;
     for path in [assistant.address(&[]), assistant.address(&[("redirect_uri", REDIRECT), ("state", "")])] {
         for method in [Method::OPTIONS, Method::GET] {

@@ -34,6 +34,7 @@ async fn a_client_ends_its_connection_by_any_of_its_tokens() {
         for _ in 0..2 {
             let answer = assistant.as_itself("/oauth/revoke", &[("token", token), hint]).await;
             assert_eq!((answer.status, answer.text.as_str()), (200, ""));
+            assert_eq!(answer.said("cache-control"), "no-store");
         }
         is_dead(&assistant, &tokens).await;
     }

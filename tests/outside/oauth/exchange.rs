@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use entity::plan::Plan;
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Assistant, Server, Tokens, VERIFIER};
+use crate::world::{Answer, Assistant, REDIRECT, Server, Tokens, VERIFIER};
 
 fn refused(answer: &Answer, status: u16, error: &str) {
     assert_eq!((answer.status, &answer.body["error"]), (status, &json!(error)), "{}", answer.text);
@@ -160,7 +160,15 @@ async fn whoever_guesses_codes_or_tokens_is_told_to_wait_and_who_has_one_is_not(
     assert_eq!((waits.status, waits.body["error"].as_str()), (429, Some("temporarily_unavailable")));
     assert!((1..=60).contains(&waits.number("retry-after")));
     assert_eq!(assistant.exchange(&format!("cc_{:043}", 99)).await.status, 429);
-    assert_eq!(assistant.refresh(&tokens.refresh).await.status, 200);
+    let fresh = Tokens::of(&assistant.refresh(&tokens.refresh).await);
+    // What was good once is no guess, however often it is shown.
+    assistant.as_itself("/oauth/revoke", &[("token", &fresh.refresh)]).await;
+    for _ in 0..25 {
+        refused(&assistant.refresh(&fresh.refresh).await, 400, "invalid_grant");
+    }
+    let without_verifier =
+        [("grant_type", "authorization_code"), ("code", "cc_x"), ("redirect_uri", REDIRECT)];
+    assert_eq!(assistant.ask(&without_verifier).await.status, 429);
     assert_eq!(other.exchange(&code).await.status, 200);
 }
 

@@ -15,6 +15,26 @@ fn invalid(answer: &Answer) {
 }
 
 #[actix_web::test]
+async fn why_a_connection_ended_stands_in_the_activity() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let tokens = assistant.connect(&browser, "read:library").await;
+    Tokens::of(&assistant.refresh(&tokens.refresh).await);
+    invalid(&assistant.refresh(&tokens.refresh).await);
+    let code = assistant.code(&browser, "read:library").await;
+    Tokens::of(&assistant.exchange(&code).await);
+    invalid(&assistant.exchange(&code).await);
+
+    let lines = browser.get("/app/api/activity").await;
+
+    let lines = lines.data(200)["activity"].as_array().unwrap().clone();
+    let told: Vec<_> = lines.iter().map(|line| (line["status"].clone(), line["client"].clone())).collect();
+    let heron = || serde_json::json!("Heron");
+    assert_eq!(told, [("CODE_REUSED".into(), heron()), ("TOKEN_REUSED".into(), heron())]);
+}
+
+#[actix_web::test]
 async fn a_refresh_token_is_good_once_and_the_second_time_ends_the_connection() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;

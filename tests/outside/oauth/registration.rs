@@ -9,7 +9,7 @@ use reqwest::Method;
 use sea_orm::{Database, EntityTrait, PaginatorTrait};
 use serde_json::json;
 
-use crate::world::{Assistant, REDIRECT, Server, eventually};
+use crate::world::{Assistant, REDIRECT, Server, Tokens, eventually};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -47,7 +47,7 @@ async fn a_public_client_gets_no_secret() {
 
 #[actix_web::test]
 async fn what_may_not_be_registered_is_refused_in_the_words_of_the_rfc() {
-    let server = Server::start().await;
+    let server = Server::with(&[("AUTH__FAILURES_PER_MINUTE", "1000")]).await;
     let good = json!([REDIRECT]);
     let redirects = [
         json!(null),
@@ -152,6 +152,20 @@ async fn a_body_that_is_no_json_or_too_long_is_refused() {
 }
 
 #[actix_web::test]
+async fn whoever_keeps_registering_badly_is_told_to_wait() {
+    let server = Server::start().await;
+    for _ in 0..20 {
+        assert_eq!(server.stranger().post("/oauth/register", json!({})).await.status, 400);
+    }
+
+    let waits = server.stranger().post("/oauth/register", json!({})).await;
+
+    assert_eq!(waits.status, 429);
+    assert!((1..=60).contains(&waits.number("retry-after")));
+    Assistant::new(server.stranger()).await;
+}
+
+#[actix_web::test]
 async fn the_twenty_first_registration_of_an_hour_is_told_to_wait_and_a_bad_one_does_not_count() {
     let server = Server::start().await;
     let stranger = server.stranger();
@@ -210,4 +224,67 @@ async fn a_client_is_forgotten_after_thirty_days_unless_somebody_is_connected() 
     assert_eq!((refused.status, &refused.body["error"]), (401, &json!("invalid_client")));
     let kept = connected.at(server.stranger());
     assert_eq!(server.stranger().get(&kept.address(&[])).await.status, 200);
+}
+
+#[actix_web::test]
+async fn an_address_that_browsers_run_is_none_even_where_the_operator_lists_it() {
+    let listed = "javascript:alert(1),data:text/html;x,cursor://app/*,cursor://app/cb#x,cursor://app/cb";
+    let server = Server::with(&[("OAUTH__PRIVATE_REDIRECT_URIS", listed)]).await;
+    let register = async |uri: &str| {
+        server.stranger().post("/oauth/register", json!({ "redirect_uris": [uri] })).await.status
+    };
+    for bad in ["javascript:alert(1)", "data:text/html;x", "cursor://app/*", "cursor://app/cb#x"] {
+        assert_eq!(register(bad).await, 400, "{bad}");
+    }
+    assert_eq!(register("cursor://app/cb").await, 201);
+}
+
+#[actix_web::test]
+async fn an_address_that_the_operator_lists_no_more_is_good_no_more() {
+    let server = Server::with(&[("OAUTH__PRIVATE_REDIRECT_URIS", "cursor://app/cb")]).await;
+    let said = json!({ "redirect_uris": ["cursor://app/cb"], "token_endpoint_auth_method": "none" });
+    let assistant = Assistant::registered(server.stranger(), said).await;
+    let address = assistant.address(&[("redirect_uri", "cursor://app/cb")]);
+    assert_eq!(server.stranger().get(&address).await.status, 200);
+
+    let (home, clock) = server.stop().await;
+    let server = Server::at(home, clock, &[]).await;
+
+    let page = server.stranger().get(&address).await;
+    assert_eq!((page.status, page.said("location")), (400, ""));
+}
+
+#[actix_web::test]
+async fn a_client_that_was_in_use_is_remembered_from_its_last_refresh_on() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let mut tokens = assistant.connect(&browser, "read:library").await;
+    for _ in 0..2 {
+        server.clock.advance(DAY * 20);
+        tokens = Tokens::of(&assistant.refresh(&tokens.refresh).await);
+    }
+    assistant.as_itself("/oauth/revoke", &[("token", &tokens.refresh)]).await;
+    server.clock.advance(DAY * 20);
+
+    let (home, clock) = server.stop().await;
+    let server = Server::at(home, clock, &[]).await;
+
+    // Twenty days after its last refresh, though sixty after it registered.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(server.stranger().get(&assistant.address(&[])).await.status, 200);
+}
+
+#[actix_web::test]
+async fn names_of_clients_cannot_be_told_from_each_other() {
+    let server = Server::start().await;
+    let mut ids = Vec::new();
+    for _ in 0..5 {
+        ids.push(uuid::Uuid::parse_str(&Assistant::new(server.stranger()).await.id).unwrap());
+    }
+    // The clock stands still: whatever they have in common, it is not the 62 bits behind the variant.
+    let tails: std::collections::BTreeSet<u64> = ids.iter().map(|id| id.as_u64_pair().1 << 2).collect();
+    assert_eq!(tails.len(), 5);
+    let near = tails.iter().zip(tails.iter().skip(1)).any(|(a, b)| b - a < 1 << 40);
+    assert!(!near, "they follow each other: {ids:?}");
 }

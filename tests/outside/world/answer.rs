@@ -46,6 +46,11 @@ impl Client {
         self.clone().with("cookie", answer.said("set-cookie").split(';').next().unwrap())
     }
 
+    /// Where it asks.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
     /// What it sends in this header.
     pub fn header(&self, name: &str) -> String {
         self.headers[name].to_str().unwrap().to_owned()

@@ -78,6 +78,13 @@ impl Program {
         Client::of(&self.base)
     }
 
+    /// A subcommand that knows where this runs; what it says.
+    pub fn beside(&self, home: &Home, args: &[&str]) -> Value {
+        let mut command = command(home, "data");
+        command.env("CARREL__SERVER__LISTEN", self.base.trim_start_matches("http://"));
+        said(command, args, "")
+    }
+
     /// Whoever holds this secret.
     pub fn holder(&self, id: &str, secret: &str) -> Key {
         Key::new(id, self.stranger().with_key(secret))
@@ -117,7 +124,11 @@ pub fn make_account(home: &Home) -> (String, String) {
 
 /// A subcommand of the program, beside whatever runs; what it says.
 pub fn run(home: &Home, args: &[&str], input: &str) -> Value {
-    let mut child = command(home, "data")
+    said(command(home, "data"), args, input)
+}
+
+fn said(mut command: Command, args: &[&str], input: &str) -> Value {
+    let mut child = command
         .args(args)
         .arg("--json")
         .stdin(Stdio::piped())

@@ -51,16 +51,11 @@ pub async fn bookmark(
 
 /// What a bookmark has beside its text, by the rules of every save. An upload has no address to be fetched.
 fn fields(given: &Bookmark, upload: bool, taking: &Taking) -> Result<NewBookmark, String> {
-    let mut fields = json!({
+    let fields = json!({
         "url": given.url, "tags": given.tags, "favorite": given.favorite, "archived": given.archived,
-        "savedAt": given.saved_at,
+        "savedAt": given.saved_at, "notes": given.notes,
+        "text": (upload || given.form == BookmarkKind::Upload).then_some(""),
     });
-    if upload || given.form == BookmarkKind::Upload {
-        fields["text"] = json!("");
-    }
-    if let Some(notes) = &given.notes {
-        fields["notes"] = json!(notes);
-    }
     let fields = fields.as_object().cloned().unwrap_or_default();
     let mut new = line::read(fields, &taking.means().guard)?;
     new.content = None;

@@ -54,13 +54,13 @@ impl Archive {
         }
         let bytes = At { file: self.file.clone(), at: start }.take(packed);
         // What is said of a file's length holds, whatever unpacks.
-        match how {
-            CompressionMethod::Stored => Ok(Box::new(BufReader::new(bytes.take(size)))),
-            CompressionMethod::Deflated => {
-                Ok(Box::new(BufReader::new(DeflateDecoder::new(bytes).take(size))))
-            }
-            _ => Err(NoImport::Damaged),
+        if how == CompressionMethod::Stored {
+            return Ok(Box::new(BufReader::new(bytes.take(size))));
         }
+        if how == CompressionMethod::Deflated {
+            return Ok(Box::new(BufReader::new(DeflateDecoder::new(bytes).take(size))));
+        }
+        Err(NoImport::Damaged)
     }
 
     /// A file of at most so many bytes; `None` where it is not there, or longer.

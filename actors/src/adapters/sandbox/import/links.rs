@@ -205,9 +205,9 @@ mod tests {
     use super::*;
 
     fn saves(html: &str) -> Vec<Save> {
-        let save = |row: Row| match row.found {
-            Found::Save(save) => save,
-            other => panic!("{other:?}"),
+        let save = |row: Row| {
+            let Found::Save(save) = row.found else { panic!("{row:?}") };
+            save
         };
         read(html).into_iter().map(save).collect()
     }

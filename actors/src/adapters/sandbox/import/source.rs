@@ -1,7 +1,7 @@
 //! A file of another program, opened: what it is, and its rows.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
@@ -103,8 +103,11 @@ fn text(file: &Arc<File>, head: &[u8], wanted: Option<Format>) -> Result<Source,
     decoded(&bytes, wanted)
 }
 
+/// The file from its beginning: whoever had it before may have read it.
 fn opened(file: &Arc<File>) -> io::Result<BufReader<File>> {
-    Ok(BufReader::new(file.try_clone()?))
+    let mut file = file.try_clone()?;
+    file.rewind()?;
+    Ok(BufReader::new(file))
 }
 
 /// Whether the first line is an object with an address.
@@ -171,7 +174,7 @@ fn start_of(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Seek, Write};
+    use std::io::Write;
 
     use super::super::archive::tests::packed;
     use super::*;

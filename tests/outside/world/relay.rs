@@ -1,0 +1,70 @@
+//! A proxy in front of a service, as operators put one there, that answers some addresses itself.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use actix_web::http::{StatusCode, header};
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
+
+/// See the file's head.
+pub struct Relay {
+    /// Its address.
+    pub base: String,
+    to: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    base: String,
+    own: HashMap<String, (u16, String)>,
+}
+
+impl Relay {
+    /// One that leads nowhere yet.
+    pub async fn start() -> Self {
+        let to: Arc<Mutex<State>> = Arc::default();
+        let served = web::Data::from(to.clone());
+        let server =
+            HttpServer::new(move || App::new().app_data(served.clone()).default_service(web::to(pass)));
+        let server = server.workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
+        let base = format!("http://{}", server.addrs()[0]);
+        actix_web::rt::spawn(server.run());
+        Self { base, to }
+    }
+
+    /// Leads to the service at this address.
+    pub fn lead_to(&self, base: &str) {
+        self.to.lock().unwrap().base = base.to_owned();
+    }
+
+    /// Answers this path itself, and no other.
+    pub fn answer_only(&self, path: &str, status: u16, body: &str) {
+        self.to.lock().unwrap().own = HashMap::from([(path.to_owned(), (status, body.to_owned()))]);
+    }
+}
+
+async fn pass(request: HttpRequest, body: web::Bytes, to: web::Data<Mutex<State>>) -> HttpResponse {
+    let (base, own) = {
+        let state = to.lock().unwrap();
+        (state.base.clone(), state.own.get(request.path()).cloned())
+    };
+    if let Some((status, body)) = own {
+        return HttpResponse::build(StatusCode::from_u16(status).unwrap())
+            .content_type("application/json")
+            .body(body);
+    }
+    let http =
+        reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let method = reqwest::Method::from_bytes(request.method().as_str().as_bytes()).unwrap();
+    let mut asked = http.request(method, format!("{base}{}", request.uri())).body(body.to_vec());
+    for (name, value) in request.headers().iter().filter(|(name, _)| **name != header::HOST) {
+        asked = asked.header(name.as_str(), value.as_bytes());
+    }
+    let Ok(came) = asked.send().await else { return HttpResponse::BadGateway().finish() };
+    let mut answer = HttpResponse::build(StatusCode::from_u16(came.status().as_u16()).unwrap());
+    for (name, value) in came.headers().iter().filter(|(name, _)| *name != reqwest::header::TRANSFER_ENCODING)
+    {
+        answer.insert_header((name.as_str(), value.as_bytes()));
+    }
+    answer.body(came.bytes().await.unwrap())
+}
