@@ -11,6 +11,9 @@
 //! answer comes, or that the caller learns at once that the actor is busy, late or dead; whatever it died of, the keeper
 //! starts a fresh one. What must survive is a row; each actor's file says what is lost if it dies now.
 //!
+//! What people bring comes in by three ways, each with its rows, its files and its jobs: [`uploads`] of one file,
+//! [`imports`] of what they have elsewhere, and back again [`exports`] of everything.
+//!
 //! What needs no actor is a function with an owner in its query. The command line has the [`desk`] alone: it writes rows
 //! and jobs, never the index.
 

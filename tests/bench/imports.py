@@ -1,0 +1,165 @@
+"""How long a Netscape file of many rows takes until it is seen and found, and what memory it costs.
+
+    cargo build --release --bin carrel
+    python3.11 tests/bench/imports.py --carrel target/release/carrel [--rows 25000]
+
+The file is sent to POST /app/api/imports as a browser would. Printed are the seconds until the first row is listed, until
+the last one is, until the last one is found by a word of its title, until the report is there, and the service's memory: its
+peak meanwhile less what it had before. Its pages are at names that lead nowhere, and are tried meanwhile. Beside it stands a
+bare script: the same file read by Python's html.parser into one SQLite table with one commit; the ratio is ours to that.
+"""
+
+import html.parser
+import http.client
+import json
+import pathlib
+import sqlite3
+import threading
+import time
+import urllib.parse
+
+from service import PASSWORD, UNLIMITED, Service, arguments, children, folder, machine, say
+
+BOUNDARY = "a-boundary-that-no-row-holds"
+
+
+def written(rows: int) -> bytes:
+    """The file: in folders of a hundred, with tags and notes, as a browser writes it."""
+    lines = ["<!DOCTYPE NETSCAPE-Bookmark-file-1>", "<TITLE>Bookmarks</TITLE>", "<H1>Bookmarks</H1>", "<DL><p>"]
+    for row in range(rows):
+        if row % 100 == 0:
+            lines.append(f"<DT><H3>Folder {row // 100}</H3><DL><p>")
+        lines.append(
+            f'<DT><A HREF="https://page{row}.bench.invalid/an/article/{row}" ADD_DATE="{1_500_000_000 + row}" '
+            f'TAGS="tag{row % 50},more">An article about subject{row} and what came of it</A>\n<DD>Note {row}')
+        if row % 100 == 99 or row == rows - 1:
+            lines.append("</DL><p>")
+    return "\n".join([*lines, "</DL><p>\n"]).encode()
+
+
+class Browser:
+    """A person at the web app."""
+
+    def __init__(self, service: Service, email: str) -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=600)
+        self.cookie = ""
+        body = json.dumps({"email": email, "password": PASSWORD}).encode()
+        self.ask("POST", "/app/api/session", body, "application/json")
+
+    def ask(self, method: str, path: str, body: bytes | None = None, kind: str = "") -> dict:
+        headers = {"Cookie": self.cookie} | ({"Content-Type": kind} if kind else {})
+        self.connection.request(method, path, body=body, headers=headers)
+        answer = self.connection.getresponse()
+        self.cookie = (answer.getheader("Set-Cookie") or self.cookie).split(";")[0]
+        told = json.loads(answer.read())
+        if not told["success"]:
+            raise RuntimeError(f"{method} {path}: {told}")
+        return told["data"]
+
+    def begin(self, file: bytes) -> str:
+        head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="b.html"\r\n\r\n'.encode()
+        body = head + file + f"\r\n--{BOUNDARY}--\r\n".encode()
+        kind = f"multipart/form-data; boundary={BOUNDARY}"
+        return self.ask("POST", "/app/api/imports", body, kind)["import"]["id"]
+
+    def found(self, words: str) -> bool:
+        query = urllib.parse.urlencode({"q": words, "limit": 1})
+        return bool(self.ask("GET", f"/app/api/library/bookmarks?{query}")["bookmarks"])
+
+
+class Peak(threading.Thread):
+    """The most memory of the service and of its children together, in MiB."""
+
+    def __init__(self, service: Service) -> None:
+        super().__init__(daemon=True)
+        self.service, self.ended = service, threading.Event()
+        self.own = self.all = 0.0
+
+    def run(self) -> None:
+        while not self.ended.wait(0.02):
+            own, rest = self.service.memory()["VmRSS"], sum(map(resident, children(self.service.process.pid)))
+            self.own, self.all = max(self.own, own), max(self.all, own + rest)
+
+
+def resident(pid: int) -> float:
+    """MiB of a process; nothing where it has ended."""
+    try:
+        lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return sum(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
+
+
+def measured(service: Service, rows: int, file: bytes) -> dict[str, float]:
+    reader = service.reader()
+    browser = Browser(service, reader.email)
+    before, peak = service.memory()["VmRSS"], Peak(service)
+    peak.start()
+    began, took = time.perf_counter(), {}
+    an_import = browser.begin(file)
+    took["sent"] = time.perf_counter() - began
+    waits = {"first_visible": "subject0 ", "last_visible": f"subject{rows - 1} "}
+    while "report" not in took:
+        for name, words in list(waits.items()):
+            if browser.found(words):
+                took[name] = time.perf_counter() - began
+                del waits[name]
+        shown = browser.ask("GET", f"/app/api/imports/{an_import}")["import"]
+        if shown["report"] and not waits:
+            took["report"] = time.perf_counter() - began
+            took["created"] = shown["report"]["created"]
+    peak.ended.set()
+    peak.join()
+    took |= {"grew_mib": round(peak.own - before, 1), "peak_with_children_mib": round(peak.all, 1)}
+    return {name: round(value, 2) for name, value in took.items()}
+
+
+class Links(html.parser.HTMLParser):
+    """What a bare script makes of the file."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows, self.open = [], False
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "a":
+            named = dict(attrs)
+            self.rows.append([named.get("href"), "", named.get("tags"), named.get("add_date")])
+        self.open = tag == "a"
+
+    def handle_data(self, data):
+        if self.open:
+            self.rows[-1][1] += data
+
+
+def bare(at: pathlib.Path, file: bytes) -> float:
+    began = time.perf_counter()
+    links = Links()
+    links.feed(file.decode())
+    rows = sqlite3.connect(at / "bare.db")
+    rows.execute("CREATE TABLE bookmark (url TEXT UNIQUE, title TEXT, tags TEXT, at INTEGER)")
+    rows.executemany("INSERT OR IGNORE INTO bookmark VALUES (?, ?, ?, ?)", links.rows)
+    rows.commit()
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    parser = arguments(__doc__, data=False, models=False)
+    parser.add_argument("--rows", type=int, default=25_000, metavar="N", help="rows of the file")
+    asked = parser.parse_args()
+    machine()
+    file = written(asked.rows)
+    with folder() as at:
+        service = Service(asked.carrel, at, UNLIMITED)
+        service.start()
+        try:
+            ours = measured(service, asked.rows, file)
+        finally:
+            service.stop()
+        alone = bare(at, file)
+    say(rows=asked.rows, mib=round(len(file) / (1 << 20), 1), **ours)
+    say(bare_seconds=round(alone, 2), ratio=round(ours["report"] / alone, 1))
+
+
+if __name__ == "__main__":
+    main()
