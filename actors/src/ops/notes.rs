@@ -95,6 +95,7 @@ pub async fn add_to_project(
     project: &project::Model,
     new: NewNote,
     text: Split,
+    priority: Priority,
     now: Timestamp,
 ) -> Result<note::Model, Error> {
     let empty = empty_document(project.user_id, new.title.clone(), now);
@@ -113,7 +114,7 @@ pub async fn add_to_project(
         updated_at: now,
     };
     note::Entity::insert(note.clone().into_active_model()).exec_without_returning(txn).await?;
-    put_text(txn, &document, text, Priority::Now, now).await?;
+    put_text(txn, &document, text, priority, now).await?;
     Ok(note)
 }
 
@@ -137,6 +138,7 @@ pub async fn write_on_bookmark(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
     body: &str,
+    priority: Priority,
     now: Timestamp,
 ) -> Result<Option<note::Model>, Error> {
     let note = match locked_on_bookmark(txn, row).await? {
@@ -145,7 +147,7 @@ pub async fn write_on_bookmark(
         None if body.is_empty() => return Ok(None),
         None => insert_on_bookmark(txn, row, now).await?,
     };
-    rewrite(txn, note, body.to_owned(), passages(body), now).await.map(Some)
+    rewrite(txn, note, body.to_owned(), passages(body), priority, now).await.map(Some)
 }
 
 /// Gives a note another text; `text` is made from it.
@@ -154,6 +156,7 @@ pub async fn rewrite(
     note: note::Model,
     body: String,
     text: Split,
+    priority: Priority,
     now: Timestamp,
 ) -> Result<note::Model, Error> {
     let document = document_of(txn, &note).await?;
@@ -161,7 +164,7 @@ pub async fn rewrite(
     changed.body = Set(body);
     changed.updated_at = Set(now);
     let note = changed.update(txn).await?;
-    put_text(txn, &document, text, Priority::Now, now).await?;
+    put_text(txn, &document, text, priority, now).await?;
     Ok(note)
 }
 

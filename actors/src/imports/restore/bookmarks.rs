@@ -142,7 +142,7 @@ async fn uploaded(
         save::put_in(txn, user, collection, row.id, now).await?;
     }
     if let Some(body) = new.notes {
-        notes::write_on_bookmark(txn, &row, &body, now).await?;
+        notes::write_on_bookmark(txn, &row, &body, Priority::Backlog, now).await?;
     }
     if !texts::put(txn, &document, text, now).await? {
         queue::ask(txn, user, Work::File, document.id.0, Priority::Backlog, now).await?;

@@ -12,6 +12,7 @@ use super::super::take::{Became, Taking};
 use super::{NAME, UNKNOWN, WORDS, lost};
 use crate::error::Error;
 use crate::exports::record::{Decision, Item, Note, Project};
+use crate::ingest::queue::Priority;
 use crate::ops::notes::{self, NewNote};
 use crate::ops::projects::{self, Named, Wanted};
 use crate::text;
@@ -103,7 +104,7 @@ pub async fn note(
         return Ok(Became::of(ImportedKind::Note, there.id.0, false));
     }
     let passages = notes::passages(&new.body);
-    let row = notes::add_to_project(txn, &project, new, passages, now).await?;
+    let row = notes::add_to_project(txn, &project, new, passages, Priority::Backlog, now).await?;
     note::Entity::update_many()
         .col_expr(note::Column::CreatedAt, Expr::value(given.created_at))
         .filter(note::Column::UserId.eq(project.user_id))

@@ -100,7 +100,7 @@ impl ChangeBookmark {
             retitle(txn, &row, title, now).await?;
         }
         if let Some(notes) = self.notes {
-            notes::write_on_bookmark(txn, &row, &notes, now).await?;
+            notes::write_on_bookmark(txn, &row, &notes, Priority::Now, now).await?;
         }
         if let Some(tags) = self.tags {
             let old =

@@ -130,7 +130,7 @@ pub async fn save_in(
         return Ok((there, false));
     }
     let work = if new.content.is_some() { Work::Text } else { Work::Page };
-    complete(txn, &row, &document, new, now).await?;
+    complete(txn, &row, &document, new, priority, now).await?;
     queue::ask(txn, row.user_id, work, document.id.0, priority, now).await?;
     Ok((row, true))
 }
@@ -183,7 +183,7 @@ async fn save_entry(
             .await?;
     }
     let renamed = new.title.is_some() && document.version > 0;
-    complete(txn, &row, &document, new, now).await?;
+    complete(txn, &row, &document, new, priority, now).await?;
     if given || !entry.whole {
         let work = if given { Work::Text } else { Work::Page };
         queue::ask(txn, row.user_id, work, document.id.0, priority, now).await?;
@@ -199,6 +199,7 @@ async fn complete(
     row: &bookmark::Model,
     document: &document::Model,
     new: NewBookmark,
+    priority: Priority,
     now: Timestamp,
 ) -> Result<(), Error> {
     add_tags(txn, row, &new.tags).await?;
@@ -206,7 +207,7 @@ async fn complete(
         put_in(txn, row.user_id, collection, row.id, now).await?;
     }
     if let Some(body) = new.notes {
-        notes::write_on_bookmark(txn, row, &body, now).await?;
+        notes::write_on_bookmark(txn, row, &body, priority, now).await?;
     }
     if let Some(content) = new.content {
         let given = source::Model {

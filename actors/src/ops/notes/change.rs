@@ -72,7 +72,7 @@ impl Operation for ChangeNote {
             row = changed.update(&txn).await?;
         }
         if let Some((body, text)) = text.filter(|(body, _)| *body != row.body) {
-            row = rewrite(&txn, row, body, text, now).await?;
+            row = rewrite(&txn, row, body, text, Priority::Now, now).await?;
         }
         if row != before {
             home.touch(&txn, now).await?;

@@ -10,6 +10,7 @@ use super::{LONGEST, NewNote, OneNote, locked_on_bookmark, write_on_bookmark};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
+use crate::ingest::queue::Priority;
 use crate::ops::bookmarks::save;
 use crate::ops::projects::AddNote;
 use crate::perform::Operation;
@@ -96,7 +97,7 @@ impl CreateNote {
             let reason = format!("would make the notes longer than {LONGEST} characters");
             return Err(Error::invalid("body", reason));
         }
-        let note = write_on_bookmark(&txn, &row, &body, now).await?.ok_or(Error::NotFound)?;
+        let note = write_on_bookmark(&txn, &row, &body, Priority::Now, now).await?.ok_or(Error::NotFound)?;
         save::touch(&txn, row, now).await?;
         txn.commit().await?;
         app.ingest.wake();

@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
+use crate::ingest::queue::Priority;
 use crate::ops::notes::{self, BODY, NewNote, NoteView, OneNote};
 use crate::ops::page::{CURSOR, PageOf};
 use crate::ops::target::Target;
@@ -53,7 +54,7 @@ impl Operation for AddNote {
         let now = app.clock.now();
         let txn = app.db.begin().await?;
         let project = open_for_writing(&txn, caller.user, self.project).await?;
-        let row = notes::add_to_project(&txn, &project, self.new, text, now).await?;
+        let row = notes::add_to_project(&txn, &project, self.new, text, Priority::Now, now).await?;
         touch(&txn, &project, now).await?;
         txn.commit().await?;
         app.ingest.wake();
