@@ -24,14 +24,16 @@ BOUNDARY = "a-boundary-that-no-row-holds"
 
 
 def written(rows: int) -> bytes:
-    """The file: in folders of a hundred, with tags and notes, as a browser writes it."""
+    """The file: in folders of a hundred, all with tags and every tenth with a note."""
     lines = ["<!DOCTYPE NETSCAPE-Bookmark-file-1>", "<TITLE>Bookmarks</TITLE>", "<H1>Bookmarks</H1>", "<DL><p>"]
     for row in range(rows):
         if row % 100 == 0:
             lines.append(f"<DT><H3>Folder {row // 100}</H3><DL><p>")
         lines.append(
             f'<DT><A HREF="https://page{row}.bench.invalid/an/article/{row}" ADD_DATE="{1_500_000_000 + row}" '
-            f'TAGS="tag{row % 50},more">An article about subject{row} and what came of it</A>\n<DD>Note {row}')
+            f'TAGS="tag{row % 50},more">An article about subject{row} and what came of it</A>')
+        if row % 10 == 0:
+            lines.append(f"<DD>Note {row}")
         if row % 100 == 99 or row == rows - 1:
             lines.append("</DL><p>")
     return "\n".join([*lines, "</DL><p>\n"]).encode()

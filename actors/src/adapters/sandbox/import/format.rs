@@ -63,6 +63,10 @@ formats! {
     Karakeep = "karakeep",
     /// Linkwarden's JSON.
     Linkwarden = "linkwarden",
+    /// A list of objects in JSON: wallabag, Pinboard, Delicious, Readability and others.
+    Objects = "objects",
+    /// Bookmarks of a browser in its own JSON: Chrome and its kin, Firefox's backup.
+    Browser = "browser",
     /// OneTab's list, or addresses a line.
     Onetab = "onetab",
 }

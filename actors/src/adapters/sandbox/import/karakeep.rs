@@ -12,7 +12,6 @@ use super::tree::Tree;
 #[derive(Deserialize)]
 pub struct Export {
     bookmarks: Vec<Bookmark>,
-    #[serde(default)]
     lists: Vec<List>,
 }
 

@@ -4,6 +4,7 @@
 //! needs little memory in the service. It holds whole only those formats that cannot be read otherwise.
 
 mod archive;
+mod browser;
 pub(super) mod child;
 mod format;
 mod karakeep;
@@ -11,6 +12,7 @@ mod lines;
 mod links;
 mod linkwarden;
 mod moment;
+mod objects;
 mod omnivore;
 mod onetab;
 mod own;

@@ -27,13 +27,21 @@ fn since_1970(number: f64) -> Option<OffsetDateTime> {
 }
 
 fn written(text: &str) -> Option<OffsetDateTime> {
+    let text = text.trim_end_matches("UTC").trim_end();
     let with_t = text.replacen(' ', "T", 1).replace(' ', "");
     let parse = |text: &str| OffsetDateTime::parse(text, &Rfc3339).ok();
     let date = || Date::parse(text, format_description!("[year]-[month]-[day]")).ok();
     let american = || Date::parse(text, format_description!("[month]/[day]/[year]")).ok();
     parse(&with_t)
         .or_else(|| parse(&format!("{with_t}Z")))
+        .or_else(|| parse(&with_colon(&with_t)?))
         .or_else(|| date().or_else(american).map(|date| date.midnight().assume_utc()))
+}
+
+/// ISO 8601 writes the offset +0100 too.
+fn with_colon(text: &str) -> Option<String> {
+    let (head, minutes) = text.split_at_checked(text.len().checked_sub(2)?)?;
+    Some(format!("{head}:{minutes}"))
 }
 
 #[cfg(test)]
@@ -51,6 +59,8 @@ mod tests {
             "2023-11-14T23:13:20+01:00",
             "2023-11-14 22:13:20",
             "2023-11-14 22:13:20+00:00",
+            "2023-11-14T23:13:20+0100",
+            "2023-11-14 22:13:20 UTC",
         ] {
             assert_eq!(moment(same).as_deref(), Some("2023-11-14T22:13:20Z"), "{same}");
         }

@@ -12,7 +12,7 @@ use super::format::Format;
 use super::lines::{Line, Lines};
 use super::row::{Found, Row, Save};
 use super::wire::NoImport;
-use super::{karakeep, links, linkwarden, omnivore, onetab, own, tables};
+use super::{browser, karakeep, links, linkwarden, objects, omnivore, onetab, own, tables};
 use crate::adapters::fetch;
 use crate::adapters::sandbox::feed;
 
@@ -139,14 +139,8 @@ fn jsonl(file: &Arc<File>) -> Result<impl Iterator<Item = Row> + use<>, NoImport
 fn decoded(bytes: &[u8], wanted: Option<Format>) -> Result<Source, NoImport> {
     let text = fetch::decoded(bytes);
     let start = start_of(&text);
-    let is = |format| wanted.is_none_or(|wanted| wanted == format);
     if start.starts_with('{') || start.starts_with('[') {
-        if let Some(export) = from_slice(text.as_bytes()).ok().filter(|_| is(Format::Karakeep)) {
-            return Ok(Source::of(Format::Karakeep, karakeep::read(export).into_iter()));
-        }
-        let export = from_slice(text.as_bytes()).ok().filter(|_| is(Format::Linkwarden));
-        let export = export.ok_or(NoImport::Unknown)?;
-        return Ok(Source::of(Format::Linkwarden, linkwarden::read(export).into_iter()));
+        return json(&text, wanted);
     }
     if start.contains("<opml") {
         let feeds = feed::read_opml(&text).ok_or(NoImport::Unknown)?;
@@ -165,6 +159,23 @@ fn decoded(bytes: &[u8], wanted: Option<Format>) -> Result<Source, NoImport> {
     let is_list =
         start.starts_with("http://") || start.starts_with("https://") || wanted == Some(Format::Onetab);
     is_list.then(|| Source::of(Format::Onetab, onetab::read(&text).into_iter())).ok_or(NoImport::Unknown)
+}
+
+/// A file that is one value in JSON.
+fn json(text: &str, wanted: Option<Format>) -> Result<Source, NoImport> {
+    let is = |format| wanted.is_none_or(|wanted| wanted == format);
+    if let Some(export) = from_slice(text.as_bytes()).ok().filter(|_| is(Format::Karakeep)) {
+        return Ok(Source::of(Format::Karakeep, karakeep::read(export).into_iter()));
+    }
+    if let Some(export) = from_slice(text.as_bytes()).ok().filter(|_| is(Format::Linkwarden)) {
+        return Ok(Source::of(Format::Linkwarden, linkwarden::read(export).into_iter()));
+    }
+    let file: Value = from_slice(text.as_bytes()).map_err(|_| NoImport::Unknown)?;
+    if let Some(roots) = browser::roots(&file) {
+        return Ok(Source::of(Format::Browser, browser::read(&roots).into_iter()));
+    }
+    let list = objects::list(file).ok_or(NoImport::Unknown)?;
+    Ok(Source::of(Format::Objects, objects::read(list).into_iter()))
 }
 
 /// The first few characters, in small letters.
@@ -203,6 +214,13 @@ mod tests {
             ("{\"url\": \"https://a.example\"}\n{\"url\": 1}\n", Format::Jsonl, 2),
             ("{\"bookmarks\": [], \"lists\": []}", Format::Karakeep, 0),
             ("{\"collections\": []}", Format::Linkwarden, 0),
+            ("[{\"url\": \"https://a.example\"}]", Format::Objects, 1),
+            ("{\"bookmarks\": [{\"article__url\": \"https://a.example\"}]}", Format::Objects, 1),
+            (
+                "{\"roots\": {\"other\": {\"children\": [{\"url\": \"https://a.example\"}]}}}",
+                Format::Browser,
+                1,
+            ),
             ("title,url,time_added,tags,status\n", Format::Pocket, 0),
             ("https://a.example | A\nhttps://b.example | B\n", Format::Onetab, 2),
             ("\u{feff}https://a.example\n", Format::Onetab, 1),
