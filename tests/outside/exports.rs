@@ -271,6 +271,33 @@ async fn an_export_that_is_imported_gives_the_same_library() {
     once(&other, first, "undone").await;
     let empty = library(&other).await;
     assert!(empty.as_object().unwrap().values().all(|part| part == &json!([])), "{empty}");
+    eventually("nothing of it is found any more", async || {
+        let found = other.get(&format!("{LIBRARY}/search?q=parts%20heron%20nest%20patient")).await;
+        (found.data(200)["results"] == json!([])).then_some(())
+    })
+    .await;
+}
+
+#[actix_web::test]
+async fn what_came_whole_comes_in_elsewhere_whatever_its_address() {
+    let here = Server::with(&[("FETCH__ALLOW_PRIVATE", "10.0.0.0/8")]).await;
+    let user = here.user(Plan::Pro).await;
+    let (session, key) = (user.sign_in().await, user.full_key().await);
+    uploaded(&key, &paper("A paper about herons")).await;
+    key.once(&key.save_text("http://10.0.0.1/private", "Words of a private page.").await, "ready").await;
+    let archive = packed(&session).await;
+    let there = Server::start().await;
+    let session = there.user(Plan::Pro).await.sign_in().await;
+
+    let id = begin(&session, &archive, &[]).await;
+    let done = once(&session, &id, "done").await;
+
+    assert_eq!((&done["report"]["created"], &done["report"]["skipped"]), (&json!(2), &json!([])), "{done}");
+    settled(&session).await;
+    for words in ["paper", "private"] {
+        let found = session.get(&format!("{LIBRARY}/search?q={words}")).await;
+        assert_eq!(found.data(200)["results"].as_array().unwrap().len(), 1, "{words}");
+    }
 }
 
 #[actix_web::test]

@@ -9,7 +9,7 @@ use entity::{import, job, stored_file};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 
-use super::take::Taking;
+use super::take::{Taking, Unread};
 use super::{Means, undo};
 use crate::adapters::blobs::BlobError;
 use crate::adapters::sandbox::import::Import;
@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::ingest::{Failure, queue, unread};
 
 /// After so long others have a turn.
-const TURN: Duration = Duration::from_secs(5);
+const TURN: Duration = Duration::from_secs(30);
 
 /// Runs the job.
 ///
@@ -44,7 +44,10 @@ async fn take(app: &App, job: &job::Model, import: import::Model) -> Result<(), 
     reading.pass(u64::try_from(import.done).unwrap_or_default()).await.map_err(unread)?;
     let (began, mut taking) = (Instant::now(), Taking::new(means(app), import));
     loop {
-        let lot = taking.read(&mut reading).await?;
+        let lot = taking.read(&mut reading).await.map_err(|error| match error {
+            Unread::Sandbox(error) => unread(error),
+            Unread::Inside(error) => error.into(),
+        })?;
         let now = app.clock.now();
         let txn = app.db.begin().await?;
         let own = import::Entity::one_of(job.user_id, ImportId(job.subject)).lock_exclusive();

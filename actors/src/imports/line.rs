@@ -13,18 +13,29 @@ pub const FOREIGN_COLLECTION: &str = "collectionIds names a collection that the 
 
 /// The save that fields ask for, or why it is passed over.
 pub fn read(fields: Map<String, Value>, guard: &Guard) -> Result<NewBookmark, String> {
-    // Nothing is touched yet, so whatever is wrong is wrong with the row.
-    parse(fields, guard).map_err(|error| reason(&error).unwrap_or_else(|| error.to_string()))
+    let new = read_whole(fields)?;
+    if new.content.is_none() {
+        save::may_fetch(&new.url, guard).map_err(told)?;
+    }
+    Ok(new)
 }
 
-fn parse(mut members: Map<String, Value>, guard: &Guard) -> Result<NewBookmark, Error> {
+/// The same for what comes with its text by another way: nothing of it is fetched.
+pub fn read_whole(fields: Map<String, Value>) -> Result<NewBookmark, String> {
+    // Nothing is touched yet, so whatever is wrong is wrong with the row.
+    parse(fields).map_err(told)
+}
+
+fn parse(mut members: Map<String, Value>) -> Result<NewBookmark, Error> {
     cut(&mut members);
     let CreateBookmark(new) =
         CreateBookmark::from_values(fields::read_map(members, CreateBookmark::FIELDS)?)?;
-    if new.content.is_none() {
-        save::may_fetch(&new.url, guard)?;
-    }
+    save::must_be_address(&new.url)?;
     Ok(new)
+}
+
+fn told(error: Error) -> String {
+    reason(&error).unwrap_or_else(|| error.to_string())
 }
 
 /// Cuts texts to the length that their fields may have; an address that is cut would be another one.

@@ -5,6 +5,7 @@
 //! repeats nothing, and a person can pause it. Pages that were saved are fetched by jobs of their own behind it. What
 //! became of each row is kept, for the report and for taking everything back.
 
+mod added;
 mod begin;
 mod folders;
 mod job;
@@ -24,7 +25,7 @@ use entity::kind::ImportState;
 use entity::stored_file;
 use entity::time::Timestamp;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect};
 
 use crate::adapters::blobs::Blobs;
 use crate::adapters::sandbox::import::Import;
@@ -36,7 +37,7 @@ pub use crate::adapters::sandbox::import::Format;
 pub use begin::{New, begin, find, note, skipped, start};
 pub use job::run;
 pub use pause::{brought, pause, resume};
-pub use take::{Taking, Tally};
+pub use take::{Taking, Tally, Unread};
 pub use undo::undo;
 
 /// What rows are taken in with: no actor, so the command line has it too.
@@ -72,10 +73,10 @@ pub async fn failed(
         .map(drop)
 }
 
-/// The file of an import is kept for so long after it ended.
+/// The file of an import is kept for so long.
 const FILE_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Lets go of the files of imports that have ended; what became of their rows stays.
+/// Lets go of the files of imports that nothing is being done to; what became of their rows stays.
 ///
 /// # Errors
 /// The database.
@@ -83,8 +84,8 @@ pub async fn sweep(desk: &Desk) -> Result<(), Error> {
     let ended = Query::select()
         .column(Column::Id)
         .from(import::Entity)
-        .and_where(Column::FinishedAt.lt(desk.clock.now() - FILE_KEPT))
-        .and_where(Column::State.is_in([ImportState::Done, ImportState::Failed, ImportState::Undone]))
+        .and_where(Column::CreatedAt.lt(desk.clock.now() - FILE_KEPT))
+        .and_where(Column::State.is_not_in([ImportState::Running, ImportState::Undoing]))
         .to_owned();
     stored_file::Entity::update_many()
         .col_expr(stored_file::Column::ImportId, Expr::value(None::<ImportId>))
@@ -94,25 +95,51 @@ pub async fn sweep(desk: &Desk) -> Result<(), Error> {
     Ok(())
 }
 
-/// Takes every row that is left, a lot at a time, as the command line does it: there is no job, and nobody pauses it.
+/// Takes every row that is left, a lot at a time, as the command line does it: there is no job. What is paused meanwhile
+/// stops here and stays so.
 ///
 /// # Errors
-/// The file cannot be read on, or the database cannot take a lot; the lots before are in.
+/// [`Unread`]; the lots before are in.
 pub async fn take_all(
     means: &Means,
     import: import::Model,
     reading: &mut Import,
     mut progress: impl FnMut(i64),
-) -> Result<import::Model, Error> {
+) -> Result<import::Model, Unread> {
+    let (user, id) = (import.user_id, import.id);
     let mut taking = Taking::new(means.clone(), import);
     loop {
         let lot = taking.read(reading).await?;
-        if lot.is_empty() {
-            return taking.end(means.desk.db.write()).await;
+        let txn = means.desk.db.begin().await.map_err(Error::from)?;
+        let own = import::Entity::one_of(user, id).lock_exclusive().one(&txn).await.map_err(Error::from)?;
+        match own {
+            Some(own) if own.state != ImportState::Running => return Ok(own),
+            Some(_) => {}
+            None => return Err(Error::NotFound.into()),
         }
-        let txn = means.desk.db.begin().await?;
+        if lot.is_empty() {
+            let done = taking.end(&txn).await?;
+            txn.commit().await.map_err(Error::from)?;
+            return Ok(done);
+        }
         taking.take(&txn, lot).await?;
-        txn.commit().await?;
+        txn.commit().await.map_err(Error::from)?;
         progress(taking.import().done);
     }
+}
+
+/// Says of an import of the command line that it did not come to its end.
+///
+/// # Errors
+/// The database.
+pub async fn give_up(desk: &Desk, import: &import::Model, reason: &str) -> Result<(), Error> {
+    import::Entity::update_many()
+        .col_expr(Column::State, Expr::value(ImportState::Failed))
+        .col_expr(Column::Error, Expr::value(reason))
+        .col_expr(Column::FinishedAt, Expr::value(Some(desk.clock.now())))
+        .filter(Column::UserId.eq(import.user_id))
+        .filter(Column::Id.eq(import.id))
+        .exec(desk.db.write())
+        .await?;
+    Ok(())
 }

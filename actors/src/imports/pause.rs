@@ -6,7 +6,7 @@ use entity::kind::{ImportState, ImportedKind, JobState, RowOutcome};
 use entity::time::Timestamp;
 use entity::{bookmark, import_row, job};
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 
 use super::begin;
 use crate::desk::Desk;
@@ -31,7 +31,9 @@ pub async fn pause(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mo
 /// # Errors
 /// [`Error::NotFound`], [`Error::Conflict`] where it is not paused.
 pub async fn resume(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Model, Error> {
-    change(desk, user, id, &[ImportState::Paused], ImportState::Running, "the import is not paused").await
+    // One that failed is tried again from where it stopped.
+    let from = [ImportState::Paused, ImportState::Failed];
+    change(desk, user, id, &from, ImportState::Running, "the import is neither paused nor failed").await
 }
 
 async fn change(
@@ -44,22 +46,27 @@ async fn change(
 ) -> Result<import::Model, Error> {
     let now = desk.clock.now();
     let txn = desk.db.begin().await?;
-    let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::NotFound)?;
-    let changed = Entity::update_many()
-        .col_expr(Column::State, Expr::value(to))
-        .filter(Column::Id.eq(row.id))
-        .filter(Column::DryRun.eq(false))
-        .filter(Column::State.is_in(from.iter().copied()))
-        .exec(&txn)
-        .await?;
-    if changed.rows_affected == 0 {
+    let row = Entity::one_of(user, id).lock_exclusive().one(&txn).await?.ok_or(Error::NotFound)?;
+    if row.dry_run || !from.contains(&row.state) {
         return Err(Error::Conflict(not));
     }
-    let row = import::Model { state: to, ..row };
+    // Every row of it was taken: only its pages go on.
+    let is_over = row.finished_at.is_some() && row.error.is_none();
+    let to = if to == ImportState::Running && is_over { ImportState::Done } else { to };
+    Entity::update_many()
+        .col_expr(Column::State, Expr::value(to))
+        .col_expr(Column::Error, Expr::value(None::<String>))
+        .filter(Column::UserId.eq(user))
+        .filter(Column::Id.eq(row.id))
+        .exec(&txn)
+        .await?;
+    let row = import::Model { state: to, error: None, ..row };
     if to == ImportState::Paused {
         hold_pages(&txn, &row).await?;
     } else {
         release_pages(&txn, &row, now).await?;
+    }
+    if to == ImportState::Running {
         begin::ask(&txn, &row, now).await?;
     }
     txn.commit().await?;
@@ -80,7 +87,7 @@ async fn hold_pages(txn: &impl ConnectionTrait, import: &import::Model) -> Resul
     Ok(())
 }
 
-async fn release_pages(
+pub(super) async fn release_pages(
     txn: &impl ConnectionTrait,
     import: &import::Model,
     now: Timestamp,

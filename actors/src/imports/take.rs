@@ -4,16 +4,18 @@ use std::collections::{HashMap, HashSet};
 
 use entity::id::{CollectionId, ImportRowId};
 use entity::import::{self, Column};
+use entity::import_row;
 use entity::kind::{ImportState, ImportedKind, RowOutcome};
 use entity::time::Timestamp;
-use entity::{bookmark_tag, import_row};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use uuid::Uuid;
 
+use super::added::{self, Added};
 use super::folders::Folders;
 use super::restore::{self, Brought};
 use super::{Means, line};
+use crate::adapters::sandbox::SandboxError;
 use crate::adapters::sandbox::import::{Found, Import, Row, Save};
 use crate::address::PageUrl;
 use crate::error::Error;
@@ -29,8 +31,8 @@ const ROWS: usize = 1000;
 pub enum Became {
     /// Something was made.
     Created(ImportedKind, Uuid),
-    /// It was there already; the tags that it got.
-    Updated(ImportedKind, Uuid, Vec<String>),
+    /// It was there already; what was new to it.
+    Updated(ImportedKind, Uuid, Added),
     /// Nothing, and why.
     Passed(String),
 }
@@ -47,6 +49,17 @@ pub struct Tally {
 pub struct Given {
     row: Row,
     file: Option<Brought>,
+}
+
+/// Why the next rows are not to be had.
+#[derive(Debug, thiserror::Error)]
+pub enum Unread {
+    /// The file cannot be read on.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    /// The store or the database does not take what comes.
+    #[error(transparent)]
+    Inside(#[from] Error),
 }
 
 /// An import on its way.
@@ -84,9 +97,9 @@ impl Taking {
     /// The next rows, with the files that they name brought in; none at the end.
     ///
     /// # Errors
-    /// The file cannot be read on, or the store takes no more.
-    pub async fn read(&self, reading: &mut Import) -> Result<Vec<Given>, Error> {
-        let rows = reading.rows().await.map_err(unreadable)?;
+    /// [`Unread`].
+    pub async fn read(&self, reading: &mut Import) -> Result<Vec<Given>, Unread> {
+        let rows = reading.rows().await?;
         let mut given = Vec::with_capacity(rows.len());
         for row in rows {
             let file = match restore::file_of(&row).filter(|_| !self.import.dry_run) {
@@ -185,14 +198,7 @@ impl Taking {
             let (row, created) = save::save_in(txn, user, new, Priority::Backlog, now).await?;
             return Ok((Became::of(ImportedKind::Bookmark, row.id.0, created), made));
         };
-        let had = bookmark_tag::Entity::owned_by(user).filter(bookmark_tag::Column::BookmarkId.eq(there.id));
-        let had: HashSet<String> = had.all(txn).await?.into_iter().map(|tag| tag.name).collect();
-        let added = new.tags.iter().filter(|tag| !had.contains(*tag)).cloned().collect();
-        for collection in &new.collections {
-            save::put_in(txn, user, *collection, there.id, now).await?;
-        }
-        let (row, _) = save::save_in(txn, user, new, Priority::Backlog, now).await?;
-        Ok((Became::Updated(ImportedKind::Bookmark, row.id.0, added), made))
+        Ok((added::to(txn, there, &new.tags, &new.collections, now).await?, made))
     }
 
     /// What would become of a row.
@@ -226,10 +232,7 @@ impl Taking {
         let made_id = became.thing().map(|(_, id)| id).filter(|_| !self.import.dry_run);
         let (outcome, kind, detail) = match became {
             Became::Created(kind, _) => (RowOutcome::Created, Some(kind), None),
-            Became::Updated(kind, _, tags) => {
-                let tags = (!tags.is_empty()).then(|| serde_json::to_string(&tags).unwrap_or_default());
-                (RowOutcome::Updated, Some(kind), tags)
-            }
+            Became::Updated(kind, _, added) => (RowOutcome::Updated, Some(kind), added.kept()),
             Became::Passed(why) => (RowOutcome::Skipped, None, Some(why)),
         };
         import_row::Model {
@@ -282,7 +285,7 @@ impl Taking {
 impl Became {
     /// Something that was made, or was there.
     pub fn of(kind: ImportedKind, id: Uuid, created: bool) -> Self {
-        if created { Became::Created(kind, id) } else { Became::Updated(kind, id, Vec::new()) }
+        if created { Became::Created(kind, id) } else { Became::Updated(kind, id, Added::default()) }
     }
 
     fn thing(&self) -> Option<(ImportedKind, Uuid)> {
@@ -301,8 +304,4 @@ impl Tally {
             Became::Passed(_) => self.skipped += 1,
         }
     }
-}
-
-fn unreadable(error: crate::adapters::sandbox::SandboxError) -> Error {
-    Error::internal(error)
 }

@@ -1,21 +1,24 @@
 //! Taking an import back: what it made goes, the newest first, and what it only added to loses the tags that it got. What
 //! was deleted can be restored as after any deletion.
 
-use entity::id::{BookmarkId, CollectionId, FeedId, HighlightId, ImportId, ProjectId, UserId};
+use entity::id::{
+    BookmarkId, CollectionId, DecisionId, FeedId, HighlightId, ImportId, NoteId, ProjectId, ProjectItemId,
+    UserId,
+};
 use entity::import::{self, Column, Entity};
 use entity::kind::{ImportState, ImportedKind, RowOutcome};
-use entity::{bookmark, bookmark_tag, collection, collection_bookmark, highlight, import_row, job, project};
+use entity::{bookmark, collection, collection_bookmark, decision, highlight, import_row, job, project_item};
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
-use super::begin;
+use super::pause::release_pages;
+use super::{added, begin};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::ingest::{Failure, queue};
-use crate::ops::bookmarks::save;
-use crate::ops::{bookmarks, feeds};
+use crate::ops::{bookmarks, feeds, notes, projects};
 
 /// Rows of one transaction.
 const LOT: u64 = 100;
@@ -38,6 +41,8 @@ pub async fn undo(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mod
     if begun.rows_affected == 0 {
         return Err(Error::Conflict("the import can be taken back once it is done, paused or failed"));
     }
+    // What waited while it was paused finds its document gone.
+    release_pages(&txn, &row, now).await?;
     begin::ask(&txn, &row, now).await?;
     txn.commit().await?;
     Ok(import::Model { state: ImportState::Undoing, ..row })
@@ -101,7 +106,10 @@ async fn take_back(txn: &impl ConnectionTrait, app: &App, row: &import_row::Mode
         return Ok(());
     };
     match (row.outcome, kind) {
-        (RowOutcome::Updated, ImportedKind::Bookmark) => take_tags(txn, row, BookmarkId(id)).await,
+        (RowOutcome::Updated, ImportedKind::Bookmark) => {
+            let added = row.detail.as_deref().unwrap_or_default();
+            added::take_back(txn, user, BookmarkId(id), added, now).await
+        }
         (RowOutcome::Updated | RowOutcome::Skipped, _) => Ok(()),
         (RowOutcome::Created | RowOutcome::Beside, kind) => match kind {
             ImportedKind::Bookmark => gone(bookmarks::delete(txn, user, BookmarkId(id), now).await),
@@ -112,13 +120,20 @@ async fn take_back(txn: &impl ConnectionTrait, app: &App, row: &import_row::Mode
                 own.filter(highlight::Column::Id.eq(HighlightId(id))).exec(txn).await?;
                 Ok(())
             }
-            ImportedKind::Project => {
-                let own = project::Entity::delete_many().filter(project::Column::UserId.eq(user));
-                own.filter(project::Column::Id.eq(ProjectId(id))).exec(txn).await?;
+            ImportedKind::Project => gone(projects::delete(txn, user, ProjectId(id), now).await),
+            ImportedKind::Note => gone(notes::delete(txn, user, NoteId(id), now).await),
+            ImportedKind::Decision => {
+                let own = decision::Entity::delete_many().filter(decision::Column::UserId.eq(user));
+                own.filter(decision::Column::Id.eq(DecisionId(id))).exec(txn).await?;
                 Ok(())
             }
-            // They go with what they belong to.
-            ImportedKind::Entry | ImportedKind::Decision | ImportedKind::Note | ImportedKind::Item => Ok(()),
+            ImportedKind::Item => {
+                let own = project_item::Entity::delete_many().filter(project_item::Column::UserId.eq(user));
+                own.filter(project_item::Column::Id.eq(ProjectItemId(id))).exec(txn).await?;
+                Ok(())
+            }
+            // Those of a feed that was followed before stay, as what the feed brings does.
+            ImportedKind::Entry => Ok(()),
         },
     }
 }
@@ -129,21 +144,6 @@ fn gone<T>(done: Result<T, Error>) -> Result<(), Error> {
         Ok(_) | Err(Error::NotFound) => Ok(()),
         Err(error) => Err(error),
     }
-}
-
-async fn take_tags(txn: &impl ConnectionTrait, row: &import_row::Model, id: BookmarkId) -> Result<(), Error> {
-    let tags: Vec<String> =
-        row.detail.as_deref().and_then(|tags| serde_json::from_str(tags).ok()).unwrap_or_default();
-    if tags.is_empty() || save::lock(txn, bookmark::Entity::one_of(row.user_id, id)).await?.is_empty() {
-        return Ok(());
-    }
-    bookmark_tag::Entity::delete_many()
-        .filter(bookmark_tag::Column::UserId.eq(row.user_id))
-        .filter(bookmark_tag::Column::BookmarkId.eq(id))
-        .filter(bookmark_tag::Column::Name.is_in(tags))
-        .exec(txn)
-        .await?;
-    Ok(())
 }
 
 /// A collection stays where something else is in it by now.

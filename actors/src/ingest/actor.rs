@@ -27,6 +27,8 @@ const SWEEP_EVERY: Duration = Duration::from_secs(3600);
 const FILES_EVERY: Duration = Duration::from_secs(5);
 /// The index is packed when nothing else is due for so long.
 const MAINTAIN_EVERY: Duration = Duration::from_secs(30);
+/// Imports and exports at the same time: more would only wait for the database.
+const TRANSFERS: usize = 2;
 
 /// How many jobs may run at the same time.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +47,7 @@ impl Room {
             Track::Web => self.web,
             Track::Library => self.library,
             Track::Files => self.files,
+            Track::Transfers => TRANSFERS,
         }
     }
 }

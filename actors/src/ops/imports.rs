@@ -54,7 +54,7 @@ pub struct ImportView {
 pub struct Report {
     created: i32,
     updated: i32,
-    /// Rows that were passed over, the first of them.
+    /// Rows that were passed over, the first of them; none in a list of imports.
     skipped: Vec<Skipped>,
     /// How many were passed over.
     skipped_rows: i32,
@@ -90,18 +90,25 @@ pub struct Imports {
 
 impl OneImport {
     async fn of(app: &App, row: import::Model) -> Result<Self, Error> {
-        Ok(Self { import: view(app, row).await? })
+        Ok(Self { import: view(app, row, Skips::Told).await? })
     }
 }
 
-async fn view(app: &App, row: import::Model) -> Result<ImportView, Error> {
+/// Whether the rows that were passed over are told one by one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Skips {
+    Told,
+    Left,
+}
+
+async fn view(app: &App, row: import::Model, skips: Skips) -> Result<ImportView, Error> {
     let report = match row.state {
         ImportState::Running | ImportState::Undoing => None,
         ImportState::Checked
         | ImportState::Paused
         | ImportState::Done
         | ImportState::Failed
-        | ImportState::Undone => Some(report(app, &row).await?),
+        | ImportState::Undone => Some(report(app, &row, skips).await?),
     };
     Ok(ImportView {
         id: row.id,
@@ -122,8 +129,11 @@ async fn view(app: &App, row: import::Model) -> Result<ImportView, Error> {
     })
 }
 
-async fn report(app: &App, row: &import::Model) -> Result<Report, Error> {
-    let skipped = imports::skipped(app, row).await?;
+async fn report(app: &App, row: &import::Model, skips: Skips) -> Result<Report, Error> {
+    let skipped = match skips {
+        Skips::Told => imports::skipped(app, row).await?,
+        Skips::Left => Vec::new(),
+    };
     Ok(Report {
         created: row.created,
         updated: row.updated,
@@ -219,7 +229,7 @@ impl Operation for ListImports {
         let latest = Entity::owned_by(caller.user).order_by_desc(import::Column::Id).limit(LISTED);
         let mut imports = Vec::new();
         for row in latest.all(app.db.read()).await? {
-            imports.push(view(app, row).await?);
+            imports.push(view(app, row, Skips::Left).await?);
         }
         Ok(Imports { imports })
     }

@@ -22,7 +22,7 @@ use crate::ingest::{Split, Text, put_text};
 use crate::kit::Lane;
 use crate::text;
 
-pub use change::{ChangeNote, DeleteNote};
+pub use change::{ChangeNote, DeleteNote, delete};
 pub use create::{CreateNote, NoteCreated, Place};
 
 /// Characters that a note has at most.

@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use actors::adapters::sandbox::import::Import;
 use actors::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use actors::address::{Guard, PageUrl};
+use actors::desk::Desk;
 use actors::error::Error;
-use actors::imports::{self, Format, Means, New};
+use actors::imports::{self, Format, Means, New, Unread};
 use clap::Args;
 use entity::import;
 
@@ -93,27 +94,38 @@ async fn take(means: &Means, new: New, file: &Here) -> Result<import::Model, Fai
     let reading = sandbox.import(file.opened().map_err(Failure::Runtime)?, new.format).await;
     let mut reading = reading.map_err(|error| Failure::NotImported(error.to_string()))?;
     let mut row = imports::note(&means.desk, new, &reading).await?;
-    for _ in 1..TRIES {
-        match go_on(means, row.clone(), &mut reading).await {
+    let mut tries = 1;
+    loop {
+        let wait = match go_on(means, row.clone(), &mut reading).await {
+            Ok(done) => return Ok(done),
             // A server beside this may keep the database busy for a while.
-            Err(Error::Busy(wait)) => tokio::time::sleep(wait).await,
-            ended => return ended.map_err(|error| stopped(&row, &error)),
-        }
+            Err(Unread::Inside(Error::Busy(wait))) if tries < TRIES => wait,
+            Err(error) => return Err(stopped(&means.desk, &row, error).await),
+        };
+        tries += 1;
+        tokio::time::sleep(wait).await;
         row = imports::find(&means.desk, row.user_id, row.id).await?;
         let again = sandbox.import(file.opened().map_err(Failure::Runtime)?, new.format).await;
         reading = again.map_err(|error| Failure::NotImported(error.to_string()))?;
         let done = u64::try_from(row.done).unwrap_or_default();
         reading.pass(done).await.map_err(|error| Failure::NotImported(error.to_string()))?;
     }
-    go_on(means, row.clone(), &mut reading).await.map_err(|error| stopped(&row, &error))
 }
 
-async fn go_on(means: &Means, row: import::Model, reading: &mut Import) -> Result<import::Model, Error> {
+async fn go_on(means: &Means, row: import::Model, reading: &mut Import) -> Result<import::Model, Unread> {
     let bar = progress::count("importing");
-    imports::take_all(means, row, reading, |rows| bar.set_position(u64::try_from(rows).unwrap_or_default()))
-        .await
+    let told = |rows| bar.set_position(u64::try_from(rows).unwrap_or_default());
+    imports::take_all(means, row, reading, told).await
 }
 
-fn stopped(row: &import::Model, error: &Error) -> Failure {
-    Failure::Stopped { rows: u64::try_from(row.done).unwrap_or_default(), why: words(error) }
+/// Writes down that it did not come to its end, and says how far it came.
+async fn stopped(desk: &Desk, row: &import::Model, error: Unread) -> Failure {
+    let why = match &error {
+        Unread::Sandbox(error) => error.to_string(),
+        Unread::Inside(error) => words(error),
+    };
+    // Where the database is gone there is nothing to write down, and nobody to tell but the caller.
+    let _ = imports::give_up(desk, row, &why).await;
+    let rows = imports::find(desk, row.user_id, row.id).await.map_or(row.done, |row| row.done);
+    Failure::Stopped { rows: u64::try_from(rows).unwrap_or_default(), why }
 }

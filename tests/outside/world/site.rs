@@ -17,6 +17,8 @@ pub enum Reply {
     Status(u16),
     /// Anything, with its headers; a request that names its `ETag` gets 304.
     Plain { status: u16, headers: Vec<(&'static str, String)>, body: String },
+    /// A page, after so long.
+    Slow(std::time::Duration, String),
     /// Nothing, for ever.
     Never,
 }
@@ -65,6 +67,11 @@ impl Site {
         self.pages.lock().unwrap()[path].unchanged
     }
 
+    /// Whether the page was ever asked for.
+    pub fn was_asked(&self, path: &str) -> bool {
+        self.pages.lock().unwrap().get(path).is_some_and(|page| page.hits > 0)
+    }
+
     /// How often the page was asked for.
     pub fn hits(&self, path: &str) -> usize {
         self.pages.lock().unwrap()[path].hits
@@ -98,6 +105,10 @@ async fn answer(request: HttpRequest, pages: web::Data<Mutex<HashMap<String, Pag
                 answer.insert_header(header);
             }
             answer.body(body)
+        }
+        Reply::Slow(after, html) => {
+            actix_web::rt::time::sleep(after).await;
+            HttpResponse::Ok().content_type("text/html; charset=utf-8").body(html)
         }
         Reply::Never => std::future::pending().await,
     }

@@ -40,8 +40,8 @@ impl fmt::Debug for BucketSettings {
     }
 }
 
-/// Bytes of a part that this service sends: stores take none that are shorter, but the last.
-const SENT: usize = 8 << 20;
+/// Bytes of a part that this service sends: stores take at most 10,000 of a file, and none that are far shorter.
+const SENT: usize = 32 << 20;
 
 /// See the file's head.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use entity::{bookmark, document, highlight, upload};
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use serde_json::json;
 
-use super::super::line;
 use super::super::take::{Became, Taking};
+use super::super::{added, line};
 use super::files::Brought;
 use super::{UNKNOWN, WORDS, lost, texts};
 use crate::address::PageUrl;
@@ -38,7 +38,8 @@ pub async fn bookmark(
         collections.extend(taking.became_a(txn, ImportedKind::Collection, old).await?.map(CollectionId));
     }
     let (text, upload) = (given.text.take(), given.file.take());
-    let mut new = match fields(&given, upload.is_some(), taking) {
+    let has_text = text.as_ref().is_some_and(|text| !text.passages.is_empty());
+    let mut new = match fields(&given, upload.is_some() || has_text, taking) {
         Ok(new) => new,
         Err(why) => return Ok(Became::Passed(why)),
     };
@@ -49,17 +50,15 @@ pub async fn bookmark(
     }
 }
 
-/// What a bookmark has beside its text, by the rules of every save. An upload has no address to be fetched.
-fn fields(given: &Bookmark, upload: bool, taking: &Taking) -> Result<NewBookmark, String> {
+/// What a bookmark has beside its text, by the rules of every save. What comes whole is never fetched, so its address may
+/// lead anywhere.
+fn fields(given: &Bookmark, whole: bool, taking: &Taking) -> Result<NewBookmark, String> {
     let fields = json!({
         "url": given.url, "tags": given.tags, "favorite": given.favorite, "archived": given.archived,
         "savedAt": given.saved_at, "notes": given.notes,
-        "text": (upload || given.form == BookmarkKind::Upload).then_some(""),
     });
     let fields = fields.as_object().cloned().unwrap_or_default();
-    let mut new = line::read(fields, &taking.means().guard)?;
-    new.content = None;
-    Ok(new)
+    if whole { line::read_whole(fields) } else { line::read(fields, &taking.means().guard) }
 }
 
 async fn page(
@@ -70,15 +69,12 @@ async fn page(
     now: Timestamp,
 ) -> Result<Became, Error> {
     let user = taking.import().user_id;
-    let collections = new.collections.clone();
     new.title = text.as_ref().filter(|text| text.title_given).map(|text| text.title.clone());
-    let (row, created) = save::save_in(txn, user, new, Priority::Backlog, now).await?;
-    if !created {
-        for collection in collections {
-            save::put_in(txn, user, collection, row.id, now).await?;
-        }
-        return Ok(Became::of(ImportedKind::Bookmark, row.id.0, false));
+    let key = PageUrl::parse(&new.url)?.key();
+    if let Some(there) = save::with_address(txn, user, &key).await? {
+        return added::to(txn, there, &new.tags, &new.collections, now).await;
     }
+    let (row, _) = save::save_in(txn, user, new, Priority::Backlog, now).await?;
     let document = document::Entity::one_of(user, row.document_id).one(txn).await?;
     // A document with a text is that of a feed's entry, which was there.
     if let (Some(document), Some(text)) = (document.filter(|document| document.version == 0), text) {
@@ -107,8 +103,7 @@ async fn uploaded(
         None => return Ok(lost()),
     };
     if let Some(there) = same_file(taking, txn, &sum).await? {
-        save::add_tags(txn, &there, &new.tags).await?;
-        return Ok(Became::of(ImportedKind::Bookmark, there.id.0, false));
+        return added::to(txn, there, &new.tags, &new.collections, now).await;
     }
     let Some(text) = text else { return Ok(Became::Passed(UNKNOWN.to_owned())) };
     let (id, upload) = (BookmarkId::new(now), UploadId::new(now));

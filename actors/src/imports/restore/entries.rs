@@ -13,6 +13,7 @@ use super::{NAME, UNKNOWN, lost, texts};
 use crate::address::PageUrl;
 use crate::error::Error;
 use crate::exports::record::Entry;
+use crate::ingest::queue::{self, Priority, Work};
 use crate::text;
 
 /// An entry of a followed feed.
@@ -97,6 +98,7 @@ async fn document(
             .filter(document::Column::EntryId.is_null())
             .exec(txn)
             .await?;
+        queue::ask(txn, user, Work::Relabel, document.0, Priority::Backlog, now).await?;
         return Ok(document::Entity::one_of(user, document).one(txn).await?);
     }
     let awaited = document::Model {

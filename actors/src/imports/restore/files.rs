@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use tokio_util::bytes::Bytes;
 
 use super::super::Means;
+use super::super::take::Unread;
 use crate::adapters::sandbox::SandboxError;
 use crate::adapters::sandbox::import::Import;
 use crate::error::Error;
@@ -52,14 +53,14 @@ pub async fn bring(
     import: &import::Model,
     reading: &mut Import,
     FileOf(file): FileOf,
-) -> Result<Brought, Error> {
+) -> Result<Brought, Unread> {
     if let Some(why) = refusal(means, import, &file).await? {
         return Ok(Brought::Refused(why));
     }
     match reading.file(file.path.clone()).await {
         Ok(()) => {}
         Err(SandboxError::NoImport(_)) => return Ok(Brought::Refused("its file is not in the archive")),
-        Err(error) => return Err(Error::internal(error)),
+        Err(error) => return Err(error.into()),
     }
     let store = &*means.store;
     let mut written = Written::begin(&means.desk, store).await?;
@@ -68,6 +69,10 @@ pub async fn bring(
         Ok(None) => {
             written.abort(&means.desk, store).await;
             Ok(Brought::Refused("its file is not as the export says"))
+        }
+        Err(Unread::Sandbox(SandboxError::NoImport(_))) => {
+            written.abort(&means.desk, store).await;
+            Ok(Brought::Refused("its file is damaged"))
         }
         Err(error) => {
             written.abort(&means.desk, store).await;
@@ -95,10 +100,10 @@ async fn refusal(means: &Means, import: &import::Model, file: &File) -> Result<O
 }
 
 /// The sum of what was copied; `None` where it is not what was said.
-async fn copy(reading: &mut Import, written: &mut Written, file: &File) -> Result<Option<String>, Error> {
+async fn copy(reading: &mut Import, written: &mut Written, file: &File) -> Result<Option<String>, Unread> {
     let (mut sum, mut got) = (Sha256::new(), 0_u64);
     loop {
-        let piece = reading.piece().await.map_err(Error::internal)?;
+        let piece = reading.piece().await?;
         if piece.is_empty() {
             break;
         }

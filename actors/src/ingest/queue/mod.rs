@@ -125,14 +125,10 @@ impl Work {
         match self {
             Work::Page | Work::Poll | Work::Letter => Track::Web,
             Work::File => Track::Files,
-            Work::Text
-            | Work::Index
-            | Work::Relabel
-            | Work::Forget
-            | Work::Deliver
-            | Work::ForgetFeed
-            | Work::Import
-            | Work::Export => Track::Library,
+            Work::Text | Work::Index | Work::Relabel | Work::Forget | Work::Deliver | Work::ForgetFeed => {
+                Track::Library
+            }
+            Work::Import | Work::Export => Track::Transfers,
         }
     }
 }
@@ -146,17 +142,20 @@ pub enum Track {
     Library,
     /// Reads files, for as long as a recording plays.
     Files,
+    /// Takes whole libraries in, or packs them.
+    Transfers,
 }
 
 impl Track {
     /// Every track.
-    pub const ALL: [Track; 3] = [Track::Web, Track::Library, Track::Files];
+    pub const ALL: [Track; 4] = [Track::Web, Track::Library, Track::Files, Track::Transfers];
 
     fn number(self) -> i16 {
         match self {
             Track::Web => 0,
             Track::Library => 1,
             Track::Files => 2,
+            Track::Transfers => 3,
         }
     }
 }

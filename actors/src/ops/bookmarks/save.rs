@@ -63,6 +63,11 @@ pub fn may_fetch(url: &str, guard: &Guard) -> Result<(), Error> {
     Ok(guard.literal(&parse(url)?)?)
 }
 
+/// Whether this is the address of a page at all.
+pub fn must_be_address(url: &str) -> Result<(), Error> {
+    parse(url).map(drop)
+}
+
 fn parse(url: &str) -> Result<PageUrl, Error> {
     Ok(PageUrl::parse(url)?)
 }

@@ -122,18 +122,30 @@ impl Operation for DeleteNote {
     const SCOPES: &'static [Scope] = &[Scope::WriteNotes];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
-        let (user, now) = (caller.user, app.clock.now());
         let txn = app.db.begin().await?;
-        let (row, home) = open(&txn, user, self.0).await?;
-        queue::ask(&txn, user, Work::Forget, row.document_id.0, Priority::Now, now).await?;
-        // The note, and its place in projects, go with its document.
-        let text = document::Entity::delete_many().filter(document::Column::UserId.eq(user));
-        text.filter(document::Column::Id.eq(row.document_id)).exec(&txn).await?;
-        home.touch(&txn, now).await?;
+        delete(&txn, caller.user, self.0, app.clock.now()).await?;
         txn.commit().await?;
         app.ingest.wake();
         Ok(Gone {})
     }
+}
+
+/// Deletes a note, within a transaction.
+///
+/// # Errors
+/// As [`open`].
+pub async fn delete(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    id: NoteId,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let (row, home) = open(txn, user, id).await?;
+    queue::ask(txn, user, Work::Forget, row.document_id.0, Priority::Now, now).await?;
+    // The note, and its place in projects, go with its document.
+    let text = document::Entity::delete_many().filter(document::Column::UserId.eq(user));
+    text.filter(document::Column::Id.eq(row.document_id)).exec(txn).await?;
+    home.touch(txn, now).await
 }
 
 /// What a note belongs to; held until the transaction ends.

@@ -1,10 +1,13 @@
 //! Making, showing, changing and deleting a project, by its owner in the web app (contract.md, section 9).
 
-use entity::id::{DocumentId, ProjectId};
+use entity::id::{DocumentId, ProjectId, UserId};
 use entity::kind::ProjectStatus;
 use entity::scope::Scope;
+use entity::time::Timestamp;
 use entity::{document, project};
-use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
+use sea_orm::{
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
+};
 
 use super::view::{self, OneProject};
 use super::{Gone, kinds, locked, must_be_open, readable};
@@ -180,25 +183,38 @@ impl Operation for DeleteProject {
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
-        let (user, now) = (caller.user, app.clock.now());
         let txn = app.db.begin().await?;
-        let project = locked(&txn, user, self.0).await?;
-        let of_project = document::Column::ProjectId.eq(project.id);
-        let notes: Vec<DocumentId> = document::Entity::of(user)
-            .filter(of_project.clone())
-            .select_only()
-            .column(document::Column::Id)
-            .into_tuple()
-            .all(&txn)
-            .await?;
-        for note in notes {
-            queue::ask(&txn, user, Work::Forget, note.0, Priority::Now, now).await?;
-        }
-        let texts = document::Entity::delete_many().filter(document::Column::UserId.eq(user));
-        texts.filter(of_project).exec(&txn).await?;
-        project.into_active_model().delete(&txn).await?;
+        delete(&txn, caller.user, self.0, app.clock.now()).await?;
         txn.commit().await?;
         app.ingest.wake();
         Ok(Gone {})
     }
+}
+
+/// Deletes a project with all that is in it, within a transaction.
+///
+/// # Errors
+/// [`Error::NotFound`].
+pub async fn delete(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    id: ProjectId,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let project = locked(txn, user, id).await?;
+    let of_project = document::Column::ProjectId.eq(project.id);
+    let notes: Vec<DocumentId> = document::Entity::of(user)
+        .filter(of_project.clone())
+        .select_only()
+        .column(document::Column::Id)
+        .into_tuple()
+        .all(txn)
+        .await?;
+    for note in notes {
+        queue::ask(txn, user, Work::Forget, note.0, Priority::Now, now).await?;
+    }
+    let texts = document::Entity::delete_many().filter(document::Column::UserId.eq(user));
+    texts.filter(of_project).exec(txn).await?;
+    project.into_active_model().delete(txn).await?;
+    Ok(())
 }

@@ -28,7 +28,7 @@ use crate::error::Error;
 pub use add_items::{AddItems, Added, put};
 pub use context::{CONTEXT_MAX_CHARS, Context, ContextProject, Decided, NoteText, ReadContext, Source};
 pub use decisions::{ChangeDecision, CreateDecision, DeleteDecision, ListDecisions};
-pub use edit::{ChangeProject, CreateProject, DeleteProject, ShowProject};
+pub use edit::{ChangeProject, CreateProject, DeleteProject, ShowProject, delete};
 pub use items::{ChangeItem, ListItems, RemoveItem};
 pub use list::{LIST_LIMIT, LIST_STATUS, ListProjects, Projects};
 pub use notes::{AddNote, ListNotes, WriteNote};

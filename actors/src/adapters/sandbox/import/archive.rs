@@ -13,7 +13,7 @@ use super::wire::NoImport;
 /// What an archive's first bytes are.
 pub const MAGIC: &[u8] = b"PK\x03\x04";
 /// Files of one archive.
-const MOST_FILES: usize = 500_000;
+const MOST_FILES: usize = 2_000_000;
 /// An honest text is packed to no less than this part of itself; shorter ones may be.
 const TIGHTEST: u64 = 400;
 const SHORT: u64 = 16 << 20;

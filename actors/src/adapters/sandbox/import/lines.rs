@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, Read};
 
+use super::row::{Found, Row};
+
 /// A line is taken up to this many bytes; with a page's HTML it may be long.
 pub const LONGEST: u64 = 64 << 20;
 
@@ -19,12 +21,29 @@ pub struct Lines<R> {
     from: R,
     longest: u64,
     number: u64,
+    broken: bool,
 }
 
 impl<R: BufRead> Lines<R> {
     /// The lines of a file.
     pub fn of(from: R) -> Self {
-        Self { from, longest: LONGEST, number: 0 }
+        Self { from, longest: LONGEST, number: 0, broken: false }
+    }
+
+    /// The next line as a row; where the file cannot be read on, that is the last one.
+    pub fn row(&mut self, read: impl FnOnce(Line) -> Found) -> Option<Row> {
+        if self.broken {
+            return None;
+        }
+        match self.next() {
+            Ok(None) => None,
+            Ok(Some((line, content))) => Some(Row { line, found: read(content) }),
+            Err(_) => {
+                self.broken = true;
+                let found = Found::Passed("the file cannot be read on from here".to_owned());
+                Some(Row { line: self.number + 1, found })
+            }
+        }
     }
 
     /// The next line that holds something.
@@ -60,7 +79,7 @@ mod tests {
     use super::*;
 
     fn read(text: &[u8], longest: u64) -> Vec<(u64, Line)> {
-        let mut lines = Lines { from: text, longest, number: 0 };
+        let mut lines = Lines { from: text, longest, number: 0, broken: false };
         std::iter::from_fn(|| lines.next().unwrap()).collect()
     }
 

@@ -4,8 +4,8 @@ use serde_json::{Map, Value, from_slice};
 
 use super::archive::Archive;
 use super::lines::{Line, Lines};
-use super::row::{Found, Row};
-use super::wire::{CONTENT, NoImport};
+use super::row::Found;
+use super::wire::NoImport;
 
 /// The file by which an archive is known as an export.
 pub const SIGN: &str = "carrel.json";
@@ -14,13 +14,16 @@ pub const LIBRARY: &str = "library.jsonl";
 /// The one version there is.
 pub const VERSION: u64 = 1;
 
+/// Bytes of a document.
+const TEXT: usize = 64 << 20;
+
 /// Where the text of a document stands.
 pub fn document(id: &str) -> String {
     format!("documents/{id}.json")
 }
 
 /// Every line, with its text.
-pub fn read(mut archive: Archive) -> Result<impl Iterator<Item = Row>, NoImport> {
+pub fn read(mut archive: Archive) -> Result<impl Iterator<Item = super::row::Row>, NoImport> {
     let sign = archive.short(SIGN, 64 << 10).ok_or(NoImport::Damaged)?;
     let sign: Value = from_slice(&sign).map_err(|_| NoImport::Damaged)?;
     if sign.get("version").and_then(Value::as_u64) != Some(VERSION) {
@@ -28,20 +31,21 @@ pub fn read(mut archive: Archive) -> Result<impl Iterator<Item = Row>, NoImport>
     }
     let mut lines = Lines::of(archive.unpack(LIBRARY)?);
     Ok(std::iter::from_fn(move || {
-        let (line, content) = lines.next().ok().flatten()?;
-        let found = match content {
-            Line::Whole(bytes) => record(&bytes, &mut archive),
-            Line::TooLong => Err("is too long"),
-        };
-        Some(Row { line, found: found.map_or_else(|why| Found::Passed(why.to_owned()), Found::Record) })
+        lines.row(|content| match content {
+            Line::Whole(bytes) => {
+                record(&bytes, &mut archive).map_or_else(|why| Found::Passed(why.to_owned()), Found::Record)
+            }
+            Line::TooLong => Found::Passed("is too long".to_owned()),
+        })
     }))
 }
 
 fn record(line: &[u8], archive: &mut Archive) -> Result<Value, &'static str> {
     let mut record: Map<String, Value> = from_slice(line).map_err(|_| "is no line of an export")?;
     if let Some(id) = record.get("document").and_then(Value::as_str) {
-        let text =
-            archive.short(&document(id), CONTENT).ok_or("its text is missing, or longer than 16 MiB")?;
+        let text = archive
+            .short(&document(id), TEXT)
+            .ok_or("its text is missing, damaged, or longer than 64 MiB")?;
         record.insert("text".to_owned(), from_slice(&text).map_err(|_| "its text is damaged")?);
     }
     Ok(Value::Object(record))

@@ -72,16 +72,20 @@ fn archive(file: Arc<File>, wanted: Option<Format>) -> Result<Source, NoImport> 
     // Pocket, for one, packs its tables.
     let mut packed: Vec<_> = names.into_iter().filter(|name| is_packed_list(name)).collect();
     packed.sort();
-    let mut sources = packed.iter().map(|name| {
-        let bytes = archive.short(name, WHOLE as usize).ok_or(NoImport::TooLarge)?;
-        decoded(&bytes, wanted)
-    });
-    let first = sources.next().ok_or(NoImport::Unknown)??;
-    let mut rows: Vec<Row> = first.rows.collect();
-    for other in sources {
-        rows.extend(other?.rows);
+    let mut all: Option<Source> = None;
+    for name in packed {
+        let bytes = archive.short(&name, WHOLE as usize).ok_or(NoImport::TooLarge)?;
+        // What lies beside the lists is none of them.
+        let Ok(source) = decoded(&bytes, wanted) else { continue };
+        all = Some(match all {
+            Some(first) if first.format == source.format => {
+                Source { rows: Box::new(first.rows.chain(source.rows)), ..first }
+            }
+            Some(first) => first,
+            None => source,
+        });
     }
-    Ok(Source { unread_columns: first.unread_columns, ..Source::of(first.format, rows.into_iter()) })
+    all.ok_or(NoImport::Unknown)
 }
 
 fn is_packed_list(name: &str) -> bool {
@@ -122,16 +126,14 @@ fn is_jsonl(head: &[u8]) -> bool {
 fn jsonl(file: &Arc<File>) -> Result<impl Iterator<Item = Row> + use<>, NoImport> {
     let mut lines = Lines::of(opened(file).map_err(|_| NoImport::Damaged)?);
     Ok(std::iter::from_fn(move || {
-        let (line, content) = lines.next().ok().flatten()?;
-        let found = match content {
+        lines.row(|content| match content {
             Line::Whole(bytes) => match from_slice::<Value>(&bytes) {
                 Ok(Value::Object(fields)) => Found::Save(Save { fields, ..Save::default() }),
                 Ok(_) => Found::Passed("must be a JSON object".to_owned()),
                 Err(_) => Found::Passed("is not valid JSON in UTF-8".to_owned()),
             },
             Line::TooLong => Found::Passed("is longer than 64 MiB".to_owned()),
-        };
-        Some(Row { line, found })
+        })
     }))
 }
 
