@@ -8,6 +8,7 @@ use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use actors::adapters::blobs::PART;
 use actors::app::App;
 use actors::error::Error;
+use actors::fields;
 use actors::imports::Format;
 use actors::ops::imports::{BeginImport, ListImports};
 use actors::perform::perform_for;
@@ -61,10 +62,11 @@ async fn begin(
 struct Form {
     file: Option<Held>,
     format: Option<Format>,
-    dry_run: bool,
+    dry_run: Option<bool>,
 }
 
 async fn read(request: &HttpRequest, app: &App, payload: Payload) -> Result<BeginImport, Error> {
+    fields::read_query(request.query_string(), &[])?;
     const FORM: Error =
         Error::UnsupportedType("the body must be multipart/form-data with a field named file");
     let said = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
@@ -78,26 +80,28 @@ async fn read(request: &HttpRequest, app: &App, payload: Payload) -> Result<Begi
         form.take(app, field).await?;
     }
     let file = form.file.ok_or_else(|| Error::invalid("file", "is required"))?;
-    Ok(BeginImport { file, format: form.format, dry_run: form.dry_run })
+    Ok(BeginImport { file, format: form.format, dry_run: form.dry_run.unwrap_or(false) })
 }
 
 impl Form {
     async fn take(&mut self, app: &App, mut field: Field) -> Result<(), Error> {
         match field.name().unwrap_or_default().to_owned().as_str() {
             "file" if self.file.is_none() => self.file = Some(written(app, &mut field).await?),
-            "format" => {
+            "format" if self.format.is_none() => {
                 let name = word(&mut field).await?;
                 self.format =
                     Some(name.parse().map_err(|error| Error::invalid("format", format!("{error}")))?);
             }
-            "dryRun" => {
+            "dryRun" if self.dry_run.is_none() => {
                 self.dry_run = match word(&mut field).await?.as_str() {
-                    "true" => true,
-                    "false" => false,
+                    "true" => Some(true),
+                    "false" => Some(false),
                     _ => return Err(Error::invalid("dryRun", "must be true or false")),
                 };
             }
-            "file" => return Err(Error::invalid("file", "is there more than once")),
+            twice @ ("file" | "format" | "dryRun") => {
+                return Err(Error::invalid(twice, "is there more than once"));
+            }
             _ => return Err(Error::invalid("body", "has a field that is not known")),
         }
         Ok(())

@@ -4,7 +4,7 @@ use entity::id::{ImportId, UserId};
 use entity::import::{self, Column, Entity};
 use entity::kind::{ImportState, ImportedKind, JobState, RowOutcome};
 use entity::time::Timestamp;
-use entity::{bookmark, import_row, job};
+use entity::{bookmark, import_row, job, stored_file};
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 
@@ -53,6 +53,9 @@ async fn change(
     // Every row of it was taken: only its pages go on.
     let is_over = row.finished_at.is_some() && row.error.is_none();
     let to = if to == ImportState::Running && is_over { ImportState::Done } else { to };
+    if to == ImportState::Running && stored_file::Entity::of_import(row.id).one(&txn).await?.is_none() {
+        return Err(Error::Conflict("its file is not here: import it again to go on"));
+    }
     Entity::update_many()
         .col_expr(Column::State, Expr::value(to))
         .col_expr(Column::Error, Expr::value(None::<String>))

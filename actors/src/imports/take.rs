@@ -100,10 +100,15 @@ impl Taking {
     /// [`Unread`].
     pub async fn read(&self, reading: &mut Import) -> Result<Vec<Given>, Unread> {
         let rows = reading.rows().await?;
-        let mut given = Vec::with_capacity(rows.len());
+        let (mut given, mut brought) = (Vec::with_capacity(rows.len()), 0);
         for row in rows {
             let file = match restore::file_of(&row).filter(|_| !self.import.dry_run) {
-                Some(file) => Some(restore::bring(&self.means, &self.import, reading, file).await?),
+                Some(file) => {
+                    let bytes = file.bytes();
+                    let came = restore::bring(&self.means, &self.import, reading, file, brought).await?;
+                    brought += if matches!(came, Brought::Here(..)) { bytes } else { 0 };
+                    Some(came)
+                }
                 None => None,
             };
             given.push(Given { row, file });
@@ -130,7 +135,10 @@ impl Taking {
             if let (Some(source), Some(became)) = (source, became.thing()) {
                 self.known.insert(source, became);
             }
-            rows.push(self.row(line, source, became, now));
+            // What would have become of a row is no row to be taken back.
+            if !self.import.dry_run || matches!(became, Became::Passed(_)) {
+                rows.push(self.row(line, source, became, now));
+            }
         }
         self.write(txn, rows).await?;
         self.advance(txn, count, tally).await
@@ -191,7 +199,12 @@ impl Taking {
             return Ok((Became::Passed(line::FOREIGN_COLLECTION.to_owned()), Vec::new()));
         }
         new.progress = given.progress.unwrap_or(new.progress);
-        let (folder, made) = self.folders.find(txn, user, &given.folders, now).await?;
+        let (mut folder, mut made) = self.folders.find(txn, user, &given.folders, now).await?;
+        if let Err(Error::NotFound) = save::own_collections(txn, user, folder.as_slice()).await {
+            // Somebody deleted it meanwhile.
+            self.folders = Folders::default();
+            (folder, made) = self.folders.find(txn, user, &given.folders, now).await?;
+        }
         new.collections.extend(folder);
         let key = PageUrl::parse(&new.url)?.key();
         let Some(there) = save::with_address(txn, user, &key).await? else {

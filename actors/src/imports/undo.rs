@@ -58,12 +58,15 @@ pub async fn run(app: &App, job: &job::Model, import: &import::Model) -> Result<
         let txn = app.db.begin().await?;
         let lot = import_row::Entity::within(import.user_id, import.id)
             .filter(import_row::Column::MadeId.is_not_null())
+            .filter(import_row::Column::Kind.ne(ImportedKind::Collection))
+            .order_by_desc(import_row::Column::Line)
             .order_by_desc(import_row::Column::Id)
             .limit(LOT)
             .all(&txn)
             .await?;
         if lot.is_empty() {
             if queue::finish(&txn, job, now).await? {
+                remove_collections(&txn, import).await?;
                 undone(&txn, import, now).await?;
                 txn.commit().await?;
             }
@@ -114,7 +117,8 @@ async fn take_back(txn: &impl ConnectionTrait, app: &App, row: &import_row::Mode
         (RowOutcome::Created | RowOutcome::Beside, kind) => match kind {
             ImportedKind::Bookmark => gone(bookmarks::delete(txn, user, BookmarkId(id), now).await),
             ImportedKind::Feed => gone(feeds::leave(txn, user, FeedId(id), now).await),
-            ImportedKind::Collection => remove_empty(txn, user, CollectionId(id)).await,
+            // They go last, once nothing is in them any more.
+            ImportedKind::Collection => Ok(()),
             ImportedKind::Highlight => {
                 let own = highlight::Entity::delete_many().filter(highlight::Column::UserId.eq(user));
                 own.filter(highlight::Column::Id.eq(HighlightId(id))).exec(txn).await?;
@@ -146,8 +150,32 @@ fn gone<T>(done: Result<T, Error>) -> Result<(), Error> {
     }
 }
 
-/// A collection stays where something else is in it by now.
-async fn remove_empty(txn: &impl ConnectionTrait, user: UserId, id: CollectionId) -> Result<(), Error> {
+/// The collections that were made, as often as one of them goes: those within others go before these.
+async fn remove_collections(txn: &impl ConnectionTrait, import: &import::Model) -> Result<(), Error> {
+    let made = import_row::Entity::within(import.user_id, import.id)
+        .filter(import_row::Column::Kind.eq(ImportedKind::Collection))
+        .filter(import_row::Column::Outcome.is_in([RowOutcome::Created, RowOutcome::Beside]))
+        .order_by_desc(import_row::Column::Line)
+        .all(txn)
+        .await?;
+    let mut left: Vec<CollectionId> = made.iter().filter_map(|row| row.made_id.map(CollectionId)).collect();
+    loop {
+        let before = left.len();
+        let mut stay = Vec::new();
+        for id in left {
+            if !remove_empty(txn, import.user_id, id).await? {
+                stay.push(id);
+            }
+        }
+        left = stay;
+        if left.len() == before {
+            return Ok(());
+        }
+    }
+}
+
+/// A collection stays, with `false`, where something else is in it by now.
+async fn remove_empty(txn: &impl ConnectionTrait, user: UserId, id: CollectionId) -> Result<bool, Error> {
     let inside = Query::select()
         .column(collection_bookmark::Column::CollectionId)
         .from(collection_bookmark::Entity)
@@ -165,12 +193,12 @@ async fn remove_empty(txn: &impl ConnectionTrait, user: UserId, id: CollectionId
         .and_where(collection::Column::UserId.eq(user))
         .and_where(collection::Column::ParentId.is_not_null())
         .to_owned();
-    collection::Entity::delete_many()
+    let gone = collection::Entity::delete_many()
         .filter(collection::Column::UserId.eq(user))
         .filter(collection::Column::Id.eq(id))
         .filter(Expr::col(collection::Column::Id).not_in_subquery(inside))
         .filter(Expr::col(collection::Column::Id).not_in_subquery(above))
         .exec(txn)
         .await?;
-    Ok(())
+    Ok(gone.rows_affected > 0)
 }

@@ -16,6 +16,7 @@ use actors::error::Error;
 use actors::imports::{self, Format, Means, New, Unread};
 use clap::Args;
 use entity::import;
+use entity::kind::ImportState;
 
 use self::report::Report;
 use super::failure::{Failure, words};
@@ -56,6 +57,10 @@ pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
     let file = Here::of(&asked.file)?;
     let new = New { user: owner.id, format: asked.format, dry_run: asked.dry_run };
     let taken = take(&means, new, &file).await?;
+    if !matches!(taken.state, ImportState::Done | ImportState::Checked) {
+        let rows = u64::try_from(taken.done).unwrap_or_default();
+        return Err(Failure::Stopped { rows, why: "it was paused or taken back in the app".to_owned() });
+    }
     let report = Report::of(&means.desk, &taken, probe::runs(settings).await).await?;
     Ok(Said::of(&report)?.ended(report.is_good()))
 }

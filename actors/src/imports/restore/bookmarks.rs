@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::exports::record::{Bookmark, File, Highlight, Text};
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::bookmarks::save::{self, NewBookmark};
+use crate::ops::highlights::{Marked, must_stand};
 use crate::ops::notes;
 use crate::text;
 use crate::uploads::stored::{self, Owner};
@@ -195,6 +196,15 @@ pub async fn highlight(
     if given.text.is_empty() || given.start_offset < 0 || given.end_offset <= given.start_offset {
         return Ok(Became::Passed(UNKNOWN.to_owned()));
     }
+    let Some(saved) = bookmark::Entity::one_of(user, id).one(txn).await? else { return Ok(lost()) };
+    let document = document::Entity::one_of(user, saved.document_id).one(txn).await?;
+    // Where the text is still to come it is not known whether the words stand there.
+    if document.is_some_and(|document| document.version > 0) {
+        let marked = Marked { text: &given.text, start: given.start_offset, end: given.end_offset };
+        if let Err(Error::Invalid(_)) = must_stand(txn, user, &saved, marked).await {
+            return Ok(Became::Passed(UNKNOWN.to_owned()));
+        }
+    }
     let same = highlight::Entity::owned_by(user)
         .filter(highlight::Column::BookmarkId.eq(id))
         .filter(highlight::Column::StartOffset.eq(given.start_offset))
@@ -208,7 +218,9 @@ pub async fn highlight(
         bookmark_id: id,
         text: text::cut(&given.text, WORDS),
         note: given.note.map(|note| text::cut(&note, WORDS)),
-        color: given.color.map(|color| text::cut(&color, 30)),
+        color: given
+            .color
+            .filter(|color| color.len() <= 30 && color.bytes().all(|b| b.is_ascii_alphanumeric())),
         start_offset: given.start_offset,
         end_offset: given.end_offset,
         created_at: given.created_at,

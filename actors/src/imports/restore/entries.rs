@@ -16,13 +16,18 @@ use crate::exports::record::Entry;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::text;
 
+/// Characters of a summary.
+const SUMMARY: usize = 10_000;
+
 /// An entry of a followed feed.
 pub async fn entry(
     taking: &Taking,
     txn: &impl ConnectionTrait,
-    given: Entry,
+    mut given: Entry,
     now: Timestamp,
 ) -> Result<Became, Error> {
+    // Its address is shown as a link.
+    let Ok(page) = PageUrl::parse(&given.url) else { return Ok(Became::Passed(UNKNOWN.to_owned())) };
     let user = taking.import().user_id;
     let Some(feed) = taking.became_a(txn, ImportedKind::Feed, given.feed).await?.map(FeedId) else {
         return Ok(lost());
@@ -48,6 +53,9 @@ pub async fn entry(
     }
     let id = EntryId::new(given.sorted_at);
     let Some(document) = document(taking, txn, &given, (id, feed), now).await? else { return Ok(lost()) };
+    let words = given.text.take();
+    let enclosure_url = given.enclosure_url.filter(|url| PageUrl::parse(url).is_ok());
+    let own = given.bookmark.is_none() && enclosure_url.as_ref() != Some(&given.url);
     let row = entry::Model {
         id,
         user_id: user,
@@ -55,15 +63,15 @@ pub async fn entry(
         document_id: document.id,
         key_hash: key,
         content_hash: said,
-        normalized_url: PageUrl::parse(&given.url).map_or_else(|_| given.url.clone(), |page| page.key()),
+        normalized_url: page.key(),
         url: given.url,
         title: text::cut(&given.title, NAME),
         author: given.author.map(|author| text::cut(&author, NAME)),
-        summary: given.summary,
+        summary: given.summary.map(|words| text::cut(&words, SUMMARY)),
         whole: given.whole,
-        enclosure_url: given.enclosure_url,
-        enclosure_type: given.enclosure_type,
-        enclosure_bytes: given.enclosure_bytes,
+        enclosure_type: given.enclosure_type.filter(|_| enclosure_url.is_some()),
+        enclosure_bytes: given.enclosure_bytes.filter(|bytes| *bytes >= 0 && enclosure_url.is_some()),
+        enclosure_url,
         published_at: given.published_at,
         sorted_at: given.sorted_at,
         read: given.read,
@@ -71,8 +79,14 @@ pub async fn entry(
         created_at: now,
     };
     entry::Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
-    if let Some(text) = given.text.filter(|_| document.version == 0) {
-        texts::put(txn, &document, text, now).await?;
+    if document.version == 0 {
+        let has_text = match words {
+            Some(words) => texts::put(txn, &document, words, now).await?,
+            None => false,
+        };
+        if !has_text && own {
+            queue::ask(txn, user, Work::Page, document.id.0, Priority::Backlog, now).await?;
+        }
     }
     Ok(Became::of(ImportedKind::Entry, id.0, true))
 }

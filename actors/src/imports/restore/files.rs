@@ -35,6 +35,13 @@ pub enum Brought {
     Refused(&'static str),
 }
 
+impl FileOf {
+    /// Its length, as the line says.
+    pub fn bytes(&self) -> u64 {
+        self.0.bytes
+    }
+}
+
 impl fmt::Debug for Brought {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -44,7 +51,7 @@ impl fmt::Debug for Brought {
     }
 }
 
-/// Brings a file out of the archive into the store.
+/// Brings a file out of the archive into the store; `before` are bytes that were brought and are not counted yet.
 ///
 /// # Errors
 /// The store, or the child that reads the archive.
@@ -53,8 +60,9 @@ pub async fn bring(
     import: &import::Model,
     reading: &mut Import,
     FileOf(file): FileOf,
+    before: u64,
 ) -> Result<Brought, Unread> {
-    if let Some(why) = refusal(means, import, &file).await? {
+    if let Some(why) = refusal(means, import, &file, before).await? {
         return Ok(Brought::Refused(why));
     }
     match reading.file(file.path.clone()).await {
@@ -82,7 +90,15 @@ pub async fn bring(
 }
 
 /// Why a file is not even looked at.
-async fn refusal(means: &Means, import: &import::Model, file: &File) -> Result<Option<&'static str>, Error> {
+async fn refusal(
+    means: &Means,
+    import: &import::Model,
+    file: &File,
+    before: u64,
+) -> Result<Option<&'static str>, Error> {
+    if !file.path.starts_with("files/") {
+        return Ok(Some("its file stands where none is"));
+    }
     let db = means.desk.db.read();
     let Some(owner) = user::Entity::find_by_id(import.user_id).one(db).await? else {
         return Ok(Some("its owner is gone"));
@@ -95,7 +111,7 @@ async fn refusal(means: &Means, import: &import::Model, file: &File) -> Result<O
         return Ok(Some("its file is larger than the plan allows"));
     }
     let stored = uploads::stored_bytes(db, owner.id, means.desk.clock.now()).await?;
-    let full = stored.saturating_add(file.bytes) > limits.stored_bytes;
+    let full = stored.saturating_add(before).saturating_add(file.bytes) > limits.stored_bytes;
     Ok(full.then_some("the plan stores no more bytes of uploads"))
 }
 

@@ -7,10 +7,12 @@ mod files;
 mod projects;
 mod texts;
 
+use entity::id::CollectionId;
 use entity::import_row;
 use entity::kind::ImportedKind;
 use entity::time::Timestamp;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -18,7 +20,7 @@ use super::take::{Became, Taking};
 use crate::adapters::sandbox::Outline;
 use crate::adapters::sandbox::import::{Found, Row};
 use crate::error::Error;
-use crate::exports::record::{Collection, Feed, Record};
+use crate::exports::record::{Collection, Feed, File, Record};
 use crate::ops::feeds;
 use crate::text;
 
@@ -36,10 +38,8 @@ const LOST: &str = "belongs to something that was not taken in";
 /// The file that a row comes with.
 pub fn file_of(row: &Row) -> Option<FileOf> {
     let Found::Record(value) = &row.found else { return None };
-    match serde_json::from_value(value.clone()) {
-        Ok(Record::Bookmark(bookmark)) => bookmark.file.map(FileOf::from),
-        Ok(_) | Err(_) => None,
-    }
+    let file = value.get("file").filter(|file| file.is_object())?;
+    File::deserialize(file).ok().map(FileOf::from)
 }
 
 /// The id that the thing of a line had.
@@ -108,7 +108,7 @@ async fn collection(
     now: Timestamp,
 ) -> Result<Became, Error> {
     let parent = match given.parent {
-        Some(parent) => taking.became(txn, parent).await?,
+        Some(parent) => taking.became_a(txn, ImportedKind::Collection, parent).await?,
         None => None,
     };
     let (name, user) = (text::cut(given.name.trim(), NAME), taking.import().user_id);
@@ -116,7 +116,7 @@ async fn collection(
         return Ok(Became::Passed(UNKNOWN.to_owned()));
     }
     let description = given.description.map(|words| text::cut(&words, WORDS));
-    let parent = parent.map(|(_, id)| entity::id::CollectionId(id));
+    let parent = parent.map(CollectionId);
     let (id, created) = taking.folders().one(txn, user, parent, name, description, now).await?;
     Ok(Became::of(ImportedKind::Collection, id.0, created))
 }

@@ -4,7 +4,8 @@ use entity::time::Timestamp;
 use entity::{document, transcript, transcript_segment};
 use sea_orm::{ActiveModelTrait, ConnectionTrait, EntityTrait, IntoActiveModel};
 
-use super::NAME;
+use super::{NAME, WORDS};
+use crate::address::PageUrl;
 use crate::error::Error;
 use crate::exports::record::{Spoken, Text};
 use crate::ingest::queue::Priority;
@@ -25,8 +26,8 @@ pub fn told(document: document::Model, given: &Text) -> document::Model {
         title_given: given.title_given,
         author: cut(&given.author),
         site_name: cut(&given.site_name),
-        description: given.description.clone(),
-        image_url: given.image_url.clone(),
+        description: given.description.as_deref().map(|words| text::cut(words, WORDS)),
+        image_url: given.image_url.clone().filter(|url| PageUrl::parse(url).is_ok()),
         language: given.language.as_deref().map(|name| text::cut(name, 8)),
         ..document
     }

@@ -8,7 +8,7 @@ mod view;
 pub use change::{ChangeHighlight, DeleteHighlight};
 pub use create::CreateHighlight;
 pub use list::ListHighlights;
-pub use view::{HighlightView, OneHighlight};
+pub use view::{HighlightView, Marked, OneHighlight, must_stand};
 
 /// What fields of highlights may hold.
 mod kinds {

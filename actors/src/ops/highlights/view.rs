@@ -49,9 +49,12 @@ pub struct OneHighlight {
 }
 
 /// Words, and where they are said to stand.
-pub(super) struct Marked<'a> {
+pub struct Marked<'a> {
+    /// The words.
     pub text: &'a str,
+    /// Where they begin.
     pub start: i32,
+    /// Where they end.
     pub end: i32,
 }
 
@@ -59,7 +62,7 @@ pub(super) struct Marked<'a> {
 ///
 /// # Errors
 /// A fault of the field `text` where they do not.
-pub(super) async fn must_stand(
+pub async fn must_stand(
     db: &impl ConnectionTrait,
     user: UserId,
     saved: &bookmark::Model,

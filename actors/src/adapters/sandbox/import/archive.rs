@@ -37,6 +37,11 @@ impl Archive {
         Ok(Self { file, zip })
     }
 
+    /// Its length in bytes.
+    pub fn length(&self) -> u64 {
+        self.file.metadata().map_or(0, |about| about.len())
+    }
+
     /// The names of its files.
     pub fn names(&self) -> Vec<String> {
         self.zip.file_names().flatten().map(std::borrow::Cow::into_owned).collect()

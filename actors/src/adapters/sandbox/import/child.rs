@@ -9,9 +9,9 @@ use std::os::unix::net::UnixStream;
 
 use super::archive::{Archive, Unpacked};
 use super::format::Format;
-use super::row::Row;
+use super::row::{Found, Row};
 use super::source::Source;
-use super::wire::{Ask, ENOUGH, NoImport, PIECE, ROWS, Told};
+use super::wire::{Ask, ENOUGH, LONGEST, NoImport, PIECE, ROWS, Told};
 use crate::adapters::sandbox::limits::Meter;
 use crate::adapters::sandbox::wire::{self, WireError};
 
@@ -67,7 +67,13 @@ impl Reading {
             if n > 0 {
                 body.push(b',');
             }
-            serde_json::to_writer(&mut body, &row).map_err(|_| NoImport::Damaged)?;
+            let line = row.line;
+            let mut told = serde_json::to_vec(&row.without_nul()).map_err(|_| NoImport::Damaged)?;
+            if told.len() > LONGEST - 2 * ENOUGH {
+                let found = Found::Passed("is too long".to_owned());
+                told = serde_json::to_vec(&Row { line, found }).map_err(|_| NoImport::Damaged)?;
+            }
+            body.append(&mut told);
         }
         body.push(b']');
         Ok((Told::Rows, body))

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
+use super::lenient::or_default;
 use super::moment::moment;
 use super::row::{Found, Page, Row};
 use super::tree::Tree;
@@ -20,15 +21,15 @@ pub struct Export {
 struct Bookmark {
     created_at: Option<f64>,
     title: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     tags: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     lists: Vec<String>,
     content: Option<Content>,
     note: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     archived: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     favourited: bool,
 }
 

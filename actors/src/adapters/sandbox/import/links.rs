@@ -116,9 +116,7 @@ impl Reading {
                 self.settle();
                 self.end_link();
                 let named = self.named.take();
-                if self.open.len() < DEPTH {
-                    self.open.push(named);
-                }
+                self.open.push(named);
             }
             ("dl", TagKind::EndTag) => {
                 self.settle();
@@ -184,7 +182,7 @@ impl Reading {
             url: attribute(tag, "href").unwrap_or_default(),
             archived: self.archived || tags.len() < before,
             tags,
-            folders: self.open.iter().flatten().cloned().collect(),
+            folders: self.open.iter().flatten().take(DEPTH).cloned().collect(),
             saved_at: time.and_then(|time| moment(&time)),
             ..Page::default()
         };

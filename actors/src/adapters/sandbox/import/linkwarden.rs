@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::lenient::or_default;
 use super::moment::moment;
 use super::row::{Found, Page, Row};
 use super::tree::Tree;
@@ -18,7 +19,7 @@ struct Collection {
     id: i64,
     name: String,
     parent_id: Option<i64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     links: Vec<Link>,
 }
 
@@ -28,7 +29,7 @@ struct Link {
     name: Option<String>,
     url: Option<String>,
     description: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     tags: Vec<Tag>,
     created_at: Option<String>,
 }

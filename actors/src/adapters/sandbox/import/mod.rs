@@ -8,6 +8,7 @@ mod browser;
 pub(super) mod child;
 mod format;
 mod karakeep;
+mod lenient;
 mod lines;
 mod links;
 mod linkwarden;

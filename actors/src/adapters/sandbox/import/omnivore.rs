@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::from_slice;
 
 use super::archive::Archive;
+use super::lenient::or_default;
 use super::moment::moment;
 use super::row::{Found, Page, Row};
 use super::wire::{CONTENT, NoImport};
@@ -21,7 +22,7 @@ struct Saved {
     url: Option<String>,
     state: Option<String>,
     reading_progress: Option<f64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     labels: Vec<String>,
     saved_at: Option<String>,
 }

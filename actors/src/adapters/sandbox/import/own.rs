@@ -1,11 +1,14 @@
 //! An export of this service: `library.jsonl`, whose lines name the texts in `documents/` and the files in `files/`.
 
-use serde_json::{Map, Value, from_slice};
+use std::collections::HashSet;
+
+use serde_json::{Value, from_slice, to_value};
 
 use super::archive::Archive;
 use super::lines::{Line, Lines};
 use super::row::Found;
 use super::wire::NoImport;
+use crate::exports::record::{Record, Text};
 
 /// The file by which an archive is known as an export.
 pub const SIGN: &str = "carrel.json";
@@ -15,7 +18,10 @@ pub const LIBRARY: &str = "library.jsonl";
 pub const VERSION: u64 = 1;
 
 /// Bytes of a document.
-const TEXT: usize = 64 << 20;
+const TEXT: usize = 32 << 20;
+/// Texts of an honest archive unpack to no more than so many times its length, and short ones to this.
+const LOOSEST: u64 = 100;
+const SHORT: u64 = 64 << 20;
 
 /// Where the text of a document stands.
 pub fn document(id: &str) -> String {
@@ -30,25 +36,48 @@ pub fn read(mut archive: Archive) -> Result<impl Iterator<Item = super::row::Row
         return Err(NoImport::Other);
     }
     let mut lines = Lines::of(archive.unpack(LIBRARY)?);
+    let left = archive.length().saturating_mul(LOOSEST).max(SHORT);
+    let mut texts = Texts { archive, given: HashSet::new(), left };
     Ok(std::iter::from_fn(move || {
         lines.row(|content| match content {
             Line::Whole(bytes) => {
-                record(&bytes, &mut archive).map_or_else(|why| Found::Passed(why.to_owned()), Found::Record)
+                record(&bytes, &mut texts).map_or_else(|why| Found::Passed(why.to_owned()), Found::Record)
             }
             Line::TooLong => Found::Passed("is too long".to_owned()),
         })
     }))
 }
 
-fn record(line: &[u8], archive: &mut Archive) -> Result<Value, &'static str> {
-    let mut record: Map<String, Value> = from_slice(line).map_err(|_| "is no line of an export")?;
-    if let Some(id) = record.get("document").and_then(Value::as_str) {
-        let text = archive
-            .short(&document(id), TEXT)
-            .ok_or("its text is missing, damaged, or longer than 64 MiB")?;
-        record.insert("text".to_owned(), from_slice(&text).map_err(|_| "its text is damaged")?);
+/// The texts of an archive: each is given once, and all of them together are no bomb.
+struct Texts {
+    archive: Archive,
+    given: HashSet<String>,
+    left: u64,
+}
+
+impl Texts {
+    fn give(&mut self, id: &str) -> Result<Value, &'static str> {
+        if !self.given.insert(id.to_owned()) {
+            return Err("its text is another line's");
+        }
+        let text = self.archive.short(&document(id), TEXT);
+        let text = text.ok_or("its text is missing, damaged, or longer than 32 MiB")?;
+        self.left =
+            self.left.checked_sub(text.len() as u64).ok_or("the archive unpacks to more than is taken in")?;
+        // Read as what it is to be: anything else would be many times as long in memory.
+        let text: Text = from_slice(&text).map_err(|_| "its text is damaged")?;
+        to_value(text).map_err(|_| "its text is damaged")
     }
-    Ok(Value::Object(record))
+}
+
+fn record(line: &[u8], texts: &mut Texts) -> Result<Value, &'static str> {
+    let record: Record = from_slice(line).map_err(|_| "is no line of an export that is known")?;
+    let mut record = to_value(record).map_err(|_| "is no line of an export that is known")?;
+    let id = record.get("document").and_then(Value::as_str).map(str::to_owned);
+    if let (Some(id), Some(members)) = (id, record.as_object_mut()) {
+        members.insert("text".to_owned(), texts.give(&id)?);
+    }
+    Ok(record)
 }
 
 #[cfg(test)]
@@ -56,21 +85,40 @@ mod tests {
     use super::super::archive::tests::packed;
     use super::*;
 
+    const ID: &str = "018f4d5e-0000-7000-8000-000000000001";
+
+    fn line(document: &str) -> String {
+        let line = serde_json::json!({
+            "kind": "bookmark", "id": ID, "form": "page", "url": "https://a.example/", "tags": [], "notes": null, "collections": [],
+            "favorite": false, "archived": false, "progress": 0.0, "savedAt": "2023-11-14T22:13:20.000Z", "document": document,
+            "file": null,
+        });
+        line.to_string()
+    }
+
     #[test]
-    fn lines_come_with_their_texts() {
+    fn lines_come_with_their_texts_and_each_text_once() {
+        let text = br#"{"contentType": "article", "title": "T", "titleGiven": false, "author": null, "siteName": null,
+            "description": null, "imageUrl": null, "language": null, "passages": []}"#;
+        let other = ID.replace('1', "2");
+        let lines =
+            [line(ID), line(ID), line(&other), "{\"kind\": \"tree\"}".to_owned(), "no JSON".to_owned()]
+                .join("\n");
         let file = packed(&[
             (SIGN, br#"{"format": "carrel", "version": 1}"#),
-            (
-                LIBRARY,
-                b"{\"kind\": \"a\", \"document\": \"1\"}\n{\"kind\": \"b\", \"document\": \"2\"}\nno JSON\n",
-            ),
-            ("documents/1.json", br#"{"title": "T"}"#),
+            (LIBRARY, lines.as_bytes()),
+            (&document(ID), text),
+            (&document(&other), br#"{"passages": [0, 0]}"#),
         ]);
 
         let rows: Vec<_> = read(Archive::open(file).unwrap()).unwrap().collect();
 
-        assert!(matches!(&rows[0].found, Found::Record(record) if record["text"]["title"] == "T"));
-        assert!(matches!((&rows[1].found, &rows[2].found), (Found::Passed(_), Found::Passed(_))));
+        assert!(
+            matches!(&rows[0].found, Found::Record(record) if record["text"]["title"] == "T"),
+            "{rows:?}"
+        );
+        assert_eq!(rows.len(), 5);
+        assert!(rows.iter().skip(1).all(|row| matches!(row.found, Found::Passed(_))), "{rows:?}");
     }
 
     #[test]

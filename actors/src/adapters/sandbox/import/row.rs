@@ -14,6 +14,44 @@ pub struct Row {
     pub found: Found,
 }
 
+impl Row {
+    /// Without the character NUL, which no database of ours takes and no honest text holds.
+    pub fn without_nul(self) -> Self {
+        let found = match self.found {
+            Found::Save(mut save) => {
+                save.fields.values_mut().for_each(strip);
+                save.folders.iter_mut().for_each(strip_text);
+                Found::Save(save)
+            }
+            Found::Feed(mut feed) => {
+                [&mut feed.title, &mut feed.folder].into_iter().flatten().for_each(strip_text);
+                Found::Feed(feed)
+            }
+            Found::Record(mut record) => {
+                strip(&mut record);
+                Found::Record(record)
+            }
+            Found::Passed(why) => Found::Passed(why),
+        };
+        Self { found, ..self }
+    }
+}
+
+fn strip(value: &mut Value) {
+    match value {
+        Value::String(text) => strip_text(text),
+        Value::Array(items) => items.iter_mut().for_each(strip),
+        Value::Object(members) => members.values_mut().for_each(strip),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn strip_text(text: &mut String) {
+    if text.contains('\0') {
+        text.retain(|c| c != '\0');
+    }
+}
+
 /// What a row is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -72,20 +72,21 @@ fn archive(file: Arc<File>, wanted: Option<Format>) -> Result<Source, NoImport> 
     // Pocket, for one, packs its tables.
     let mut packed: Vec<_> = names.into_iter().filter(|name| is_packed_list(name)).collect();
     packed.sort();
-    let mut all: Option<Source> = None;
+    let mut found = Vec::new();
     for name in packed {
-        let bytes = archive.short(&name, WHOLE as usize).ok_or(NoImport::TooLarge)?;
-        // What lies beside the lists is none of them.
-        let Ok(source) = decoded(&bytes, wanted) else { continue };
-        all = Some(match all {
-            Some(first) if first.format == source.format => {
-                Source { rows: Box::new(first.rows.chain(source.rows)), ..first }
-            }
-            Some(first) => first,
-            None => source,
-        });
+        let bytes = archive.short(&name, WHOLE as usize).ok_or(NoImport::Damaged)?;
+        // What lies beside the lists is none of them, or not what was asked for.
+        let source = decoded(&bytes, wanted).ok();
+        found.extend(source.filter(|source| wanted.is_none_or(|wanted| wanted == source.format)));
     }
-    all.ok_or(NoImport::Unknown)
+    if found.iter().any(|source| source.format != Format::Objects) {
+        // Annotations and settings beside a program's lists look like lists of objects too.
+        found.retain(|source| source.format != Format::Objects);
+    }
+    let Some(first) = found.first() else { return Err(NoImport::Unknown) };
+    let (format, unread_columns) = (first.format, first.unread_columns.clone());
+    let rows: Vec<Row> = found.into_iter().flat_map(|source| source.rows).collect();
+    Ok(Source { unread_columns, ..Source::of(format, rows.into_iter()) })
 }
 
 fn is_packed_list(name: &str) -> bool {
@@ -128,6 +129,9 @@ fn jsonl(file: &Arc<File>) -> Result<impl Iterator<Item = Row> + use<>, NoImport
     Ok(std::iter::from_fn(move || {
         lines.row(|content| match content {
             Line::Whole(bytes) => match from_slice::<Value>(&bytes) {
+                Ok(Value::Object(fields)) if fields.values().any(is_endless) => {
+                    Found::Passed("has a list that is too long".to_owned())
+                }
                 Ok(Value::Object(fields)) => Found::Save(Save { fields, ..Save::default() }),
                 Ok(_) => Found::Passed("must be a JSON object".to_owned()),
                 Err(_) => Found::Passed("is not valid JSON in UTF-8".to_owned()),
@@ -135,6 +139,11 @@ fn jsonl(file: &Arc<File>) -> Result<impl Iterator<Item = Row> + use<>, NoImport
             Line::TooLong => Found::Passed("is longer than 64 MiB".to_owned()),
         })
     }))
+}
+
+/// Whether a field is a list longer than any honest one: in memory it is many times as long.
+fn is_endless(value: &Value) -> bool {
+    value.as_array().is_some_and(|items| items.len() > 10_000)
 }
 
 /// A file that was read whole.
@@ -244,6 +253,22 @@ mod tests {
         let html = b"<!DOCTYPE NETSCAPE-Bookmark-file-1><META HTTP-EQUIV=\"Content-Type\" CONTENT=\"text/html; charset=windows-1252\"><DL><DT><A HREF=\"https://a.example\">Gr\xfcn</A></DL>";
         let (_, rows) = opened(html, None).unwrap();
         assert!(matches!(&rows[0].found, Found::Save(save) if save.fields["title"] == "Grün"));
+    }
+
+    #[test]
+    fn what_lies_beside_packed_tables_takes_nothing_away() {
+        let table = "title,url,time_added,tags,status\nA,https://a.example/1,1,,unread\n";
+        let file = packed(&[
+            ("annotations/part_000000.json", br#"[{"url": "https://a.example/9", "quote": "words"}]"#),
+            ("part_000000.csv", table.as_bytes()),
+            ("read me.html", b"<p>Words"),
+            ("z.html", b"<DL><DT><A HREF=\"https://a.example/2\">B</A></DL>"),
+        ]);
+
+        let all = Source::open(file.try_clone().unwrap(), None).unwrap();
+        assert_eq!((all.format, all.rows.count()), (Format::Pocket, 2));
+        let named = Source::open(file.try_clone().unwrap(), Some(Format::Pocket)).unwrap();
+        assert_eq!(named.rows.count(), 1);
     }
 
     #[test]
