@@ -18,7 +18,7 @@ mod undo;
 use std::sync::Arc;
 use std::time::Duration;
 
-use entity::id::ImportId;
+use entity::id::{ImportId, UserId};
 use entity::import::{self, Column};
 use entity::job as job_row;
 use entity::kind::ImportState;
@@ -61,12 +61,22 @@ pub async fn failed(
     reason: &str,
     now: Timestamp,
 ) -> Result<(), DbErr> {
+    mark_failed(db, job.user_id, ImportId(job.subject), reason, now).await
+}
+
+async fn mark_failed(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    id: ImportId,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), DbErr> {
     import::Entity::update_many()
         .col_expr(Column::State, Expr::value(ImportState::Failed))
         .col_expr(Column::Error, Expr::value(reason))
         .col_expr(Column::FinishedAt, Expr::value(Some(now)))
-        .filter(Column::UserId.eq(job.user_id))
-        .filter(Column::Id.eq(ImportId(job.subject)))
+        .filter(Column::UserId.eq(user))
+        .filter(Column::Id.eq(id))
         .filter(Column::State.is_in([ImportState::Running, ImportState::Undoing]))
         .exec(db)
         .await
@@ -133,13 +143,11 @@ pub async fn take_all(
 /// # Errors
 /// The database.
 pub async fn give_up(desk: &Desk, import: &import::Model, reason: &str) -> Result<(), Error> {
-    import::Entity::update_many()
-        .col_expr(Column::State, Expr::value(ImportState::Failed))
-        .col_expr(Column::Error, Expr::value(reason))
-        .col_expr(Column::FinishedAt, Expr::value(Some(desk.clock.now())))
-        .filter(Column::UserId.eq(import.user_id))
-        .filter(Column::Id.eq(import.id))
-        .exec(desk.db.write())
-        .await?;
-    Ok(())
+    Ok(mark_failed(desk.db.write(), import.user_id, import.id, reason, desk.clock.now()).await?)
+}
+
+/// Columns of the file's table that are not read.
+pub fn unread_columns(import: &import::Model) -> Vec<String> {
+    let columns = import.unread_columns.as_deref();
+    columns.and_then(|columns| serde_json::from_str(columns).ok()).unwrap_or_default()
 }

@@ -116,11 +116,7 @@ async fn view(app: &App, row: import::Model, skips: Skips) -> Result<ImportView,
         dry_run: row.dry_run,
         rows: row.done,
         report,
-        unread_columns: row
-            .unread_columns
-            .as_deref()
-            .and_then(|columns| serde_json::from_str(columns).ok())
-            .unwrap_or_default(),
+        unread_columns: imports::unread_columns(&row),
         texts: texts(app, &row).await?,
         format: row.format,
         error: row.error,

@@ -40,7 +40,6 @@ impl Report {
     /// Of an import that has ended.
     pub async fn of(desk: &Desk, import: &import::Model, server_running: bool) -> Result<Self, Error> {
         let skipped = imports::skipped(desk, import).await?;
-        let columns = import.unread_columns.as_deref();
         Ok(Self {
             import_id: import.id,
             format: import.format.clone(),
@@ -49,9 +48,7 @@ impl Report {
             updated: import.updated,
             skipped: skipped.into_iter().map(|(line, reason)| Skipped { line, reason }).collect(),
             skipped_lines: import.skipped,
-            unread_columns: columns
-                .and_then(|columns| serde_json::from_str(columns).ok())
-                .unwrap_or_default(),
+            unread_columns: imports::unread_columns(import),
             server_running,
         })
     }

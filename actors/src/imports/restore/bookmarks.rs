@@ -17,7 +17,6 @@ use crate::exports::record::{Bookmark, File, Highlight, Text};
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::bookmarks::save::{self, NewBookmark};
 use crate::ops::highlights::{Marked, must_stand};
-use crate::ops::notes;
 use crate::text;
 use crate::uploads::stored::{self, Owner};
 
@@ -133,13 +132,7 @@ async fn uploaded(
     if !stored::give(txn, held.id, Owner::Upload(upload)).await? {
         return Err(Error::internal("a file was removed while it was written"));
     }
-    save::add_tags(txn, &row, &new.tags).await?;
-    for collection in new.collections {
-        save::put_in(txn, user, collection, row.id, now).await?;
-    }
-    if let Some(body) = new.notes {
-        notes::write_on_bookmark(txn, &row, &body, Priority::Backlog, now).await?;
-    }
+    save::complete(txn, &row, &document, new, Priority::Backlog, now).await?;
     if !texts::put(txn, &document, text, now).await? {
         queue::ask(txn, user, Work::File, document.id.0, Priority::Backlog, now).await?;
     }

@@ -199,7 +199,7 @@ async fn save_entry(
 }
 
 /// Everything that comes with a bookmark that was made now.
-async fn complete(
+pub async fn complete(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
     document: &document::Model,

@@ -13,7 +13,7 @@ fn exact(text: &str) -> Option<String> {
 }
 
 /// ISO 8601 writes the offset +0100 too.
-fn with_colon(text: &str) -> Option<String> {
+pub fn with_colon(text: &str) -> Option<String> {
     let (head, minutes) = text.split_at_checked(text.len().checked_sub(2)?)?;
     Some(format!("{head}:{minutes}"))
 }

@@ -29,6 +29,7 @@ use trafilatura::dom::Document;
 use self::draft::Draft;
 
 pub use facts::{NAME, line};
+pub use instant::with_colon;
 pub use prose::{cut, verbatim};
 
 /// What a page holds for its reader.

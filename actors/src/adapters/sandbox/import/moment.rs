@@ -4,6 +4,8 @@ use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 use time::{Date, OffsetDateTime, UtcOffset};
 
+use super::super::article::with_colon;
+
 /// A time; `None` where it is none, or one that says nothing: zero, or a year with more than four digits.
 pub fn moment(text: &str) -> Option<String> {
     let text = text.trim();
@@ -36,12 +38,6 @@ fn written(text: &str) -> Option<OffsetDateTime> {
         .or_else(|| parse(&format!("{with_t}Z")))
         .or_else(|| parse(&with_colon(&with_t)?))
         .or_else(|| date().or_else(american).map(|date| date.midnight().assume_utc()))
-}
-
-/// ISO 8601 writes the offset +0100 too.
-fn with_colon(text: &str) -> Option<String> {
-    let (head, minutes) = text.split_at_checked(text.len().checked_sub(2)?)?;
-    Some(format!("{head}:{minutes}"))
 }
 
 #[cfg(test)]
