@@ -2,22 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use entity::document;
 use entity::id::ImportId;
 use entity::import::{self, Entity};
-use entity::kind::{DocumentStatus, ImportState};
+use entity::kind::{ContentType, DocumentStatus, ImportState, ImportedKind, RowOutcome};
 use entity::scope::Scope;
 use entity::time::Timestamp;
+use entity::{document, import_row};
 use schemars::JsonSchema;
-use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde::Serialize;
+use uuid::Uuid;
 
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Values};
 use crate::imports::{self, Format, New};
+use crate::ops::bookmarks::save::AT_ONCE;
 use crate::ops::target::Target;
 use crate::perform::Operation;
 use crate::uploads::stored::Held;
@@ -139,16 +140,30 @@ async fn report(app: &App, row: &import::Model, skips: Skips) -> Result<Report, 
 }
 
 async fn texts(app: &App, row: &import::Model) -> Result<Texts, Error> {
-    let counted: Vec<(DocumentStatus, i64)> = document::Entity::readable_by(row.user_id)
-        .filter(Expr::col((document::Entity, document::Column::Id)).in_subquery(imports::brought(row)))
+    let made: Vec<Uuid> = import_row::Entity::within(row.user_id, row.id)
+        .filter(import_row::Column::Outcome.eq(RowOutcome::Created))
+        .filter(import_row::Column::Kind.eq(ImportedKind::Bookmark))
+        .filter(import_row::Column::MadeId.is_not_null())
         .select_only()
-        .column(document::Column::Status)
-        .column_as(document::Column::Id.count(), "count")
-        .group_by(document::Column::Status)
+        .column(import_row::Column::MadeId)
         .into_tuple()
         .all(app.db.read())
         .await?;
-    let counted: BTreeMap<&str, i64> = counted.into_iter().map(|(status, n)| (status.name(), n)).collect();
+    let mut counted: BTreeMap<&str, i64> = BTreeMap::new();
+    // By short lists of ids: a table that has just grown has no statistics, and a join over it may take minutes.
+    for some in made.chunks(AT_ONCE) {
+        let found: Vec<(DocumentStatus, i64)> = document::Entity::readable_by(row.user_id)
+            .filter(document::Column::BookmarkId.is_in(some.iter().copied()))
+            .filter(document::Column::ContentType.ne(ContentType::Note))
+            .select_only()
+            .column(document::Column::Status)
+            .column_as(document::Column::Id.count(), "count")
+            .group_by(document::Column::Status)
+            .into_tuple()
+            .all(app.db.read())
+            .await?;
+        found.into_iter().for_each(|(status, n)| *counted.entry(status.name()).or_default() += n);
+    }
     let of = |status: DocumentStatus| counted.get(status.name()).copied().unwrap_or_default();
     Ok(Texts {
         processing: of(DocumentStatus::Processing),
