@@ -241,6 +241,22 @@ kinds! {
         /// The application has ended it, or a secret of it was used twice.
         Revoked = "revoked",
     }
+    /// How far an authorization code has come. It is good for one presentation, whatever comes of that.
+    CodeState {
+        /// Nobody has presented it.
+        Issued = "issued",
+        /// It was presented, and no connection was made of it.
+        Spent = "spent",
+        /// A connection was made of it.
+        Redeemed = "redeemed",
+    }
+    /// How far a token has come. An access token stays as it was issued: it ends with its time or its connection.
+    TokenState {
+        /// Not exchanged yet.
+        Issued = "issued",
+        /// A refresh token that was exchanged for the next pair.
+        Spent = "spent",
+    }
     /// The two kinds of OAuth token.
     TokenKind {
         /// For calls of the MCP server.

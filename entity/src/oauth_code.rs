@@ -1,6 +1,7 @@
-//! An authorization code. Only its hash is kept; a used one stays for a while, so that its second use is noticed.
+//! An authorization code. Only its hash is kept; a spent one stays for a while, so that its second use is noticed.
 
 use crate::id::{ClientId, UserId};
+use crate::kind::CodeState;
 use crate::scope::Scopes;
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
@@ -26,9 +27,9 @@ pub struct Model {
     pub issued_at: Timestamp,
     /// From then on it is refused.
     pub expires_at: Timestamp,
-    /// When it was first presented.
-    pub used_at: Option<Timestamp>,
-    /// The number of the connection that it made.
+    /// How far it has come.
+    pub state: CodeState,
+    /// The number of the connection that it made, once redeemed.
     pub branch: Option<i64>,
 }
 

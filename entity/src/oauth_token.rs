@@ -1,7 +1,7 @@
 //! An access or refresh token of a connection. Only its hash is kept.
 
 use crate::id::GrantId;
-use crate::kind::TokenKind;
+use crate::kind::{TokenKind, TokenState};
 use crate::scope::Scopes;
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
@@ -25,8 +25,8 @@ pub struct Model {
     pub issued_at: Timestamp,
     /// From then on it is refused.
     pub expires_at: Timestamp,
-    /// When a refresh token was spent.
-    pub used_at: Option<Timestamp>,
+    /// How far it has come.
+    pub state: TokenState,
 }
 
 /// No relations are walked; finders name what they need.

@@ -19,6 +19,7 @@ mod m0012_under_way;
 mod m0013_client_documents;
 mod m0014_sign_in;
 mod m0015_transfers;
+mod m0016_oauth_states;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -44,6 +45,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0013_client_documents::STEP),
             Box::new(m0014_sign_in::STEP),
             Box::new(m0015_transfers::STEP),
+            Box::new(m0016_oauth_states::STEP),
         ]
     }
 }

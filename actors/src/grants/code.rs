@@ -4,17 +4,16 @@
 //! ends the connection that it made (OAuth 2.1, section 4.1.3).
 
 use entity::id::GrantId;
-use entity::kind::GrantState;
+use entity::kind::{CodeState, GrantState};
 use entity::time::Timestamp;
 use entity::{oauth_client, oauth_code, oauth_grant};
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
-use sea_orm::{
-    ActiveValue::Set, ColumnTrait, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel, QueryFilter,
-};
+use sea_orm::{ColumnTrait, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
 use tracing::warn;
 
 use super::consent::CODE_PREFIX;
 use super::end::{Ending, end, living_owner};
+use super::lifecycle::{Untaken, present, redeem};
 use super::refused::Refused;
 use super::token::{Issued, issue, tell_reuse};
 use super::{Terms, client, pkce};
@@ -64,31 +63,29 @@ const GUESSED: Refused = Refused::Guessed(WHY);
 pub(super) async fn exchange(terms: &Terms, asked: Exchange) -> Result<Issued, Refused> {
     let now = terms.clock.now();
     let hash = Secret::parse_token(CODE_PREFIX, &asked.code).ok_or(GUESSED)?.hash();
-    let found = oauth_code::Entity::by_hash(hash.bytes()).one(terms.db.read()).await?.ok_or(GUESSED)?;
+    let mut found = oauth_code::Entity::by_hash(hash.bytes()).one(terms.db.read()).await?.ok_or(GUESSED)?;
     let txn = terms.db.begin().await?;
     let owner = living_owner(&txn, found.user_id).await?.ok_or(UNKNOWN)?;
     if !client::touch(&txn, asked.client.id, now).await? {
         return Err(Refused::Client);
     }
-    let spent = oauth_code::Entity::update_many()
-        .col_expr(oauth_code::Column::UsedAt, Expr::value(now))
-        .filter(oauth_code::Column::Hash.eq(found.hash.as_slice()))
-        .filter(oauth_code::Column::UsedAt.is_null())
-        .exec(&txn)
-        .await?;
-    if spent.rows_affected == 0 {
-        let ended = end_reused(&txn, hash.bytes(), &asked.client, now).await?;
-        txn.commit().await?;
-        if ended {
-            terms.fresh.raise();
+    match present(&txn, &mut found).await {
+        Ok(()) => {}
+        Err(Untaken::Used) => {
+            if end_reused(&txn, hash.bytes(), &asked.client, now).await? {
+                txn.commit().await?;
+                terms.fresh.raise();
+            }
+            return Err(UNKNOWN);
         }
-        return Err(UNKNOWN);
+        Err(Untaken::Database(error)) => return Err(error.into()),
     }
     if let Err(unfit) = asked.fits(&found, now) {
         txn.commit().await?;
         return Err(unfit);
     }
     let grant = connect(&txn, terms, &found, now).await?;
+    redeem(&txn, &mut found, grant.branch).await?;
     let issued = issue(&txn, terms, &grant, grant.scopes.clone(), now).await?;
     if !asked.client.walk {
         notices::app_connected(&txn, owner.id, &client::shown_name(&asked.client), now).await?;
@@ -149,12 +146,6 @@ async fn connect(
     let between = oauth_grant::Entity::between(code.user_id, code.client_id);
     let grant = between.one(txn).await?.ok_or(UNKNOWN)?;
     forget_earlier(txn, code).await?;
-    let made = oauth_code::ActiveModel {
-        hash: Set(code.hash.clone()),
-        branch: Set(Some(grant.branch)),
-        ..oauth_code::ActiveModel::default()
-    };
-    oauth_code::Entity::update(made).exec(txn).await?;
     Ok(grant)
 }
 
@@ -163,7 +154,7 @@ async fn forget_earlier(txn: &DatabaseTransaction, code: &oauth_code::Model) -> 
     oauth_code::Entity::delete_many()
         .filter(oauth_code::Column::UserId.eq(code.user_id))
         .filter(oauth_code::Column::ClientId.eq(code.client_id))
-        .filter(oauth_code::Column::UsedAt.is_null())
+        .filter(oauth_code::Column::State.eq(CodeState::Issued))
         .filter(oauth_code::Column::IssuedAt.lte(code.issued_at))
         .exec(txn)
         .await

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use entity::id::{SessionId, UserId};
+use entity::kind::CodeState;
 use entity::oauth_consent;
 use entity::plan::Plan;
 use entity::scope::{Scope, Scopes};
@@ -166,7 +167,7 @@ async fn issue(
         scopes: granted,
         issued_at: now,
         expires_at: now + terms.code,
-        used_at: None,
+        state: CodeState::Issued,
         branch: None,
     };
     oauth_code::Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;

@@ -5,7 +5,7 @@
 //! on two nodes too, and never wait for each other in a circle.
 
 use entity::id::{ClientId, UserId};
-use entity::kind::GrantState;
+use entity::kind::{CodeState, GrantState};
 use entity::{oauth_code, oauth_consent, oauth_grant, user};
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{
@@ -81,7 +81,7 @@ async fn forget_codes(txn: &impl ConnectionTrait, user: UserId, client: ClientId
     oauth_code::Entity::delete_many()
         .filter(oauth_code::Column::UserId.eq(user))
         .filter(oauth_code::Column::ClientId.eq(client))
-        .filter(oauth_code::Column::UsedAt.is_null())
+        .filter(oauth_code::Column::State.eq(CodeState::Issued))
         .exec(txn)
         .await
         .map(drop)

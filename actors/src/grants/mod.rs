@@ -10,6 +10,7 @@ pub mod client;
 mod code;
 mod consent;
 mod end;
+mod lifecycle;
 pub mod pkce;
 pub mod redirect;
 mod refused;

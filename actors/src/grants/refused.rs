@@ -2,6 +2,7 @@
 
 use sea_orm::DbErr;
 
+use super::lifecycle::Untaken;
 use crate::error::Error;
 use crate::kit::Unanswered;
 
@@ -28,6 +29,15 @@ pub enum Refused {
 impl From<DbErr> for Refused {
     fn from(error: DbErr) -> Self {
         Refused::Inside(error.into())
+    }
+}
+
+impl From<Untaken> for Refused {
+    fn from(untaken: Untaken) -> Self {
+        match untaken {
+            Untaken::Used => Refused::Grant("it was used before"),
+            Untaken::Database(error) => error.into(),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use entity::id::{SessionId, UserId};
-use entity::kind::{ClientAuth, GrantState, TokenKind};
+use entity::kind::{ClientAuth, CodeState, GrantState, TokenKind, TokenState};
 use entity::scope::Scope;
 use entity::{oauth_client, oauth_code, oauth_grant, oauth_token, session, user};
 use proptest::prelude::*;
@@ -17,6 +17,7 @@ use super::client::{Introduction, register};
 use super::code::exchange;
 use super::consent::{ask, decide};
 use super::end::{end_all, living_owner};
+use super::lifecycle::{Untaken, present, redeem, spend};
 use super::token::{refresh, revoke};
 use super::*;
 use crate::clock::TestClock;
@@ -208,7 +209,7 @@ impl Scene {
     async fn spent(&self, code: &str) -> (bool, bool) {
         let hash = Secret::parse_token(consent::CODE_PREFIX, code).unwrap().hash();
         let row = oauth_code::Entity::by_hash(hash.bytes()).one(self.terms.db.read()).await.unwrap();
-        let Some(row) = row.filter(|row| row.used_at.is_some()) else { return (false, false) };
+        let Some(row) = row.filter(|row| row.state != CodeState::Issued) else { return (false, false) };
         let grant = self.grant().await.filter(|grant| grant.state == GrantState::Connected);
         (true, grant.is_some_and(|grant| row.branch == Some(grant.branch)))
     }
@@ -249,7 +250,9 @@ impl Scene {
         let hash = Secret::parse_token(token::REFRESH_PREFIX, token).unwrap().hash();
         let row = oauth_token::Entity::by_hash(hash.bytes()).one(self.terms.db.read()).await.unwrap();
         let (Some(row), Some(grant)) = (row, self.grant().await) else { return false };
-        row.used_at.is_some() && self.clock.now() < row.expires_at && token::is_of(&self.terms, &row, &grant)
+        row.state == TokenState::Spent
+            && self.clock.now() < row.expires_at
+            && token::is_of(&self.terms, &row, &grant)
     }
 
     /// The branch of an access token that opens something, told as the door of the MCP server tells it.
@@ -275,7 +278,7 @@ impl Scene {
         let unspent = oauth_token::Entity::find()
             .filter(oauth_token::Column::GrantId.eq(grant.id))
             .filter(oauth_token::Column::Kind.eq(TokenKind::Refresh))
-            .filter(oauth_token::Column::UsedAt.is_null())
+            .filter(oauth_token::Column::State.eq(TokenState::Issued))
             .filter(oauth_token::Column::ExpiresAt.gt(self.clock.now()));
         let unspent = unspent.all(self.terms.db.read()).await.unwrap();
         unspent.iter().filter(|token| token::is_of(&self.terms, token, &grant)).count()
@@ -352,6 +355,34 @@ async fn a_refused_refresh_costs_the_same_whatever_there_is_of_its_token() {
     ] {
         assert_eq!(statements(client, token).await, usual, "{token}");
     }
+}
+
+#[tokio::test]
+async fn of_two_who_saw_a_secret_unused_one_takes_the_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
+    let terms = new_terms(&folder, &clock).await;
+    let mut scene = Scene::new(&terms, &clock).await;
+    scene.consent().await;
+    let db = terms.db.write();
+    let mut code = oauth_code::Entity::find().one(db).await.unwrap().unwrap();
+    let mut code_too = code.clone();
+    present(db, &mut code).await.unwrap();
+    assert!(matches!(present(db, &mut code_too).await, Err(Untaken::Used)));
+    let mut spent = code.clone();
+    redeem(db, &mut code, 1).await.unwrap();
+    assert!(matches!(redeem(db, &mut spent, 2).await, Err(Untaken::Used)));
+    scene.consent().await;
+    scene.exchange(1, scene.client.clone()).await;
+    let refresh = oauth_token::Entity::find().filter(oauth_token::Column::Kind.eq(TokenKind::Refresh));
+    let mut token = refresh.one(db).await.unwrap().unwrap();
+    let mut token_too = token.clone();
+    spend(db, &mut token).await.unwrap();
+    assert!(matches!(spend(db, &mut token_too).await, Err(Untaken::Used)));
+
+    let kept = oauth_code::Entity::by_hash(&code.hash).one(db).await.unwrap().unwrap();
+    assert_eq!((kept.state, kept.branch), (CodeState::Redeemed, Some(1)));
+    assert_eq!(code, kept);
 }
 
 #[test]

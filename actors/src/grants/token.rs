@@ -4,18 +4,16 @@
 use std::time::Duration;
 
 use entity::id::{ActivityId, GrantId};
-use entity::kind::{GrantState, Surface, TokenKind};
+use entity::kind::{GrantState, Surface, TokenKind, TokenState};
 use entity::scope::Scopes;
 use entity::time::Timestamp;
 use entity::{activity, oauth_client, oauth_grant, oauth_token};
-use sea_orm::sea_query::Expr;
-use sea_orm::{
-    ColumnTrait, ConnectionTrait, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel, QueryFilter,
-};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel};
 use tracing::warn;
 use uuid::Uuid;
 
 use super::end::{Ending, end, living_owner};
+use super::lifecycle::{Untaken, spend};
 use super::refused::Refused;
 use super::{Terms, client};
 use crate::error::Error;
@@ -74,7 +72,7 @@ pub(super) async fn issue(
             scopes: scopes.clone(),
             issued_at: now,
             expires_at: now + life,
-            used_at: None,
+            state: TokenState::Issued,
         };
         row.into_active_model()
     };
@@ -118,7 +116,7 @@ pub(super) async fn refresh(terms: &Terms, asked: Refresh) -> Result<Issued, Ref
     let good = |(token, grant): &(oauth_token::Model, oauth_grant::Model)| {
         grant.client_id == asked.client.id && is_of(terms, token, grant) && now < token.expires_at
     };
-    let (token, grant) = found.filter(good).ok_or(UNKNOWN)?;
+    let (mut token, grant) = found.filter(good).ok_or(UNKNOWN)?;
     let txn = terms.db.begin().await?;
     living_owner(&txn, grant.user_id).await?.ok_or(UNKNOWN)?;
     if !client::touch(&txn, asked.client.id, now).await? {
@@ -129,13 +127,17 @@ pub(super) async fn refresh(terms: &Terms, asked: Refresh) -> Result<Issued, Ref
     if !is_of(terms, &token, &grant) {
         return Err(UNKNOWN);
     }
-    if !spend(&txn, &token, now).await? {
-        end(&txn, &grant, Ending::Revoked).await?;
-        tell_reuse(&txn, &grant, &asked.client, "TOKEN_REUSED", now).await?;
-        txn.commit().await?;
-        terms.fresh.raise();
-        warn!(grant.id = %grant.id, "ended a connection: a refresh token of it was used twice");
-        return Err(UNKNOWN);
+    match spend(&txn, &mut token).await {
+        Ok(()) => {}
+        Err(Untaken::Used) => {
+            end(&txn, &grant, Ending::Revoked).await?;
+            tell_reuse(&txn, &grant, &asked.client, "TOKEN_REUSED", now).await?;
+            txn.commit().await?;
+            terms.fresh.raise();
+            warn!(grant.id = %grant.id, "ended a connection: a refresh token of it was used twice");
+            return Err(UNKNOWN);
+        }
+        Err(Untaken::Database(error)) => return Err(error.into()),
     }
     let scopes = asked.scopes.unwrap_or_else(|| token.scopes.clone());
     if !token.scopes.missing(&scopes).is_empty() {
@@ -170,17 +172,6 @@ pub(super) async fn tell_reuse(
         result_count: None,
     };
     activity::Entity::insert(line.into_active_model()).exec_without_returning(txn).await.map(drop)
-}
-
-/// Spends a refresh token; `false` where it was spent before.
-async fn spend(txn: &DatabaseTransaction, token: &oauth_token::Model, now: Timestamp) -> Result<bool, DbErr> {
-    let spent = oauth_token::Entity::update_many()
-        .col_expr(oauth_token::Column::UsedAt, Expr::value(now))
-        .filter(oauth_token::Column::Hash.eq(token.hash.as_slice()))
-        .filter(oauth_token::Column::UsedAt.is_null())
-        .exec(txn)
-        .await?;
-    Ok(spent.rows_affected == 1)
 }
 
 /// Ends the connection of a token, if it is this client's and the token still belongs to it (RFC 7009); anything else is

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use entity::kind::TokenKind;
+use entity::kind::{TokenKind, TokenState};
 use entity::oauth_token;
 use sea_orm::{ColumnTrait, Database, EntityTrait, QueryFilter};
 
@@ -98,7 +98,7 @@ async fn a_kill_within_a_refresh_leaves_the_old_token_or_the_new_one() {
     let rows = Database::connect(home.database_url()).await.unwrap();
     let unspent = oauth_token::Entity::find()
         .filter(oauth_token::Column::Kind.eq(TokenKind::Refresh))
-        .filter(oauth_token::Column::UsedAt.is_null());
+        .filter(oauth_token::Column::State.eq(TokenState::Issued));
     let unspent = unspent.all(&rows).await.unwrap();
     assert_eq!(unspent.iter().map(|token| token.grant_id).collect::<HashSet<_>>().len(), rounds.len());
     assert_eq!(unspent.len(), rounds.len(), "each connection has one token to go on with");

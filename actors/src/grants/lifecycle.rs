@@ -1,0 +1,116 @@
+//! The lives of authorization codes and refresh tokens: which state follows which, and the conditional update that makes
+//! it so. Of two who ask for one step at once, one takes it (RFC 9700, sections 2.1.1 and 4.14).
+//!
+//! A code goes from issued to spent by its first presentation, and on to redeemed where that made a connection; a refresh
+//! token from issued to spent. Nothing leads back. That they are too old, or their connection was ended or made anew, is no
+//! state of theirs: it follows from the clock and the connection's number ([`super::end`]).
+
+use entity::kind::{CodeState, TokenState};
+use entity::{oauth_code, oauth_token};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
+
+/// Why a step was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum Untaken {
+    /// It does not follow on the state that the code or token is in: somebody has presented it before.
+    #[error("it was presented before")]
+    Used,
+    /// The database failed.
+    #[error(transparent)]
+    Database(#[from] DbErr),
+}
+
+/// The state of a code after it is presented.
+fn after_presentation(state: CodeState) -> Result<CodeState, Untaken> {
+    match state {
+        CodeState::Issued => Ok(CodeState::Spent),
+        CodeState::Spent | CodeState::Redeemed => Err(Untaken::Used),
+    }
+}
+
+/// The state of a code after a connection was made of it.
+fn after_connection(state: CodeState) -> Result<CodeState, Untaken> {
+    match state {
+        CodeState::Spent => Ok(CodeState::Redeemed),
+        CodeState::Issued | CodeState::Redeemed => Err(Untaken::Used),
+    }
+}
+
+/// The state of a refresh token after it is exchanged.
+fn after_exchange(state: TokenState) -> Result<TokenState, Untaken> {
+    match state {
+        TokenState::Issued => Ok(TokenState::Spent),
+        TokenState::Spent => Err(Untaken::Used),
+    }
+}
+
+/// One row was changed: nobody else took the step in between.
+fn taken(rows: u64) -> Result<(), Untaken> {
+    if rows == 1 { Ok(()) } else { Err(Untaken::Used) }
+}
+
+/// Spends a code, which somebody presents.
+///
+/// # Errors
+/// [`Untaken::Used`] where it was presented before.
+pub async fn present(db: &impl ConnectionTrait, code: &mut oauth_code::Model) -> Result<(), Untaken> {
+    let next = after_presentation(code.state)?;
+    let change = oauth_code::Entity::update_many().col_expr(oauth_code::Column::State, Expr::value(next));
+    let own = change.filter(oauth_code::Column::Hash.eq(code.hash.as_slice()));
+    taken(own.filter(oauth_code::Column::State.eq(code.state)).exec(db).await?.rows_affected)?;
+    code.state = next;
+    Ok(())
+}
+
+/// Notes the connection that was made of a code.
+///
+/// # Errors
+/// [`Untaken::Used`] where it was not spent just before.
+pub async fn redeem(
+    db: &impl ConnectionTrait,
+    code: &mut oauth_code::Model,
+    branch: i64,
+) -> Result<(), Untaken> {
+    let next = after_connection(code.state)?;
+    let change = oauth_code::Entity::update_many()
+        .col_expr(oauth_code::Column::State, Expr::value(next))
+        .col_expr(oauth_code::Column::Branch, Expr::value(branch));
+    let own = change.filter(oauth_code::Column::Hash.eq(code.hash.as_slice()));
+    taken(own.filter(oauth_code::Column::State.eq(code.state)).exec(db).await?.rows_affected)?;
+    (code.state, code.branch) = (next, Some(branch));
+    Ok(())
+}
+
+/// Spends a refresh token, for which the next pair is issued.
+///
+/// # Errors
+/// [`Untaken::Used`] where it was spent before.
+pub async fn spend(db: &impl ConnectionTrait, token: &mut oauth_token::Model) -> Result<(), Untaken> {
+    let next = after_exchange(token.state)?;
+    let change = oauth_token::Entity::update_many().col_expr(oauth_token::Column::State, Expr::value(next));
+    let own = change.filter(oauth_token::Column::Hash.eq(token.hash.as_slice()));
+    taken(own.filter(oauth_token::Column::State.eq(token.state)).exec(db).await?.rows_affected)?;
+    token.state = next;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_presented_once_and_redeemed_only_then() {
+        let presented = [CodeState::Issued, CodeState::Spent, CodeState::Redeemed].map(after_presentation);
+        let connected = [CodeState::Issued, CodeState::Spent, CodeState::Redeemed].map(after_connection);
+
+        assert!(matches!(presented, [Ok(CodeState::Spent), Err(Untaken::Used), Err(Untaken::Used)]));
+        assert!(matches!(connected, [Err(Untaken::Used), Ok(CodeState::Redeemed), Err(Untaken::Used)]));
+    }
+
+    #[test]
+    fn a_refresh_token_is_exchanged_once() {
+        assert!(matches!(after_exchange(TokenState::Issued), Ok(TokenState::Spent)));
+        assert!(matches!(after_exchange(TokenState::Spent), Err(Untaken::Used)));
+    }
+}
