@@ -37,12 +37,17 @@ pub async fn create(desk: &Desk, new: NewAccount) -> Result<user::Model, Error> 
 
 /// Makes the first account, while there is none.
 pub async fn set_up(desk: &Desk, new: NewAccount) -> Result<user::Model, Error> {
+    const DONE: Error = Error::Closed("the service has been set up already");
+    // A look before the password is hashed: strangers may ask for this for ever.
+    if user::Entity::find().limit(1).one(desk.db.read()).await?.is_some() {
+        return Err(DONE);
+    }
     let row = prepare(desk, new).await?;
     let txn = desk.db.begin().await?;
     // On PostgreSQL two set-ups at once are told apart here; SQLite has one writer anyway.
     state::raise_generation(&txn).await?;
     if user::Entity::find().count(&txn).await? > 0 {
-        return Err(Error::Closed("the service has been set up already"));
+        return Err(DONE);
     }
     let made = insert(&txn, row).await?;
     txn.commit().await?;

@@ -27,7 +27,7 @@ use crate::ingest::{Ingest, Room};
 use crate::keys::Keys;
 use crate::keys::secret::{Secret, SecretHash};
 use crate::kit::{Health, Report, Workers};
-use crate::limits::{Failures, Limits};
+use crate::limits::{Addresses, Failures, Limits};
 use crate::notices::Notices;
 use crate::ops::cursor::Cursors;
 use crate::retrieval::Retrieval;
@@ -35,6 +35,8 @@ use crate::sessions::SignIns;
 use crate::state::{self, Fact};
 use crate::uploads::{Signatures, Turns, Uploads};
 
+/// Accounts that strangers make from one address: an office may, a script may not.
+const SIGN_UPS_PER_HOUR: u32 = 30;
 /// How long each actor has to finish at the end.
 const DRAIN: Duration = Duration::from_secs(8);
 /// A database that answers no sooner is not there.
@@ -96,6 +98,8 @@ pub struct Parts {
     pub failures: Failures,
     /// Failed sign-ins.
     pub sign_ins: SignIns,
+    /// Slows the making of accounts by strangers.
+    pub sign_ups: Arc<Addresses>,
     /// The activity view.
     pub activity: Activity,
     /// In-app notices.
@@ -167,6 +171,7 @@ impl App {
             limits: Limits::start(&short, db.clone(), clock.clone()),
             failures: Failures::new(setup.failures_per_minute, clock.clone()),
             sign_ins: SignIns::default(),
+            sign_ups: Arc::new(Addresses::an_hour(SIGN_UPS_PER_HOUR, clock.clone())),
             activity: Activity::start(&short, db.clone(), clock.clone(), setup.activity_kept),
             notices,
             idempotency: Idempotency::new(db, clock.clone()),

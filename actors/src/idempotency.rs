@@ -127,6 +127,18 @@ impl Idempotency {
         answered(found, &replay.request_hash)
     }
 
+    /// Looks whether the key stands for another request, and claims nothing.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] where it does.
+    pub async fn must_not_conflict(&self, key: KeyId, replay: &Replay) -> Result<(), Error> {
+        let found = Entity::find_by_id((key, replay.name_hash.clone()))
+            .filter(Column::CreatedAt.gte(self.clock.now() - KEPT))
+            .one(self.db.read())
+            .await?;
+        found.map_or(Ok(()), |row| must_be_same(&row, &replay.request_hash))
+    }
+
     fn held(&self, row: ClaimRow) -> Claim {
         let (this, of) = (self.clone(), row.clone());
         let beat = Beat::every(self.beat, "a request is being answered", move || {
@@ -189,11 +201,17 @@ fn mine(row: &ClaimRow) -> Condition {
         .add(Column::Status.is_null())
 }
 
+fn must_be_same(row: &Model, request_hash: &[u8]) -> Result<(), Error> {
+    if row.request_hash == request_hash {
+        Ok(())
+    } else {
+        Err(Error::Conflict("the Idempotency-Key stands for another request"))
+    }
+}
+
 fn answered(found: Option<Model>, request_hash: &[u8]) -> Result<Claimed, Error> {
     let row = found.ok_or(Error::StillRunning)?;
-    if row.request_hash != request_hash {
-        return Err(Error::Conflict("the Idempotency-Key stands for another request"));
-    }
+    must_be_same(&row, request_hash)?;
     match (row.status.and_then(|status| u16::try_from(status).ok()), row.body) {
         (Some(status), Some(body)) => Ok(Claimed::Answered(Stored { status, body })),
         (Some(_) | None, _) => Err(Error::StillRunning),

@@ -83,16 +83,16 @@ pub struct Door {
     pub entry: Entry,
 }
 
-/// What a request came to, once it was read whole.
+/// What a request came to, once it was read.
 pub struct Asked<O> {
-    /// What is asked.
-    pub operation: O,
+    /// What is asked, or what is wrong with it.
+    pub operation: Result<O, Error>,
     /// Its Idempotency-Key, with what that stands for.
     pub replay: Option<Replay>,
 }
 
-impl<O> From<O> for Asked<O> {
-    fn from(operation: O) -> Self {
+impl<O> From<Result<O, Error>> for Asked<O> {
+    fn from(operation: Result<O, Error>) -> Self {
         Self { operation, replay: None }
     }
 }
@@ -118,14 +118,14 @@ pub enum Answer<R> {
 
 /// Lets a request in, does what it asks, and writes it down.
 ///
-/// `asked` reads the operation from the request: it is called once the key and the plan are known, and its error stands
-/// back until limits and scopes have been looked at. `verdict` says how the surface tells what came of it, for the
+/// `asked` reads the operation from the request: it is called once the key and the plan are known, and what is wrong with it
+/// stands back until limits and scopes have been looked at. `verdict` says how the surface tells what came of it, for the
 /// activity view.
 pub async fn perform<O: Operation>(
     app: &App,
     door: Door,
     verdict: impl Fn(&Result<Answer<O::Reply>, Error>) -> String,
-    asked: impl AsyncFnOnce() -> Result<Asked<O>, Error>,
+    asked: impl AsyncFnOnce() -> Asked<O>,
 ) -> Performed<O::Reply> {
     let Door { credential, surface, address, client, entry } = door;
     match recognise(app, credential, surface, address, client).await {
@@ -143,7 +143,7 @@ pub async fn perform_as<O: Operation>(
     caller: &Caller,
     entry: Entry,
     verdict: impl Fn(&Result<Answer<O::Reply>, Error>) -> String,
-    asked: impl AsyncFnOnce() -> Result<Asked<O>, Error>,
+    asked: impl AsyncFnOnce() -> Asked<O>,
 ) -> Performed<O::Reply> {
     let has_surface = match caller.surface {
         Some(Surface::Rest) => caller.plan.has_rest(),
@@ -163,18 +163,14 @@ pub async fn perform_as<O: Operation>(
     performed
 }
 
-async fn admitted<O: Operation>(
-    app: &App,
-    caller: &Caller,
-    asked: Result<Asked<O>, Error>,
-) -> Performed<O::Reply> {
+async fn admitted<O: Operation>(app: &App, caller: &Caller, asked: Asked<O>) -> Performed<O::Reply> {
     // The plan is looked at before anything is counted: what an upgrade would bring costs nothing to ask for.
     if !needed(&asked).beyond(caller.plan).is_empty() {
         return Performed { quota: None, result: Err(Error::PlanRequired), claim: None };
     }
     // A tool may count more than once; a request is a request (spec.md: Limits, rule 3).
     let weight = match caller.surface {
-        Some(Surface::Mcp) => asked.as_ref().map_or(O::WEIGHT, |asked| asked.operation.weight()),
+        Some(Surface::Mcp) => asked.operation.as_ref().map_or(O::WEIGHT, Operation::weight),
         Some(Surface::Rest) | None => 1,
     };
     let quota = match admit(app, caller, weight).await {
@@ -216,22 +212,30 @@ impl<E: Into<Error>> From<E> for Refused {
 }
 
 /// The scopes that a call needs; a faulty one those that any call needs.
-fn needed<O: Operation>(asked: &Result<Asked<O>, Error>) -> Scopes {
-    asked.as_ref().map_or_else(|_| O::SCOPES.into(), |asked| asked.operation.scopes())
+fn needed<O: Operation>(asked: &Asked<O>) -> Scopes {
+    asked.operation.as_ref().map_or_else(|_| O::SCOPES.into(), Operation::scopes)
 }
 
-/// Scopes, then the parameters, then the Idempotency-Key.
+/// Scopes, then the Idempotency-Key, then the parameters.
 async fn allowed<O: Operation>(
     app: &App,
     caller: &Caller,
-    asked: Result<Asked<O>, Error>,
+    asked: Asked<O>,
 ) -> Result<(O, Option<Claim>), Refused> {
     let missing = caller.scopes.missing(&needed(&asked));
     if !missing.is_empty() {
         return Err(Error::ScopeRequired(missing).into());
     }
-    let Asked { operation, replay } = asked?;
-    let (Some(replay), Some(key)) = (replay, &caller.key) else { return Ok((operation, None)) };
+    let Asked { operation, replay } = asked;
+    let (Some(replay), Some(key)) = (replay, &caller.key) else { return Ok((operation?, None)) };
+    let operation = match operation {
+        Ok(operation) => operation,
+        Err(error) => {
+            // A key that stands for another request is told before what is wrong with this one.
+            app.idempotency.must_not_conflict(key.id, &replay).await?;
+            return Err(error.into());
+        }
+    };
     match app.idempotency.claim(key.id, replay).await? {
         Claimed::First(claim) => Ok((operation, Some(claim))),
         Claimed::Answered(stored) => Err(Refused::For(stored)),

@@ -82,6 +82,8 @@ kinds! {
         Failed = "failed",
         /// What it made is taken back.
         Undoing = "undoing",
+        /// Its taking back stopped on the way: it can be taken back further.
+        HalfUndone = "half_undone",
         /// What it made was taken back.
         Undone = "undone",
     }

@@ -5,6 +5,7 @@ use crate::id::{ExportId, FileId, ImportId, UploadId};
 use crate::time::Timestamp;
 use sea_orm::Condition;
 use sea_orm::entity::prelude::*;
+use sea_orm::sea_query::{Query, SelectStatement};
 
 /// The bytes of a file in the store.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
@@ -43,6 +44,12 @@ impl Entity {
     /// The file of an import.
     pub fn of_import(id: ImportId) -> Select<Entity> {
         Self::find().filter(Column::ImportId.eq(id))
+    }
+
+    /// The imports that have a file.
+    pub fn imports() -> SelectStatement {
+        let mut select = Query::select();
+        select.column(Column::ImportId).from(Self).and_where(Column::ImportId.is_not_null()).to_owned()
     }
 
     /// The file of an export.

@@ -20,6 +20,7 @@ mod m0013_client_documents;
 mod m0014_sign_in;
 mod m0015_transfers;
 mod m0016_oauth_states;
+mod m0017_transfer_indexes;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -46,6 +47,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0014_sign_in::STEP),
             Box::new(m0015_transfers::STEP),
             Box::new(m0016_oauth_states::STEP),
+            Box::new(m0017_transfer_indexes::STEP),
         ]
     }
 }

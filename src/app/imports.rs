@@ -17,6 +17,7 @@ use futures_util::TryStreamExt;
 
 use super::door::{operation, own_origin, signed_in};
 use super::routes::LIST_IMPORTS;
+use crate::http::pace::{LONGEST, SILENCE, late};
 use crate::http::table::{self, Door};
 use crate::rest::{failure, success, whole};
 
@@ -54,7 +55,10 @@ async fn begin(
 ) -> Result<actors::ops::imports::OneImport, Error> {
     own_origin(request, app)?;
     let caller = signed_in(request, app).await?;
-    perform_for(app, &caller, async || read(request, app, payload).await).await
+    let in_time = async || {
+        tokio::time::timeout(LONGEST, read(request, app, payload)).await.unwrap_or_else(|_| Err(late()))
+    };
+    perform_for(app, &caller, in_time).await
 }
 
 /// The fields of the form.
@@ -76,7 +80,13 @@ async fn read(request: &HttpRequest, app: &App, payload: Payload) -> Result<Begi
     let mut inner = payload.into_inner();
     let mut multipart = Multipart::from_request(request, &mut inner).await.map_err(|_| FORM)?;
     let mut form = Form::default();
-    while let Some(field) = multipart.try_next().await.map_err(|error| broken(&error))? {
+    let field = async |multipart: &mut Multipart| {
+        tokio::time::timeout(SILENCE, multipart.try_next())
+            .await
+            .map_err(|_| late())?
+            .map_err(|error| broken(&error))
+    };
+    while let Some(field) = field(&mut multipart).await? {
         form.take(app, field).await?;
     }
     let file = form.file.ok_or_else(|| Error::invalid("file", "is required"))?;
@@ -110,7 +120,7 @@ impl Form {
 
 async fn word(field: &mut Field) -> Result<String, Error> {
     let mut word = Vec::new();
-    while let Some(some) = field.try_next().await.map_err(|error| broken(&error))? {
+    while let Some(some) = next(field).await? {
         word.extend_from_slice(&some);
         if word.len() > WORD {
             return Err(Error::invalid("body", "has a field that is too long"));
@@ -134,7 +144,7 @@ async fn written(app: &App, field: &mut Field) -> Result<Held, Error> {
 
 async fn copy(app: &App, field: &mut Field, written: &mut Written) -> Result<(), Error> {
     let (mut part, mut got) = (Vec::with_capacity(PART), 0);
-    while let Some(some) = field.try_next().await.map_err(|error| broken(&error))? {
+    while let Some(some) = next(field).await? {
         got += some.len() as u64;
         if got > app.uploads.import_bytes {
             return Err(Error::TooLarge);
@@ -148,6 +158,12 @@ async fn copy(app: &App, field: &mut Field, written: &mut Written) -> Result<(),
         return Err(Error::invalid("file", "is empty"));
     }
     if part.is_empty() { Ok(()) } else { written.write(Bytes::from(part)).await }
+}
+
+/// The next bytes of a field.
+async fn next(field: &mut Field) -> Result<Option<Bytes>, Error> {
+    let next = tokio::time::timeout(SILENCE, field.try_next()).await;
+    next.map_err(|_| late())?.map_err(|error| broken(&error))
 }
 
 fn broken(_: &MultipartError) -> Error {

@@ -1,7 +1,5 @@
 //! PUT /files/:id: takes the bytes of an announced upload in. The signed address is all that it asks for: no key.
 
-use std::time::Duration;
-
 use actix_web::http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderName};
 use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
@@ -11,12 +9,8 @@ use actors::uploads::{Arrival, Pass, Said};
 use entity::time::Timestamp;
 use futures_util::StreamExt;
 
+use super::pace::{LONGEST, SILENCE, late};
 use crate::rest::{failure, whole};
-
-/// A sender from whom nothing comes for so long is given up.
-const SILENCE: Duration = Duration::from_secs(60);
-/// And so is one who sends for longer than this in all.
-const LONGEST: Duration = Duration::from_secs(6 * 3600);
 
 /// Mounts it.
 pub fn mount(config: &mut ServiceConfig) {
@@ -69,10 +63,6 @@ async fn take(app: &App, request: &HttpRequest, mut payload: Payload) -> Result<
             return Err(error);
         }
     }
-}
-
-fn late() -> Error {
-    Error::invalid("body", "did not arrive in time")
 }
 
 /// What stands in the address; anything else there makes it none of ours.

@@ -2,32 +2,67 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use actix_web::web::{Data, ServiceConfig};
 use actix_web::{HttpResponse, Responder, web};
 use actors::app::App;
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde_json::json;
+use tokio::sync::Mutex;
+
+/// What was found is told again for so long: anybody may ask, however often, and each look costs a query.
+const FRESH: Duration = Duration::from_millis(500);
 
 /// Whether the service takes requests: not while it starts or drains.
 #[derive(Clone, Debug, Default)]
-pub struct Readiness(Arc<AtomicBool>);
+pub struct Readiness {
+    ready: Arc<AtomicBool>,
+    /// The last look at database and index, and when it was.
+    last: Arc<Mutex<Option<(Instant, Found)>>>,
+}
+
+/// What can be reached.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    database: bool,
+    /// How many passages the index has; none where it cannot be asked.
+    passages: Option<u64>,
+}
 
 impl Readiness {
     /// From now on ready, or not.
     pub fn set(&self, ready: bool) {
-        self.0.store(ready, Ordering::SeqCst);
+        self.ready.store(ready, Ordering::SeqCst);
     }
 
     /// Whether it is.
     pub fn is(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+        self.ready.load(Ordering::SeqCst)
+    }
+
+    /// One look at a time: who comes meanwhile is told what it finds.
+    async fn look(&self, app: &App) -> Found {
+        let mut last = self.last.lock().await;
+        if let Some((_, found)) = last.filter(|(at, _)| at.elapsed() < FRESH) {
+            return found;
+        }
+        let database = app.reaches_database().await;
+        let passages = app.retrieval.count().await.ok().map(|count| count as u64);
+        let found = Found { database, passages };
+        *last = Some((Instant::now(), found));
+        found
     }
 }
 
 /// Mounts /healthz and /readyz.
 pub fn mount(config: &mut ServiceConfig) {
-    config.route("/healthz", web::get().to(alive)).route("/readyz", web::get().to(ready));
+    config.configure(mount_alive).route("/readyz", web::get().to(ready));
+}
+
+/// Mounts /healthz.
+pub fn mount_alive(config: &mut ServiceConfig) {
+    config.route("/healthz", web::get().to(alive));
 }
 
 /// Mounts /metrics.
@@ -41,13 +76,12 @@ async fn alive() -> impl Responder {
 
 async fn ready(app: Data<App>, readiness: Data<Readiness>) -> impl Responder {
     let actors = app.health();
-    let database = app.reaches_database().await;
-    let index = app.retrieval.count().await;
-    let up = readiness.is() && database && index.is_ok() && actors.iter().all(|actor| actor.up);
+    let Found { database, passages } = readiness.look(&app).await;
+    let up = readiness.is() && database && passages.is_some() && actors.iter().all(|actor| actor.up);
     let body = json!({
         "ready": up,
         "database": database,
-        "index": { "ok": index.is_ok(), "passages": index.ok() },
+        "index": { "ok": passages.is_some(), "passages": passages },
         "model": app.retrieval.model(),
         "search": if app.retrieval.model().is_some() { "hybrid" } else { "lexical: the embedding model is not there yet" },
         "speech": app.speech.transcriber().map(|transcriber| transcriber.model().to_owned()),

@@ -7,5 +7,6 @@ pub mod files;
 pub mod head;
 pub mod health;
 pub mod log;
+pub mod pace;
 pub mod peer;
 pub mod table;

@@ -8,8 +8,10 @@ mod example;
 mod operation;
 mod page;
 
+use std::sync::OnceLock;
+
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
-use actix_web::web::{self, Data, ServiceConfig};
+use actix_web::web::{self, Bytes, Data, ServiceConfig};
 use actix_web::{HttpResponse, HttpResponseBuilder};
 use actors::app::App;
 
@@ -25,23 +27,32 @@ const SCRIPT: &str = include_str!("assets/docs.js");
 /// Mounts /openapi.json, and /docs with what its page needs.
 pub fn mount(config: &mut ServiceConfig) {
     config
+        .app_data(Data::new(Made::default()))
         .route("/openapi.json", web::get().to(described))
         .route("/docs", web::get().to(shown))
         .route("/docs/docs.css", web::get().to(async || asset("text/css; charset=utf-8", STYLE)))
         .route("/docs/docs.js", web::get().to(async || asset("text/javascript; charset=utf-8", SCRIPT)));
 }
 
-async fn described(app: Data<App>) -> HttpResponse {
-    plainly(HttpResponse::Ok()).json(document(&app.base_url))
+/// The description and its page: they are made once, for they change with the program alone.
+#[derive(Default)]
+struct Made {
+    document: OnceLock<Bytes>,
+    page: OnceLock<Result<Bytes, askama::Error>>,
 }
 
-async fn shown(app: Data<App>) -> HttpResponse {
-    match page::render(&document(&app.base_url)) {
+async fn described(app: Data<App>, made: Data<Made>) -> HttpResponse {
+    let made = made.document.get_or_init(|| document(&app.base_url).to_string().into());
+    plainly(HttpResponse::Ok()).content_type("application/json").body(made.clone())
+}
+
+async fn shown(app: Data<App>, made: Data<Made>) -> HttpResponse {
+    match made.page.get_or_init(|| page::render(&document(&app.base_url)).map(Bytes::from)) {
         Ok(html) => plainly(HttpResponse::Ok())
             .insert_header((CONTENT_SECURITY_POLICY, POLICY))
             .insert_header(("Referrer-Policy", "no-referrer"))
             .content_type("text/html; charset=utf-8")
-            .body(html),
+            .body(html.clone()),
         Err(cause) => {
             tracing::error!(%cause, "the page of the API's description could not be made");
             HttpResponse::InternalServerError().finish()

@@ -26,7 +26,7 @@ pub async fn refuse(request: HttpRequest, methods: Vec<String>) -> HttpResponse 
     let Some(app) = request.app_data::<Data<App>>().cloned() else {
         return HttpResponse::InternalServerError().finish();
     };
-    let asked = async || Ok(Unknown { methods }.into());
+    let asked = async || Ok(Unknown { methods }).into();
     let ok = |(): &()| StatusCode::OK;
     let performed = perform(&app, door(&request, "unknown"), |came| verdict(came, ok), asked).await;
     answer::<Unknown>(&request, &app, ok, performed).await
@@ -44,16 +44,36 @@ pub async fn operation<O: Operation>(
         let Some(app) = request.app_data::<Data<App>>().cloned() else {
             return HttpResponse::InternalServerError().finish();
         };
-        let asked = async || {
-            let body = if takes_body(&request) { whole_body(&request, payload).await? } else { Bytes::new() };
-            let (replay, values) = (replay(&request, &body), values(&request, route.fields, &body));
-            let (values, replay) = Invalid::together(values, replay)?;
-            Ok(Asked { operation: read(&target(&request), values)?, replay })
-        };
+        let asked = async || asked(route, &request, payload, read).await;
         let performed = perform(&app, door(&request, route.name), |came| verdict(came, success), asked).await;
         answer::<O>(&request, &app, success, performed).await
     })
     .await
+}
+
+/// What a request asks for, with its Idempotency-Key where that is known.
+async fn asked<O>(
+    route: &Route,
+    request: &HttpRequest,
+    payload: Payload,
+    read: fn(&Target, Values) -> Result<O, Error>,
+) -> Asked<O> {
+    let body = if takes_body(request) { whole_body(request, payload).await } else { Ok(Bytes::new()) };
+    let body = match body {
+        Ok(body) => body,
+        Err(error) => return Err(error).into(),
+    };
+    let values = values(request, route.fields, &body);
+    match replay(request, &body) {
+        Ok(replay) => {
+            let operation = values.map_err(Error::from).and_then(|values| read(&target(request), values));
+            Asked { operation, replay }
+        }
+        Err(fault) => {
+            let both = Invalid::together(values, Err::<(), _>(fault)).map_err(Error::from);
+            both.and_then(|(values, ())| read(&target(request), values)).into()
+        }
+    }
 }
 
 /// Runs to its end even where the client goes away: what was begun is settled and written down. A panic in it is an

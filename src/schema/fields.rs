@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 const WORDS: &str = r"^[^\u0000]*[^\s\u0000][^\u0000]*$";
 const TEXT: &str = r"^[^\u0000]*$";
 /// No path, no control characters, and not only spaces.
-const FILENAME: &str = r"^[^/\\\u0000-\u001f\u007f]*[^/\\\s\u0000-\u001f\u007f][^/\\\u0000-\u001f\u007f]*$";
+const FILENAME: &str =
+    r"^[^/\\\u0000-\u001f\u007f-\u009f]*[^/\\\s\u0000-\u001f\u007f-\u009f][^/\\\u0000-\u001f\u007f-\u009f]*$";
 
 const SHA_256: &str = "^[0-9A-Fa-f]{64}$";
 

@@ -1,8 +1,10 @@
 //! Puts the service together, runs it, and takes it apart in the right order.
 //!
-//! Stopping: readiness off and ingest told to take no more, then the server (requests in progress are answered), then
+//! Stopping: readiness off and ingest told to take no more, then the server (requests in progress are answered, new ones
+//! are told to come later), then
 //! retrieval, limits, keys, grants, activity, notices, then the database.
 
+mod doorkeeper;
 mod listen;
 mod models;
 mod setup;
@@ -26,6 +28,7 @@ use tracing::{info, warn};
 use crate::data_dir::{is_open_to_others, lock, private_files, private_folder};
 use crate::http::health::Readiness;
 use crate::settings::Settings;
+use doorkeeper::Doorkeeper;
 use listen::{keep_metrics_small, listen, recorder};
 use models::await_models;
 use setup::setup;
@@ -55,6 +58,8 @@ impl Outside {
 pub struct Running {
     /// Where it listens.
     pub address: SocketAddr,
+    /// Held while the service runs, so that the address answers while it ends too.
+    listener: TcpListener,
     app: App,
     readiness: Readiness,
     servers: Vec<ServerHandle>,
@@ -112,6 +117,7 @@ pub async fn start_with(
     let wanted = settings.server.listen;
     let listener = TcpListener::bind(wanted).map_err(|error| format!("server.listen = {wanted}: {error}"))?;
     let address = listener.local_addr()?;
+    let doorkeeper = Doorkeeper::begin(&listener)?;
     let base_url = settings.base_url(address).as_str().to_owned();
     let database = settings.database_url();
     let data_dir = settings.data_dir.clone();
@@ -120,12 +126,13 @@ pub async fn start_with(
     let setup = setup(&settings, embedding.as_ref(), &base_url, outside)?;
     let app = App::start(desk, setup).await?;
     let readiness = Readiness::default();
-    let servers = listen(&settings, listener, &app, &readiness)?;
+    doorkeeper.end().await;
+    let servers = listen(&settings, listener.try_clone()?, &app, &readiness)?;
     private_files(&settings.data_dir);
     let mut background = vec![actix_web::rt::spawn(keep_metrics_small(recorder()?))];
     background.extend(await_models(&settings, &app, embedding));
     readiness.set(true);
-    Ok(Running { address, app, readiness, servers, background, _lock: lock })
+    Ok(Running { address, listener, app, readiness, servers, background, _lock: lock })
 }
 
 impl Running {
@@ -133,7 +140,14 @@ impl Running {
     pub async fn stop(self) {
         self.readiness.set(false);
         self.app.ingest.stop().await;
-        futures_util::future::join_all(self.servers.iter().map(|server| server.stop(true))).await;
+        // Told to stop now, before somebody else takes their place.
+        let stopping: Vec<_> = self.servers.iter().map(|server| server.stop(true)).collect();
+        let doorkeeper = Doorkeeper::begin(&self.listener);
+        futures_util::future::join_all(stopping).await;
+        match doorkeeper {
+            Ok(doorkeeper) => doorkeeper.end().await,
+            Err(cause) => warn!(%cause, "nobody could answer while requests ended"),
+        }
         for task in self.background {
             task.abort();
         }

@@ -160,6 +160,22 @@ async fn the_step_that_a_proxy_breaks_is_named_with_what_came_instead() {
 }
 
 #[actix_web::test]
+async fn a_proxy_that_passes_no_credentials_on_breaks_the_call_of_the_tools() {
+    let relay = Relay::start().await;
+    relay.keep_credentials();
+    let server = Server::with(&[("SERVER__BASE_URL", &relay.base)]).await;
+    relay.lead_to(server.stranger().base());
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+
+    let (passed, steps, why) = walked(&browser).await;
+
+    let failed = steps.iter().find(|(_, outcome)| outcome == "failed").map(|(name, _)| name.as_str());
+    assert_eq!((passed, failed), (false, Some("tools")), "{steps:?} {why}");
+    assert!(why.contains("answered 401"), "{why}");
+    leaves_nothing(&server, &browser).await;
+}
+
+#[actix_web::test]
 async fn every_assistant_is_told_the_address_of_this_service() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;

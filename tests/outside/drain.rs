@@ -2,6 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use reqwest::Method;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
 use crate::world::{Home, Program, eventually, program};
 
 #[actix_web::test]
@@ -47,6 +51,44 @@ async fn what_was_saved_just_before_sigterm_is_ready_after_the_next_start() {
         key.once(bookmark, "ready").await;
         assert_eq!(key.search(&format!("n{n}n")).await, [bookmark["documentId"].as_str().unwrap()]);
     }
+}
+
+#[actix_web::test]
+async fn while_it_ends_it_is_alive_and_not_ready() {
+    let home = Home::new().await;
+    program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let stranger = running.stranger();
+    let address = stranger.base().trim_start_matches("http://").to_owned();
+    let mut slow = TcpStream::connect(&address).await.unwrap();
+    let head = "POST /app/api/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
+    slow.write_all(head.as_bytes()).await.unwrap();
+    // It is in progress once the service has read of it.
+    stranger.get("/healthz").await;
+
+    let asked = async {
+        let not_ready = eventually("it ends", async || {
+            let answer = stranger.try_send(Method::GET, "/readyz", None).await.ok()?;
+            (answer.status == 503).then_some(answer)
+        })
+        .await;
+        let alive = stranger.get("/healthz").await;
+        let call = eventually("it takes no more calls", async || {
+            let answer = stranger.get("/rest/v2/search?q=x").await;
+            (answer.status == 503).then_some(answer)
+        })
+        .await;
+        slow.write_all(b"\"a\": 1} ").await.unwrap();
+        let mut answer = String::new();
+        slow.read_to_string(&mut answer).await.unwrap();
+        (not_ready, alive.status, call, answer)
+    };
+    let (ended, (not_ready, alive, call, answer)) = tokio::join!(running.terminate(), asked);
+
+    assert!(ended.success());
+    assert_eq!((&not_ready.body["ready"], alive), (&serde_json::json!(false), 200));
+    assert_eq!(call.number("retry-after"), 1);
+    assert!(answer.starts_with("HTTP/1.1 400"), "what was in progress was not answered: {answer}");
 }
 
 /// Lines of the activity with this route, once they have been written.

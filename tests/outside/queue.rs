@@ -127,7 +127,16 @@ async fn a_job_whose_tries_all_died_with_their_process_is_given_up() {
         queue.clock.advance(LEASE + Duration::from_secs(1));
     }
 
-    let row = queue.row(&last.unwrap()).await;
+    let given_up = queue::claim(&queue.desk.db, Track::Web, queue.now(), 1).await.unwrap().dead.remove(0);
+    let db = queue.desk.db.write();
+    // A worker that was only slow, and says so in time, has the job on.
+    assert!(queue::renew(db, &last.unwrap(), queue.now()).await.unwrap());
+    assert!(!queue::bury(db, &given_up, queue.now()).await.unwrap());
+    queue.clock.advance(LEASE + Duration::from_secs(1));
+    assert!(queue::bury(db, &given_up, queue.now()).await.unwrap());
+    assert!(!queue::bury(db, &given_up, queue.now()).await.unwrap());
+
+    let row = queue.row(&given_up).await;
     assert_eq!((row.state, row.attempts), (JobState::Dead, MOST_ATTEMPTS));
     assert_eq!(row.error.as_deref(), Some(queue::DIED));
 }

@@ -1,6 +1,6 @@
 //! Everything of a person, row by row, on its way into the archive.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
 use entity::kind::{BookmarkKind, ItemKind};
@@ -122,7 +122,7 @@ impl Gathering<'_> {
     async fn collections(&self) -> Result<(), Error> {
         let all = collection::Entity::owned_by(self.user).order_by_asc(collection::Column::Id);
         let mut rest = all.all(self.db()).await?;
-        let mut told: Vec<CollectionId> = Vec::new();
+        let mut told: HashSet<CollectionId> = HashSet::new();
         while !rest.is_empty() {
             let (ready, waiting): (Vec<_>, Vec<_>) =
                 rest.into_iter().partition(|row| row.parent_id.is_none_or(|parent| told.contains(&parent)));
@@ -131,7 +131,7 @@ impl Gathering<'_> {
                 break;
             }
             for row in ready {
-                told.push(row.id);
+                told.insert(row.id);
                 let parent = row.parent_id.map(|parent| parent.0);
                 let record =
                     Collection { id: row.id.0, name: row.name, description: row.description, parent };

@@ -26,7 +26,10 @@ use entity::kind::ExportState;
 use entity::stored_file;
 use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
+    SqlErr,
+};
 
 use crate::adapters::blobs::{BlobError, Blobs, LocalFile};
 use crate::desk::Desk;
@@ -37,16 +40,19 @@ pub use job::run;
 
 /// An export is kept for so long.
 pub const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
+/// So many are kept of one person beside the one that is packed.
+const MOST_PACKED: u64 = 2;
+/// More than there can be.
+const MANY: u64 = 1000;
 
-/// Begins an export; where one is being packed already, that one.
+/// Begins an export; where one is being packed already, that one. Of those that are packed the latest few are kept.
 ///
 /// # Errors
 /// The database.
 pub async fn begin(desk: &Desk, user: UserId) -> Result<export::Model, Error> {
     let now = desk.clock.now();
-    let txn = desk.db.begin().await?;
-    let running = Entity::owned_by(user).filter(Column::State.eq(ExportState::Running)).one(&txn).await?;
-    if let Some(running) = running {
+    let running = Entity::owned_by(user).filter(Column::State.eq(ExportState::Running));
+    if let Some(running) = running.clone().one(desk.db.read()).await? {
         return Ok(running);
     }
     let row = export::Model {
@@ -58,10 +64,29 @@ pub async fn begin(desk: &Desk, user: UserId) -> Result<export::Model, Error> {
         created_at: now,
         finished_at: None,
     };
-    Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
+    let txn = desk.db.begin().await?;
+    match Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await {
+        Ok(_) => {}
+        // Somebody else was first.
+        Err(error) if matches!(error.sql_err(), Some(SqlErr::UniqueConstraintViolation(_))) => {
+            drop(txn);
+            return running.one(desk.db.read()).await?.ok_or_else(|| error.into());
+        }
+        Err(error) => return Err(error.into()),
+    }
+    forget_earlier(&txn, user).await?;
     queue::ask(&txn, user, Work::Export, row.id.0, Priority::Now, now).await?;
     txn.commit().await?;
     Ok(row)
+}
+
+/// Makes room for one more: its file may be as large as all the others.
+async fn forget_earlier(txn: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
+    let packed = Entity::owned_by(user).filter(Column::State.ne(ExportState::Running));
+    let over = packed.order_by_desc(Column::Id).offset(MOST_PACKED).limit(MANY);
+    let over: Vec<ExportId> = over.select_only().column(Column::Id).into_tuple().all(txn).await?;
+    let own = Entity::delete_many().filter(Column::UserId.eq(user));
+    own.filter(Column::Id.is_in(over)).exec(txn).await.map(drop)
 }
 
 /// An export of this person, as far as it is.

@@ -1,12 +1,12 @@
 //! Reads a JSON body or a tool's arguments. Repeated members are faults (contract.md, section 11).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value as Json};
 
-use super::{Faults, Field, Kind, Value, Values, from_text, integer, number};
+use super::{Faults, Field, Kind, MOST_FAULTS, Value, Values, from_text, integer, number};
 use crate::error::Invalid;
 
 /// The values of a JSON object, or every fault in it.
@@ -36,13 +36,21 @@ pub fn parse(body: &[u8]) -> Result<Json, Invalid> {
     faults.into_result(json)
 }
 
+/// Values and members of one body. What is asked for has a thousand at most; each costs a hundred times the bytes that it
+/// is written with.
+const MOST_VALUES: usize = 50_000;
+
 /// Any JSON, with a fault for each member that its object says twice.
 fn once(body: &[u8]) -> Result<(Json, Faults), Invalid> {
-    let repeated = RefCell::new(Faults::default());
+    let seen = Seen::default();
     let mut reader = serde_json::Deserializer::from_slice(body);
-    let whole = Once { repeated: &repeated, place: &Place::Body };
+    let whole = Once { seen: &seen, place: &Place::Body };
     let parsed = whole.deserialize(&mut reader).and_then(|json| reader.end().map(|()| json));
-    let json = parsed.map_err(|_| Invalid::new("body", "is not valid JSON in UTF-8"))?;
+    let Seen { values, repeated, .. } = seen;
+    let json = parsed.map_err(|_| match values.get() {
+        0..=MOST_VALUES => Invalid::new("body", "is not valid JSON in UTF-8"),
+        _ => Invalid::new("body", format!("holds more than {MOST_VALUES} values")),
+    })?;
     Ok((json, repeated.into_inner()))
 }
 
@@ -157,9 +165,11 @@ fn wrong_type(kind: &Kind) -> &'static str {
     }
 }
 
+/// So many characters of a member's name are told.
+const NAMED: usize = 100;
+
 fn join(path: &str, name: &str) -> String {
-    let name: String = name.chars().take(100).collect();
-    if path.is_empty() { name } else { format!("{path}.{name}") }
+    if path.is_empty() { format!("{name:.NAMED$}") } else { format!("{path}.{name:.NAMED$}") }
 }
 
 /// Where a value stands.
@@ -173,15 +183,41 @@ impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Place::Body => Ok(()),
-            Place::Member(above, name) => f.write_str(&join(&above.to_string(), name)),
+            Place::Member(Place::Body, name) => write!(f, "{name:.NAMED$}"),
+            Place::Member(above, name) => write!(f, "{above}.{name:.NAMED$}"),
             Place::Item(above, n) => write!(f, "{above}[{n}]"),
         }
     }
 }
 
+/// What was met in a body so far.
+#[derive(Default)]
+struct Seen {
+    values: Cell<usize>,
+    repeated: RefCell<Faults>,
+    /// Told or not: a path is as long as its object is deep.
+    repetitions: Cell<usize>,
+}
+
+impl Seen {
+    fn value<E: serde::de::Error>(&self) -> Result<(), E> {
+        self.values.set(self.values.get() + 1);
+        if self.values.get() > MOST_VALUES { Err(E::custom("too many values")) } else { Ok(()) }
+    }
+
+    fn repeated<E: serde::de::Error>(&self, place: &Place<'_>) -> Result<(), E> {
+        if self.repetitions.get() < MOST_FAULTS {
+            self.repetitions.set(self.repetitions.get() + 1);
+            let mut repeated = self.repeated.try_borrow_mut().map_err(E::custom)?;
+            repeated.add(place.to_string(), "is given more than once");
+        }
+        Ok(())
+    }
+}
+
 /// Builds a JSON value and notes members that are said twice.
 struct Once<'a> {
-    repeated: &'a RefCell<Faults>,
+    seen: &'a Seen,
     place: &'a Place<'a>,
 }
 
@@ -189,6 +225,7 @@ impl<'de> DeserializeSeed<'de> for Once<'_> {
     type Value = Json;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Json, D::Error> {
+        self.seen.value()?;
         from.deserialize_any(self)
     }
 }
@@ -232,7 +269,7 @@ impl<'de> Visitor<'de> for Once<'_> {
         let mut list = Vec::new();
         loop {
             let place = Place::Item(self.place, list.len());
-            match items.next_element_seed(Once { repeated: self.repeated, place: &place })? {
+            match items.next_element_seed(Once { seen: self.seen, place: &place })? {
                 Some(item) => list.push(item),
                 None => break,
             }
@@ -244,10 +281,9 @@ impl<'de> Visitor<'de> for Once<'_> {
         let mut object = Map::new();
         while let Some(name) = members.next_key::<String>()? {
             let place = Place::Member(self.place, &name);
-            let value = members.next_value_seed(Once { repeated: self.repeated, place: &place })?;
+            let value = members.next_value_seed(Once { seen: self.seen, place: &place })?;
             if object.contains_key(&name) {
-                let mut repeated = self.repeated.try_borrow_mut().map_err(A::Error::custom)?;
-                repeated.add(place.to_string(), "is given more than once");
+                self.seen.repeated(&place)?;
             }
             object.insert(name, value);
         }
@@ -337,6 +373,25 @@ mod tests {
             assert_eq!(read(body.as_bytes(), FIELDS).unwrap().integer::<u8>("limit"), Some(limit), "{given}");
         }
         assert_eq!(faulty(r#"{"title": "t", "limit": 1e300}"#), ["limit"]);
+    }
+
+    #[test]
+    fn a_body_of_very_many_values_is_refused_while_it_is_read() {
+        let items = vec!["{}"; MOST_VALUES + 1].join(",");
+        let refused = read(format!("{{\"items\": [{items}]}}").as_bytes(), FIELDS).unwrap_err();
+        assert_eq!(refused.faults[0].reason, format!("holds more than {MOST_VALUES} values"));
+    }
+
+    #[test]
+    fn no_more_repetitions_are_told_than_other_faults() {
+        let many = vec![r#""":0"#; 40_000].join(",");
+        let names = "n".repeat(1000);
+        let body = format!("{}{{{many}}}{}", format!("{{\"{names}\":").repeat(90), "}".repeat(90));
+        let refused = read(body.as_bytes(), FIELDS).unwrap_err();
+        let deep = &refused.faults[0];
+        assert_eq!(deep.field.chars().count(), 90 * (NAMED + 1), "each name is cut");
+        let objects = vec![r#"{"a":0,"a":0}"#; 2 * MOST_FAULTS].join(",");
+        assert_eq!(faulty(&format!("{{\"items\": [{objects}]}}")).len(), MOST_FAULTS);
     }
 
     #[test]

@@ -159,7 +159,8 @@ fn from_text(kind: &Kind, text: String) -> Result<Value, String> {
         Kind::Words { min, max } => words(text, *min, *max),
         Kind::Text { max } => plain(text, 0, *max).map(Value::Text),
         Kind::Filename { max } => filename(text, *max),
-        Kind::Content => Ok(Value::Text(text.replace('\0', ""))),
+        // No database keeps NUL: it is shown to be missing, as HTML does it.
+        Kind::Content => Ok(Value::Text(text.replace('\0', "\u{fffd}"))),
         Kind::Sha256 if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
             Ok(Value::Text(text.to_ascii_lowercase()))
         }

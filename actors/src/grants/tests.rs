@@ -365,7 +365,7 @@ async fn of_two_who_saw_a_secret_unused_one_takes_the_step() {
     let mut scene = Scene::new(&terms, &clock).await;
     scene.consent().await;
     let db = terms.db.write();
-    let mut code = oauth_code::Entity::find().one(db).await.unwrap().unwrap();
+    let mut code = oauth_code::Entity::owned_by(scene.browser.user).one(db).await.unwrap().unwrap();
     let mut code_too = code.clone();
     present(db, &mut code).await.unwrap();
     assert!(matches!(present(db, &mut code_too).await, Err(Untaken::Used)));

@@ -2,15 +2,15 @@
 
 use entity::id::{ImportId, UserId};
 use entity::import::{self, Column, Entity};
-use entity::import_row;
 use entity::kind::{ImportState, RowOutcome};
 use entity::time::Timestamp;
-use sea_orm::sea_query::Expr;
+use entity::{import_row, stored_file, user};
+use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
 };
 
-use super::Format;
+use super::{Format, let_go};
 use crate::adapters::sandbox::import::Import;
 use crate::desk::Desk;
 use crate::error::Error;
@@ -52,14 +52,18 @@ impl New {
     }
 }
 
-/// Begins an import of a file that was written.
+/// A person has so many imports under way, and so many files of ended ones are kept beside, the latest.
+const MOST: usize = 5;
+
+/// Begins an import of a file that was written. The files of the person's ended imports are let go of but for the latest few.
 ///
 /// # Errors
-/// The database; then there is no import.
+/// [`Error::Conflict`] where as many are under way as may be; the database. Then there is no import.
 pub async fn begin(desk: &Desk, new: New, file: Held) -> Result<import::Model, Error> {
     let now = desk.clock.now();
     let row = new.row(now);
     let txn = desk.db.begin().await?;
+    make_room(&txn, new.user).await?;
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
     if !stored::give(&txn, file.id, Owner::Import(row.id)).await? {
         return Err(Error::internal("a file was removed while it was written"));
@@ -67,6 +71,27 @@ pub async fn begin(desk: &Desk, new: New, file: Held) -> Result<import::Model, E
     ask(&txn, &row, now).await?;
     txn.commit().await?;
     Ok(row)
+}
+
+async fn make_room(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error> {
+    // Held, so that two that begin at once count each other.
+    user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.ok_or(Error::NotFound)?;
+    let under_way = [ImportState::Running, ImportState::Undoing, ImportState::Paused];
+    let own = Query::select().column(Column::Id).from(Entity).and_where(Column::UserId.eq(user)).to_owned();
+    let with_file = stored_file::Entity::find()
+        .filter(Expr::col(stored_file::Column::ImportId).in_subquery(own))
+        .select_only()
+        .column(stored_file::Column::ImportId);
+    let with_file: Vec<ImportId> = with_file.into_tuple().all(txn).await?;
+    let kept = Entity::owned_by(user).filter(Column::Id.is_in(with_file)).order_by_desc(Column::Id);
+    let (going_on, ended): (Vec<_>, Vec<_>) =
+        kept.all(txn).await?.into_iter().partition(|import| under_way.contains(&import.state));
+    if going_on.len() >= MOST {
+        return Err(Error::Conflict(
+            "as many imports are under way as may be: wait for one, or take it back",
+        ));
+    }
+    let_go(txn, ended.into_iter().skip(MOST).map(|import| import.id).collect()).await
 }
 
 /// Writes the row of an import that has no file in the store: the command line reads it where it is.

@@ -10,6 +10,7 @@ mod begin;
 mod folders;
 mod job;
 mod line;
+mod made;
 mod pause;
 mod restore;
 mod take;
@@ -24,7 +25,7 @@ use entity::job as job_row;
 use entity::kind::ImportState;
 use entity::stored_file;
 use entity::time::Timestamp;
-use sea_orm::sea_query::{Expr, ExprTrait, Query};
+use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect};
 
 use crate::adapters::blobs::Blobs;
@@ -32,11 +33,13 @@ use crate::adapters::sandbox::import::Import;
 use crate::address::Guard;
 use crate::desk::Desk;
 use crate::error::Error;
+use crate::ingest::queue::{self, Work};
 
 pub use crate::adapters::sandbox::import::Format;
 pub use begin::{New, begin, find, note, skipped, start};
 pub use job::run;
-pub use pause::{brought, pause, resume};
+pub use made::bookmarks as made_bookmarks;
+pub use pause::{pause, resume};
 pub use take::{Taking, Tally, Unread};
 pub use undo::undo;
 
@@ -71,36 +74,57 @@ async fn mark_failed(
     reason: &str,
     now: Timestamp,
 ) -> Result<(), DbErr> {
-    import::Entity::update_many()
-        .col_expr(Column::State, Expr::value(ImportState::Failed))
-        .col_expr(Column::Error, Expr::value(reason))
-        .col_expr(Column::FinishedAt, Expr::value(Some(now)))
-        .filter(Column::UserId.eq(user))
-        .filter(Column::Id.eq(id))
-        .filter(Column::State.is_in([ImportState::Running, ImportState::Undoing]))
-        .exec(db)
-        .await
-        .map(drop)
+    let broken_off =
+        [(ImportState::Running, ImportState::Failed), (ImportState::Undoing, ImportState::HalfUndone)];
+    for (from, to) in broken_off {
+        import::Entity::update_many()
+            .col_expr(Column::State, Expr::value(to))
+            .col_expr(Column::Error, Expr::value(reason))
+            .col_expr(Column::FinishedAt, Expr::value(Some(now)))
+            .filter(Column::UserId.eq(user))
+            .filter(Column::Id.eq(id))
+            .filter(Column::State.eq(from))
+            .exec(db)
+            .await?;
+    }
+    Ok(())
 }
 
 /// The file of an import is kept for so long.
 const FILE_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
+/// No import of the command line, which has no job, takes so long.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-/// Lets go of the files of imports that nothing is being done to; what became of their rows stays.
+/// Lets go of the files of imports that nothing is being done to, what became of their rows stays; and says of those that
+/// nobody works on any more that they did not come to their end.
 ///
 /// # Errors
 /// The database.
 pub async fn sweep(desk: &Desk) -> Result<(), Error> {
-    let ended = Query::select()
-        .column(Column::Id)
-        .from(import::Entity)
-        .and_where(Column::CreatedAt.lt(desk.clock.now() - FILE_KEPT))
-        .and_where(Column::State.is_not_in([ImportState::Running, ImportState::Undoing]))
-        .to_owned();
+    let (db, now) = (desk.db.write(), desk.clock.now());
+    let old = import::Entity::find()
+        .filter(Column::CreatedAt.lt(now - FILE_KEPT))
+        .filter(Column::State.is_not_in([ImportState::Running, ImportState::Undoing]))
+        .filter(Expr::col(Column::Id).in_subquery(stored_file::Entity::imports()))
+        .select_only()
+        .column(Column::Id);
+    let_go(db, old.into_tuple().all(desk.db.read()).await?).await?;
+    let abandoned = import::Entity::find()
+        .filter(Column::CreatedAt.lt(now - LONGEST))
+        .filter(Column::State.eq(ImportState::Running))
+        .filter(Expr::col(Column::Id).not_in_subquery(queue::subjects(Work::Import)));
+    for import in abandoned.all(desk.db.read()).await? {
+        mark_failed(db, import.user_id, import.id, "it was begun and not ended", now).await?;
+    }
+    Ok(())
+}
+
+/// The clean-up of the store removes the files soon after.
+async fn let_go(db: &impl ConnectionTrait, imports: Vec<ImportId>) -> Result<(), Error> {
     stored_file::Entity::update_many()
         .col_expr(stored_file::Column::ImportId, Expr::value(None::<ImportId>))
-        .filter(Expr::col(stored_file::Column::ImportId).in_subquery(ended))
-        .exec(desk.db.write())
+        .filter(stored_file::Column::ImportId.is_in(imports))
+        .exec(db)
         .await?;
     Ok(())
 }

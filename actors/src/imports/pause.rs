@@ -2,15 +2,17 @@
 
 use entity::id::{ImportId, UserId};
 use entity::import::{self, Column, Entity};
-use entity::kind::{ImportState, ImportedKind, JobState, RowOutcome};
+use entity::kind::{ImportState, JobState};
 use entity::time::Timestamp;
-use entity::{bookmark, import_row, job, stored_file};
-use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
+use entity::{bookmark, job, stored_file};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, UpdateMany};
+use uuid::Uuid;
 
-use super::begin;
+use super::{begin, made};
 use crate::desk::Desk;
 use crate::error::Error;
+use crate::ops::bookmarks::save::AT_ONCE;
 
 /// Told of a page whose import was paused.
 const WAITS: &str = "its import is paused";
@@ -53,17 +55,19 @@ async fn change(
     // Every row of it was taken: only its pages go on.
     let is_over = row.finished_at.is_some() && row.error.is_none();
     let to = if to == ImportState::Running && is_over { ImportState::Done } else { to };
+    let finished_at = if to == ImportState::Running { None } else { row.finished_at };
     if to == ImportState::Running && stored_file::Entity::of_import(row.id).one(&txn).await?.is_none() {
         return Err(Error::Conflict("its file is not here: import it again to go on"));
     }
     Entity::update_many()
         .col_expr(Column::State, Expr::value(to))
         .col_expr(Column::Error, Expr::value(None::<String>))
+        .col_expr(Column::FinishedAt, Expr::value(finished_at))
         .filter(Column::UserId.eq(user))
         .filter(Column::Id.eq(row.id))
         .exec(&txn)
         .await?;
-    let row = import::Model { state: to, error: None, ..row };
+    let row = import::Model { state: to, error: None, finished_at, ..row };
     if to == ImportState::Paused {
         hold_pages(&txn, &row).await?;
     } else {
@@ -78,16 +82,11 @@ async fn change(
 
 /// The pages that were brought wait, where nobody works on them yet.
 async fn hold_pages(txn: &impl ConnectionTrait, import: &import::Model) -> Result<(), Error> {
-    job::Entity::update_many()
+    let wait = job::Entity::update_many()
         .col_expr(job::Column::RunAt, Expr::value(LATER))
         .col_expr(job::Column::Turn, Expr::value(None::<i64>))
-        .col_expr(job::Column::Error, Expr::value(Some(WAITS)))
-        .filter(job::Column::UserId.eq(import.user_id))
-        .filter(job::Column::State.eq(JobState::Queued))
-        .filter(Expr::col(job::Column::Subject).in_subquery(brought(import)))
-        .exec(txn)
-        .await?;
-    Ok(())
+        .col_expr(job::Column::Error, Expr::value(Some(WAITS)));
+    change_pages(txn, import, wait).await
 }
 
 pub(super) async fn release_pages(
@@ -95,32 +94,31 @@ pub(super) async fn release_pages(
     import: &import::Model,
     now: Timestamp,
 ) -> Result<(), Error> {
-    job::Entity::update_many()
+    let go_on = job::Entity::update_many()
         .col_expr(job::Column::RunAt, Expr::value(now))
         .col_expr(job::Column::Error, Expr::value(None::<String>))
-        .filter(job::Column::UserId.eq(import.user_id))
-        .filter(job::Column::State.eq(JobState::Queued))
-        .filter(job::Column::Error.eq(WAITS))
-        .filter(Expr::col(job::Column::Subject).in_subquery(brought(import)))
-        .exec(txn)
-        .await?;
-    Ok(())
+        .filter(job::Column::Error.eq(WAITS));
+    change_pages(txn, import, go_on).await
 }
 
-/// The documents of the bookmarks that an import made.
-pub fn brought(import: &import::Model) -> SelectStatement {
-    Query::select()
-        .column((bookmark::Entity, bookmark::Column::DocumentId))
-        .from(bookmark::Entity)
-        .inner_join(
-            import_row::Entity,
-            Expr::col((import_row::Entity, import_row::Column::MadeId))
-                .equals((bookmark::Entity, bookmark::Column::Id)),
-        )
-        .and_where(Expr::col((import_row::Entity, import_row::Column::ImportId)).eq(import.id))
-        .and_where(Expr::col((import_row::Entity, import_row::Column::UserId)).eq(import.user_id))
-        .and_where(Expr::col((import_row::Entity, import_row::Column::Outcome)).eq(RowOutcome::Created))
-        .and_where(Expr::col((import_row::Entity, import_row::Column::Kind)).eq(ImportedKind::Bookmark))
-        .and_where(Expr::col((bookmark::Entity, bookmark::Column::UserId)).eq(import.user_id))
-        .to_owned()
+/// Changes the jobs that nobody works on yet of the pages that an import brought. By short lists of ids: a table that has
+/// just grown has no statistics, and a join over it may take minutes.
+async fn change_pages(
+    txn: &impl ConnectionTrait,
+    import: &import::Model,
+    change: UpdateMany<job::Entity>,
+) -> Result<(), Error> {
+    let change =
+        change.filter(job::Column::UserId.eq(import.user_id)).filter(job::Column::State.eq(JobState::Queued));
+    for some in made::bookmarks(txn, import).await?.chunks(AT_ONCE) {
+        let documents: Vec<Uuid> = bookmark::Entity::owned_by(import.user_id)
+            .filter(bookmark::Column::Id.is_in(some.iter().copied()))
+            .select_only()
+            .column(bookmark::Column::DocumentId)
+            .into_tuple()
+            .all(txn)
+            .await?;
+        change.clone().filter(job::Column::Subject.is_in(documents)).exec(txn).await?;
+    }
+    Ok(())
 }

@@ -8,16 +8,17 @@ use entity::id::{
 use entity::import::{self, Column, Entity};
 use entity::kind::{ImportState, ImportedKind, RowOutcome};
 use entity::{bookmark, collection, collection_bookmark, decision, highlight, import_row, job, project_item};
-use sea_orm::sea_query::{Expr, ExprTrait, Query};
+use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
 use super::pause::release_pages;
-use super::{added, begin};
+use super::{added, begin, made};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::ingest::{Failure, queue};
+use crate::ops::bookmarks::save::AT_ONCE;
 use crate::ops::{bookmarks, feeds, notes, projects};
 
 /// Rows of one transaction.
@@ -33,9 +34,15 @@ pub async fn undo(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mod
     let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::NotFound)?;
     let begun = Entity::update_many()
         .col_expr(Column::State, Expr::value(ImportState::Undoing))
+        .col_expr(Column::Error, Expr::value(None::<String>))
         .filter(Column::Id.eq(row.id))
         .filter(Column::DryRun.eq(false))
-        .filter(Column::State.is_in([ImportState::Done, ImportState::Paused, ImportState::Failed]))
+        .filter(Column::State.is_in([
+            ImportState::Done,
+            ImportState::Paused,
+            ImportState::Failed,
+            ImportState::HalfUndone,
+        ]))
         .exec(&txn)
         .await?;
     if begun.rows_affected == 0 {
@@ -45,7 +52,7 @@ pub async fn undo(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mod
     release_pages(&txn, &row, now).await?;
     begin::ask(&txn, &row, now).await?;
     txn.commit().await?;
-    Ok(import::Model { state: ImportState::Undoing, ..row })
+    Ok(import::Model { state: ImportState::Undoing, error: None, ..row })
 }
 
 /// Takes rows back, a lot at a time.
@@ -65,8 +72,10 @@ pub async fn run(app: &App, job: &job::Model, import: &import::Model) -> Result<
             .all(&txn)
             .await?;
         if lot.is_empty() {
-            if queue::finish(&txn, job, now).await? {
-                remove_collections(&txn, import).await?;
+            drop(txn);
+            remove_collections(app, job, import).await?;
+            let txn = app.db.begin().await?;
+            if queue::finish(&txn, job, app.clock.now()).await? {
                 undone(&txn, import, now).await?;
                 txn.commit().await?;
             }
@@ -150,55 +159,68 @@ fn gone<T>(done: Result<T, Error>) -> Result<(), Error> {
     }
 }
 
-/// The collections that were made, as often as one of them goes: those within others go before these.
-async fn remove_collections(txn: &impl ConnectionTrait, import: &import::Model) -> Result<(), Error> {
-    let made = import_row::Entity::within(import.user_id, import.id)
-        .filter(import_row::Column::Kind.eq(ImportedKind::Collection))
-        .filter(import_row::Column::Outcome.is_in([RowOutcome::Created, RowOutcome::Beside]))
-        .order_by_desc(import_row::Column::Line)
-        .all(txn)
-        .await?;
-    let mut left: Vec<CollectionId> = made.iter().filter_map(|row| row.made_id.map(CollectionId)).collect();
+/// The collections that were made and hold nothing else by now, a lot at a time; those within others go before these.
+async fn remove_collections(app: &App, job: &job::Model, import: &import::Model) -> Result<(), Failure> {
+    let mut left = made::collections(app.db.read(), import).await?;
     loop {
-        let before = left.len();
         let mut stay = Vec::new();
-        for id in left {
-            if !remove_empty(txn, import.user_id, id).await? {
-                stay.push(id);
+        for some in left.chunks(AT_ONCE) {
+            let (now, txn) = (app.clock.now(), app.db.begin().await?);
+            if !queue::advance(&txn, job, now).await? {
+                return Err(Failure::LeaseLost);
             }
+            stay.extend(remove_empty(&txn, import.user_id, some).await?);
+            txn.commit().await?;
         }
-        left = stay;
-        if left.len() == before {
+        if stay.len() == left.len() {
             return Ok(());
         }
+        left = stay;
     }
 }
 
-/// A collection stays, with `false`, where something else is in it by now.
-async fn remove_empty(txn: &impl ConnectionTrait, user: UserId, id: CollectionId) -> Result<bool, Error> {
-    let inside = Query::select()
-        .column(collection_bookmark::Column::CollectionId)
+/// Removes those in which nothing is; the others.
+async fn remove_empty(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    some: &[CollectionId],
+) -> Result<Vec<CollectionId>, Error> {
+    let filing = |column| Expr::col((collection_bookmark::Entity, column));
+    let filed = Query::select()
+        .expr(Expr::val(1))
         .from(collection_bookmark::Entity)
         .inner_join(
             bookmark::Entity,
             Expr::col((bookmark::Entity, bookmark::Column::Id))
                 .equals((collection_bookmark::Entity, collection_bookmark::Column::BookmarkId)),
         )
+        .and_where(
+            filing(collection_bookmark::Column::CollectionId)
+                .equals((collection::Entity, collection::Column::Id)),
+        )
+        .and_where(filing(collection_bookmark::Column::UserId).eq(user))
         .and_where(Expr::col((bookmark::Entity, bookmark::Column::DeletedAt)).is_null())
-        .and_where(Expr::col((collection_bookmark::Entity, collection_bookmark::Column::UserId)).eq(user))
         .to_owned();
-    let above = Query::select()
-        .column(collection::Column::ParentId)
-        .from(collection::Entity)
-        .and_where(collection::Column::UserId.eq(user))
-        .and_where(collection::Column::ParentId.is_not_null())
+    let inner = Alias::new("inner_one");
+    let within = Query::select()
+        .expr(Expr::val(1))
+        .from_as(collection::Entity, inner.clone())
+        .and_where(Expr::col((inner.clone(), collection::Column::UserId)).eq(user))
+        .and_where(
+            Expr::col((inner, collection::Column::ParentId))
+                .equals((collection::Entity, collection::Column::Id)),
+        )
         .to_owned();
-    let gone = collection::Entity::delete_many()
+    collection::Entity::delete_many()
         .filter(collection::Column::UserId.eq(user))
-        .filter(collection::Column::Id.eq(id))
-        .filter(Expr::col(collection::Column::Id).not_in_subquery(inside))
-        .filter(Expr::col(collection::Column::Id).not_in_subquery(above))
+        .filter(collection::Column::Id.is_in(some.iter().copied()))
+        .filter(Expr::exists(filed).not())
+        .filter(Expr::exists(within).not())
         .exec(txn)
         .await?;
-    Ok(gone.rows_affected > 0)
+    let stay = collection::Entity::owned_by(user)
+        .filter(collection::Column::Id.is_in(some.iter().copied()))
+        .select_only()
+        .column(collection::Column::Id);
+    Ok(stay.into_tuple().all(txn).await?)
 }

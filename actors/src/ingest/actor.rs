@@ -2,7 +2,7 @@
 //!
 //! After a crash its running jobs lose their leases within seconds and are claimed again; every step may run twice.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
@@ -12,10 +12,11 @@ use sea_orm::DbErr;
 use tokio::task::AbortHandle;
 use tracing::warn;
 
-use super::attempt::{mark_failed, settle, work};
+use super::attempt::{bury, settle, work};
 use super::queue::{self, Claimed, Track, Work};
 use super::{feed, forget, sweep};
 use crate::app::App;
+use crate::error::Error;
 use crate::uploads::stored;
 
 /// A lost wake costs so long, and a lost lease is seen within it.
@@ -52,15 +53,30 @@ impl Room {
     }
 }
 
+/// What is looked after again and again: one look of a kind at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Chore {
+    /// Jobs whose wait is over.
+    Promote,
+    /// What removed accounts left in the index.
+    ForgetRemoved,
+    /// Feeds whose time has come.
+    Feeds,
+    /// What was kept long enough.
+    Sweep,
+    /// Files that belong to nothing.
+    Files,
+    /// Packing the index.
+    Pack,
+}
+
 /// See the file's head.
 pub struct IngestActor {
     find_app: Box<dyn Fn() -> Option<App>>,
     room: Room,
     running: HashMap<JobId, Running>,
-    forgetting: bool,
+    chores: HashSet<Chore>,
     claiming: bool,
-    removing: bool,
-    packing: bool,
     stopped: bool,
 }
 
@@ -76,24 +92,37 @@ impl IngestActor {
             find_app: Box::new(app),
             room,
             running: HashMap::new(),
-            forgetting: false,
+            chores: HashSet::new(),
             claiming: false,
-            removing: false,
-            packing: false,
             stopped: false,
         }
     }
 
+    /// Starts a chore, unless the one before it still goes on.
+    fn begin<F>(&mut self, chore: Chore, context: &mut Context<Self>, work: impl FnOnce(App) -> F)
+    where
+        F: Future<Output = Result<(), Error>> + 'static,
+    {
+        let Some(app) = (self.find_app)().filter(|_| !self.stopped) else { return };
+        if !self.chores.insert(chore) {
+            return;
+        }
+        context.spawn(work(app).into_actor(self).map(move |done, actor, context| {
+            actor.chores.remove(&chore);
+            if let Err(error) = done {
+                warn!(?chore, cause = error.chain(), "a chore of ingest failed");
+            }
+            if chore == Chore::Promote {
+                actor.claim(context);
+            }
+        }));
+    }
+
     /// Looks for due jobs everywhere, with those whose wait is over.
     fn look(&mut self, context: &mut Context<Self>) {
-        let Some(app) = (self.find_app)().filter(|_| !self.stopped) else { return };
-        let look = async move { queue::promote(&app.db, app.clock.now()).await };
-        context.spawn(look.into_actor(self).map(|promoted, actor, context| {
-            if let Err(error) = promoted {
-                warn!(%error, "could not look for jobs whose wait is over");
-            }
-            actor.claim(context);
-        }));
+        self.begin(Chore::Promote, context, |app| async move {
+            Ok(queue::promote(&app.db, app.clock.now()).await?)
+        });
     }
 
     /// Claims as many due jobs as there is room for.
@@ -139,12 +168,12 @@ impl IngestActor {
         }
     }
 
-    /// Says of a document that its job was given up without a try of this process.
+    /// Gives a job up whose tries all died with their process.
     fn bury(&self, app: App, job: job::Model, context: &mut Context<Self>) {
-        let say = async move { mark_failed(app.db.write(), &job, queue::DIED, app.clock.now()).await };
-        context.spawn(say.into_actor(self).map(|said, _, _| {
-            if let Err(error) = said {
-                warn!(%error, "could not say that a job was given up");
+        let bury = async move { bury(&app, &job).await };
+        context.spawn(bury.into_actor(self).map(|buried, _, _| {
+            if let Err(error) = buried {
+                warn!(%error, "could not give a job up; the next look finds it again");
             }
         }));
     }
@@ -174,58 +203,18 @@ impl IngestActor {
         }));
     }
 
-    /// Takes what removed accounts left in the index away: one look at a time, for a large library takes long.
-    fn forget_removed(&mut self, context: &mut Context<Self>) {
-        let Some(app) = (self.find_app)().filter(|_| !self.forgetting && !self.stopped) else { return };
-        self.forgetting = true;
-        let forget = async move { forget::removed_users(&app).await };
-        context.spawn(forget.into_actor(self).map(|done, actor, _| {
-            actor.forgetting = false;
-            if let Err(error) = done {
-                warn!(cause = error.chain(), "could not take removed accounts out of the index");
-            }
-        }));
-    }
-
     fn sweep(&mut self, context: &mut Context<Self>) {
-        let Some(app) = (self.find_app)() else { return };
-        let sweep = async move { sweep::run(&app).await };
-        context.spawn(sweep.into_actor(self));
+        self.begin(Chore::Sweep, context, |app| async move {
+            sweep::run(&app).await;
+            Ok(())
+        });
     }
 
-    fn remove_files(&mut self, context: &mut Context<Self>) {
-        let Some(app) = (self.find_app)().filter(|_| !self.removing && !self.stopped) else { return };
-        self.removing = true;
-        let remove = async move { stored::sweep(&app).await };
-        context.spawn(remove.into_actor(self).map(|done, actor, _| {
-            actor.removing = false;
-            if let Err(error) = done {
-                warn!(cause = error.chain(), "could not remove files that belong to nothing");
-            }
-        }));
-    }
-
-    fn ask_for_feeds(&mut self, context: &mut Context<Self>) {
-        let Some(app) = (self.find_app)().filter(|_| !self.stopped) else { return };
-        let ask = async move { feed::due::ask(&app).await };
-        context.spawn(ask.into_actor(self).map(|asked, _, _| {
-            if let Err(error) = asked {
-                warn!(cause = error.chain(), "could not ask for the feeds that are due");
-            }
-        }));
-    }
-
-    fn maintain(&mut self, context: &mut Context<Self>) {
-        let idle = self.running.is_empty() && !self.packing && !self.stopped;
-        let Some(app) = (self.find_app)().filter(|_| idle) else { return };
-        self.packing = true;
-        let maintain = async move { app.retrieval.maintain().await };
-        context.spawn(maintain.into_actor(self).map(|done, actor, _| {
-            actor.packing = false;
-            if let Err(error) = done {
-                warn!(cause = error.chain(), "could not pack the index");
-            }
-        }));
+    /// When nothing is running: it takes the index for itself.
+    fn pack(&mut self, context: &mut Context<Self>) {
+        if self.running.is_empty() {
+            self.begin(Chore::Pack, context, |app| async move { app.retrieval.maintain().await.map(drop) });
+        }
     }
 }
 
@@ -239,11 +228,21 @@ impl Actor for IngestActor {
             actor.sweep(context);
         });
         context.run_interval(LOOK_EVERY, Self::look);
-        context.run_interval(LOOK_EVERY, Self::forget_removed);
-        context.run_interval(FEEDS_EVERY, Self::ask_for_feeds);
         context.run_interval(SWEEP_EVERY, Self::sweep);
-        context.run_interval(FILES_EVERY, Self::remove_files);
-        context.run_interval(MAINTAIN_EVERY, Self::maintain);
+        context.run_interval(MAINTAIN_EVERY, Self::pack);
+        context.run_interval(LOOK_EVERY, |actor, context| {
+            actor.begin(
+                Chore::ForgetRemoved,
+                context,
+                |app| async move { forget::removed_users(&app).await },
+            );
+        });
+        context.run_interval(FEEDS_EVERY, |actor, context| {
+            actor.begin(Chore::Feeds, context, |app| async move { feed::due::ask(&app).await });
+        });
+        context.run_interval(FILES_EVERY, |actor, context| {
+            actor.begin(Chore::Files, context, |app| async move { stored::sweep(&app).await });
+        });
     }
 
     fn stopped(&mut self, _: &mut Self::Context) {

@@ -142,9 +142,20 @@ async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbE
     Ok(())
 }
 
+/// Gives a job up whose tries all died with their process, and says so of what it was for, in one transaction.
+pub async fn bury(app: &App, job: &job::Model) -> Result<(), DbErr> {
+    let now = app.clock.now();
+    let txn = app.db.begin().await?;
+    if queue::bury(&txn, job, now).await? {
+        mark_failed(&txn, job, queue::DIED, now).await?;
+        txn.commit().await?;
+    }
+    Ok(())
+}
+
 /// A document whose text or index could not be made says so. What stays readable and found, because only a newer text or
 /// another filing failed, stays ready and keeps the reason.
-pub async fn mark_failed(
+async fn mark_failed(
     db: &impl ConnectionTrait,
     job: &job::Model,
     reason: &str,

@@ -181,14 +181,14 @@ impl Ask {
         let ranked = app.retrieval.search(caller.user, wanted.clone()).await?;
         let mut passages = distinct(passage::readable(app, caller.user, &wanted, &ranked.found).await?);
         if passages.is_empty() {
-            return Ok((nothing(app.answerer.model().to_owned()), 0));
+            return Ok((nothing(app.answerer.model().to_owned(), 0), 0));
         }
         let beside = beside(&passages, app, caller).await?;
         passages.extend(beside);
         let question =
             Question { text: self.question.clone(), passages: passages.iter().map(given).collect() };
         let Draft { text, model, tokens } = app.answerer.answer(question).await.map_err(unavailable)?;
-        let Some(text) = text else { return Ok((nothing(model), tokens)) };
+        let Some(text) = text else { return Ok((nothing(model, passages.len()), tokens)) };
         let texts: Vec<&str> = passages.iter().map(|passage| passage.chunk.text.as_str()).collect();
         let cited = cite::cite(&crate::text::clean(&text), &texts);
         if cited.is_empty() {
@@ -271,8 +271,8 @@ fn unavailable(failure: answerer::Failure) -> Error {
     Error::AiUnavailable
 }
 
-fn nothing(model: String) -> Answered {
-    Answered { answer: NOTHING.to_owned(), citations: Vec::new(), passages_read: 0, model }
+fn nothing(model: String, passages_read: usize) -> Answered {
+    Answered { answer: NOTHING.to_owned(), citations: Vec::new(), passages_read, model }
 }
 
 fn citation(app: &App, n: usize, passage: &Passage, cited: cite::Citation) -> Citation {

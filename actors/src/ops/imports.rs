@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use entity::document;
 use entity::id::ImportId;
 use entity::import::{self, Entity};
-use entity::kind::{ContentType, DocumentStatus, ImportState, ImportedKind, RowOutcome};
+use entity::kind::{ContentType, DocumentStatus, ImportState};
 use entity::scope::Scope;
 use entity::time::Timestamp;
-use entity::{document, import_row};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde::Serialize;
-use uuid::Uuid;
 
 use crate::app::App;
 use crate::caller::Caller;
@@ -42,8 +41,8 @@ pub struct ImportView {
     report: Option<Report>,
     /// Columns of a table that are not read.
     unread_columns: Vec<String>,
-    /// How far the texts of what was saved are.
-    texts: Texts,
+    /// How far the texts of what was saved are; none in a list of imports.
+    texts: Option<Texts>,
     error: Option<String>,
     created_at: Timestamp,
     finished_at: Option<Timestamp>,
@@ -91,25 +90,32 @@ pub struct Imports {
 
 impl OneImport {
     async fn of(app: &App, row: import::Model) -> Result<Self, Error> {
-        Ok(Self { import: view(app, row, Skips::Told).await? })
+        Ok(Self { import: view(app, row, Detail::All).await? })
     }
 }
 
-/// Whether the rows that were passed over are told one by one.
+/// How much is told of an import.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Skips {
-    Told,
-    Left,
+enum Detail {
+    /// Rows that were passed over one by one, and how far the texts are: dear for a large one.
+    All,
+    /// What stands in its row.
+    Listed,
 }
 
-async fn view(app: &App, row: import::Model, skips: Skips) -> Result<ImportView, Error> {
+async fn view(app: &App, row: import::Model, detail: Detail) -> Result<ImportView, Error> {
     let report = match row.state {
         ImportState::Running | ImportState::Undoing => None,
         ImportState::Checked
         | ImportState::Paused
         | ImportState::Done
         | ImportState::Failed
-        | ImportState::Undone => Some(report(app, &row, skips).await?),
+        | ImportState::HalfUndone
+        | ImportState::Undone => Some(report(app, &row, detail).await?),
+    };
+    let texts = match detail {
+        Detail::All => Some(texts(app, &row).await?),
+        Detail::Listed => None,
     };
     Ok(ImportView {
         id: row.id,
@@ -118,7 +124,7 @@ async fn view(app: &App, row: import::Model, skips: Skips) -> Result<ImportView,
         rows: row.done,
         report,
         unread_columns: imports::unread_columns(&row),
-        texts: texts(app, &row).await?,
+        texts,
         format: row.format,
         error: row.error,
         created_at: row.created_at,
@@ -126,10 +132,10 @@ async fn view(app: &App, row: import::Model, skips: Skips) -> Result<ImportView,
     })
 }
 
-async fn report(app: &App, row: &import::Model, skips: Skips) -> Result<Report, Error> {
-    let skipped = match skips {
-        Skips::Told => imports::skipped(app, row).await?,
-        Skips::Left => Vec::new(),
+async fn report(app: &App, row: &import::Model, detail: Detail) -> Result<Report, Error> {
+    let skipped = match detail {
+        Detail::All => imports::skipped(app, row).await?,
+        Detail::Listed => Vec::new(),
     };
     Ok(Report {
         created: row.created,
@@ -140,15 +146,7 @@ async fn report(app: &App, row: &import::Model, skips: Skips) -> Result<Report, 
 }
 
 async fn texts(app: &App, row: &import::Model) -> Result<Texts, Error> {
-    let made: Vec<Uuid> = import_row::Entity::within(row.user_id, row.id)
-        .filter(import_row::Column::Outcome.eq(RowOutcome::Created))
-        .filter(import_row::Column::Kind.eq(ImportedKind::Bookmark))
-        .filter(import_row::Column::MadeId.is_not_null())
-        .select_only()
-        .column(import_row::Column::MadeId)
-        .into_tuple()
-        .all(app.db.read())
-        .await?;
+    let made = imports::made_bookmarks(app.db.read(), row).await?;
     let mut counted: BTreeMap<&str, i64> = BTreeMap::new();
     // By short lists of ids: a table that has just grown has no statistics, and a join over it may take minutes.
     for some in made.chunks(AT_ONCE) {
@@ -240,7 +238,7 @@ impl Operation for ListImports {
         let latest = Entity::owned_by(caller.user).order_by_desc(import::Column::Id).limit(LISTED);
         let mut imports = Vec::new();
         for row in latest.all(app.db.read()).await? {
-            imports.push(view(app, row, Skips::Left).await?);
+            imports.push(view(app, row, Detail::Listed).await?);
         }
         Ok(Imports { imports })
     }

@@ -8,7 +8,7 @@ use tracing::warn;
 
 use super::fuse::{self, Trust};
 use super::{Found, Ranked, Wanted, lexical};
-use crate::adapters::embedder::{Embedder, PASSAGE_TOKENS};
+use crate::adapters::embedder::{Embedder, PASSAGE_TOKENS, Pieces};
 use crate::adapters::index::{IndexError, PassageIndex, Plan, Tenant};
 use crate::ai::Pause;
 use crate::clock::Clock;
@@ -144,8 +144,8 @@ fn search(
 
 /// The query's vector, and how far it can be relied on; a model that fails is answered without.
 fn meaning(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>>, Trust) {
-    let Some(embedder) = embedder else { return (None, Trust::of(query, 0)) };
-    let trust = Trust::of(query, embedder.count_tokens(query));
+    let Some(embedder) = embedder else { return (None, Trust::of(query, Pieces::default())) };
+    let trust = Trust::of(query, embedder.pieces(query));
     if !trust.any() {
         return (None, trust);
     }

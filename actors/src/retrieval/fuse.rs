@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use uuid::Uuid;
 
+use crate::adapters::embedder::Pieces;
 use crate::adapters::index::{Hit, Legs};
 
 /// At most so many passages of one document (contract.md, section 5).
@@ -49,12 +50,14 @@ pub struct Ranked {
 pub struct Trust(f32);
 
 impl Trust {
-    /// For a query that the model reads as so many word pieces. Names made of letters and digits, gibberish, and scripts
-    /// that the model was not trained on come in many pieces a word.
+    /// For a query that the model reads in these word pieces. Names made of letters and digits, gibberish, and some scripts
+    /// that the model was not trained on come in many pieces a word; signs and scripts that it cannot write at all are one
+    /// piece each, the same for all of them, which counts as a word that is spelled out.
     #[must_use]
-    pub fn of(query: &str, pieces: usize) -> Self {
+    pub fn of(query: &str, pieces: Pieces) -> Self {
         let words = query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).count();
-        let per_word = small(pieces) / small(words.max(1));
+        let known = small(pieces.all.saturating_sub(pieces.unknown));
+        let per_word = (known + SPELLED * small(pieces.unknown)) / small(words.max(pieces.unknown).max(1));
         Self(((SPELLED - per_word) / (SPELLED - KNOWN)).clamp(0.0, 1.0))
     }
 
@@ -145,6 +148,10 @@ mod tests {
 
     use super::*;
 
+    fn known(all: usize) -> Pieces {
+        Pieces { all, unknown: 0 }
+    }
+
     const KNOWN_WORDS: Trust = Trust(1.0);
 
     fn hit(number: u128, score: f32) -> Hit {
@@ -190,11 +197,15 @@ mod tests {
     #[test]
     fn a_word_that_the_model_spells_out_finds_nothing_by_meaning() {
         let legs = Legs { lexical: Vec::new(), dense: vec![hit(1, 0.7)] };
-        assert!(fuse(&legs, Trust::of("zebu3fa91c0d", 8), 20).is_empty());
-        assert!(fuse(&legs, Trust::of("东京塔在哪里", 6), 20).is_empty());
-        assert!(fuse(&legs, Trust::of("kubernetes", 3), 20).len() == 1);
-        assert_eq!(Trust::of("how do I make bread at home", 7), KNOWN_WORDS);
-        assert_eq!(Trust::of("?!", 2), KNOWN_WORDS);
+        assert!(fuse(&legs, Trust::of("zebu3fa91c0d", known(8)), 20).is_empty());
+        assert!(fuse(&legs, Trust::of("东京塔在哪里", known(6)), 20).is_empty());
+        assert!(fuse(&legs, Trust::of("kubernetes", known(3)), 20).len() == 1);
+        assert_eq!(Trust::of("how do I make bread at home", known(7)), KNOWN_WORDS);
+        assert_eq!(Trust::of("?!", known(2)), KNOWN_WORDS);
+        for (query, all, unknown) in [("🚗", 1, 1), ("ትምህርት ቤት", 2, 2), ("a car 🚗🚗🚗🚗", 6, 4)]
+        {
+            assert!(!Trust::of(query, Pieces { all, unknown }).admits(0.6), "{query}");
+        }
     }
 
     #[test]

@@ -84,9 +84,9 @@ fn cluster_floor(text: &str, at: usize) -> usize {
     GraphemeCursor::new(at, text.len(), true).prev_boundary(text, 0).ok().flatten().unwrap_or(0)
 }
 
-/// The byte offset where the first cluster ends.
-fn first_cluster(text: &str) -> usize {
-    text.graphemes(true).next().map_or(0, str::len)
+/// The first cluster boundary behind the byte offset `at`, which lies between two scalar values.
+fn next_bound(text: &str, at: usize) -> usize {
+    GraphemeCursor::new(at, text.len(), true).next_boundary(text, 0).ok().flatten().unwrap_or(text.len())
 }
 
 #[cfg(test)]

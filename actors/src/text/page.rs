@@ -3,7 +3,7 @@
 //! Pages that follow each other by `next_offset` join to the text, whatever their size, and none parts a
 //! grapheme cluster.
 
-use super::{byte_of, char_count, cluster_floor, first_cluster};
+use super::{byte_of, char_count, cluster_floor, next_bound};
 
 /// A run of a text from a place that the caller asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,9 +41,8 @@ impl<'a> Window<'a> {
     /// The page as [`page`] gives it of the whole text. Where the window ends sooner the page does too, and says
     /// where to read on; outside the window it is empty and the last.
     pub fn page(&self, offset: usize, max_chars: usize) -> Page<'a> {
-        let rest =
-            offset.checked_sub(self.offset).and_then(|skip| self.text.get(byte_of(self.text, skip)?..));
-        let text = take(rest.unwrap_or_default(), max_chars);
+        let from = offset.checked_sub(self.offset).and_then(|skip| byte_of(self.text, skip));
+        let text = from.map_or("", |from| stretch(self.text, from, max_chars));
         let end = offset.saturating_add(char_count(text));
         let more = !text.is_empty() && end < self.total_chars;
         Page { text, offset, next_offset: more.then_some(end), total_chars: self.total_chars }
@@ -65,12 +64,19 @@ pub fn segments(text: &str, size: usize) -> impl Iterator<Item = (usize, &str)> 
 
 /// The longest beginning of whole clusters within `max_chars`, and at least one cluster.
 fn take(text: &str, max_chars: usize) -> &str {
-    let Some(bytes) = byte_of(text, max_chars) else { return text };
-    let end = match cluster_floor(text, bytes) {
-        0 => first_cluster(text),
-        end => end,
+    stretch(text, 0, max_chars)
+}
+
+/// From a byte offset on the longest stretch within `max_chars` that ends between two clusters of the text, at least up to
+/// the next such place.
+fn stretch(text: &str, from: usize, max_chars: usize) -> &str {
+    let rest = text.get(from..).unwrap_or_default();
+    let Some(bytes) = byte_of(rest, max_chars) else { return rest };
+    let end = match cluster_floor(text, from + bytes) {
+        end if end > from => end,
+        _ => next_bound(text, from),
     };
-    text.get(..end).unwrap_or(text)
+    text.get(from..end).unwrap_or(rest)
 }
 
 #[cfg(test)]
@@ -103,6 +109,15 @@ mod tests {
     #[test]
     fn an_offset_within_a_cluster_is_taken_as_asked() {
         assert_eq!(page("e\u{301}x", 1, 5).text, "\u{301}x");
+    }
+
+    #[test]
+    fn from_within_a_cluster_too_a_page_ends_between_two_of_the_text() {
+        // A family of seven scalar values, and flags of two each.
+        let cut = page("ab👨\u{200d}👩\u{200d}👧\u{200d}👦cd", 3, 3);
+        assert_eq!((cut.text, cut.next_offset), ("\u{200d}👩\u{200d}👧\u{200d}👦", Some(9)));
+        let flags = page("🇩🇪🇫🇷🇮🇹", 1, 2);
+        assert_eq!((flags.text, flags.next_offset), ("🇪", Some(2)));
     }
 
     #[test]

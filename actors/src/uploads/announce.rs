@@ -40,9 +40,12 @@ pub struct Ticket {
 /// Announces a file.
 ///
 /// # Errors
-/// [`Error::TooLarge`] and [`Error::PlanLimit`] by the plan, [`Error::UnsupportedType`] for what is not read here.
+/// [`Error::PlanRequired`], [`Error::TooLarge`] and [`Error::PlanLimit`] by the plan, [`Error::UnsupportedType`] for what is not read here.
 pub async fn announce(app: &App, user: UserId, plan: Plan, new: Announced) -> Result<Ticket, Error> {
     let limits = app.plans.limits(plan);
+    if limits.upload_bytes == 0 {
+        return Err(Error::PlanRequired);
+    }
     if new.bytes > limits.upload_bytes {
         return Err(Error::TooLarge);
     }

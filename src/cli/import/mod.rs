@@ -97,23 +97,39 @@ async fn take(means: &Means, new: New, file: &Here) -> Result<import::Model, Fai
     let command = SandboxCommand::this_program().map_err(Failure::Runtime)?;
     let sandbox = Sandbox::new(command, SandboxSettings::default());
     let reading = sandbox.import(file.opened().map_err(Failure::Runtime)?, new.format).await;
-    let mut reading = reading.map_err(|error| Failure::NotImported(error.to_string()))?;
-    let mut row = imports::note(&means.desk, new, &reading).await?;
-    let mut tries = 1;
-    loop {
-        let wait = match go_on(means, row.clone(), &mut reading).await {
+    let reading = reading.map_err(|error| Failure::NotImported(error.to_string()))?;
+    let row = imports::note(&means.desk, new, &reading).await?;
+    let why = tokio::select! {
+        taken = take_rows(means, &row, reading, &sandbox, file) => match taken {
             Ok(done) => return Ok(done),
-            // A server beside this may keep the database busy for a while.
+            Err(Unread::Sandbox(error)) => error.to_string(),
+            Err(Unread::Inside(error)) => words(&error),
+        },
+        _ = tokio::signal::ctrl_c() => "it was interrupted".to_owned(),
+    };
+    Err(stopped(&means.desk, &row, why).await)
+}
+
+/// Takes the rows in; where a server beside this keeps the database busy for a while, on from where that was.
+async fn take_rows(
+    means: &Means,
+    begun: &import::Model,
+    mut reading: Import,
+    sandbox: &Sandbox,
+    file: &Here,
+) -> Result<import::Model, Unread> {
+    let (mut row, mut tries) = (begun.clone(), 1);
+    loop {
+        let wait = match go_on(means, row, &mut reading).await {
             Err(Unread::Inside(Error::Busy(wait))) if tries < TRIES => wait,
-            Err(error) => return Err(stopped(&means.desk, &row, error).await),
+            ended => return ended,
         };
         tries += 1;
         tokio::time::sleep(wait).await;
-        row = imports::find(&means.desk, row.user_id, row.id).await?;
-        let again = sandbox.import(file.opened().map_err(Failure::Runtime)?, new.format).await;
-        reading = again.map_err(|error| Failure::NotImported(error.to_string()))?;
-        let done = u64::try_from(row.done).unwrap_or_default();
-        reading.pass(done).await.map_err(|error| Failure::NotImported(error.to_string()))?;
+        row = imports::find(&means.desk, begun.user_id, begun.id).await?;
+        let opened = file.opened().map_err(Error::internal)?;
+        reading = sandbox.import(opened, Some(reading.format())).await?;
+        reading.pass(u64::try_from(row.done).unwrap_or_default()).await?;
     }
 }
 
@@ -124,11 +140,7 @@ async fn go_on(means: &Means, row: import::Model, reading: &mut Import) -> Resul
 }
 
 /// Writes down that it did not come to its end, and says how far it came.
-async fn stopped(desk: &Desk, row: &import::Model, error: Unread) -> Failure {
-    let why = match &error {
-        Unread::Sandbox(error) => error.to_string(),
-        Unread::Inside(error) => words(error),
-    };
+async fn stopped(desk: &Desk, row: &import::Model, why: String) -> Failure {
     // Where the database is gone there is nothing to write down, and nobody to tell but the caller.
     let _ = imports::give_up(desk, row, &why).await;
     let rows = imports::find(desk, row.user_id, row.id).await.map_or(row.done, |row| row.done);

@@ -260,6 +260,7 @@ async fn a_client_that_was_in_use_is_remembered_from_its_last_refresh_on() {
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
     let mut tokens = assistant.connect(&browser, "read:library").await;
+    let unused = Assistant::new(server.stranger()).await;
     for _ in 0..2 {
         server.clock.advance(DAY * 20);
         tokens = Tokens::of(&assistant.refresh(&tokens.refresh).await);
@@ -270,8 +271,11 @@ async fn a_client_that_was_in_use_is_remembered_from_its_last_refresh_on() {
     let (home, clock) = server.stop().await;
     let server = Server::at(home, clock, &[]).await;
 
+    eventually("the clean-up has run", async || {
+        (server.stranger().get(&unused.address(&[])).await.status != 200).then_some(())
+    })
+    .await;
     // Twenty days after its last refresh, though sixty after it registered.
-    tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!(server.stranger().get(&assistant.address(&[])).await.status, 200);
 }
 

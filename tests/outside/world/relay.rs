@@ -17,6 +17,7 @@ pub struct Relay {
 struct State {
     base: String,
     own: HashMap<String, (u16, String)>,
+    keeps_credentials: bool,
 }
 
 impl Relay {
@@ -41,12 +42,20 @@ impl Relay {
     pub fn answer_only(&self, path: &str, status: u16, body: &str) {
         self.to.lock().unwrap().own = HashMap::from([(path.to_owned(), (status, body.to_owned()))]);
     }
+
+    /// Passes no `Authorization` on, as proxies do that have a sign-in of their own.
+    pub fn keep_credentials(&self) {
+        self.to.lock().unwrap().keeps_credentials = true;
+    }
 }
 
 async fn pass(request: HttpRequest, body: web::Bytes, to: web::Data<Mutex<State>>) -> HttpResponse {
-    let (base, own) = {
+    let (base, own, keeps_credentials) = {
         let state = to.lock().unwrap();
-        (state.base.clone(), state.own.get(request.path()).cloned())
+        (state.base.clone(), state.own.get(request.path()).cloned(), state.keeps_credentials)
+    };
+    let dropped = |name: &header::HeaderName| {
+        *name == header::HOST || (keeps_credentials && *name == header::AUTHORIZATION)
     };
     if let Some((status, body)) = own {
         return HttpResponse::build(StatusCode::from_u16(status).unwrap())
@@ -57,7 +66,7 @@ async fn pass(request: HttpRequest, body: web::Bytes, to: web::Data<Mutex<State>
         reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     let method = reqwest::Method::from_bytes(request.method().as_str().as_bytes()).unwrap();
     let mut asked = http.request(method, format!("{base}{}", request.uri())).body(body.to_vec());
-    for (name, value) in request.headers().iter().filter(|(name, _)| **name != header::HOST) {
+    for (name, value) in request.headers().iter().filter(|(name, _)| !dropped(name)) {
         asked = asked.header(name.as_str(), value.as_bytes());
     }
     let Ok(came) = asked.send().await else { return HttpResponse::BadGateway().finish() };

@@ -12,7 +12,7 @@ use std::{
 use rayon::ThreadPoolBuildError;
 
 use super::{
-    EmbedError, Embedder,
+    EmbedError, Embedder, Pieces,
     config::{Config, ConfigError},
     encoder::Encoder,
     groups::groups,
@@ -175,5 +175,9 @@ impl Embedder for MiniLm {
 
     fn count_tokens(&self, text: &str) -> usize {
         self.tokens.count(text)
+    }
+
+    fn pieces(&self, query: &str) -> Pieces {
+        self.tokens.pieces(query)
     }
 }

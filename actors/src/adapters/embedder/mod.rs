@@ -55,6 +55,18 @@ pub trait Embedder: Send + Sync {
 
     /// Tokens of a text, whole, without the two that frame each text the model reads: for sizing passages.
     fn count_tokens(&self, text: &str) -> usize;
+
+    /// The word pieces of a query.
+    fn pieces(&self, query: &str) -> Pieces;
+}
+
+/// The word pieces that a model reads a text in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pieces {
+    /// All of them.
+    pub all: usize,
+    /// Those that stand for what the model cannot write: they are all the same to it.
+    pub unknown: usize,
 }
 
 /// Why there is no vector. Holds nothing of the text.

@@ -194,8 +194,10 @@ pub async fn highlight(
     // Where the text is still to come it is not known whether the words stand there.
     if document.is_some_and(|document| document.version > 0) {
         let marked = Marked { text: &given.text, start: given.start_offset, end: given.end_offset };
-        if let Err(Error::Invalid(_)) = must_stand(txn, user, &saved, marked).await {
-            return Ok(Became::Passed(UNKNOWN.to_owned()));
+        match must_stand(txn, user, &saved, marked).await {
+            Ok(()) => {}
+            Err(Error::Invalid(_)) => return Ok(Became::Passed(UNKNOWN.to_owned())),
+            Err(error) => return Err(error),
         }
     }
     let same = highlight::Entity::owned_by(user)

@@ -132,8 +132,10 @@ pub async fn item(
     };
     let owner = user::Entity::find_by_id(user).one(txn).await?.ok_or(Error::NotFound)?;
     let most = taking.means().desk.plans.limits(owner.plan).items_per_project;
-    let Ok(Some(chosen)) = projects::find(txn, user, &Wanted { named, role: given.role }).await else {
-        return Ok(lost());
+    let chosen = match projects::find(txn, user, &Wanted { named, role: given.role }).await {
+        Ok(Some(chosen)) => chosen,
+        Ok(None) | Err(Error::NotFound) => return Ok(lost()),
+        Err(error) => return Err(error),
     };
     let put = match projects::put(txn, &project, &[chosen], most, now).await {
         Ok(put) => put,

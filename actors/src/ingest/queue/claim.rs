@@ -16,18 +16,15 @@ use sea_orm::{
 };
 use sea_orm::{SqlErr, sea_query::SimpleExpr};
 
-use super::{LEASE, MOST_ATTEMPTS, Track, ending};
+use super::{LEASE, MOST_ATTEMPTS, Track};
 use crate::db::Db;
-
-/// Why a job is given up whose tries all died with their process.
-pub const DIED: &str = "the service died each time it worked on this";
 
 /// What a claim took.
 #[derive(Debug, Default)]
 pub struct Claimed {
     /// Jobs to be run.
     pub jobs: Vec<Model>,
-    /// Jobs whose last try died with its process: they are given up.
+    /// Jobs whose last try died with its process: to be given up.
     pub dead: Vec<Model>,
 }
 
@@ -61,7 +58,6 @@ async fn take(db: &Db, from: [Select<Entity>; 2], now: Timestamp, most: u64) -> 
                 continue;
             }
             if job.state == JobState::Running && job.attempts >= MOST_ATTEMPTS {
-                ending::end(&txn, &job, JobState::Dead, Some(DIED), now).await?;
                 claimed.dead.push(job);
             } else {
                 claimed.jobs.push(lease(&txn, job, now).await?);

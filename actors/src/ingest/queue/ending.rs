@@ -8,10 +8,15 @@ use entity::job::{Column, Entity, Model};
 use entity::kind::JobState;
 use entity::time::Timestamp;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
-use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder};
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, UpdateMany,
+};
 
 use super::{LEASE, turn};
 use crate::db::Db;
+
+/// Why a job is given up whose tries all died with their process.
+pub const DIED: &str = "the service died each time it worked on this";
 
 /// Whether the job is still this try's; with it the lease begins anew.
 pub async fn renew(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
@@ -34,22 +39,29 @@ pub async fn give_up(
     end(db, job, JobState::Dead, Some(reason), now).await
 }
 
-pub(super) async fn end(
+/// Ends a job whose last try died with its process. `false`: it is not so any more.
+pub async fn bury(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
+    let over = Column::LeaseUntil.lt(now);
+    Ok(ended(job, JobState::Dead, Some(DIED), now).filter(over).exec(db).await?.rows_affected > 0)
+}
+
+async fn end(
     db: &impl ConnectionTrait,
     job: &Model,
     state: JobState,
     reason: Option<&str>,
     now: Timestamp,
 ) -> Result<bool, DbErr> {
-    let ended = Entity::update_many()
+    Ok(ended(job, state, reason, now).exec(db).await?.rows_affected > 0)
+}
+
+fn ended(job: &Model, state: JobState, reason: Option<&str>, now: Timestamp) -> UpdateMany<Entity> {
+    Entity::update_many()
         .col_expr(Column::State, Expr::value(state))
         .col_expr(Column::LeaseUntil, Expr::value(None::<i64>))
         .col_expr(Column::Error, Expr::value(reason.map(str::to_owned)))
         .col_expr(Column::FinishedAt, Expr::value(Some(now)))
         .filter(held(job))
-        .exec(db)
-        .await?;
-    Ok(ended.rows_affected > 0)
 }
 
 /// Puts the job back as if it had not been tried, for a little later: something that it needs is busy.

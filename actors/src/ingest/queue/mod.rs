@@ -12,15 +12,15 @@ use entity::job::{ActiveModel, Column, Entity, Model};
 use entity::kind::{BookmarkKind, JobState};
 use entity::time::Timestamp;
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::{Expr, OnConflict};
+use sea_orm::sea_query::{Expr, OnConflict, Query, SelectStatement};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 use std::time::Duration;
 use uuid::Uuid;
 
-pub use claim::{Claimed, DIED, claim};
+pub use claim::{Claimed, claim};
 pub use ending::{
-    advance, backoff, end_first_wait, end_wait, finish, give_up, give_way, postpone, release, renew, retry,
-    sweep, wait,
+    DIED, advance, backoff, bury, end_first_wait, end_wait, finish, give_up, give_way, postpone, release,
+    renew, retry, sweep, wait,
 };
 pub use turn::promote;
 
@@ -198,6 +198,16 @@ pub async fn withdraw(
         .exec(db)
         .await
         .map(drop)
+}
+
+/// The subjects of jobs of a kind that wait or run.
+pub fn subjects(work: Work) -> SelectStatement {
+    Query::select()
+        .column(Column::Subject)
+        .from(Entity)
+        .and_where(Column::Kind.eq(work.name()))
+        .and_where(Column::State.is_in([JobState::Queued, JobState::Running]))
+        .to_owned()
 }
 
 /// Asks for work, in the transaction that makes it necessary. Work that waits already is not asked for twice: it begins

@@ -2,12 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use entity::id::{ProjectId, ProjectItemId};
+use entity::id::{DocumentId, ProjectId, ProjectItemId};
+use entity::kind::ItemKind;
 use entity::scope::Scope;
 use entity::time::Timestamp;
-use entity::{project, project_item};
+use entity::{note, project, project_item};
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, PaginatorTrait, QueryFilter};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, PaginatorTrait, QueryFilter, QuerySelect,
+};
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -146,8 +149,10 @@ pub async fn put(
     now: Timestamp,
 ) -> Result<Added, Error> {
     let mut there = present(txn, project, chosen).await?;
+    let own = own_notes(txn, project, chosen).await?;
     let (mut put, mut seen) = (Added::default(), HashSet::new());
-    for chosen in chosen.iter().filter(|chosen| seen.insert(chosen.thing())) {
+    let others = chosen.iter().filter(|chosen| !own.contains(&chosen.document));
+    for chosen in others.filter(|chosen| seen.insert(chosen.thing())) {
         match there.remove(&chosen.thing()) {
             Some(row) => put.there.push(row),
             None => put.new.push(item(project, chosen, now)),
@@ -165,6 +170,25 @@ pub async fn put(
     project_item::Entity::insert_many(rows).exec_without_returning(txn).await?;
     touch(txn, project, now).await?;
     Ok(put)
+}
+
+/// Those that are notes of the project itself: it has them already, and they are no items.
+async fn own_notes(
+    txn: &impl ConnectionTrait,
+    project: &project::Model,
+    chosen: &[Chosen],
+) -> Result<HashSet<DocumentId>, Error> {
+    let notes = chosen.iter().filter(|chosen| chosen.kind == ItemKind::Note);
+    let notes: Vec<DocumentId> = notes.map(|chosen| chosen.document).collect();
+    if notes.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let own = note::Entity::owned_by(project.user_id)
+        .filter(note::Column::ProjectId.eq(project.id))
+        .filter(note::Column::DocumentId.is_in(notes))
+        .select_only()
+        .column(note::Column::DocumentId);
+    Ok(own.into_tuple().all(txn).await?.into_iter().collect())
 }
 
 async fn present(
