@@ -22,9 +22,10 @@ pub fn start(settings: &Log) -> Result<(), TryInitError> {
     Ok(())
 }
 
-/// Libraries that would write a user's text, or the hosts of saved pages, whatever the level asks for.
-const SILENCED: [&str; 5] =
-    ["tokenizers=off", "hyper_util=warn", "reqwest=warn", "sqlx=warn", "html5ever=off"];
+/// Libraries that would write a user's text, or the hosts of saved pages, or a warning twice a minute that is none, whatever
+/// the level asks for.
+const SILENCED: [&str; 6] =
+    ["tokenizers=off", "hyper_util=warn", "reqwest=warn", "sqlx=warn", "html5ever=off", "qdrant_edge=error"];
 
 /// What is written: as the setting says, but never what [`SILENCED`] keeps back.
 fn filter(level: &str) -> EnvFilter {

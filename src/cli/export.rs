@@ -1,6 +1,7 @@
 //! `carrel export`: everything of a person in one archive. The server packs it; the next start does where none runs.
 
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
     let desk = opening::desk(settings).await?;
     let owner = opening::account(&desk, &asked.user).await?;
     if asked.file.exists() {
-        let cause = std::io::ErrorKind::AlreadyExists.into();
+        let cause = io::Error::new(io::ErrorKind::AlreadyExists, "there is such a file: name another one");
         return Err(Failure::Path { what: "write", path: asked.file, cause });
     }
     let begun = exports::begin(&desk, owner.id).await?;

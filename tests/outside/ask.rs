@@ -65,12 +65,15 @@ async fn what_is_not_in_the_library_is_said_and_counts() {
     let server = Server::start().await;
     let (key, _) = reader(&server).await;
 
-    for question in
-        ["How do volcanoes of Iceland erupt?", "Which animals of Mars have eleven feathers and drink oil?"]
-    {
+    // Of the second there are passages with words of it, which the answerer is given and finds no answer in.
+    for (question, is_given) in [
+        ("How do volcanoes of Iceland erupt?", false),
+        ("Which animals of Mars have eleven feathers and drink oil?", true),
+    ] {
         let answer = ask(&key, question).await.data(200).clone();
 
-        assert_eq!((&answer["citations"], &answer["passagesRead"]), (&json!([]), &0.into()), "{question}");
+        let given = answer["passagesRead"].as_u64().unwrap() > 0;
+        assert_eq!((&answer["citations"], given), (&json!([]), is_given), "{question}");
         assert!(!answer["answer"].as_str().unwrap().is_empty());
     }
     assert_eq!(answers_and_share(&key).await.0, 2);

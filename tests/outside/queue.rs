@@ -6,7 +6,7 @@ use std::time::Duration;
 use actors::accounts::{self, NewAccount};
 use actors::clock::{Clock, TestClock};
 use actors::desk::Desk;
-use actors::ingest::queue::{self, LEASE, MOST_ATTEMPTS, Priority, Track, Work};
+use actors::ingest::queue::{self, Favour, LEASE, MOST_ATTEMPTS, Priority, Track, Work};
 use carrel::settings::Settings;
 use entity::id::UserId;
 use entity::job;
@@ -51,7 +51,9 @@ impl Queue {
     /// The row as its worker has it, where there is one to claim.
     async fn claim(&self) -> Option<job::Model> {
         for track in Track::ALL {
-            if let Some(job) = queue::claim(&self.desk.db, track, self.now(), 1).await.unwrap().jobs.pop() {
+            if let Some(job) =
+                queue::claim(&self.desk.db, track, Favour::Waiting, self.now(), 1).await.unwrap().jobs.pop()
+            {
                 return Some(job);
             }
         }
@@ -127,7 +129,11 @@ async fn a_job_whose_tries_all_died_with_their_process_is_given_up() {
         queue.clock.advance(LEASE + Duration::from_secs(1));
     }
 
-    let given_up = queue::claim(&queue.desk.db, Track::Web, queue.now(), 1).await.unwrap().dead.remove(0);
+    let given_up = queue::claim(&queue.desk.db, Track::Web, Favour::Waiting, queue.now(), 1)
+        .await
+        .unwrap()
+        .dead
+        .remove(0);
     let db = queue.desk.db.write();
     // A worker that was only slow, and says so in time, has the job on.
     assert!(queue::renew(db, &last.unwrap(), queue.now()).await.unwrap());
@@ -151,7 +157,7 @@ async fn ten_workers_at_once_claim_each_of_twenty_jobs_once() {
     let mut taken = Vec::new();
     while taken.len() < 20 {
         let now = queue.now();
-        let claims = (0..10).map(|_| queue::claim(&queue.desk.db, Track::Web, now, 2));
+        let claims = (0..10).map(|_| queue::claim(&queue.desk.db, Track::Web, Favour::Waiting, now, 2));
         let claimed = futures_util::future::try_join_all(claims).await.unwrap();
         taken.extend(claimed.into_iter().flat_map(|claimed| claimed.jobs).map(|job| job.id));
     }
@@ -240,17 +246,41 @@ async fn what_a_person_waits_for_comes_before_a_backlog_even_ones_own() {
 }
 
 #[actix_web::test]
+async fn those_who_always_want_more_do_not_keep_a_backlog_waiting_for_ever() {
+    let (queue, imported) = (Queue::new().await, Uuid::now_v7());
+    let other = queue.other_user().await;
+    let (db, now) = (queue.desk.db.write(), queue.now());
+    queue::ask(db, other, Work::Index, imported, Priority::Backlog, now).await.unwrap();
+    for _ in 0..3 {
+        queue.ask(Work::Index, Uuid::now_v7()).await;
+    }
+    let claim = async |favour| {
+        let claimed = queue::claim(&queue.desk.db, Track::Library, favour, now, 2).await.unwrap();
+        claimed.jobs.iter().map(|job| job.subject == imported).collect::<Vec<_>>()
+    };
+
+    assert_eq!(claim(Favour::Waiting).await, [false, false]);
+    assert_eq!(claim(Favour::Backlog).await, [true, false]);
+}
+
+#[actix_web::test]
 async fn a_long_job_gives_way_to_what_waits_and_goes_on_where_it_was() {
     let (queue, long, short) = (Queue::new().await, Uuid::now_v7(), Uuid::now_v7());
     queue.ask(Work::Index, long).await;
     let first = queue.claim().await.unwrap();
     queue.ask(Work::Index, short).await;
 
-    assert!(queue::give_way(queue.desk.db.write(), &first, 512, queue.now()).await.unwrap());
+    assert!(
+        queue::give_way(queue.desk.db.write(), &first, 512, Priority::of(&first), queue.now()).await.unwrap()
+    );
 
     assert_eq!(queue.claim().await.unwrap().subject, short);
     let second = queue.claim().await.unwrap();
     assert_eq!((second.subject, second.done, second.attempts), (long, 512, 1));
+    // What is longer than anybody waits for goes on behind what somebody waits for.
+    let db = queue.desk.db.write();
+    assert!(queue::give_way(db, &second, 1024, Priority::Backlog, queue.now()).await.unwrap());
+    assert_eq!(Priority::of(&queue.row(&second).await), Priority::Backlog);
 }
 
 #[actix_web::test]
@@ -275,7 +305,8 @@ async fn slow_sites_do_not_hold_up_what_is_here_already() {
     queue.ask(Work::Page, Uuid::now_v7()).await;
     queue.ask(Work::Text, Uuid::now_v7()).await;
 
-    let here = queue::claim(&queue.desk.db, Track::Library, queue.now(), 5).await.unwrap().jobs;
+    let here =
+        queue::claim(&queue.desk.db, Track::Library, Favour::Waiting, queue.now(), 5).await.unwrap().jobs;
 
     assert_eq!(here.iter().map(|job| job.kind.as_str()).collect::<Vec<_>>(), [Work::Text.name()]);
 }

@@ -15,7 +15,8 @@ use crate::adapters::blobs::BlobError;
 use crate::adapters::sandbox::import::Import;
 use crate::app::App;
 use crate::error::Error;
-use crate::ingest::{Failure, queue, unread};
+use crate::ingest::queue::{self, Priority};
+use crate::ingest::{Failure, unread};
 
 /// After so long others have a turn.
 const TURN: Duration = Duration::from_secs(30);
@@ -71,7 +72,9 @@ async fn take(app: &App, job: &job::Model, import: import::Model) -> Result<(), 
         app.ingest.wake();
         // A dry run keeps in mind what it has seen.
         if began.elapsed() > TURN && !taking.import().dry_run {
-            return Ok(queue::give_way(app.db.write(), job, 0, app.clock.now()).await.map(drop)?);
+            return Ok(queue::give_way(app.db.write(), job, 0, Priority::of(job), app.clock.now())
+                .await
+                .map(drop)?);
         }
     }
 }

@@ -13,7 +13,7 @@ use tokio::task::AbortHandle;
 use tracing::warn;
 
 use super::attempt::{bury, settle, work};
-use super::queue::{self, Claimed, Track, Work};
+use super::queue::{self, Claimed, Favour, Track, Work};
 use super::{feed, forget, sweep};
 use crate::app::App;
 use crate::error::Error;
@@ -28,6 +28,8 @@ const SWEEP_EVERY: Duration = Duration::from_secs(3600);
 const FILES_EVERY: Duration = Duration::from_secs(5);
 /// The index is packed when nothing else is due for so long.
 const MAINTAIN_EVERY: Duration = Duration::from_secs(30);
+/// One claim of so many takes from the backlog first.
+const BACKLOG_EVERY: u64 = 8;
 /// Imports and exports at the same time: more would only wait for the database.
 const TRANSFERS: usize = 2;
 
@@ -77,6 +79,7 @@ pub struct IngestActor {
     running: HashMap<JobId, Running>,
     chores: HashSet<Chore>,
     claiming: bool,
+    claims: u64,
     stopped: bool,
 }
 
@@ -94,6 +97,7 @@ impl IngestActor {
             running: HashMap::new(),
             chores: HashSet::new(),
             claiming: false,
+            claims: 0,
             stopped: false,
         }
     }
@@ -133,10 +137,13 @@ impl IngestActor {
             return;
         }
         self.claiming = true;
+        self.claims = self.claims.wrapping_add(1);
+        let favour =
+            if self.claims.is_multiple_of(BACKLOG_EVERY) { Favour::Backlog } else { Favour::Waiting };
         let claim = async move {
             let mut all = Vec::new();
             for (track, free) in free.into_iter().filter(|(_, free)| *free > 0) {
-                all.push(queue::claim(&app.db, track, app.clock.now(), free).await);
+                all.push(queue::claim(&app.db, track, favour, app.clock.now(), free).await);
             }
             (app, all)
         };

@@ -18,6 +18,8 @@ use crate::retrieval::{Put, Vectors, lexical};
 /// Passages that one turn of the job puts in, seconds of work for the model: in between a book gives way to others, and
 /// one that was deleted meanwhile is given up.
 const A_TURN: u64 = 64;
+/// Passages that somebody waits for: a long chapter. The rest of a book comes with the backlog.
+const LONG: i32 = 256;
 
 /// Runs the job: the passages of its next turn. What the version before said is found until the last of them is in.
 pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
@@ -54,7 +56,9 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         budget::spend(app.db.write(), job.user_id, month, BudgetGroup::Embedding, spent).await?;
     }
     if more {
-        queue::give_way(app.db.write(), job, next, app.clock.now()).await?;
+        // From then on nobody waits for it any more than for any other backlog.
+        let priority = if next < LONG { Priority::of(job) } else { Priority::Backlog };
+        queue::give_way(app.db.write(), job, next, priority, app.clock.now()).await?;
         app.ingest.wake();
         return Ok(());
     }

@@ -16,8 +16,17 @@ use sea_orm::{
 };
 use sea_orm::{SqlErr, sea_query::SimpleExpr};
 
-use super::{LEASE, MOST_ATTEMPTS, Track};
+use super::{LEASE, MOST_ATTEMPTS, Priority, Track};
 use crate::db::Db;
+
+/// Whose work comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Favour {
+    /// What a person waits for.
+    Waiting,
+    /// One job of the backlog, if there is any: else those who always want something more would keep it waiting for ever.
+    Backlog,
+}
 
 /// What a claim took.
 #[derive(Debug, Default)]
@@ -30,14 +39,26 @@ pub struct Claimed {
 
 /// Takes up to `most` due jobs of a track under a lease: first those whose lease is over, then those whose turn it is. Two
 /// jobs never work on one subject at a time, or the slower of them could put an older version over a newer one.
-pub async fn claim(db: &Db, track: Track, now: Timestamp, most: u64) -> Result<Claimed, DbErr> {
+pub async fn claim(
+    db: &Db,
+    track: Track,
+    favour: Favour,
+    now: Timestamp,
+    most: u64,
+) -> Result<Claimed, DbErr> {
     // A look without a lock first: mostly there is nothing.
-    let seen = [over(track, now), up(track)];
-    let [over_seen, up_seen] = seen.clone();
-    if over_seen.one(db.read()).await?.is_none() && up_seen.one(db.read()).await?.is_none() {
+    let (over, up) = (over(track, now), up(track));
+    if over.clone().one(db.read()).await?.is_none() && up.clone().one(db.read()).await?.is_none() {
         return Ok(Claimed::default());
     }
-    match take(db, seen, now, most).await {
+    let from = match favour {
+        Favour::Waiting => vec![(over, most), (up, most)],
+        Favour::Backlog => {
+            let backlog = up.clone().filter(Column::Priority.eq(Priority::Backlog.number()));
+            vec![(over, most), (backlog, 1), (up, most)]
+        }
+    };
+    match take(db, from, now, most).await {
         // Another node took a job of the same subject at the same moment: the next look finds what is left.
         Err(error) if matches!(error.sql_err(), Some(SqlErr::UniqueConstraintViolation(_))) => {
             Ok(Claimed::default())
@@ -46,11 +67,16 @@ pub async fn claim(db: &Db, track: Track, now: Timestamp, most: u64) -> Result<C
     }
 }
 
-async fn take(db: &Db, from: [Select<Entity>; 2], now: Timestamp, most: u64) -> Result<Claimed, DbErr> {
+async fn take(
+    db: &Db,
+    from: Vec<(Select<Entity>, u64)>,
+    now: Timestamp,
+    most: u64,
+) -> Result<Claimed, DbErr> {
     let txn = db.begin().await?;
     let (mut claimed, mut subjects) = (Claimed::default(), HashSet::new());
-    for some in from {
-        let left = most.saturating_sub(claimed.jobs.len() as u64);
+    for (some, at_most) in from {
+        let left = most.saturating_sub(claimed.jobs.len() as u64).min(at_most);
         let jobs =
             some.limit(left).lock_with_behavior(LockType::Update, LockBehavior::SkipLocked).all(&txn).await?;
         for job in jobs {

@@ -12,7 +12,7 @@ use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, UpdateMany,
 };
 
-use super::{LEASE, turn};
+use super::{LEASE, Priority, turn};
 use crate::db::Db;
 
 /// Why a job is given up whose tries all died with their process.
@@ -71,8 +71,14 @@ pub async fn postpone(
     after: Duration,
     now: Timestamp,
 ) -> Result<bool, DbErr> {
-    let back =
-        Back { attempts: job.attempts - 1, done: job.done, reason: None, run_at: now + after, turn: None };
+    let back = Back {
+        attempts: job.attempts - 1,
+        done: job.done,
+        reason: None,
+        run_at: now + after,
+        turn: None,
+        priority: job.priority,
+    };
     back.put(db, job, now).await
 }
 
@@ -90,6 +96,7 @@ pub async fn wait(
         reason: Some(reason),
         run_at: now + after,
         turn: None,
+        priority: job.priority,
     };
     back.put(db, job, now).await
 }
@@ -138,6 +145,7 @@ pub async fn retry(
         reason: Some(reason),
         run_at: now + after,
         turn: None,
+        priority: job.priority,
     };
     back.put(db, job, now).await
 }
@@ -145,20 +153,23 @@ pub async fn retry(
 /// Puts the job back as if it had not been tried: the service is stopping.
 pub async fn release(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
     let turn = Some(turn::next(db, job.user_id, job.track, job.priority).await?);
-    let back = Back { attempts: job.attempts - 1, done: job.done, reason: None, run_at: now, turn };
+    let (attempts, priority) = (job.attempts - 1, job.priority);
+    let back = Back { attempts, done: job.done, reason: None, run_at: now, turn, priority };
     back.put(db, job, now).await
 }
 
 /// Puts a long job back for its next turn, with what it has done so far: others come in between. What was done well
-/// makes up for the tries before it.
+/// makes up for the tries before it. No sooner than it was wanted, and later where it says so.
 pub async fn give_way(
     db: &impl ConnectionTrait,
     job: &Model,
     done: i32,
+    priority: Priority,
     now: Timestamp,
 ) -> Result<bool, DbErr> {
-    let turn = Some(turn::next(db, job.user_id, job.track, job.priority).await?);
-    Back { attempts: 0, done, reason: None, run_at: now, turn }.put(db, job, now).await
+    let priority = Ord::max(job.priority, priority.number());
+    let turn = Some(turn::next(db, job.user_id, job.track, priority).await?);
+    Back { attempts: 0, done, reason: None, run_at: now, turn, priority }.put(db, job, now).await
 }
 
 /// What stands in the row of a job that waits again.
@@ -168,6 +179,7 @@ struct Back<'a> {
     reason: Option<&'a str>,
     run_at: Timestamp,
     turn: Option<i64>,
+    priority: i16,
 }
 
 impl Back<'_> {
@@ -187,6 +199,7 @@ impl Back<'_> {
             .col_expr(Column::Done, Expr::value(self.done))
             .col_expr(Column::RunAt, Expr::value(self.run_at))
             .col_expr(Column::Turn, Expr::value(self.turn))
+            .col_expr(Column::Priority, Expr::value(self.priority))
             .col_expr(Column::LeaseUntil, Expr::value(None::<i64>))
             .col_expr(Column::Error, Expr::value(self.reason.map(str::to_owned)))
             .filter(held(job))

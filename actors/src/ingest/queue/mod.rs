@@ -17,7 +17,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 use std::time::Duration;
 use uuid::Uuid;
 
-pub use claim::{Claimed, claim};
+pub use claim::{Claimed, Favour, claim};
 pub use ending::{
     DIED, advance, backoff, bury, end_first_wait, end_wait, finish, give_up, give_way, postpone, release,
     renew, retry, sweep, wait,

@@ -155,11 +155,17 @@ fn decoded(bytes: &[u8], wanted: Option<Format>) -> Result<Source, NoImport> {
     }
     if start.contains("<opml") {
         let feeds = feed::read_opml(&text).ok_or(NoImport::Unknown)?;
+        if feeds.is_empty() && holds(&text, "xmlurl") {
+            return Err(NoImport::Damaged);
+        }
         let rows = feeds.into_iter().zip(1..).map(|(feed, line)| Row { line, found: Found::Feed(feed) });
         return Ok(Source::of(Format::Opml, rows));
     }
     if start.starts_with('<') {
         let rows = links::read(&text);
+        if rows.is_empty() && holds(&text, "href=") {
+            return Err(NoImport::Damaged);
+        }
         let known = !rows.is_empty() || start.contains("netscape-bookmark-file");
         return known.then(|| Source::of(Format::Netscape, rows.into_iter())).ok_or(NoImport::Unknown);
     }
@@ -187,6 +193,11 @@ fn json(text: &str, wanted: Option<Format>) -> Result<Source, NoImport> {
     }
     let list = objects::list(file).ok_or(NoImport::Unknown)?;
     Ok(Source::of(Format::Objects, objects::read(list).into_iter()))
+}
+
+/// Whether a word stands in a text, in letters of any size.
+fn holds(text: &str, word: &str) -> bool {
+    text.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 /// The first few characters, in small letters.
@@ -246,6 +257,12 @@ mod tests {
             assert_eq!(opened(bytes, None).err(), Some(NoImport::Unknown));
         }
         assert!(opened(b"https://a.example", Some(Format::Opml)).is_err());
+    }
+
+    #[test]
+    fn a_list_that_is_broken_before_its_first_row_is_not_taken_for_an_empty_one() {
+        let endless = format!("<opml><body>{}", "<outline xmlUrl=\"https://a.example/f\"".repeat(1000));
+        assert_eq!(opened(endless.as_bytes(), None).err(), Some(NoImport::Damaged));
     }
 
     #[test]

@@ -80,8 +80,8 @@ pub enum NoImport {
     /// A file that has to be read whole, and is too long for that.
     #[error("the file is too large for its format: more than 256 MiB")]
     TooLarge,
-    /// An archive that cannot be unpacked.
-    #[error("the archive is damaged")]
+    /// An archive that cannot be unpacked, a list that breaks off before its first row.
+    #[error("the file is damaged")]
     Damaged,
     /// An archive that unpacks to far more than an honest one.
     #[error("the archive unpacks to more than is taken in")]
