@@ -16,6 +16,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("filename", "lecture.mp3"),
     ("language", "en"),
     ("name", "ants"),
+    ("note", "Bees do it otherwise."),
     ("notes", "To be read again in winter."),
     (
         "opml",
@@ -32,6 +33,36 @@ const TEXTS: &[(&str, &str)] = &[
     ("text", "the shortest way is found by scent"),
     ("title", "The ways of ants"),
 ];
+
+/// What stands for a whole number of this name, so that offsets and lengths fit the text beside them.
+const NUMBERS: &[(&str, i64)] = &[
+    ("endOffset", 34),
+    ("offset", 0),
+    ("ordinal", 0),
+    ("quoteEnd", 34),
+    ("quoteStart", 0),
+    ("startOffset", 0),
+    ("totalChars", 34),
+    ("wordCount", 7),
+];
+
+/// What a saved page that was read lacks: it has not failed, nothing of it is left, and it is nothing else.
+const LACKING: &[&str] = &[
+    "deletedAt",
+    "endSeconds",
+    "entryId",
+    "error",
+    "feedId",
+    "highlightId",
+    "nextOffset",
+    "noteId",
+    "page",
+    "projectId",
+    "startSeconds",
+];
+
+/// How far what is shown is, where its states are told.
+const STATES: &[&str] = &["ready", "active"];
 
 /// What an answer is to.
 #[derive(Clone, Copy, Debug)]
@@ -94,21 +125,52 @@ pub fn of(schema: &Value, name: &str, schemas: &Map<String, Value>) -> Value {
             return if is_record { request(first, schemas) } else { of(first, name, schemas) };
         }
     }
-    if let Some(value) = schema.get("const").or_else(|| schema["enum"].get(0)) {
+    if let Some(value) = schema.get("const").or_else(|| state(schema)).or_else(|| schema["enum"].get(0)) {
         return value.clone();
     }
     match kind(schema) {
         "object" => {
             let members = schema["properties"].as_object().into_iter().flatten();
-            Value::Object(members.map(|(name, part)| (name.clone(), of(part, name, schemas))).collect())
+            let shown = |name: &String, part: &Value| {
+                let lacks = may_lack(part) && LACKING.contains(&name.as_str());
+                if lacks { Value::Null } else { of(part, name, schemas) }
+            };
+            Value::Object(members.map(|(name, part)| (name.clone(), shown(name, part))).collect())
         }
         "array" => json!([of(&schema["items"], name, schemas)]),
-        "integer" => json!(schema["minimum"].as_i64().unwrap_or(0).max(1)),
+        "integer" => json!(whole(schema, name)),
         "number" => json!(0.5),
-        "boolean" => json!(true),
+        "boolean" => json!(name != "truncated"),
         "string" => json!(text(schema, name)),
         _ => Value::Null,
     }
+}
+
+/// The state in which something is mostly seen.
+fn state(schema: &Value) -> Option<&Value> {
+    let states = schema["enum"].as_array()?;
+    states.iter().find(|state| state.as_str().is_some_and(|state| STATES.contains(&state)))
+}
+
+/// Whether a member may be null.
+fn may_lack(schema: &Value) -> bool {
+    let is_null = |schema: &Value| schema["type"] == "null";
+    schema["type"].as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "null"))
+        || schema["anyOf"].as_array().is_some_and(|choices| choices.iter().any(is_null))
+}
+
+fn whole(schema: &Value, name: &str) -> i64 {
+    let least = schema["minimum"].as_i64().unwrap_or(0);
+    let told = NUMBERS.iter().find(|(of, _)| *of == name).map(|(_, number)| *number);
+    told.filter(|number| *number >= least).unwrap_or(least.max(1))
+}
+
+/// An id of its own for each kind of thing.
+fn id(name: &str) -> String {
+    let kind = name.bytes().fold(0x90_u8, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte));
+    ID.strip_suffix("90")
+        .filter(|_| name != "id")
+        .map_or_else(|| ID.to_owned(), |head| format!("{head}{kind:02x}"))
 }
 
 /// The first type that is not null.
@@ -124,7 +186,7 @@ fn kind(schema: &Value) -> &str {
 
 fn text(schema: &Value, name: &str) -> String {
     match schema["format"].as_str() {
-        Some("uuid") => return ID.to_owned(),
+        Some("uuid") => return id(name),
         Some("date-time") => return TIME.to_owned(),
         Some(_) | None => {}
     }
@@ -158,7 +220,27 @@ mod tests {
         });
 
         let shown = of(&schema, "", &schemas);
+        assert_eq!(of(&json!({ "enum": ["processing", "ready"] }), "status", &schemas), "ready");
         assert_eq!(shown, json!({ "title": "The ways of ants", "parts": [{ "id": ID }], "kind": "page" }));
         assert_eq!(request(&schema, &schemas), json!({ "title": "The ways of ants" }));
+    }
+
+    #[test]
+    fn the_example_of_a_document_hangs_together() {
+        let described = crate::openapi::document("https://carrel.example");
+        let path =
+            "/paths/~1rest~1v2~1documents~1{id}/get/responses/200/content/application~1json/example/data";
+
+        let shown = described.pointer(path).unwrap();
+
+        let text = shown["text"].as_str().unwrap();
+        assert_eq!(shown["totalChars"], text.chars().count());
+        assert_eq!(
+            [&shown["offset"], &shown["nextOffset"], &shown["error"]],
+            [&json!(0), &Value::Null, &Value::Null]
+        );
+        assert_eq!((&shown["entryId"], &shown["status"]), (&Value::Null, &json!("ready")));
+        assert_eq!(shown["truncated"], false);
+        assert_ne!(shown["documentId"], shown["bookmarkId"]);
     }
 }
