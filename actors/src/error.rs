@@ -103,8 +103,8 @@ pub enum Error {
     /// Over the daily or hourly limit.
     #[error("over the limit")]
     RateLimited(Wait),
-    /// Too many failed authentications from one address, or sign-ins to one account.
-    #[error("too many failed attempts")]
+    /// Too many failed authentications or new accounts from one address, or failed sign-ins to one account.
+    #[error("too many attempts")]
     TooManyFailures(Duration),
     /// A component has no room, or is being restarted.
     #[error("the service is busy")]

@@ -133,7 +133,7 @@ impl Idempotency {
     /// [`Error::Conflict`] where it does.
     pub async fn must_not_conflict(&self, key: KeyId, replay: &Replay) -> Result<(), Error> {
         let found = Entity::find_by_id((key, replay.name_hash.clone()))
-            .filter(Column::CreatedAt.gte(self.clock.now() - KEPT))
+            .filter(is_over(self.clock.now()).not())
             .one(self.db.read())
             .await?;
         found.map_or(Ok(()), |row| must_be_same(&row, &replay.request_hash))
@@ -182,15 +182,20 @@ impl Idempotency {
 
     /// Frees the key where its answer is past its day, or its request died.
     async fn free(&self, key: KeyId, name_hash: &[u8], now: Timestamp) -> Result<(), Error> {
-        let died = Condition::all().add(Column::Status.is_null()).add(Column::RunningAt.lt(now - RUNNING));
         Entity::delete_many()
             .filter(Column::KeyId.eq(key))
             .filter(Column::NameHash.eq(name_hash))
-            .filter(Condition::any().add(Column::CreatedAt.lt(now - KEPT)).add(died))
+            .filter(is_over(now))
             .exec(self.db.write())
             .await?;
         Ok(())
     }
+}
+
+/// Past its day, or its request died.
+fn is_over(now: Timestamp) -> Condition {
+    let died = Condition::all().add(Column::Status.is_null()).add(Column::RunningAt.lt(now - RUNNING));
+    Condition::any().add(Column::CreatedAt.lt(now - KEPT)).add(died)
 }
 
 fn mine(row: &ClaimRow) -> Condition {

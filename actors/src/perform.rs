@@ -1,7 +1,8 @@
 //! The one pipeline that every call goes through, and the only place that checks a plan, a limit or a scope; whose key it
 //! is, [`recognise`](mod@crate::recognise) says.
 //!
-//! The order is the contract's (section 2): key - plan - limits - scopes - parameters - resource - state and counts.
+//! The order is the contract's (section 2): key - plan - limits - scopes - parameters - resource - state and counts; an
+//! Idempotency-Key that stands for another request is told before the parameters (section 11).
 //! Whoever the key recognised finds the call in the activity view, however it ended.
 
 use std::net::IpAddr;

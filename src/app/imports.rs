@@ -14,6 +14,7 @@ use actors::ops::imports::{BeginImport, ListImports};
 use actors::perform::perform_for;
 use actors::uploads::stored::{Held, Written};
 use futures_util::TryStreamExt;
+use tokio::time::Instant;
 
 use super::door::{operation, own_origin, signed_in};
 use super::routes::LIST_IMPORTS;
@@ -55,10 +56,7 @@ async fn begin(
 ) -> Result<actors::ops::imports::OneImport, Error> {
     own_origin(request, app)?;
     let caller = signed_in(request, app).await?;
-    let in_time = async || {
-        tokio::time::timeout(LONGEST, read(request, app, payload)).await.unwrap_or_else(|_| Err(late()))
-    };
-    perform_for(app, &caller, in_time).await
+    perform_for(app, &caller, async || read(request, app, payload).await).await
 }
 
 /// The fields of the form.
@@ -77,33 +75,28 @@ async fn read(request: &HttpRequest, app: &App, payload: Payload) -> Result<Begi
     if !said.trim_start().to_ascii_lowercase().starts_with("multipart/form-data") {
         return Err(FORM);
     }
+    let until = Instant::now() + LONGEST;
     let mut inner = payload.into_inner();
     let mut multipart = Multipart::from_request(request, &mut inner).await.map_err(|_| FORM)?;
     let mut form = Form::default();
-    let field = async |multipart: &mut Multipart| {
-        tokio::time::timeout(SILENCE, multipart.try_next())
-            .await
-            .map_err(|_| late())?
-            .map_err(|error| broken(&error))
-    };
-    while let Some(field) = field(&mut multipart).await? {
-        form.take(app, field).await?;
+    while let Some(field) = in_time(until, multipart.try_next()).await? {
+        form.take(app, field, until).await?;
     }
     let file = form.file.ok_or_else(|| Error::invalid("file", "is required"))?;
     Ok(BeginImport { file, format: form.format, dry_run: form.dry_run.unwrap_or(false) })
 }
 
 impl Form {
-    async fn take(&mut self, app: &App, mut field: Field) -> Result<(), Error> {
+    async fn take(&mut self, app: &App, mut field: Field, until: Instant) -> Result<(), Error> {
         match field.name().unwrap_or_default().to_owned().as_str() {
-            "file" if self.file.is_none() => self.file = Some(written(app, &mut field).await?),
+            "file" if self.file.is_none() => self.file = Some(written(app, &mut field, until).await?),
             "format" if self.format.is_none() => {
-                let name = word(&mut field).await?;
+                let name = word(&mut field, until).await?;
                 self.format =
                     Some(name.parse().map_err(|error| Error::invalid("format", format!("{error}")))?);
             }
             "dryRun" if self.dry_run.is_none() => {
-                self.dry_run = match word(&mut field).await?.as_str() {
+                self.dry_run = match word(&mut field, until).await?.as_str() {
                     "true" => Some(true),
                     "false" => Some(false),
                     _ => return Err(Error::invalid("dryRun", "must be true or false")),
@@ -118,9 +111,9 @@ impl Form {
     }
 }
 
-async fn word(field: &mut Field) -> Result<String, Error> {
+async fn word(field: &mut Field, until: Instant) -> Result<String, Error> {
     let mut word = Vec::new();
-    while let Some(some) = next(field).await? {
+    while let Some(some) = in_time(until, field.try_next()).await? {
         word.extend_from_slice(&some);
         if word.len() > WORD {
             return Err(Error::invalid("body", "has a field that is too long"));
@@ -130,10 +123,10 @@ async fn word(field: &mut Field) -> Result<String, Error> {
 }
 
 /// Writes the file as it comes; what breaks off leaves nothing.
-async fn written(app: &App, field: &mut Field) -> Result<Held, Error> {
+async fn written(app: &App, field: &mut Field, until: Instant) -> Result<Held, Error> {
     let store = &*app.uploads.store;
     let mut written = Written::begin(app, store).await?;
-    match copy(app, field, &mut written).await {
+    match copy(app, field, until, &mut written).await {
         Ok(()) => written.finish(app, store).await,
         Err(error) => {
             written.abort(app, store).await;
@@ -142,9 +135,9 @@ async fn written(app: &App, field: &mut Field) -> Result<Held, Error> {
     }
 }
 
-async fn copy(app: &App, field: &mut Field, written: &mut Written) -> Result<(), Error> {
+async fn copy(app: &App, field: &mut Field, until: Instant, written: &mut Written) -> Result<(), Error> {
     let (mut part, mut got) = (Vec::with_capacity(PART), 0);
-    while let Some(some) = next(field).await? {
+    while let Some(some) = in_time(until, field.try_next()).await? {
         got += some.len() as u64;
         if got > app.uploads.import_bytes {
             return Err(Error::TooLarge);
@@ -160,9 +153,13 @@ async fn copy(app: &App, field: &mut Field, written: &mut Written) -> Result<(),
     if part.is_empty() { Ok(()) } else { written.write(Bytes::from(part)).await }
 }
 
-/// The next bytes of a field.
-async fn next(field: &mut Field) -> Result<Option<Bytes>, Error> {
-    let next = tokio::time::timeout(SILENCE, field.try_next()).await;
+/// What comes next of the form, as long as something comes and it is not too late. (What is given up ends by an error: what
+/// was written so far is taken away then.)
+async fn in_time<T>(
+    until: Instant,
+    next: impl Future<Output = Result<T, MultipartError>>,
+) -> Result<T, Error> {
+    let next = tokio::time::timeout_at(until.min(Instant::now() + SILENCE), next).await;
     next.map_err(|_| late())?.map_err(|error| broken(&error))
 }
 

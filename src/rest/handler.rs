@@ -69,9 +69,10 @@ async fn asked<O>(
             let operation = values.map_err(Error::from).and_then(|values| read(&target(request), values));
             Asked { operation, replay }
         }
-        Err(fault) => {
-            let both = Invalid::together(values, Err::<(), _>(fault)).map_err(Error::from);
-            both.and_then(|(values, ())| read(&target(request), values)).into()
+        Err(mut fault) => {
+            // All faults together, those of the fields first.
+            fault.faults.splice(..0, values.err().into_iter().flat_map(|other| other.faults));
+            Err(fault.into()).into()
         }
     }
 }

@@ -7,14 +7,15 @@ use std::time::Duration;
 use actix_web::dev::ServerHandle;
 use actix_web::http::KeepAlive;
 use actix_web::http::header::{CACHE_CONTROL, RETRY_AFTER};
-use actix_web::{App as Web, HttpResponse, HttpServer, web};
+use actix_web::{App as Web, HttpResponse, HttpServer, middleware, web};
 use serde_json::json;
+use tracing::warn;
 
-use crate::http::health;
+use crate::http::{head, health};
 
 /// Headers that take longer are given up.
 const SLOW_HEADERS: Duration = Duration::from_secs(5);
-/// Its answers are short: none is in progress for longer.
+/// Its answers are short: none is in progress for longer. Whoever has a connection open when it ends is waited for so long.
 const SHUTDOWN: u64 = 1;
 
 /// See the file's head.
@@ -28,6 +29,7 @@ impl Doorkeeper {
     pub fn begin(listener: &TcpListener) -> std::io::Result<Self> {
         let server = HttpServer::new(|| {
             Web::new()
+                .wrap(middleware::from_fn(head::as_get))
                 .configure(health::mount_alive)
                 .route("/readyz", web::get().to(async || not_now().json(json!({ "ready": false }))))
                 .default_service(web::to(async || not_now().finish()))
@@ -41,7 +43,11 @@ impl Doorkeeper {
             .listen(listener.try_clone()?)?
             .run();
         let handle = server.handle();
-        actix_web::rt::spawn(server);
+        actix_web::rt::spawn(async move {
+            if let Err(cause) = server.await {
+                warn!(%cause, "nobody answers while the service starts or ends");
+            }
+        });
         Ok(Self(handle))
     }
 

@@ -144,14 +144,21 @@ impl Running {
         let stopping: Vec<_> = self.servers.iter().map(|server| server.stop(true)).collect();
         let doorkeeper = Doorkeeper::begin(&self.listener);
         futures_util::future::join_all(stopping).await;
-        match doorkeeper {
-            Ok(doorkeeper) => doorkeeper.end().await,
-            Err(cause) => warn!(%cause, "nobody could answer while requests ended"),
-        }
         for task in self.background {
             task.abort();
         }
-        self.app.drain().await;
+        match doorkeeper {
+            Ok(doorkeeper) => {
+                self.app.drain().await;
+                doorkeeper.end().await;
+            }
+            Err(cause) => {
+                warn!(%cause, "nobody could answer while the service ended");
+                // Better refused than never answered.
+                drop(self.listener);
+                self.app.drain().await;
+            }
+        }
     }
 
     /// The service itself, for tests that look behind the wire.

@@ -98,3 +98,19 @@ async fn what_is_not_there_is_not_found() {
     let answer = browser.delete("/app/api/notices").await;
     assert_eq!((answer.refused(405), answer.said("allow")), ("METHOD_NOT_ALLOWED", "GET, HEAD"));
 }
+
+#[actix_web::test]
+async fn one_address_makes_thirty_accounts_an_hour() {
+    let server = Server::with(&[("ACCOUNTS__SIGNUP", "open")]).await;
+    let stranger = server.stranger();
+    let sign_up = async || {
+        stranger.post("/app/api/signup", json!({ "email": "a@b.example", "password": "short" })).await
+    };
+
+    for _ in 0..30 {
+        assert_eq!(sign_up().await.faults(), ["password"]);
+    }
+
+    let refused = sign_up().await;
+    assert_eq!((refused.refused(429), refused.number("retry-after")), ("RATE_LIMITED", 120));
+}

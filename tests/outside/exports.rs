@@ -357,6 +357,34 @@ async fn what_comes_out_is_open_and_goes_with_its_person() {
 }
 
 #[actix_web::test]
+async fn one_is_packed_at_a_time_and_the_latest_three_are_kept() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let begin = async || {
+        let begun = session.post("/app/api/exports", json!({})).await;
+        begun.data(202)["export"]["id"].as_str().unwrap().to_owned()
+    };
+    let (one, other) = tokio::join!(begin(), begin());
+    let mut packed = vec![one.clone()];
+    // The two may have come one after the other, where the first was packed in between.
+    packed.extend((other != one).then_some(other));
+    while packed.len() < 4 {
+        eventually("the export is packed", async || {
+            let shown = session.get(&format!("/app/api/exports/{}", packed.last().unwrap())).await;
+            (shown.data(200)["export"]["status"] == "done").then_some(())
+        })
+        .await;
+        packed.push(begin().await);
+    }
+
+    let statuses = async |id: &String| session.get(&format!("/app/api/exports/{id}")).await.status;
+    assert_eq!(statuses(&packed[0]).await, 404);
+    for id in &packed[1..] {
+        assert_eq!(statuses(id).await, 200);
+    }
+}
+
+#[actix_web::test]
 async fn the_command_line_packs_by_way_of_the_service() {
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);

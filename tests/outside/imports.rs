@@ -349,6 +349,25 @@ async fn no_more_than_five_imports_are_under_way() {
 }
 
 #[actix_web::test]
+async fn of_what_has_ended_the_latest_files_are_kept_and_nothing_goes_on_without_its_file() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let file = list("<DT><A HREF=\"https://m.example/\">A</A>");
+    let first = begin(&session, file.as_bytes(), &[("dryRun", "true")]).await;
+    once(&session, &first, "checked").await;
+    for _ in 0..6 {
+        let id = begin(&session, file.as_bytes(), &[]).await;
+        once(&session, &id, "done").await;
+    }
+
+    let started = session.post(&format!("/app/api/imports/{first}/start"), json!({})).await;
+
+    assert_eq!(started.refused(409), "CONFLICT");
+    let kept = shown(&session, &first).await;
+    assert_eq!((&kept["status"], counts(&kept)), (&json!("checked"), [1, 0, 0]), "its report went");
+}
+
+#[actix_web::test]
 async fn what_is_no_import_is_told_and_an_import_is_its_persons_alone() {
     let server = Server::with(&[("UPLOADS__IMPORT_BYTES", "1048576")]).await;
     let session = server.user(Plan::Pro).await.sign_in().await;

@@ -41,9 +41,7 @@ pub use job::run;
 /// An export is kept for so long.
 pub const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
 /// So many are kept of one person beside the one that is packed.
-const MOST_PACKED: u64 = 2;
-/// More than there can be.
-const MANY: u64 = 1000;
+const MOST_PACKED: usize = 2;
 
 /// Begins an export; where one is being packed already, that one. Of those that are packed the latest few are kept.
 ///
@@ -82,11 +80,10 @@ pub async fn begin(desk: &Desk, user: UserId) -> Result<export::Model, Error> {
 
 /// Makes room for one more: its file may be as large as all the others.
 async fn forget_earlier(txn: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
-    let packed = Entity::owned_by(user).filter(Column::State.ne(ExportState::Running));
-    let over = packed.order_by_desc(Column::Id).offset(MOST_PACKED).limit(MANY);
-    let over: Vec<ExportId> = over.select_only().column(Column::Id).into_tuple().all(txn).await?;
+    let packed = Entity::owned_by(user).filter(Column::State.eq(ExportState::Done)).order_by_desc(Column::Id);
+    let packed: Vec<ExportId> = packed.select_only().column(Column::Id).into_tuple().all(txn).await?;
     let own = Entity::delete_many().filter(Column::UserId.eq(user));
-    own.filter(Column::Id.is_in(over)).exec(txn).await.map(drop)
+    own.filter(Column::Id.is_in(packed.into_iter().skip(MOST_PACKED))).exec(txn).await.map(drop)
 }
 
 /// An export of this person, as far as it is.

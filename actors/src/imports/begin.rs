@@ -52,7 +52,7 @@ impl New {
     }
 }
 
-/// A person has so many imports under way, and so many files of ended ones are kept beside, the latest.
+/// A person begins no more while so many are under way, and so many files of ended ones are kept beside, the latest.
 const MOST: usize = 5;
 
 /// Begins an import of a file that was written. The files of the person's ended imports are let go of but for the latest few.
@@ -71,6 +71,14 @@ pub async fn begin(desk: &Desk, new: New, file: Held) -> Result<import::Model, E
     ask(&txn, &row, now).await?;
     txn.commit().await?;
     Ok(row)
+}
+
+/// What goes on does so with its file, which is kept for a while only.
+pub(super) async fn must_have_file(txn: &impl ConnectionTrait, id: ImportId) -> Result<(), Error> {
+    match stored_file::Entity::of_import(id).one(txn).await? {
+        Some(_) => Ok(()),
+        None => Err(Error::Conflict("its file is not here: import it again to go on")),
+    }
 }
 
 async fn make_room(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error> {
@@ -159,6 +167,7 @@ pub async fn start(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mo
     if started.rows_affected == 0 {
         return Err(Error::Conflict("the import does not wait to be started"));
     }
+    must_have_file(&txn, row.id).await?;
     import_row::Entity::delete_many()
         .filter(import_row::Column::UserId.eq(user))
         .filter(import_row::Column::ImportId.eq(row.id))

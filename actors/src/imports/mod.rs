@@ -25,7 +25,7 @@ use entity::job as job_row;
 use entity::kind::ImportState;
 use entity::stored_file;
 use entity::time::Timestamp;
-use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect};
 
 use crate::adapters::blobs::Blobs;
@@ -119,11 +119,18 @@ pub async fn sweep(desk: &Desk) -> Result<(), Error> {
     Ok(())
 }
 
-/// The clean-up of the store removes the files soon after.
+/// Lets go of the files of these imports, but for those that somebody has gone on with meanwhile. The clean-up of the store
+/// removes the files soon after.
 async fn let_go(db: &impl ConnectionTrait, imports: Vec<ImportId>) -> Result<(), Error> {
+    let ended = Query::select()
+        .column(Column::Id)
+        .from(import::Entity)
+        .and_where(Column::Id.is_in(imports))
+        .and_where(Column::State.is_not_in([ImportState::Running, ImportState::Undoing]))
+        .to_owned();
     stored_file::Entity::update_many()
         .col_expr(stored_file::Column::ImportId, Expr::value(None::<ImportId>))
-        .filter(stored_file::Column::ImportId.is_in(imports))
+        .filter(Expr::col(stored_file::Column::ImportId).in_subquery(ended))
         .exec(db)
         .await?;
     Ok(())

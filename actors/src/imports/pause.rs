@@ -4,7 +4,7 @@ use entity::id::{ImportId, UserId};
 use entity::import::{self, Column, Entity};
 use entity::kind::{ImportState, JobState};
 use entity::time::Timestamp;
-use entity::{bookmark, job, stored_file};
+use entity::{bookmark, job};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, UpdateMany};
 use uuid::Uuid;
@@ -35,7 +35,15 @@ pub async fn pause(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mo
 pub async fn resume(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     // One that failed is tried again from where it stopped.
     let from = [ImportState::Paused, ImportState::Failed];
-    change(desk, user, id, &from, ImportState::Running, "the import is neither paused nor failed").await
+    change(
+        desk,
+        user,
+        id,
+        &from,
+        ImportState::Running,
+        "the import is neither paused nor failed, or was only looked at",
+    )
+    .await
 }
 
 async fn change(
@@ -56,8 +64,8 @@ async fn change(
     let is_over = row.finished_at.is_some() && row.error.is_none();
     let to = if to == ImportState::Running && is_over { ImportState::Done } else { to };
     let finished_at = if to == ImportState::Running { None } else { row.finished_at };
-    if to == ImportState::Running && stored_file::Entity::of_import(row.id).one(&txn).await?.is_none() {
-        return Err(Error::Conflict("its file is not here: import it again to go on"));
+    if to == ImportState::Running {
+        begin::must_have_file(&txn, row.id).await?;
     }
     Entity::update_many()
         .col_expr(Column::State, Expr::value(to))

@@ -51,13 +51,15 @@ pub struct Trust(f32);
 
 impl Trust {
     /// For a query that the model reads in these word pieces. Names made of letters and digits, gibberish, and some scripts
-    /// that the model was not trained on come in many pieces a word; signs and scripts that it cannot write at all are one
-    /// piece each, the same for all of them, which counts as a word that is spelled out.
+    /// that the model was not trained on come in many pieces a word. What it cannot write at all, some signs and scripts, is
+    /// the same piece to it whatever it is, and counts as a word that is spelled out.
     #[must_use]
     pub fn of(query: &str, pieces: Pieces) -> Self {
         let words = query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).count();
+        let signs = query.split_whitespace().filter(|part| !part.contains(char::is_alphanumeric)).count();
+        let words = words + signs.min(pieces.unknown);
         let known = small(pieces.all.saturating_sub(pieces.unknown));
-        let per_word = (known + SPELLED * small(pieces.unknown)) / small(words.max(pieces.unknown).max(1));
+        let per_word = (known + SPELLED * small(pieces.unknown)) / small(words.max(1));
         Self(((SPELLED - per_word) / (SPELLED - KNOWN)).clamp(0.0, 1.0))
     }
 
@@ -202,9 +204,13 @@ mod tests {
         assert!(fuse(&legs, Trust::of("kubernetes", known(3)), 20).len() == 1);
         assert_eq!(Trust::of("how do I make bread at home", known(7)), KNOWN_WORDS);
         assert_eq!(Trust::of("?!", known(2)), KNOWN_WORDS);
-        for (query, all, unknown) in [("🚗", 1, 1), ("ትምህርት ቤት", 2, 2), ("a car 🚗🚗🚗🚗", 6, 4)]
+        // As the tokenizer counts them: adapters/embedder/tests.rs.
+        for (query, all, unknown) in [("🚗", 1, 1), ("🚗🚗 🐜", 2, 2), ("ትምህርት ቤት", 2, 2)]
         {
-            assert!(!Trust::of(query, Pieces { all, unknown }).admits(0.6), "{query}");
+            assert!(!Trust::of(query, Pieces { all, unknown }).any(), "{query}");
+        }
+        for (query, all, unknown) in [("ants 🐜", 2, 1), ("a car 🚗🚗🚗🚗", 3, 1)] {
+            assert!(Trust::of(query, Pieces { all, unknown }).admits(0.5), "{query}");
         }
     }
 

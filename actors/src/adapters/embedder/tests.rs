@@ -161,6 +161,22 @@ fn tokens_are_counted_without_frames() {
 }
 
 #[test]
+fn what_the_model_cannot_write_is_counted() {
+    let Some(model) = open(Precision::Int8, 1) else { return };
+
+    for (query, all, unknown) in [
+        ("ants", 1, 0),
+        ("🚗", 1, 1),
+        ("🚗🚗 🐜", 2, 2),
+        ("ትምህርት ቤት", 2, 2),
+        ("ants 🐜", 2, 1),
+        ("a car 🚗🚗🚗🚗", 3, 1),
+    ] {
+        assert_eq!(model.pieces(query), Pieces { all, unknown }, "{query}");
+    }
+}
+
+#[test]
 fn a_query_does_not_wait_for_a_batch() {
     let Some(model) = open(Precision::Int8, 1) else { return };
     let passages = passages(400);
