@@ -23,6 +23,7 @@ use crate::desk::Desk;
 use crate::error::Error;
 use crate::grants::{GrantSettings, Grants};
 use crate::idempotency::Idempotency;
+use crate::ingest::feed::push::Push;
 use crate::ingest::{Ingest, Room};
 use crate::keys::Keys;
 use crate::keys::secret::{Secret, SecretHash};
@@ -76,6 +77,8 @@ pub struct Setup {
     pub chat: Option<ChatSettings>,
     /// Tokens of all users in a UTC day before the AI pauses; 0 is no limit.
     pub daily_tokens: u64,
+    /// Whether hubs of feeds reach this service.
+    pub push: bool,
     /// How letters leave; none sends none.
     pub mail: Option<Mail>,
 }
@@ -116,6 +119,8 @@ pub struct Parts {
     pub hosts: Hosts,
     /// Where foreign bytes are parsed.
     pub sandbox: Sandbox,
+    /// What subscriptions of feeds are made with; none where no hub reaches this service.
+    pub push: Option<Push>,
     /// Uploads and their files.
     pub uploads: Uploads,
     /// Recordings to text.
@@ -180,6 +185,7 @@ impl App {
             fetcher: Fetcher::new(setup.fetch).map_err(Error::internal)?,
             hosts: Hosts::default(),
             sandbox: Sandbox::new(setup.sandbox, setup.sandbox_settings),
+            push: setup.push.then(|| Push::new(&desk.base_url, key)),
             uploads: Uploads {
                 store: setup.blobs,
                 scratch: setup.scratch,

@@ -259,6 +259,17 @@ kinds! {
         /// A refresh token that was exchanged for the next pair.
         Spent = "spent",
     }
+    /// How far the subscription at a feed's hub is.
+    PushState {
+        /// The feed names the hub.
+        Offered = "offered",
+        /// The hub was asked, and has not asked back yet.
+        Asked = "asked",
+        /// The hub has asked back: it says when there is something new.
+        Active = "active",
+        /// The hub does not want to.
+        Refused = "refused",
+    }
     /// The two kinds of OAuth token.
     TokenKind {
         /// For calls of the MCP server.

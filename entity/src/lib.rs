@@ -29,6 +29,7 @@ pub mod entry;
 pub mod export;
 pub mod feed;
 pub mod feed_copy;
+pub mod feed_push;
 pub mod feed_source;
 pub mod highlight;
 pub mod idempotency;

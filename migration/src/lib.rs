@@ -21,6 +21,7 @@ mod m0014_sign_in;
 mod m0015_transfers;
 mod m0016_oauth_states;
 mod m0017_transfer_indexes;
+mod m0018_feed_push;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -48,6 +49,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0015_transfers::STEP),
             Box::new(m0016_oauth_states::STEP),
             Box::new(m0017_transfer_indexes::STEP),
+            Box::new(m0018_feed_push::STEP),
         ]
     }
 }

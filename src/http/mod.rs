@@ -9,4 +9,5 @@ pub mod health;
 pub mod log;
 pub mod pace;
 pub mod peer;
+pub mod push;
 pub mod table;

@@ -80,6 +80,7 @@ fn main_server(
                 }
             })
             .configure(http::files::mount)
+            .configure(http::push::mount)
             .configure(rest::mount)
             .configure(app::mount)
             .configure(oauth::mount)

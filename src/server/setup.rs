@@ -18,7 +18,7 @@ use actors::models::Model;
 
 use super::{Outside, StartError};
 use crate::data_dir::private_folder;
-use crate::settings::{Access, FilesUrl, MailUrl, Oauth, Secret, Settings};
+use crate::settings::{Access, FilesUrl, MailUrl, Oauth, Push, Secret, Settings};
 
 /// Opens what the settings name, and says the rest as the actors want it.
 pub fn setup(
@@ -62,6 +62,11 @@ pub fn setup(
             Access::Closed => None,
         },
         chat: chat(settings),
+        push: match settings.feeds.push {
+            Push::Always => true,
+            Push::Never => false,
+            Push::Auto => base_url.starts_with("https://"),
+        },
         daily_tokens: settings.ai.daily_tokens,
         mail: mail(settings, base_url)?,
     })

@@ -19,8 +19,8 @@ use self::value::text;
 pub use self::address::{BaseUrl, DatabaseUrl, FilesUrl, HttpUrl, MailUrl, Origin};
 pub use self::fault::{Fault, SettingsError};
 pub use self::section::{
-    Access, Accounts, Activity, Ai, Auth, Chat, Database, Fetch, Files, Ingest, Log, LogFormat, Mail, Mcp,
-    Models, Oauth, Server, Transcription, Uploads, Vectors,
+    Access, Accounts, Activity, Ai, Auth, Chat, Database, Feeds, Fetch, Files, Ingest, Log, LogFormat, Mail,
+    Mcp, Models, Oauth, Push, Server, Transcription, Uploads, Vectors,
 };
 pub use self::value::{LogFilter, Mailbox, Secret};
 
@@ -46,6 +46,8 @@ pub struct Settings {
     pub mail: Mail,
     /// Fetching saved pages and feeds.
     pub fetch: Fetch,
+    /// Following feeds.
+    pub feeds: Feeds,
     /// The outside model and its allowance.
     pub ai: Ai,
     /// The local models.

@@ -107,6 +107,26 @@ pub struct Fetch {
     pub max_file_bytes: u64,
 }
 
+/// `feeds`: following feeds.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Feeds {
+    /// Whether hubs are asked to say when there is something new.
+    pub push: Push,
+}
+
+/// Whether something is done that others have to reach this service for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Push {
+    /// Where the base address is https.
+    Auto,
+    /// Everywhere.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
 /// `ai`: the outside model and its allowance.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

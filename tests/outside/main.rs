@@ -23,6 +23,7 @@ mod day;
 mod deaths;
 mod drain;
 mod exports;
+mod feed_push;
 mod feeds;
 mod first_use;
 mod hour;

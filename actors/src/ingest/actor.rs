@@ -245,7 +245,10 @@ impl Actor for IngestActor {
             );
         });
         context.run_interval(FEEDS_EVERY, |actor, context| {
-            actor.begin(Chore::Feeds, context, |app| async move { feed::due::ask(&app).await });
+            actor.begin(Chore::Feeds, context, |app| async move {
+                feed::due::ask(&app).await?;
+                feed::push::subscribe::ask(&app).await
+            });
         });
         context.run_interval(FILES_EVERY, |actor, context| {
             actor.begin(Chore::Files, context, |app| async move { stored::sweep(&app).await });

@@ -70,6 +70,7 @@ async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         Some(Work::Poll) => feed::poll::run(app, job).await,
         Some(Work::Deliver) => feed::deliver::run(app, job).await,
         Some(Work::ForgetFeed) => feed::forget::run(app, job).await,
+        Some(Work::Subscribe) => feed::push::subscribe::run(app, job).await,
         Some(Work::Letter) => letter::run(app, job).await,
         Some(Work::Import) => imports::run(app, job).await,
         Some(Work::Export) => exports::run(app, job).await,

@@ -4,6 +4,7 @@
 mod answer;
 mod assistant;
 mod home;
+mod hub;
 mod mcp;
 mod model;
 mod person;
@@ -19,6 +20,7 @@ use std::time::{Duration, Instant};
 pub use answer::{Answer, Client};
 pub use assistant::{Assistant, REDIRECT, Tokens, VERIFIER, sent_back, ticket};
 pub use home::{Home, files};
+pub use hub::{Form, Hub};
 pub use mcp::Mcp;
 pub use model::{Model, Turn};
 pub use person::{Key, PASSWORD};

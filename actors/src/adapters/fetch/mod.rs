@@ -1,5 +1,5 @@
 //! The one door to the web: every request to an address that a user, a page or a feed named goes through
-//! `Fetcher::get`, and nothing else in the service opens a connection to such an address.
+//! `Fetcher`, and nothing else in the service opens a connection to such an address.
 //!
 //! What the door promises (faults-and-threats.md, S1 to S21):
 //! - no connection to an address that the `Guard` refuses, whether written out, resolved, resolved anew
@@ -238,6 +238,19 @@ impl Fetcher {
                 within(self.file_timeout, keep).await.map(Got::File)
             }
         }
+    }
+
+    /// Sends a form, as a hub wants it; whatever comes back beside its status is left, and no redirect is followed: what is
+    /// in the form is for this address alone.
+    ///
+    /// Errors: everything but a status of 200 to 299.
+    pub async fn post(&self, url: &PageUrl, form: &[(&'static str, String)]) -> Result<(), FetchError> {
+        let send = async {
+            self.guard.literal(url)?;
+            let asked = self.client(url).post(url.url().clone()).form(form).send();
+            answered(&asked.await.map_err(FetchError::of_exchange)?)
+        };
+        within(self.timeout, send).await
     }
 
     async fn follow(&self, start: &PageUrl, wanted: &Wanted) -> Result<Arrival, FetchError> {

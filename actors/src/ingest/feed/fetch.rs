@@ -1,5 +1,6 @@
 //! One fetch of a feed's address, read in the sandbox.
 
+use super::push::offer;
 use crate::adapters::fetch::{FetchError, Fetched, Wanted};
 use crate::adapters::sandbox::{Feed, FeedLink, Reading, SandboxError};
 use crate::address::PageUrl;
@@ -72,9 +73,13 @@ pub async fn fetch(app: &App, url: &PageUrl, validators: Validators) -> Result<A
         etag: fetched.headers.etag.clone(),
         last_modified: fetched.headers.last_modified.clone(),
     };
+    let links = fetched.headers.link.clone();
     let bytes = app.workers.run(Lane::Background, move || bytes(fetched)).await?;
     let brought = match app.sandbox.feed(&bytes, from.as_str().to_owned()).await? {
-        Reading::Feed(feed) => Brought::Feed(feed, validators),
+        Reading::Feed(mut feed) => {
+            offer::by_headers(&mut feed, &links, &from);
+            Brought::Feed(feed, validators)
+        }
         Reading::Page(links) => Brought::Page(links),
     };
     Ok(Answer { brought, from, moved })

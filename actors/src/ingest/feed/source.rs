@@ -10,6 +10,7 @@ use sea_orm::sea_query::{Expr, OnConflict, Query};
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
 use super::fetch::Validators;
+use super::push::offer;
 use super::schedule;
 use crate::adapters::sandbox::Feed;
 use crate::address::PageUrl;
@@ -79,6 +80,7 @@ pub async fn arrived(
     let newer =
         OnConflict::column(feed_copy::Column::SourceId).update_column(feed_copy::Column::Body).to_owned();
     feed_copy::Entity::insert(row.into_active_model()).on_conflict(newer).exec_without_returning(txn).await?;
+    offer::keep(txn, source.id, feed, now).await?;
     let interval = schedule::interval(feed, now);
     let mut changed = good(source, interval, now);
     changed.title = Set(feed.title.clone());

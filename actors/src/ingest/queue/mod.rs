@@ -50,6 +50,8 @@ pub enum Work {
     Deliver,
     /// Take the documents of a feed away that was left.
     ForgetFeed,
+    /// Ask a feed's hub to say when there is something new.
+    Subscribe,
     /// Tell a notice by a letter.
     Letter,
     /// Take the rows of a file in, or what came of them back.
@@ -59,7 +61,7 @@ pub enum Work {
 }
 
 impl Work {
-    const ALL: [Work; 12] = [
+    const ALL: [Work; 13] = [
         Work::Page,
         Work::Text,
         Work::File,
@@ -69,6 +71,7 @@ impl Work {
         Work::Poll,
         Work::Deliver,
         Work::ForgetFeed,
+        Work::Subscribe,
         Work::Letter,
         Work::Import,
         Work::Export,
@@ -86,6 +89,7 @@ impl Work {
             Work::Poll => "poll",
             Work::Deliver => "deliver",
             Work::ForgetFeed => "forget_feed",
+            Work::Subscribe => "subscribe",
             Work::Letter => "letter",
             Work::Import => "import",
             Work::Export => "export",
@@ -114,6 +118,7 @@ impl Work {
             | Work::Poll
             | Work::Deliver
             | Work::ForgetFeed
+            | Work::Subscribe
             | Work::Letter
             | Work::Import
             | Work::Export => false,
@@ -123,7 +128,7 @@ impl Work {
     /// Where it waits.
     pub fn track(self) -> Track {
         match self {
-            Work::Page | Work::Poll | Work::Letter => Track::Web,
+            Work::Page | Work::Poll | Work::Subscribe | Work::Letter => Track::Web,
             Work::File => Track::Files,
             Work::Text | Work::Index | Work::Relabel | Work::Forget | Work::Deliver | Work::ForgetFeed => {
                 Track::Library

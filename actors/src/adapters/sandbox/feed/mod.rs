@@ -47,6 +47,12 @@ pub struct Feed {
     pub site_url: Option<String>,
     /// Minutes for which it asks not to be fetched again.
     pub ttl_minutes: Option<u32>,
+    /// The hub that says when there is something new, `http` or `https` (WebSub, section 4).
+    #[serde(default)]
+    pub hub: Option<String>,
+    /// The address by which it names itself, `http` or `https`.
+    #[serde(default)]
+    pub own: Option<String>,
     /// Its newest entries, [`MOST_ITEMS`] at most, in the feed's own order.
     pub items: Vec<Item>,
 }
@@ -104,6 +110,11 @@ fn shape(feed: model::Feed, base: &Url) -> Feed {
     let kind = feed.feed_type;
     let title = feed.title.as_ref().and_then(|title| line(&words::of_title(title, &kind), NAME));
     let site = feed.links.iter().filter(|link| is_page(link)).find_map(|link| address(&link.href, base));
+    let named = |rel: &str| {
+        let mut links = feed.links.iter().filter(|link| link.rel.as_deref() == Some(rel));
+        links.find_map(|link| address(&link.href, base))
+    };
+    let (hub, own) = (named("hub"), named("self"));
     let authors = feed.authors;
     let entries = newest(feed.entries);
     let mut left = MOST_TEXT;
@@ -123,6 +134,8 @@ fn shape(feed: model::Feed, base: &Url) -> Feed {
         title,
         site_url: site.filter(|site| site != base.as_str()),
         ttl_minutes: feed.ttl,
+        hub,
+        own,
         items,
     }
 }

@@ -1,0 +1,129 @@
+//! Asks a hub for a subscription, and for the next one before it ends.
+
+use std::time::Duration;
+
+use entity::feed_push::{Column, Entity, Model};
+use entity::id::FeedSourceId;
+use entity::kind::PushState;
+use entity::time::Timestamp;
+use entity::{feed, job};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+
+use super::Push;
+use crate::address::PageUrl;
+use crate::app::App;
+use crate::error::Error;
+use crate::ingest::attempt::Failure;
+use crate::ingest::queue::{self, Priority, Work};
+
+/// Hubs asked at once: the others come with the next look.
+const AT_ONCE: u64 = 50;
+/// A subscription that was asked for and never came to an end is asked for again after this.
+const PROVISIONAL: Duration = Duration::from_secs(24 * 3600);
+/// A hub that did not want to is asked again after this.
+pub(super) const REFUSED: Duration = Duration::from_secs(7 * 24 * 3600);
+/// How long a subscription should last; the hub decides.
+const WANTED: Duration = Duration::from_secs(10 * 24 * 3600);
+
+/// Asks for the subscriptions whose time has come. Of several nodes one asks: whoever moves the time on.
+///
+/// # Errors
+/// The database.
+pub async fn ask(app: &App) -> Result<(), Error> {
+    if app.push.is_none() {
+        return Ok(());
+    }
+    let now = app.clock.now();
+    let due = Entity::find().filter(Column::RenewAt.lte(now)).order_by_asc(Column::RenewAt).limit(AT_ONCE);
+    let due = due.all(app.db.read()).await?;
+    if due.is_empty() {
+        return Ok(());
+    }
+    let txn = app.db.begin().await?;
+    for row in due {
+        let moved_on = Entity::update_many()
+            .col_expr(Column::RenewAt, Expr::value(now + PROVISIONAL))
+            .filter(Column::SourceId.eq(row.source_id))
+            .filter(Column::RenewAt.eq(row.renew_at))
+            .exec(&txn)
+            .await?;
+        // The work is somebody's; it serves all.
+        let follower = feed::Entity::followers_of(row.source_id).order_by_asc(feed::Column::Id);
+        if moved_on.rows_affected > 0
+            && let Some(follower) = follower.one(&txn).await?
+        {
+            let source = row.source_id.0;
+            queue::ask(&txn, follower.user_id, Work::Subscribe, source, Priority::Backlog, now).await?;
+        }
+    }
+    txn.commit().await?;
+    app.ingest.wake();
+    Ok(())
+}
+
+/// Runs the job.
+///
+/// # Errors
+/// [`Failure`], as every job.
+pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
+    let source = FeedSourceId(job.subject);
+    let found = Entity::find_by_id(source).one(app.db.read()).await?;
+    let (Some(row), Some(push)) = (found, &app.push) else {
+        queue::finish(app.db.write(), job, app.clock.now()).await?;
+        return Ok(());
+    };
+    let asked = match PageUrl::parse(&row.hub) {
+        Ok(hub) => app.fetcher.post(&hub, &form(push, &row)).await.map_err(|error| {
+            let reason = format!("the hub {error}");
+            (reason, error.permanent(), error.retry_after())
+        }),
+        Err(refusal) => Err((format!("the hub's address {refusal}"), true, None)),
+    };
+    match asked {
+        Ok(()) => settle(app, job, &row, PushState::Asked).await,
+        Err((_, true, _)) => settle(app, job, &row, PushState::Refused).await,
+        Err((reason, false, after)) => Err(Failure::Passing { reason, after }),
+    }
+}
+
+/// What a hub is asked with (WebSub, section 5.1).
+fn form(push: &Push, row: &Model) -> Vec<(&'static str, String)> {
+    vec![
+        ("hub.mode", "subscribe".to_owned()),
+        ("hub.topic", row.topic.clone()),
+        ("hub.callback", push.callback(row.source_id)),
+        ("hub.secret", push.secret(row.source_id, &row.hub)),
+        ("hub.lease_seconds", WANTED.as_secs().to_string()),
+    ]
+}
+
+async fn settle(app: &App, job: &job::Model, row: &Model, to: PushState) -> Result<(), Failure> {
+    let now = app.clock.now();
+    let txn = app.db.begin().await?;
+    if queue::finish(&txn, job, now).await? {
+        let renew = if to == PushState::Refused { now + REFUSED } else { now + PROVISIONAL };
+        // A hub may have asked back already: that counts for more.
+        state(&txn, row, to, renew).await?;
+        txn.commit().await?;
+    }
+    Ok(())
+}
+
+async fn state(
+    txn: &impl ConnectionTrait,
+    row: &Model,
+    to: PushState,
+    renew_at: Timestamp,
+) -> Result<(), DbErr> {
+    Entity::update_many()
+        .col_expr(Column::State, Expr::value(to))
+        .col_expr(Column::RenewAt, Expr::value(renew_at))
+        .filter(Column::SourceId.eq(row.source_id))
+        .filter(Column::Hub.eq(&row.hub))
+        .filter(Column::Topic.eq(&row.topic))
+        .filter(Column::State.ne(PushState::Active))
+        .exec(txn)
+        .await
+        .map(drop)
+}

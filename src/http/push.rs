@@ -1,0 +1,87 @@
+//! /feeds/push/:id: where hubs ask back and say that a feed has something new (WebSub). No key: a question is good where
+//! the subscription was asked for, and what is new where it is signed.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use actix_web::web::{self, Data, Payload, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use actors::app::App;
+use actors::error::Error;
+use actors::ingest::feed::push::callback::{Question, confirm, knock};
+use entity::id::FeedSourceId;
+
+use super::body;
+use crate::rest::{status, whole};
+
+/// No feed is longer (faults-and-threats.md, P4); one that is has been told of all the same.
+const MOST: usize = 5 << 20;
+/// Longest challenge that is said back.
+const CHALLENGE: usize = 4096;
+
+/// Mounts it.
+pub fn mount(config: &mut ServiceConfig) {
+    let none = || async { HttpResponse::MethodNotAllowed().finish() };
+    config.service(
+        web::resource("/feeds/push/{id}")
+            .route(web::get().to(asked))
+            .route(web::post().to(told))
+            .default_service(web::to(none)),
+    );
+}
+
+async fn asked(request: HttpRequest, app: Data<App>) -> HttpResponse {
+    let said = async {
+        let (id, question) = (source(&request)?, question(request.query_string()).ok_or(Error::NotFound)?);
+        confirm(&app, id, question).await
+    };
+    match said.await {
+        Ok(challenge) => HttpResponse::Ok()
+            .insert_header((CONTENT_TYPE, "text/plain; charset=utf-8"))
+            .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
+            .body(challenge),
+        Err(error) => refused(&error),
+    }
+}
+
+async fn told(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
+    whole(request.clone(), async move {
+        let taken = async {
+            let id = source(&request)?;
+            let body = body::read(&request, payload, MOST).await?;
+            let signature = request.headers().get("X-Hub-Signature").and_then(|value| value.to_str().ok());
+            knock(&app, id, signature, &body).await
+        };
+        match taken.await {
+            Ok(()) => HttpResponse::Accepted().finish(),
+            Err(error) => refused(&error),
+        }
+    })
+    .await
+}
+
+fn refused(error: &Error) -> HttpResponse {
+    if let Error::Internal(_) = error {
+        tracing::warn!(cause = error.chain(), "could not hear what a hub says");
+    }
+    // 410: a hub stops then (WebSub, section 7).
+    let status = if matches!(error, Error::NotFound) { StatusCode::GONE } else { status(error) };
+    HttpResponse::new(status)
+}
+
+fn source(request: &HttpRequest) -> Result<FeedSourceId, Error> {
+    request.match_info().get("id").and_then(|id| id.parse().ok()).ok_or(Error::NotFound)
+}
+
+fn question(query: &str) -> Option<Question> {
+    let (mut mode, mut topic, mut challenge, mut lease) = (None, None, None, None);
+    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+        match &*name {
+            "hub.mode" => mode = Some(value.into_owned()),
+            "hub.topic" => topic = Some(value.into_owned()),
+            "hub.challenge" if value.len() <= CHALLENGE => challenge = Some(value.into_owned()),
+            "hub.lease_seconds" => lease = value.parse().ok(),
+            _ => {}
+        }
+    }
+    Some(Question { mode: mode?, topic: topic?, challenge, lease })
+}
