@@ -7,9 +7,11 @@
 use std::time::Duration;
 
 use migration::{Migrator, MigratorTrait};
+use sea_orm::sea_query::OnConflict;
 use sea_orm::{
     ConnectOptions, ConnectionTrait, Database, DatabaseBackend, DatabaseConnection, DatabaseTransaction,
-    DbErr, SqliteTransactionMode, Statement, TransactionOptions, TransactionTrait,
+    DbErr, EntityTrait, IntoActiveModel, Iterable, SqliteTransactionMode, Statement, TransactionOptions,
+    TransactionTrait, TryInsertResult,
 };
 use tracing::log::LevelFilter;
 
@@ -19,6 +21,33 @@ const READERS: u32 = 8;
 const POSTGRES_CONNECTIONS: u32 = 16;
 /// Any number that nothing else in the database locks: one node migrates at a time.
 const MIGRATION_LOCK: i64 = 0x4361_7272_656c;
+
+/// Values of one statement: SQLite takes no more.
+const VALUES: usize = 32_766;
+
+/// Inserts rows in as few statements as may be; how many were made.
+pub async fn insert_all<E: EntityTrait>(
+    db: &impl ConnectionTrait,
+    rows: impl IntoIterator<Item = E::Model>,
+    conflict: Option<&OnConflict>,
+) -> Result<u64, DbErr>
+where
+    E::Model: IntoActiveModel<E::ActiveModel>,
+{
+    let at_once = VALUES / E::Column::iter().count().max(1);
+    let mut rows = rows.into_iter().map(IntoActiveModel::into_active_model).peekable();
+    let mut made = 0;
+    while rows.peek().is_some() {
+        let mut insert = E::insert_many(rows.by_ref().take(at_once));
+        if let Some(conflict) = conflict {
+            insert = insert.on_conflict(conflict.clone());
+        }
+        if let TryInsertResult::Inserted(count) = insert.try_insert().exec_without_returning(db).await? {
+            made += count;
+        }
+    }
+    Ok(made)
+}
 
 /// The open database. Clones share the pools.
 #[derive(Clone)]

@@ -151,6 +151,9 @@ async fn fill(session: &Client, key: &Key, site: &Site) {
         .or(made.data(201)["collection"]["id"].as_str())
         .unwrap()
         .to_owned();
+    for _ in 0..2 {
+        session.post(&format!("{LIBRARY}/collections"), collection("Twin", None)).await.data(201);
+    }
     let saved = key
         .save(json!({
             "url": "https://a.example/heron", "title": "Herons", "html": "<article><h1>The heron</h1><p>A heron stands in the reeds and waits.</p><h2>Its prey</h2><p>It eats fish and frogs, and it is patient.</p></article>",
@@ -242,9 +245,12 @@ async fn an_export_that_is_imported_gives_the_same_library() {
     let archive = packed(&session).await;
     let other = server.user(Plan::Research).await.sign_in().await;
 
+    let looked = begin(&other, &archive, &[("dryRun", "true")]).await;
+    let looked = once(&other, &looked, "checked").await;
     let id = begin(&other, &archive, &[]).await;
     let done = once(&other, &id, "done").await;
 
+    assert_eq!(looked["report"], done["report"], "a dry run says what comes of it");
     assert_eq!(
         (&done["format"], &done["report"]["skippedRows"], &done["report"]["updated"]),
         (&json!("carrel"), &json!(0), &json!(0)),
@@ -256,7 +262,9 @@ async fn an_export_that_is_imported_gives_the_same_library() {
         assert!(!here[part].as_array().unwrap().is_empty(), "{part}");
         assert_eq!(there[part], here[part], "{part}");
     }
-    // Once more it changes nothing.
+    // Once more it changes nothing, and a dry run says so.
+    let looked = begin(&other, &archive, &[("dryRun", "true")]).await;
+    let looked = once(&other, &looked, "checked").await;
     let id = begin(&other, &archive, &[]).await;
     let again = once(&other, &id, "done").await;
     assert_eq!(
@@ -264,6 +272,7 @@ async fn an_export_that_is_imported_gives_the_same_library() {
         (&json!(0), &json!(0)),
         "{again}"
     );
+    assert_eq!(looked["report"], again["report"]);
     assert_eq!(library(&other).await, there);
     // And all of it can be taken back.
     let first = done["id"].as_str().unwrap();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use entity::collection::{self, Column, Entity};
 use entity::id::{CollectionId, UserId};
 use entity::time::Timestamp;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, Select};
 
 use crate::error::Error;
 use crate::text;
@@ -29,7 +29,7 @@ impl Folders {
         let (mut parent, mut made) = (None, Vec::new());
         for name in path {
             let name = text::cut(name, LONGEST);
-            let (id, new) = self.one(txn, user, parent, name, None, now).await?;
+            let (id, new) = self.one(txn, user, parent, name, now).await?;
             made.extend(new.then_some(id));
             parent = Some(id);
         }
@@ -37,40 +37,57 @@ impl Folders {
     }
 
     /// The collection of this name within another; whether it was made.
-    pub async fn one(
+    async fn one(
         &mut self,
         txn: &impl ConnectionTrait,
         user: UserId,
         parent: Option<CollectionId>,
         name: String,
-        description: Option<String>,
         now: Timestamp,
     ) -> Result<(CollectionId, bool), Error> {
         let place = (parent, name);
         if let Some(id) = self.0.get(&place) {
             return Ok((*id, false));
         }
-        let same = Entity::owned_by(user).filter(Column::Name.eq(&place.1));
-        let same = match parent {
-            Some(parent) => same.filter(Column::ParentId.eq(parent)),
-            None => same.filter(Column::ParentId.is_null()),
-        };
-        if let Some(there) = same.order_by_asc(Column::Id).one(txn).await? {
+        if let Some(there) = named(user, parent, &place.1).one(txn).await? {
             self.0.insert(place, there.id);
             return Ok((there.id, false));
         }
-        let row = collection::Model {
-            id: CollectionId::new(now),
-            user_id: user,
-            name: place.1.clone(),
-            description,
-            parent_id: parent,
-            created_at: now,
-            updated_at: now,
-        };
-        let id = row.id;
-        Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
+        let id = make(txn, user, parent, place.1.clone(), None, now).await?;
         self.0.insert(place, id);
         Ok((id, true))
     }
+}
+
+/// The collections of this name within another, or within none; the oldest first.
+pub fn named(user: UserId, parent: Option<CollectionId>, name: &str) -> Select<Entity> {
+    let same = Entity::owned_by(user).filter(Column::Name.eq(name));
+    let same = match parent {
+        Some(parent) => same.filter(Column::ParentId.eq(parent)),
+        None => same.filter(Column::ParentId.is_null()),
+    };
+    same.order_by_asc(Column::Id)
+}
+
+/// Makes a collection.
+pub async fn make(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    parent: Option<CollectionId>,
+    name: String,
+    description: Option<String>,
+    now: Timestamp,
+) -> Result<CollectionId, Error> {
+    let row = collection::Model {
+        id: CollectionId::new(now),
+        user_id: user,
+        name,
+        description,
+        parent_id: parent,
+        created_at: now,
+        updated_at: now,
+    };
+    let id = row.id;
+    Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
+    Ok(id)
 }

@@ -18,7 +18,8 @@ use crate::error::Error;
 use crate::ingest::queue::{self, Priority};
 use crate::ingest::{Failure, unread};
 
-/// After so long others have a turn.
+/// After so long others have a turn: or after four times as long as it took to come to the place where the turn before ended,
+/// so that a long file is not read for that alone.
 const TURN: Duration = Duration::from_secs(30);
 
 /// Runs the job.
@@ -42,13 +43,12 @@ pub fn means(app: &App) -> Means {
 async fn take(app: &App, job: &job::Model, import: import::Model) -> Result<(), Failure> {
     let mut reading = open(app, &import).await?;
     let import = known(app, import, &reading).await?;
-    reading.pass(u64::try_from(import.done).unwrap_or_default()).await.map_err(unread)?;
-    let (began, mut taking) = (Instant::now(), Taking::new(means(app), import));
+    let (mut began, mut taking) = (Instant::now(), Taking::new(means(app), import));
+    taking.go_on(&mut reading).await.map_err(not_read)?;
+    let turn = TURN.max(began.elapsed() * 4);
+    began = Instant::now();
     loop {
-        let lot = taking.read(&mut reading).await.map_err(|error| match error {
-            Unread::Sandbox(error) => unread(error),
-            Unread::Inside(error) => error.into(),
-        })?;
+        let lot = taking.read(&mut reading).await.map_err(not_read)?;
         let now = app.clock.now();
         let txn = app.db.begin().await?;
         let own = import::Entity::one_of(job.user_id, ImportId(job.subject)).lock_exclusive();
@@ -70,12 +70,18 @@ async fn take(app: &App, job: &job::Model, import: import::Model) -> Result<(), 
         taking.take(&txn, lot).await?;
         txn.commit().await?;
         app.ingest.wake();
-        // A dry run keeps in mind what it has seen.
-        if began.elapsed() > TURN && !taking.import().dry_run {
+        if began.elapsed() > turn {
             return Ok(queue::give_way(app.db.write(), job, 0, Priority::of(job), app.clock.now())
                 .await
                 .map(drop)?);
         }
+    }
+}
+
+fn not_read(error: Unread) -> Failure {
+    match error {
+        Unread::Sandbox(error) => unread(error),
+        Unread::Inside(error) => error.into(),
     }
 }
 

@@ -8,23 +8,21 @@ use entity::import_row;
 use entity::kind::{ImportState, ImportedKind, RowOutcome};
 use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use uuid::Uuid;
 
-use super::added::{self, Added};
+use super::Means;
+use super::added::Added;
 use super::folders::Folders;
 use super::restore::{self, Brought};
-use super::{Means, line};
-use crate::adapters::sandbox::SandboxError;
-use crate::adapters::sandbox::import::{Found, Import, Row, Save};
-use crate::address::PageUrl;
+use crate::adapters::sandbox::import::{Found, Import, Row};
+use crate::adapters::sandbox::{Outline, SandboxError};
+use crate::db::insert_all;
 use crate::error::Error;
-use crate::ingest::queue::Priority;
-use crate::ops::bookmarks::save;
 use crate::ops::feeds;
 
-/// Rows of one statement: SQLite takes 32,766 values at once.
-const ROWS: usize = 1000;
+/// Why a row is passed over.
+pub(super) const MAY_NOT: &str = "the address may not be fetched";
 
 /// What became of a row.
 #[derive(Debug)]
@@ -45,9 +43,17 @@ pub struct Tally {
     skipped: i32,
 }
 
+/// A row that was taken, and the collections that were made for it.
+pub(super) struct Took {
+    pub(super) line: i64,
+    pub(super) source: Option<Uuid>,
+    pub(super) became: Became,
+    pub(super) beside: Vec<CollectionId>,
+}
+
 /// A row, with the file that came with it.
 pub struct Given {
-    row: Row,
+    pub(super) row: Row,
     file: Option<Brought>,
 }
 
@@ -70,13 +76,22 @@ pub struct Taking {
     /// What lines of an export became, by the ids that they had.
     pub(super) known: HashMap<Uuid, (ImportedKind, Uuid)>,
     /// Addresses that a dry run has seen.
-    seen: HashSet<String>,
+    pub(super) seen: HashSet<String>,
+    /// Bytes of files that a dry run has seen.
+    pub(super) bytes: u64,
 }
 
 impl Taking {
     /// Goes on where the import's row says.
     pub fn new(means: Means, import: import::Model) -> Self {
-        Self { means, import, folders: Folders::default(), known: HashMap::new(), seen: HashSet::new() }
+        Self {
+            means,
+            import,
+            folders: Folders::default(),
+            known: HashMap::new(),
+            seen: HashSet::new(),
+            bytes: 0,
+        }
     }
 
     /// The import, as far as it is.
@@ -92,6 +107,28 @@ impl Taking {
     /// The collections that were found or made so far.
     pub(super) fn folders(&mut self) -> &mut Folders {
         &mut self.folders
+    }
+
+    /// Comes to the first row that is still to be taken. A dry run looks at those before it again: it has kept them in mind
+    /// alone.
+    ///
+    /// # Errors
+    /// [`Unread`].
+    pub async fn go_on(&mut self, reading: &mut Import) -> Result<(), Unread> {
+        let mut left = u64::try_from(self.import.done).unwrap_or_default();
+        if !self.import.dry_run {
+            return Ok(reading.pass(left).await?);
+        }
+        while left > 0 {
+            let lot = self.read(reading).await?;
+            if lot.is_empty() {
+                break;
+            }
+            left = left.saturating_sub(lot.len() as u64);
+            let db = self.means.desk.db.clone();
+            self.look(db.read(), lot).await?;
+        }
+        Ok(())
     }
 
     /// The next rows, with the files that they name brought in; none at the end.
@@ -123,24 +160,17 @@ impl Taking {
     pub async fn take(&mut self, txn: &impl ConnectionTrait, lot: Vec<Given>) -> Result<(), Error> {
         let now = self.means.desk.clock.now();
         let (mut rows, mut tally, count) = (Vec::new(), Tally::default(), lot.len());
-        for Given { row, file } in lot {
-            let line = i64::try_from(row.line).unwrap_or(i64::MAX);
-            let source = restore::id_of(&row);
-            let (became, made) = match self.import.dry_run {
-                true => (self.would(txn, row).await?, Vec::new()),
-                false => self.one(txn, row, file, now).await?,
-            };
+        let all =
+            if self.import.dry_run { self.look(txn, lot).await? } else { self.all(txn, lot, now).await? };
+        for Took { line, source, became, beside } in all {
             tally.count(&became);
-            rows.extend(made.into_iter().map(|id| self.beside(line, id, now)));
-            if let (Some(source), Some(became)) = (source, became.thing()) {
-                self.known.insert(source, became);
-            }
+            rows.extend(beside.into_iter().map(|id| self.beside(line, id, now)));
             // What would have become of a row is no row to be taken back.
             if !self.import.dry_run || matches!(became, Became::Passed(_)) {
                 rows.push(self.row(line, source, became, now));
             }
         }
-        self.write(txn, rows).await?;
+        insert_all::<import_row::Entity>(txn, rows, None).await?;
         self.advance(txn, count, tally).await
     }
 
@@ -161,83 +191,50 @@ impl Taking {
         Ok(import::Model { state, finished_at: Some(now), ..self.import })
     }
 
-    async fn one(
+    /// Takes every row; saved pages together and behind the others, which may build on one another.
+    async fn all(
         &mut self,
         txn: &impl ConnectionTrait,
-        row: Row,
-        file: Option<Brought>,
+        lot: Vec<Given>,
         now: Timestamp,
-    ) -> Result<(Became, Vec<CollectionId>), Error> {
-        match row.found {
-            Found::Save(save) => self.page(txn, save, now).await,
-            Found::Feed(outline) => {
-                let Some(url) = feeds::followable(&outline.url, &self.means.guard) else {
-                    return Ok((Became::Passed("the address may not be fetched".to_owned()), Vec::new()));
-                };
-                let (feed, created) =
-                    feeds::follow_listed(txn, self.import.user_id, &url, &outline, false, now).await?;
-                Ok((Became::of(ImportedKind::Feed, feed.0, created), Vec::new()))
-            }
-            Found::Record(value) => Ok((restore::record(self, txn, value, file, now).await?, Vec::new())),
-            Found::Passed(why) => Ok((Became::Passed(why), Vec::new())),
-        }
-    }
-
-    /// A saved page, and the collections that were made for it.
-    async fn page(
-        &mut self,
-        txn: &impl ConnectionTrait,
-        given: Save,
-        now: Timestamp,
-    ) -> Result<(Became, Vec<CollectionId>), Error> {
-        let user = self.import.user_id;
-        let mut new = match line::read(given.fields, &self.means.guard) {
-            Ok(new) => new,
-            Err(why) => return Ok((Became::Passed(why), Vec::new())),
-        };
-        if let Err(Error::NotFound) = save::own_collections(txn, user, &new.collections).await {
-            return Ok((Became::Passed(line::FOREIGN_COLLECTION.to_owned()), Vec::new()));
-        }
-        new.progress = given.progress.unwrap_or(new.progress);
-        let (mut folder, mut made) = self.folders.find(txn, user, &given.folders, now).await?;
-        if let Err(Error::NotFound) = save::own_collections(txn, user, folder.as_slice()).await {
-            // Somebody deleted it meanwhile.
-            self.folders = Folders::default();
-            (folder, made) = self.folders.find(txn, user, &given.folders, now).await?;
-        }
-        new.collections.extend(folder);
-        let key = PageUrl::parse(&new.url)?.key();
-        let Some(there) = save::with_address(txn, user, &key).await? else {
-            let (row, created) = save::save_in(txn, user, new, Priority::Backlog, now).await?;
-            return Ok((Became::of(ImportedKind::Bookmark, row.id.0, created), made));
-        };
-        Ok((added::to(txn, there, &new.tags, &new.collections, now).await?, made))
-    }
-
-    /// What would become of a row.
-    async fn would(&mut self, db: &impl ConnectionTrait, row: Row) -> Result<Became, Error> {
-        let user = self.import.user_id;
-        match row.found {
-            Found::Save(given) => {
-                let new = match line::read(given.fields, &self.means.guard) {
-                    Ok(new) => new,
-                    Err(why) => return Ok(Became::Passed(why)),
-                };
-                let key = PageUrl::parse(&new.url)?.key();
-                let there = save::with_address(db, user, &key).await?;
-                let id = there.as_ref().map_or(Uuid::nil(), |there| there.id.0);
-                Ok(Became::of(ImportedKind::Bookmark, id, there.is_none() && self.seen.insert(key)))
-            }
-            Found::Feed(outline) => match feeds::followable(&outline.url, &self.means.guard) {
-                Some(url) => {
-                    let there = feeds::followed(db, user, &url).await?;
-                    let new = there.is_none() && self.seen.insert(url.normalized());
-                    Ok(Became::of(ImportedKind::Feed, Uuid::nil(), new))
+    ) -> Result<Vec<Took>, Error> {
+        let (mut all, mut saves) = (Vec::with_capacity(lot.len()), Vec::new());
+        for Given { row, file } in lot {
+            let (line, source) = (row.line(), restore::id_of(&row));
+            let became = match row.found {
+                Found::Save(save) => {
+                    saves.push((line, save));
+                    continue;
                 }
-                None => Ok(Became::Passed("the address may not be fetched".to_owned())),
-            },
-            Found::Record(value) => Ok(restore::would(value)),
-            Found::Passed(why) => Ok(Became::Passed(why)),
+                Found::Feed(outline) => self.feed(txn, &outline, now).await?,
+                Found::Record(value) => restore::record(self, txn, value, file, now).await?,
+                Found::Passed(why) => Became::Passed(why),
+            };
+            self.knows(source, &became);
+            all.push(Took { line, source, became, beside: Vec::new() });
+        }
+        all.extend(self.pages(txn, saves, now).await?);
+        Ok(all)
+    }
+
+    async fn feed(
+        &self,
+        txn: &impl ConnectionTrait,
+        outline: &Outline,
+        now: Timestamp,
+    ) -> Result<Became, Error> {
+        let Some(url) = feeds::followable(&outline.url, &self.means.guard) else {
+            return Ok(Became::Passed(MAY_NOT.to_owned()));
+        };
+        let (feed, created) =
+            feeds::follow_listed(txn, self.import.user_id, &url, outline, false, now).await?;
+        Ok(Became::of(ImportedKind::Feed, feed.0, created))
+    }
+
+    /// Remembers what a line of an export became.
+    pub(super) fn knows(&mut self, source: Option<Uuid>, became: &Became) {
+        if let (Some(source), Some(thing)) = (source, became.thing()) {
+            self.known.insert(source, thing);
         }
     }
 
@@ -267,15 +264,6 @@ impl Taking {
         import_row::Model { outcome: RowOutcome::Beside, ..self.row(line, None, made, now) }
     }
 
-    async fn write(&self, txn: &impl ConnectionTrait, rows: Vec<import_row::Model>) -> Result<(), Error> {
-        let mut rows = rows.into_iter().map(IntoActiveModel::into_active_model).peekable();
-        while rows.peek().is_some() {
-            let some: Vec<_> = rows.by_ref().take(ROWS).collect();
-            import_row::Entity::insert_many(some).exec_without_returning(txn).await?;
-        }
-        Ok(())
-    }
-
     async fn advance(&mut self, txn: &impl ConnectionTrait, rows: usize, tally: Tally) -> Result<(), Error> {
         let import = &mut self.import;
         import.done += i64::try_from(rows).unwrap_or_default();
@@ -301,7 +289,7 @@ impl Became {
         if created { Became::Created(kind, id) } else { Became::Updated(kind, id, Added::default()) }
     }
 
-    fn thing(&self) -> Option<(ImportedKind, Uuid)> {
+    pub(super) fn thing(&self) -> Option<(ImportedKind, Uuid)> {
         match self {
             Became::Created(kind, id) | Became::Updated(kind, id, _) => Some((*kind, *id)),
             Became::Passed(_) => None,

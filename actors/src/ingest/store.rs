@@ -9,12 +9,10 @@ use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoA
 
 use super::places::Places;
 use super::queue::{self, Priority, Work};
+use crate::db::insert_all;
 use crate::error::Error;
 use crate::text;
 use crate::text::chunk::{Piece, Sizing};
-
-/// Rows of one statement: SQLite takes 32,766 values at once.
-const ROWS: usize = 1000;
 
 /// What a document is to say from now on.
 #[derive(Clone, Debug, Default)]
@@ -83,11 +81,7 @@ pub async fn put_text(
     let older = transcript::Entity::delete_many().filter(transcript::Column::DocumentId.eq(document.id));
     older.filter(transcript::Column::Version.lt(version)).exec(db).await?;
     let total_chars = rows.last().map_or(0, |last| last.end_offset);
-    let mut rows = rows.into_iter().map(IntoActiveModel::into_active_model).peekable();
-    while rows.peek().is_some() {
-        let some: Vec<chunk::ActiveModel> = rows.by_ref().take(ROWS).collect();
-        chunk::Entity::insert_many(some).exec_without_returning(db).await?;
-    }
+    insert_all::<chunk::Entity>(db, rows, None).await?;
     let mut row = document.clone().into_active_model();
     row.version = Set(version);
     row.total_chars = Set(total_chars);

@@ -1,10 +1,12 @@
 //! Bookmarks, of pages and uploads, and what was marked in them.
 
-use entity::id::{BookmarkId, CollectionId, DocumentId, HighlightId, UploadId};
+use entity::id::{BookmarkId, CollectionId, DocumentId, HighlightId, UploadId, UserId};
 use entity::kind::{BookmarkKind, ImportedKind};
 use entity::time::Timestamp;
 use entity::{bookmark, document, highlight, upload};
-use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, Select,
+};
 use serde_json::json;
 
 use super::super::take::{Became, Taking};
@@ -28,37 +30,35 @@ pub async fn bookmark(
     file: Option<Brought>,
     now: Timestamp,
 ) -> Result<Became, Error> {
-    if given.text.as_ref().is_some_and(|text| !texts::is_sound(text))
-        || !(0.0..=1.0).contains(&given.progress)
-    {
-        return Ok(Became::Passed(UNKNOWN.to_owned()));
-    }
-    let mut collections = Vec::new();
-    for old in std::mem::take(&mut given.collections) {
-        collections.extend(taking.became_a(txn, ImportedKind::Collection, old).await?.map(CollectionId));
-    }
-    let (text, upload) = (given.text.take(), given.file.take());
-    let has_text = text.as_ref().is_some_and(|text| !text.passages.is_empty());
-    let mut new = match fields(&given, upload.is_some() || has_text, taking) {
+    let mut new = match read(taking, &given) {
         Ok(new) => new,
         Err(why) => return Ok(Became::Passed(why)),
     };
-    (new.collections, new.progress) = (collections, given.progress);
+    for old in std::mem::take(&mut given.collections) {
+        new.collections.extend(taking.became_a(txn, ImportedKind::Collection, old).await?.map(CollectionId));
+    }
+    let (text, upload) = (given.text.take(), given.file.take());
     match upload {
         Some(said) => uploaded(taking, txn, new, said, file, text, now).await,
         None => page(taking, txn, new, text, now).await,
     }
 }
 
-/// What a bookmark has beside its text, by the rules of every save. What comes whole is never fetched, so its address may
-/// lead anywhere.
-fn fields(given: &Bookmark, whole: bool, taking: &Taking) -> Result<NewBookmark, String> {
+/// What a bookmark has beside its text, by the rules of every save; or why it is passed over. What comes whole is never
+/// fetched, so its address may lead anywhere.
+pub(super) fn read(taking: &Taking, given: &Bookmark) -> Result<NewBookmark, String> {
+    let text = given.text.as_ref();
+    if text.is_some_and(|text| !texts::is_sound(text)) || !(0.0..=1.0).contains(&given.progress) {
+        return Err(UNKNOWN.to_owned());
+    }
+    let whole = given.file.is_some() || text.is_some_and(|text| !text.passages.is_empty());
     let fields = json!({
         "url": given.url, "tags": given.tags, "favorite": given.favorite, "archived": given.archived,
         "savedAt": given.saved_at, "notes": given.notes,
     });
     let fields = fields.as_object().cloned().unwrap_or_default();
-    if whole { line::read_whole(fields) } else { line::read(fields, &taking.means().guard) }
+    let new = if whole { line::read_whole(fields) } else { line::read(fields, &taking.means().guard) }?;
+    Ok(NewBookmark { progress: given.progress, ..new })
 }
 
 async fn page(
@@ -158,7 +158,7 @@ fn upload_row(row: &bookmark::Model, id: UploadId, said: File, sum: String, now:
 }
 
 /// The bookmark of an upload with the same bytes.
-async fn same_file(
+pub(super) async fn same_file(
     taking: &Taking,
     txn: &impl ConnectionTrait,
     sum: &str,
@@ -186,25 +186,14 @@ pub async fn highlight(
     let Some(id) = taking.became_a(txn, ImportedKind::Bookmark, given.bookmark).await?.map(BookmarkId) else {
         return Ok(lost());
     };
-    if given.text.is_empty() || given.start_offset < 0 || given.end_offset <= given.start_offset {
+    if !is_marked(&given) {
         return Ok(Became::Passed(UNKNOWN.to_owned()));
     }
     let Some(saved) = bookmark::Entity::one_of(user, id).one(txn).await? else { return Ok(lost()) };
-    let document = document::Entity::one_of(user, saved.document_id).one(txn).await?;
-    // Where the text is still to come it is not known whether the words stand there.
-    if document.is_some_and(|document| document.version > 0) {
-        let marked = Marked { text: &given.text, start: given.start_offset, end: given.end_offset };
-        match must_stand(txn, user, &saved, marked).await {
-            Ok(()) => {}
-            Err(Error::Invalid(_)) => return Ok(Became::Passed(UNKNOWN.to_owned())),
-            Err(error) => return Err(error),
-        }
+    if !may_stand(txn, &saved, &given).await? {
+        return Ok(Became::Passed(UNKNOWN.to_owned()));
     }
-    let same = highlight::Entity::owned_by(user)
-        .filter(highlight::Column::BookmarkId.eq(id))
-        .filter(highlight::Column::StartOffset.eq(given.start_offset))
-        .filter(highlight::Column::EndOffset.eq(given.end_offset));
-    if let Some(there) = same.one(txn).await? {
+    if let Some(there) = same_highlight(user, id, &given).one(txn).await? {
         return Ok(Became::of(ImportedKind::Highlight, there.id.0, false));
     }
     let row = highlight::Model {
@@ -223,6 +212,41 @@ pub async fn highlight(
     let made = row.id.0;
     highlight::Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
     Ok(Became::of(ImportedKind::Highlight, made, true))
+}
+
+/// Whether words at a place are marked at all.
+pub(super) fn is_marked(given: &Highlight) -> bool {
+    !given.text.is_empty() && given.start_offset >= 0 && given.end_offset > given.start_offset
+}
+
+/// Whether the words stand there, or the text is still to come.
+pub(super) async fn may_stand(
+    db: &impl ConnectionTrait,
+    saved: &bookmark::Model,
+    given: &Highlight,
+) -> Result<bool, Error> {
+    let document = document::Entity::one_of(saved.user_id, saved.document_id).one(db).await?;
+    if document.is_none_or(|document| document.version == 0) {
+        return Ok(true);
+    }
+    let marked = Marked { text: &given.text, start: given.start_offset, end: given.end_offset };
+    match must_stand(db, saved.user_id, saved, marked).await {
+        Ok(()) => Ok(true),
+        Err(Error::Invalid(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// What is marked at the same place of a bookmark.
+pub(super) fn same_highlight(
+    user: UserId,
+    bookmark: BookmarkId,
+    given: &Highlight,
+) -> Select<highlight::Entity> {
+    highlight::Entity::owned_by(user)
+        .filter(highlight::Column::BookmarkId.eq(bookmark))
+        .filter(highlight::Column::StartOffset.eq(given.start_offset))
+        .filter(highlight::Column::EndOffset.eq(given.end_offset))
 }
 
 /// The document of a bookmark that was taken in.

@@ -1,11 +1,11 @@
 //! Entries of feeds: those that the feed itself has long forgotten too.
 
-use entity::id::{BookmarkId, EntryId, FeedId};
+use entity::id::{BookmarkId, EntryId, FeedId, UserId};
 use entity::kind::{ContentType, ImportedKind};
 use entity::time::Timestamp;
 use entity::{document, entry};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, Select};
 
 use super::super::take::{Became, Taking};
 use super::bookmarks::document_of;
@@ -32,16 +32,8 @@ pub async fn entry(
     let Some(feed) = taking.became_a(txn, ImportedKind::Feed, given.feed).await?.map(FeedId) else {
         return Ok(lost());
     };
-    let (Some(key), Some(said)) = (sum(&given.key), sum(&given.said)) else {
-        return Ok(Became::Passed(UNKNOWN.to_owned()));
-    };
-    if given.text.as_ref().is_some_and(|text| !texts::is_sound(text)) {
-        return Ok(Became::Passed(UNKNOWN.to_owned()));
-    }
-    let same = entry::Entity::owned_by(user)
-        .filter(entry::Column::FeedId.eq(feed))
-        .filter(entry::Column::KeyHash.eq(key.clone()));
-    if let Some(there) = same.one(txn).await? {
+    let Some((key, said)) = sums(&given) else { return Ok(Became::Passed(UNKNOWN.to_owned())) };
+    if let Some(there) = same_entry(user, feed, &key).one(txn).await? {
         entry::Entity::update_many()
             .col_expr(entry::Column::Read, Expr::value(there.read || given.read))
             .col_expr(entry::Column::Starred, Expr::value(there.starred || given.starred))
@@ -127,6 +119,19 @@ async fn document(
     };
     document::Entity::insert(document.clone().into_active_model()).exec_without_returning(txn).await?;
     Ok(Some(document))
+}
+
+/// By what the feed tells it, and what it said last; none where the line is not to be had.
+pub(super) fn sums(given: &Entry) -> Option<(Vec<u8>, Vec<u8>)> {
+    let sound = given.text.as_ref().is_none_or(texts::is_sound);
+    sum(&given.key).zip(sum(&given.said)).filter(|_| sound)
+}
+
+/// The entry that the feed tells by the same.
+pub(super) fn same_entry(user: UserId, feed: FeedId, key: &[u8]) -> Select<entry::Entity> {
+    entry::Entity::owned_by(user)
+        .filter(entry::Column::FeedId.eq(feed))
+        .filter(entry::Column::KeyHash.eq(key.to_vec()))
 }
 
 /// 32 bytes of their hexadecimal digits.

@@ -90,7 +90,7 @@ pub async fn bring(
 }
 
 /// Why a file is not even looked at.
-async fn refusal(
+pub(super) async fn refusal(
     means: &Means,
     import: &import::Model,
     file: &File,

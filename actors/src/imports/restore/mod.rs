@@ -6,6 +6,7 @@ mod entries;
 mod files;
 mod projects;
 mod texts;
+mod would;
 
 use entity::id::CollectionId;
 use entity::import_row;
@@ -16,7 +17,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::take::{Became, Taking};
+use super::folders;
+use super::take::{Became, MAY_NOT, Taking};
 use crate::adapters::sandbox::Outline;
 use crate::adapters::sandbox::import::{Found, Row};
 use crate::error::Error;
@@ -25,6 +27,7 @@ use crate::ops::feeds;
 use crate::text;
 
 pub use files::{Brought, FileOf, bring};
+pub use would::would;
 
 /// Characters of a name or a title.
 const NAME: usize = 300;
@@ -46,28 +49,6 @@ pub fn file_of(row: &Row) -> Option<FileOf> {
 pub fn id_of(row: &Row) -> Option<Uuid> {
     let Found::Record(value) = &row.found else { return None };
     value.get("id")?.as_str()?.parse().ok()
-}
-
-/// What a line would become.
-pub fn would(value: Value) -> Became {
-    let Ok(record) = serde_json::from_value::<Record>(value) else {
-        return Became::Passed(UNKNOWN.to_owned());
-    };
-    Became::of(kind(&record), Uuid::nil(), true)
-}
-
-fn kind(record: &Record) -> ImportedKind {
-    match record {
-        Record::Collection(_) => ImportedKind::Collection,
-        Record::Feed(_) => ImportedKind::Feed,
-        Record::Bookmark(_) => ImportedKind::Bookmark,
-        Record::Highlight(_) => ImportedKind::Highlight,
-        Record::Entry(_) => ImportedKind::Entry,
-        Record::Project(_) => ImportedKind::Project,
-        Record::Decision(_) => ImportedKind::Decision,
-        Record::Note(_) => ImportedKind::Note,
-        Record::Item(_) => ImportedKind::Item,
-    }
 }
 
 /// Makes what a line tells of, or finds it.
@@ -102,23 +83,42 @@ fn lost() -> Became {
 }
 
 async fn collection(
-    taking: &mut Taking,
+    taking: &Taking,
     txn: &impl ConnectionTrait,
     given: Collection,
     now: Timestamp,
 ) -> Result<Became, Error> {
     let parent = match given.parent {
-        Some(parent) => taking.became_a(txn, ImportedKind::Collection, parent).await?,
+        Some(parent) => taking.became_a(txn, ImportedKind::Collection, parent).await?.map(CollectionId),
         None => None,
     };
-    let (name, user) = (text::cut(given.name.trim(), NAME), taking.import().user_id);
-    if name.is_empty() {
-        return Ok(Became::Passed(UNKNOWN.to_owned()));
+    let Some(name) = name_of(&given) else { return Ok(Became::Passed(UNKNOWN.to_owned())) };
+    if let Some(there) = same_collection(taking, txn, parent, &name).await? {
+        return Ok(Became::of(ImportedKind::Collection, there.0, false));
     }
-    let description = given.description.map(|words| text::cut(&words, WORDS));
-    let parent = parent.map(CollectionId);
-    let (id, created) = taking.folders().one(txn, user, parent, name, description, now).await?;
-    Ok(Became::of(ImportedKind::Collection, id.0, created))
+    let (user, description) =
+        (taking.import().user_id, given.description.map(|words| text::cut(&words, WORDS)));
+    let id = folders::make(txn, user, parent, name, description, now).await?;
+    Ok(Became::of(ImportedKind::Collection, id.0, true))
+}
+
+fn name_of(given: &Collection) -> Option<String> {
+    Some(text::cut(given.name.trim(), NAME)).filter(|name| !name.is_empty())
+}
+
+/// The collection of this name and place, where no other line is that already: two of one name stay two.
+async fn same_collection(
+    taking: &Taking,
+    db: &impl ConnectionTrait,
+    parent: Option<CollectionId>,
+    name: &str,
+) -> Result<Option<CollectionId>, Error> {
+    for there in folders::named(taking.import().user_id, parent, name).all(db).await? {
+        if !taking.is_some_lines(db, ImportedKind::Collection, there.id.0).await? {
+            return Ok(Some(there.id));
+        }
+    }
+    Ok(None)
 }
 
 async fn feed(
@@ -128,7 +128,7 @@ async fn feed(
     now: Timestamp,
 ) -> Result<Became, Error> {
     let Some(url) = feeds::followable(&given.url, &taking.means().guard) else {
-        return Ok(Became::Passed("the address may not be fetched".to_owned()));
+        return Ok(Became::Passed(MAY_NOT.to_owned()));
     };
     let outline = Outline { url: given.url, title: given.title, folder: given.folder };
     let user = taking.import().user_id;
@@ -153,6 +153,23 @@ impl Taking {
             .one(txn)
             .await?;
         Ok(row.and_then(|row| row.kind.zip(row.made_id)))
+    }
+
+    /// Whether a line of this import became that thing.
+    async fn is_some_lines(
+        &self,
+        db: &impl ConnectionTrait,
+        kind: ImportedKind,
+        id: Uuid,
+    ) -> Result<bool, Error> {
+        if self.known.values().any(|known| *known == (kind, id)) {
+            return Ok(true);
+        }
+        let import = self.import();
+        let row = import_row::Entity::within(import.user_id, import.id)
+            .filter(import_row::Column::Kind.eq(kind))
+            .filter(import_row::Column::MadeId.eq(id));
+        Ok(row.one(db).await?.is_some())
     }
 
     /// What a line became, where it is of this kind.

@@ -1,11 +1,11 @@
 //! Projects, with their decisions, notes and the places of things in them.
 
-use entity::id::{BookmarkId, DecisionId, EntryId, HighlightId, NoteId, ProjectId};
+use entity::id::{BookmarkId, DecisionId, EntryId, HighlightId, NoteId, ProjectId, UserId};
 use entity::kind::ImportedKind;
 use entity::time::Timestamp;
 use entity::{decision, note, project, project_item, user};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, Select};
 use uuid::Uuid;
 
 use super::super::take::{Became, Taking};
@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::exports::record::{Decision, Item, Note, Project};
 use crate::ingest::queue::Priority;
 use crate::ops::notes::{self, NewNote};
-use crate::ops::projects::{self, Named, Wanted};
+use crate::ops::projects::{self, Chosen, Named, Wanted};
 use crate::text;
 
 /// Characters of instructions.
@@ -26,10 +26,7 @@ pub async fn project(taking: &Taking, txn: &impl ConnectionTrait, given: Project
     if name.is_empty() {
         return Ok(Became::Passed(UNKNOWN.to_owned()));
     }
-    let same = project::Entity::owned_by(user)
-        .filter(project::Column::Name.eq(&name))
-        .filter(project::Column::CreatedAt.eq(given.created_at));
-    if let Some(there) = same.one(txn).await? {
+    if let Some(there) = same_project(user, &given).one(txn).await? {
         return Ok(Became::of(ImportedKind::Project, there.id.0, false));
     }
     let row = project::Model {
@@ -47,8 +44,15 @@ pub async fn project(taking: &Taking, txn: &impl ConnectionTrait, given: Project
     Ok(Became::of(ImportedKind::Project, id, true))
 }
 
+/// The project of the same name and age.
+pub(super) fn same_project(user: UserId, given: &Project) -> Select<project::Entity> {
+    project::Entity::owned_by(user)
+        .filter(project::Column::Name.eq(text::cut(given.name.trim(), NAME)))
+        .filter(project::Column::CreatedAt.eq(given.created_at))
+}
+
 /// The project that a line belongs to.
-async fn project_of(
+pub(super) async fn project_of(
     taking: &Taking,
     txn: &impl ConnectionTrait,
     old: Uuid,
@@ -61,10 +65,7 @@ async fn project_of(
 pub async fn decision(taking: &Taking, txn: &impl ConnectionTrait, given: Decision) -> Result<Became, Error> {
     let Some(project) = project_of(taking, txn, given.project).await? else { return Ok(lost()) };
     let title = text::cut(given.title.trim(), NAME);
-    let same = decision::Entity::within(&project)
-        .filter(decision::Column::Title.eq(&title))
-        .filter(decision::Column::CreatedAt.eq(given.created_at));
-    if let Some(there) = same.one(txn).await? {
+    if let Some(there) = same_decision(&project, &given).one(txn).await? {
         return Ok(Became::of(ImportedKind::Decision, there.id.0, false));
     }
     let row = decision::Model {
@@ -83,6 +84,13 @@ pub async fn decision(taking: &Taking, txn: &impl ConnectionTrait, given: Decisi
     Ok(Became::of(ImportedKind::Decision, id, true))
 }
 
+/// The decision of the same title and age.
+pub(super) fn same_decision(project: &project::Model, given: &Decision) -> Select<decision::Entity> {
+    decision::Entity::within(project)
+        .filter(decision::Column::Title.eq(text::cut(given.title.trim(), NAME)))
+        .filter(decision::Column::CreatedAt.eq(given.created_at))
+}
+
 /// A note of a project.
 pub async fn note(
     taking: &Taking,
@@ -96,11 +104,7 @@ pub async fn note(
         body: text::cut(&given.body, WORDS),
         pinned: given.pinned,
     };
-    let same = note::Entity::owned_by(project.user_id)
-        .filter(note::Column::ProjectId.eq(project.id))
-        .filter(note::Column::Title.eq(&new.title))
-        .filter(note::Column::CreatedAt.eq(given.created_at));
-    if let Some(there) = same.one(txn).await? {
+    if let Some(there) = same_note(&project, &given).one(txn).await? {
         return Ok(Became::of(ImportedKind::Note, there.id.0, false));
     }
     let passages = notes::passages(&new.body);
@@ -114,6 +118,42 @@ pub async fn note(
     Ok(Became::of(ImportedKind::Note, row.id.0, true))
 }
 
+/// The note of the same title and age.
+pub(super) fn same_note(project: &project::Model, given: &Note) -> Select<note::Entity> {
+    note::Entity::owned_by(project.user_id)
+        .filter(note::Column::ProjectId.eq(project.id))
+        .filter(note::Column::Title.eq(text::cut(given.title.trim(), NAME)))
+        .filter(note::Column::CreatedAt.eq(given.created_at))
+}
+
+/// The thing that is to stand in a project; none where it is not there.
+pub(super) async fn thing_of(
+    taking: &Taking,
+    db: &impl ConnectionTrait,
+    given: &Item,
+) -> Result<Option<Chosen>, Error> {
+    let named = match taking.became(db, given.thing).await? {
+        Some((ImportedKind::Bookmark, id)) => Named::Bookmark(BookmarkId(id)),
+        Some((ImportedKind::Highlight, id)) => Named::Highlight(HighlightId(id)),
+        Some((ImportedKind::Note, id)) => Named::Note(NoteId(id)),
+        Some((ImportedKind::Entry, id)) => Named::Entry(EntryId(id)),
+        Some(_) | None => return Ok(None),
+    };
+    match projects::find(db, taking.import().user_id, &Wanted { named, role: given.role }).await {
+        Ok(chosen) => Ok(chosen),
+        Err(Error::NotFound) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether things of this kind have places in projects.
+pub(super) fn may_stand(kind: ImportedKind) -> bool {
+    matches!(
+        kind,
+        ImportedKind::Bookmark | ImportedKind::Highlight | ImportedKind::Note | ImportedKind::Entry
+    )
+}
+
 /// A thing's place in a project.
 pub async fn item(
     taking: &Taking,
@@ -123,20 +163,9 @@ pub async fn item(
 ) -> Result<Became, Error> {
     let user = taking.import().user_id;
     let Some(project) = project_of(taking, txn, given.project).await? else { return Ok(lost()) };
-    let named = match taking.became(txn, given.thing).await? {
-        Some((ImportedKind::Bookmark, id)) => Named::Bookmark(BookmarkId(id)),
-        Some((ImportedKind::Highlight, id)) => Named::Highlight(HighlightId(id)),
-        Some((ImportedKind::Note, id)) => Named::Note(NoteId(id)),
-        Some((ImportedKind::Entry, id)) => Named::Entry(EntryId(id)),
-        Some(_) | None => return Ok(lost()),
-    };
+    let Some(chosen) = thing_of(taking, txn, &given).await? else { return Ok(lost()) };
     let owner = user::Entity::find_by_id(user).one(txn).await?.ok_or(Error::NotFound)?;
     let most = taking.means().desk.plans.limits(owner.plan).items_per_project;
-    let chosen = match projects::find(txn, user, &Wanted { named, role: given.role }).await {
-        Ok(Some(chosen)) => chosen,
-        Ok(None) | Err(Error::NotFound) => return Ok(lost()),
-        Err(error) => return Err(error),
-    };
     let put = match projects::put(txn, &project, &[chosen], most, now).await {
         Ok(put) => put,
         Err(Error::ProjectLimit) => {

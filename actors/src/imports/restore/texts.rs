@@ -2,10 +2,11 @@
 
 use entity::time::Timestamp;
 use entity::{document, transcript, transcript_segment};
-use sea_orm::{ActiveModelTrait, ConnectionTrait, EntityTrait, IntoActiveModel};
+use sea_orm::{ActiveModelTrait, ConnectionTrait, IntoActiveModel};
 
 use super::{NAME, WORDS};
 use crate::address::PageUrl;
+use crate::db::insert_all;
 use crate::error::Error;
 use crate::exports::record::{Spoken, Text};
 use crate::ingest::queue::Priority;
@@ -14,8 +15,6 @@ use crate::text::{self, chunk::Piece};
 
 /// Characters of a passage: no passage of ours is as long.
 const LONGEST: usize = 20_000;
-/// Rows of one statement: SQLite takes 32,766 values at once.
-const ROWS: usize = 1000;
 
 /// The document with what is told of it beside its text.
 pub fn told(document: document::Model, given: &Text) -> document::Model {
@@ -106,10 +105,6 @@ async fn put_spoken(
         end_seconds: words.end_seconds,
         text: words.text,
     });
-    let mut rows = rows.map(IntoActiveModel::into_active_model).peekable();
-    while rows.peek().is_some() {
-        let some: Vec<_> = rows.by_ref().take(ROWS).collect();
-        transcript_segment::Entity::insert_many(some).exec_without_returning(txn).await?;
-    }
+    insert_all::<transcript_segment::Entity>(txn, rows, None).await?;
     Ok(())
 }

@@ -18,6 +18,7 @@ use super::source;
 use crate::adapters::sandbox::{Feed, Item};
 use crate::address::PageUrl;
 use crate::app::App;
+use crate::db::insert_all;
 use crate::error::Error;
 use crate::ingest::attempt::Failure;
 use crate::ingest::queue::{self, Priority, Work};
@@ -201,18 +202,11 @@ async fn insert(
         entries.push(row);
     }
     let texts: Vec<DocumentId> = contents.iter().map(|(id, _)| *id).collect();
-    if !documents.is_empty() {
-        let rows = documents.into_iter().map(IntoActiveModel::into_active_model);
-        document::Entity::insert_many(rows).exec_without_returning(txn).await?;
-    }
-    if !entries.is_empty() {
-        let rows = entries.into_iter().map(IntoActiveModel::into_active_model);
-        entry::Entity::insert_many(rows).exec_without_returning(txn).await?;
-    }
+    insert_all::<document::Entity>(txn, documents, None).await?;
+    insert_all::<entry::Entity>(txn, entries, None).await?;
     give_content(txn, feed, contents).await?;
-    for document in texts {
-        queue::ask(txn, feed.user_id, Work::Text, document.0, Priority::Backlog, now).await?;
-    }
+    let texts = texts.into_iter().map(|document| document.0);
+    queue::ask_all(txn, feed.user_id, Work::Text, texts, Priority::Backlog, now).await?;
     Ok(())
 }
 
@@ -260,17 +254,16 @@ async fn give_content(
     feed: &feed::Model,
     texts: Vec<(DocumentId, String)>,
 ) -> Result<(), Error> {
-    if texts.is_empty() {
-        return Ok(());
-    }
-    let rows = texts.into_iter().map(|(document_id, body)| {
-        let row = content::Model { document_id, user_id: feed.user_id, form: SourceForm::Text, body };
-        row.into_active_model()
+    let rows = texts.into_iter().map(|(document_id, body)| content::Model {
+        document_id,
+        user_id: feed.user_id,
+        form: SourceForm::Text,
+        body,
     });
     let newer = OnConflict::column(content::Column::DocumentId)
         .update_columns([content::Column::Form, content::Column::Body])
         .to_owned();
-    content::Entity::insert_many(rows).on_conflict(newer).exec_without_returning(txn).await?;
+    insert_all::<content::Entity>(txn, rows, Some(&newer)).await?;
     Ok(())
 }
 

@@ -16,6 +16,7 @@ use super::super::queue;
 use crate::adapters::transcriber::{Heard, RATE};
 use crate::ai::budget::{self, Spent};
 use crate::app::App;
+use crate::db::insert_all;
 use crate::error::Error;
 
 /// Tokens of the AI budget that a second of sound counts for: hosted models count one for each tenth of a second.
@@ -103,10 +104,7 @@ impl Making {
             return Err(Failure::LeaseLost);
         }
         let updated = row.update(&txn).await?;
-        if !segments.is_empty() {
-            let rows = segments.into_iter().map(IntoActiveModel::into_active_model);
-            transcript_segment::Entity::insert_many(rows).exec_without_returning(&txn).await?;
-        }
+        insert_all::<transcript_segment::Entity>(&txn, segments, None).await?;
         count(&txn, self.row.user_id, step.given, step.finished, now).await?;
         txn.commit().await?;
         (self.row, self.until) = (updated, until);

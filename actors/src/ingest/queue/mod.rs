@@ -8,14 +8,15 @@ mod ending;
 mod turn;
 
 use entity::id::{JobId, UserId};
-use entity::job::{ActiveModel, Column, Entity, Model};
+use entity::job::{Column, Entity, Model};
 use entity::kind::{BookmarkKind, JobState};
 use entity::time::Timestamp;
-use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, OnConflict, Query, SelectStatement};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 use std::time::Duration;
 use uuid::Uuid;
+
+use crate::db::insert_all;
 
 pub use claim::{Claimed, Favour, claim};
 pub use ending::{
@@ -225,37 +226,58 @@ pub async fn ask(
     priority: Priority,
     now: Timestamp,
 ) -> Result<(), DbErr> {
+    ask_all(db, user, work, [subject], priority, now).await
+}
+
+/// Asks for the same work on each of these subjects, every one of which is named once.
+pub async fn ask_all(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    work: Work,
+    subjects: impl IntoIterator<Item = Uuid>,
+    priority: Priority,
+    now: Timestamp,
+) -> Result<(), DbErr> {
     let (track, priority) = (work.track().number(), priority.number());
-    let row = ActiveModel {
-        id: Set(JobId::new(now)),
-        user_id: Set(user),
-        kind: Set(work.name().to_owned()),
-        subject: Set(subject),
-        state: Set(JobState::Queued),
-        track: Set(track),
-        priority: Set(priority),
-        turn: Set(Some(turn::next(db, user, track, priority).await?)),
-        run_at: Set(now),
-        attempts: Set(0),
-        done: Set(0),
-        lease_token: Set(None),
-        lease_until: Set(None),
-        error: Set(None),
-        created_at: Set(now),
-        finished_at: Set(None),
-    };
+    let mut subjects = subjects.into_iter().peekable();
+    if subjects.peek().is_none() {
+        return Ok(());
+    }
+    let turn = turn::next(db, user, track, priority).await?;
+    let rows = subjects.zip(turn..).map(|(subject, turn)| Model {
+        id: JobId::new(now),
+        user_id: user,
+        kind: work.name().to_owned(),
+        subject,
+        state: JobState::Queued,
+        track,
+        priority,
+        turn: Some(turn),
+        run_at: now,
+        attempts: 0,
+        done: 0,
+        lease_token: None,
+        lease_until: None,
+        error: None,
+        created_at: now,
+        finished_at: None,
+    });
+    insert_all::<Entity>(db, rows, Some(&waiting(db, now))).await.map(drop)
+}
+
+/// What becomes of work that waits already.
+fn waiting(db: &impl ConnectionTrait, now: Timestamp) -> OnConflict {
     let smaller =
         if db.get_database_backend() == sea_orm::DatabaseBackend::Postgres { "LEAST" } else { "MIN" };
     // Turns of two priorities do not compare: with a sooner priority comes its turn.
     let turn =
         "CASE WHEN job.turn IS NULL OR excluded.priority < job.priority THEN excluded.turn ELSE job.turn END";
-    let waiting = OnConflict::columns([Column::Kind, Column::Subject])
+    OnConflict::columns([Column::Kind, Column::Subject])
         .target_and_where(Expr::cust("state = 'queued'"))
         .value(Column::Priority, Expr::cust(format!("{smaller}(job.priority, excluded.priority)")))
         .value(Column::Turn, Expr::cust(turn))
         .value(Column::RunAt, now)
         .value(Column::Attempts, 0)
         .value(Column::Done, 0)
-        .to_owned();
-    Entity::insert(row).on_conflict(waiting).exec_without_returning(db).await.map(drop)
+        .to_owned()
 }

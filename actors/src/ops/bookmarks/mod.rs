@@ -6,6 +6,7 @@ mod change;
 mod create;
 mod exists;
 mod list;
+pub mod lot;
 mod refetch;
 mod remove;
 pub mod save;

@@ -3,18 +3,18 @@
 
 use std::collections::BTreeSet;
 
-use entity::id::{BookmarkId, CollectionId, UserId};
+use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
 use entity::kind::{BookmarkKind, ContentType, SourceForm};
 use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection, collection_bookmark, document, entry, source};
 use sea_orm::sea_query::{Expr, LockType, OnConflict};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect, Select,
-    TryInsertResult,
 };
 
 use crate::address::{Guard, PageUrl};
 use crate::caller::Caller;
+use crate::db::insert_all;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::ingest::feed::saved;
@@ -100,24 +100,8 @@ pub async fn save_in(
     priority: Priority,
     now: Timestamp,
 ) -> Result<(bookmark::Model, bool), Error> {
-    let address = parse(&new.url)?;
     own_collections(txn, user, &new.collections).await?;
-    let document = new_document(user, &address, &new, now);
-    let row = bookmark::Model {
-        id: BookmarkId::new(now),
-        user_id: user,
-        document_id: document.id,
-        kind: BookmarkKind::Page,
-        url: address.as_str().to_owned(),
-        normalized_url: address.key(),
-        favorite: new.favorite,
-        archived: new.archived,
-        progress: new.progress,
-        saved_at: new.saved_at.unwrap_or(now),
-        created_at: now,
-        updated_at: now,
-        deleted_at: None,
-    };
+    let (row, document) = rows(user, &parse(&new.url)?, &new, now);
     if let Some(there) = locked(txn, user, &row.normalized_url).await? {
         let changed = add_tags(txn, &there, &new.tags).await?;
         return Ok((if changed { touch(txn, there, now).await? } else { there }, false));
@@ -125,7 +109,6 @@ pub async fn save_in(
     if let Some((entry, document)) = saved::entry_at(txn, user, &row.normalized_url).await? {
         return save_entry(txn, row, &entry, document, new, priority, now).await;
     }
-    let document = document::Model { bookmark_id: Some(row.id), ..document };
     document::Entity::insert(document.clone().into_active_model()).exec_without_returning(txn).await?;
     if !insert(txn, row.clone()).await? {
         // Another node saved it between the look and the insert: this one only adds its tags.
@@ -134,7 +117,7 @@ pub async fn save_in(
         add_tags(txn, &there, &new.tags).await?;
         return Ok((there, false));
     }
-    let work = if new.content.is_some() { Work::Text } else { Work::Page };
+    let work = work(&new);
     complete(txn, &row, &document, new, priority, now).await?;
     queue::ask(txn, row.user_id, work, document.id.0, priority, now).await?;
     Ok((row, true))
@@ -215,43 +198,82 @@ pub async fn complete(
         notes::write_on_bookmark(txn, row, &body, priority, now).await?;
     }
     if let Some(content) = new.content {
-        let given = source::Model {
-            document_id: document.id,
-            user_id: row.user_id,
-            form: content.form,
-            body: content.body,
-        };
-        let instead = OnConflict::column(source::Column::DocumentId)
-            .update_columns([source::Column::Form, source::Column::Body])
-            .to_owned();
-        source::Entity::insert(given.into_active_model())
-            .on_conflict(instead)
-            .exec_without_returning(txn)
-            .await?;
+        give(txn, row.user_id, [(document.id, content)]).await?;
     }
     Ok(())
 }
 
-fn new_document(user: UserId, address: &PageUrl, new: &NewBookmark, now: Timestamp) -> document::Model {
-    let title = new.title.clone().unwrap_or_else(|| address.as_str().to_owned());
-    document::Model {
+/// Keeps what came with saves until it is read; what comes anew goes over what was.
+pub(super) async fn give(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    contents: impl IntoIterator<Item = (DocumentId, Content)>,
+) -> Result<(), Error> {
+    let rows = contents.into_iter().map(|(document_id, Content { form, body })| source::Model {
+        document_id,
+        user_id: user,
+        form,
+        body,
+    });
+    let instead = OnConflict::column(source::Column::DocumentId)
+        .update_columns([source::Column::Form, source::Column::Body])
+        .to_owned();
+    insert_all::<source::Entity>(txn, rows, Some(&instead)).await?;
+    Ok(())
+}
+
+/// The rows of a page that is new.
+pub(super) fn rows(
+    user: UserId,
+    address: &PageUrl,
+    new: &NewBookmark,
+    now: Timestamp,
+) -> (bookmark::Model, document::Model) {
+    let (id, title) = (BookmarkId::new(now), new.title.clone());
+    let document = document::Model {
         url: Some(address.as_str().to_owned()),
-        title_given: new.title.is_some(),
-        ..document::Model::awaited(user, ContentType::Article, title, now)
-    }
+        title_given: title.is_some(),
+        bookmark_id: Some(id),
+        ..document::Model::awaited(
+            user,
+            ContentType::Article,
+            title.unwrap_or_else(|| address.as_str().to_owned()),
+            now,
+        )
+    };
+    let row = bookmark::Model {
+        id,
+        user_id: user,
+        document_id: document.id,
+        kind: BookmarkKind::Page,
+        url: address.as_str().to_owned(),
+        normalized_url: address.key(),
+        favorite: new.favorite,
+        archived: new.archived,
+        progress: new.progress,
+        saved_at: new.saved_at.unwrap_or(now),
+        created_at: now,
+        updated_at: now,
+        deleted_at: None,
+    };
+    (row, document)
+}
+
+/// By what a page that is new becomes text.
+pub(super) fn work(new: &NewBookmark) -> Work {
+    if new.content.is_some() { Work::Text } else { Work::Page }
 }
 
 async fn insert(txn: &impl ConnectionTrait, row: bookmark::Model) -> Result<bool, Error> {
-    let taken = OnConflict::columns([bookmark::Column::UserId, bookmark::Column::NormalizedUrl])
+    Ok(insert_all::<bookmark::Entity>(txn, [row], Some(&is_saved())).await? == 1)
+}
+
+/// An address that is saved already is not saved twice.
+pub(super) fn is_saved() -> OnConflict {
+    OnConflict::columns([bookmark::Column::UserId, bookmark::Column::NormalizedUrl])
         .target_and_where(Expr::cust("deleted_at IS NULL"))
         .do_nothing()
-        .to_owned();
-    let made = bookmark::Entity::insert(row.into_active_model())
-        .on_conflict(taken)
-        .try_insert()
-        .exec_without_returning(txn)
-        .await?;
-    Ok(matches!(made, TryInsertResult::Inserted(1)))
+        .to_owned()
 }
 
 /// The bookmark with this normalised address.
@@ -276,20 +298,15 @@ pub async fn add_tags(
         .collect::<BTreeSet<_>>()
         .into_iter()
         .map(|name| bookmark_tag::Model { bookmark_id: row.id, name: name.clone(), user_id: row.user_id })
-        .map(IntoActiveModel::into_active_model)
         .collect();
-    if rows.is_empty() {
-        return Ok(false);
-    }
-    let there = OnConflict::columns([bookmark_tag::Column::BookmarkId, bookmark_tag::Column::Name])
+    Ok(insert_all::<bookmark_tag::Entity>(txn, rows, Some(&is_tagged())).await? > 0)
+}
+
+/// A bookmark has a tag once.
+pub(super) fn is_tagged() -> OnConflict {
+    OnConflict::columns([bookmark_tag::Column::BookmarkId, bookmark_tag::Column::Name])
         .do_nothing()
-        .to_owned();
-    let added = bookmark_tag::Entity::insert_many(rows)
-        .on_conflict(there)
-        .try_insert()
-        .exec_without_returning(txn)
-        .await?;
-    Ok(matches!(added, TryInsertResult::Inserted(count) if count > 0))
+        .to_owned()
 }
 
 /// Keeps the chosen bookmarks to this transaction until it ends. Whoever writes what hangs on bookmarks, tags above all,
@@ -350,14 +367,15 @@ pub async fn put_in(
         user_id: user,
         added_at: now,
     };
-    let there = [collection_bookmark::Column::CollectionId, collection_bookmark::Column::BookmarkId];
-    let there = OnConflict::columns(there).do_nothing().to_owned();
-    collection_bookmark::Entity::insert(row.into_active_model())
-        .on_conflict(there)
-        .try_insert()
-        .exec_without_returning(txn)
-        .await?;
+    insert_all::<collection_bookmark::Entity>(txn, [row], Some(&is_filed())).await?;
     Ok(())
+}
+
+/// A bookmark stands in a collection once.
+pub(super) fn is_filed() -> OnConflict {
+    OnConflict::columns([collection_bookmark::Column::CollectionId, collection_bookmark::Column::BookmarkId])
+        .do_nothing()
+        .to_owned()
 }
 
 /// Every collection is the user's own, and stays until the transaction ends.

@@ -29,7 +29,7 @@ use std::time::Duration;
 use super::SandboxError;
 use super::pool::{Pool, Worker};
 use super::wire::Duty;
-use wire::{Ask, LONGEST, PIECE, Told};
+use wire::{Ask, LONGEST, PIECE, ROWS, Told};
 
 pub use format::{Format, UnknownFormat};
 pub use own::{LIBRARY, SIGN, VERSION, document};
@@ -75,15 +75,19 @@ impl Import {
         }
     }
 
-    /// Passes so many rows over.
+    /// Passes so many rows over; some at a time, since the child's share of time is for each question.
     ///
     /// # Errors
     /// As [`super::Sandbox::import`].
-    pub async fn pass(&mut self, rows: u64) -> Result<(), SandboxError> {
-        match self.ask(Ask::Pass { rows }).await? {
-            (Told::Passed, _) => Ok(()),
-            (told, _) => Err(unexpected(told)),
+    pub async fn pass(&mut self, mut rows: u64) -> Result<(), SandboxError> {
+        while rows > 0 {
+            let some = rows.min(ROWS as u64);
+            match self.ask(Ask::Pass { rows: some }).await? {
+                (Told::Passed, _) => rows -= some,
+                (told, _) => return Err(unexpected(told)),
+            }
         }
+        Ok(())
     }
 
     /// Begins to unpack a file that came in the archive.

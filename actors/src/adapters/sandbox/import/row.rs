@@ -15,6 +15,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// Where it begins, as the database counts.
+    pub fn line(&self) -> i64 {
+        i64::try_from(self.line).unwrap_or(i64::MAX)
+    }
+
     /// Without the character NUL, which no database of ours takes and no honest text holds.
     pub fn without_nul(self) -> Self {
         let found = match self.found {

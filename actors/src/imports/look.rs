@@ -1,0 +1,60 @@
+//! A dry run: what would become of each row, with nothing made.
+
+use entity::kind::ImportedKind;
+use sea_orm::ConnectionTrait;
+use uuid::Uuid;
+
+use super::take::{Became, Given, MAY_NOT, Taking, Took};
+use super::{line, restore};
+use crate::adapters::sandbox::Outline;
+use crate::adapters::sandbox::import::{Found, Save};
+use crate::address::PageUrl;
+use crate::error::Error;
+use crate::ops::bookmarks::save;
+use crate::ops::feeds;
+
+impl Taking {
+    /// What would become of rows. What a row says of those before it in the file is kept in mind.
+    ///
+    /// # Errors
+    /// The database.
+    pub(super) async fn look(
+        &mut self,
+        db: &impl ConnectionTrait,
+        lot: Vec<Given>,
+    ) -> Result<Vec<Took>, Error> {
+        let mut all = Vec::with_capacity(lot.len());
+        for Given { row, .. } in lot {
+            let (line, source) = (row.line(), restore::id_of(&row));
+            let became = match row.found {
+                Found::Save(given) => self.would_save(db, given).await?,
+                Found::Feed(outline) => self.would_follow(db, &outline).await?,
+                Found::Record(value) => restore::would(self, db, value).await?,
+                Found::Passed(why) => Became::Passed(why),
+            };
+            self.knows(source, &became);
+            all.push(Took { line, source, became, beside: Vec::new() });
+        }
+        Ok(all)
+    }
+
+    async fn would_save(&mut self, db: &impl ConnectionTrait, given: Save) -> Result<Became, Error> {
+        let new = match line::read(given.fields, &self.means().guard) {
+            Ok(new) => new,
+            Err(why) => return Ok(Became::Passed(why)),
+        };
+        let key = PageUrl::parse(&new.url)?.key();
+        let there = save::with_address(db, self.import().user_id, &key).await?;
+        let id = there.as_ref().map_or(Uuid::nil(), |there| there.id.0);
+        Ok(Became::of(ImportedKind::Bookmark, id, there.is_none() && self.seen.insert(key)))
+    }
+
+    async fn would_follow(&mut self, db: &impl ConnectionTrait, outline: &Outline) -> Result<Became, Error> {
+        let Some(url) = feeds::followable(&outline.url, &self.means().guard) else {
+            return Ok(Became::Passed(MAY_NOT.to_owned()));
+        };
+        let there = feeds::followed(db, self.import().user_id, &url).await?;
+        let new = there.is_none() && self.seen.insert(url.normalized());
+        Ok(Became::of(ImportedKind::Feed, Uuid::nil(), new))
+    }
+}

@@ -1,0 +1,157 @@
+//! Saved pages of a lot: those that are new in a few statements, each of the others by itself.
+
+use entity::bookmark;
+use entity::id::CollectionId;
+use entity::kind::ImportedKind;
+use entity::time::Timestamp;
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+
+use super::folders::Folders;
+use super::take::{Became, Taking, Took};
+use super::{added, line};
+use crate::adapters::sandbox::import::Save;
+use crate::address::PageUrl;
+use crate::error::Error;
+use crate::ingest::queue::Priority;
+use crate::ops::bookmarks::lot::{Saved, save_new};
+use crate::ops::bookmarks::save::{self, NewBookmark};
+
+/// A page on its way: where it stands in the file, and the collections that were made for it.
+struct Page {
+    line: i64,
+    new: NewBookmark,
+    folders: Vec<String>,
+    beside: Vec<CollectionId>,
+}
+
+impl Page {
+    fn took(self, became: Became) -> Took {
+        Took { line: self.line, source: None, became, beside: self.beside }
+    }
+}
+
+impl Taking {
+    /// Takes saved pages in.
+    pub(super) async fn pages(
+        &mut self,
+        txn: &impl ConnectionTrait,
+        saves: Vec<(i64, Save)>,
+        now: Timestamp,
+    ) -> Result<Vec<Took>, Error> {
+        let user = self.import().user_id;
+        let (mut all, mut pages) = (Vec::with_capacity(saves.len()), Vec::with_capacity(saves.len()));
+        for (line, save) in saves {
+            match self.page(txn, line, save).await? {
+                Ok(page) => pages.push(page),
+                Err(passed) => all.push(passed),
+            }
+        }
+        self.file(txn, &mut pages, now).await?;
+        self.hold(txn, &pages).await?;
+        let news = pages.iter_mut().map(|page| std::mem::take(&mut page.new)).collect();
+        let saved = save_new(txn, user, news, Priority::Backlog, now).await?;
+        for (page, saved) in pages.into_iter().zip(saved) {
+            let became = match saved {
+                Saved::New(id) => Became::Created(ImportedKind::Bookmark, id.0),
+                Saved::Left(new) => self.known_page(txn, *new, now).await?,
+            };
+            all.push(page.took(became));
+        }
+        Ok(all)
+    }
+
+    /// What a row asks for, or why it is passed over.
+    async fn page(
+        &self,
+        txn: &impl ConnectionTrait,
+        line: i64,
+        given: Save,
+    ) -> Result<Result<Page, Took>, Error> {
+        let passed = |why| Took { line, source: None, became: Became::Passed(why), beside: Vec::new() };
+        let mut new = match line::read(given.fields, &self.means().guard) {
+            Ok(new) => new,
+            Err(why) => return Ok(Err(passed(why))),
+        };
+        if let Err(Error::NotFound) =
+            save::own_collections(txn, self.import().user_id, &new.collections).await
+        {
+            return Ok(Err(passed(line::FOREIGN_COLLECTION.to_owned())));
+        }
+        new.progress = given.progress.unwrap_or(new.progress);
+        Ok(Ok(Page { line, new, folders: given.folders, beside: Vec::new() }))
+    }
+
+    /// Puts each page into its innermost folder, as a collection.
+    async fn file(
+        &mut self,
+        txn: &impl ConnectionTrait,
+        pages: &mut [Page],
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let mut places = self.places(txn, pages, now).await?;
+        if !self.stay(txn, &places).await? {
+            // Somebody deleted one meanwhile.
+            *self.folders() = Folders::default();
+            places = self.places(txn, pages, now).await?;
+        }
+        for (page, place) in pages.iter_mut().zip(places) {
+            page.new.collections.extend(place);
+        }
+        Ok(())
+    }
+
+    async fn places(
+        &mut self,
+        txn: &impl ConnectionTrait,
+        pages: &mut [Page],
+        now: Timestamp,
+    ) -> Result<Vec<Option<CollectionId>>, Error> {
+        let user = self.import().user_id;
+        let mut places = Vec::with_capacity(pages.len());
+        for page in pages {
+            let (place, made) = self.folders().find(txn, user, &page.folders, now).await?;
+            page.beside.extend(made);
+            places.push(place);
+        }
+        Ok(places)
+    }
+
+    /// Whether all of these are there, and stay until the transaction ends.
+    async fn stay(&self, txn: &impl ConnectionTrait, places: &[Option<CollectionId>]) -> Result<bool, Error> {
+        let places: Vec<_> = places.iter().flatten().copied().collect();
+        match save::own_collections(txn, self.import().user_id, &places).await {
+            Ok(()) => Ok(true),
+            Err(Error::NotFound) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Holds the bookmarks that are there already, in the order in which everybody does.
+    async fn hold(&self, txn: &impl ConnectionTrait, pages: &[Page]) -> Result<(), Error> {
+        let mut addresses = Vec::with_capacity(pages.len());
+        for page in pages {
+            addresses.push(PageUrl::parse(&page.new.url)?.key());
+        }
+        let there = bookmark::Entity::owned_by(self.import().user_id)
+            .filter(bookmark::Column::NormalizedUrl.is_in(addresses));
+        save::lock(txn, there).await.map(drop)
+    }
+
+    /// A page whose address may be known.
+    async fn known_page(
+        &self,
+        txn: &impl ConnectionTrait,
+        new: NewBookmark,
+        now: Timestamp,
+    ) -> Result<Became, Error> {
+        let user = self.import().user_id;
+        let key = PageUrl::parse(&new.url)?.key();
+        match save::with_address(txn, user, &key).await? {
+            Some(there) => added::to(txn, there, &new.tags, &new.collections, now).await,
+            None => {
+                let (row, created) = save::save_in(txn, user, new, Priority::Backlog, now).await?;
+                Ok(Became::of(ImportedKind::Bookmark, row.id.0, created))
+            }
+        }
+    }
+}
