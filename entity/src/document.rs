@@ -44,6 +44,12 @@ pub struct Model {
     /// Address of the page's picture.
     #[sea_orm(column_type = "Text", nullable)]
     pub image_url: Option<String>,
+    /// When the page says that it was published: a date, or a time with its offset, as in RFC 3339.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub published_at: Option<String>,
+    /// The address by which the page wants to be known.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub canonical_url: Option<String>,
     /// ISO 639-1, where it could be told.
     pub language: Option<String>,
     /// Unicode scalar values of the text.
@@ -93,6 +99,8 @@ impl Model {
             site_name: None,
             description: None,
             image_url: None,
+            published_at: None,
+            canonical_url: None,
             language: None,
             total_chars: 0,
             word_count: None,

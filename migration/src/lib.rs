@@ -22,6 +22,7 @@ mod m0015_transfers;
 mod m0016_oauth_states;
 mod m0017_transfer_indexes;
 mod m0018_feed_push;
+mod m0019_document_facts;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -50,6 +51,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0016_oauth_states::STEP),
             Box::new(m0017_transfer_indexes::STEP),
             Box::new(m0018_feed_push::STEP),
+            Box::new(m0019_document_facts::STEP),
         ]
     }
 }

@@ -115,7 +115,7 @@ async fn library(session: &Client) -> Value {
 }
 
 /// A page of PDF with these words.
-fn paper(words: &str) -> Vec<u8> {
+pub fn paper(words: &str) -> Vec<u8> {
     let drawn = format!("BT /F1 24 Tf 72 700 Td ({words}) Tj ET");
     let objects = [
         "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actors::adapters::transcriber::{Heard, Said, TranscribeError, Transcriber, Whisper};
 use actors::ingest::queue::{self, Priority};
@@ -16,9 +16,13 @@ use entity::{document, job, usage_month};
 use futures_util::future::BoxFuture;
 use sea_orm::ActiveValue::Set;
 use sea_orm::{ActiveModelTrait, EntityTrait, IntoActiveModel};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 use uuid::Uuid;
 
-use crate::world::{Key, Server};
+use super::exports::paper;
+use super::uploads;
+use crate::world::{Client, Key, Server, eventually};
 
 /// Says of each window which one it is; fails from one on, until it is told to go on.
 #[derive(Default)]
@@ -53,6 +57,42 @@ impl Transcriber for Counting {
         let end = window.len() as f64 / 16_000.0;
         let said = Said { start: 0.1, end, text: format!("This is heron number {number}.") };
         Box::pin(async { Ok(Heard { segments: vec![said], language: Some("en".to_owned()), certain: true }) })
+    }
+
+    fn rest(&self) {}
+}
+
+/// Hears a window for each permit.
+struct Gated {
+    permits: Arc<Semaphore>,
+    heard: AtomicUsize,
+}
+
+impl Transcriber for Gated {
+    fn model(&self) -> &str {
+        "gated"
+    }
+
+    fn longest(&self) -> usize {
+        3 * 16_000
+    }
+
+    fn pauses(&self) -> bool {
+        false
+    }
+
+    fn hear(
+        &self,
+        window: Vec<i16>,
+        _: Option<String>,
+    ) -> BoxFuture<'static, Result<Heard, TranscribeError>> {
+        let (permits, end) = (self.permits.clone(), window.len() as f64 / 16_000.0);
+        self.heard.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async move {
+            permits.acquire().await.unwrap().forget();
+            let said = Said { start: 0.1, end, text: "A heron calls.".to_owned() };
+            Ok(Heard { segments: vec![said], language: Some("en".to_owned()), certain: true })
+        })
     }
 
     fn rest(&self) {}
@@ -124,7 +164,9 @@ async fn keep(server: &Server, document: &document::Model, job: &job::Model, tex
 }
 
 async fn heard(server: &Server, job: &job::Model, file: &Path) -> Result<Text, Failure> {
-    media::text(server.app(), job, file).await
+    let turn = server.app().speech.turn().unwrap_or_else(|_| panic!("nobody hears"));
+    let text = media::text(server.app(), job, file, &*turn.transcriber, Instant::now()).await?;
+    Ok(text.expect("nobody else waits"))
 }
 
 #[actix_web::test]
@@ -261,7 +303,7 @@ async fn without_a_speech_model_a_recording_waits_and_a_file_without_sound_says_
     let key = user.full_key().await;
     let (_, job) = held(&server, &key, user.id()).await;
 
-    let waits = heard(&server, &job, recording(2).path()).await;
+    let waits = media::run(server.app(), &job).await;
     assert!(matches!(waits, Err(Failure::Waiting { reason: media::NO_MODEL, .. })), "{waits:?}");
 
     server.app().speech.set(Arc::new(Counting::default()));
@@ -299,4 +341,46 @@ async fn a_document_that_nobody_spoke_has_no_transcript() {
         key.get(&format!("/rest/v2/documents/{}/transcript", saved["documentId"].as_str().unwrap())).await;
 
     assert_eq!(refused.refused(404), "NOT_FOUND");
+}
+
+/// Uploads a file; its ticket.
+async fn uploaded(key: &Client, content_type: &str, bytes: &[u8]) -> Value {
+    let said = json!({ "filename": "a.bin", "contentType": content_type, "bytes": bytes.len() });
+    let ticket = key.post("/rest/v2/uploads", said).await.data(201).clone();
+    assert!(matches!(uploads::put(&ticket, bytes).await, 200 | 201 | 204));
+    uploads::complete(key, &ticket).await.data(202);
+    ticket
+}
+
+async fn status(key: &Client, ticket: &Value) -> Value {
+    key.get(&uploads::path(ticket)).await.data(200)["status"].clone()
+}
+
+#[actix_web::test]
+async fn a_long_recording_gives_way_to_anothers_and_holds_up_no_paper() {
+    let server = Server::start().await;
+    let hears = Arc::new(Gated { permits: Arc::new(Semaphore::new(0)), heard: AtomicUsize::new(0) });
+    server.app().speech.set(hears.clone());
+    let one = server.user(Plan::Pro).await.full_key().await;
+    let other = server.user(Plan::Pro).await.full_key().await;
+    let bytes = |seconds| std::fs::read(recording(seconds).path()).unwrap();
+    let long = uploaded(&one, "audio/wav", &bytes(60)).await;
+    eventually("the long one is begun", async || (hears.heard.load(Ordering::SeqCst) == 1).then_some(()))
+        .await;
+
+    let short = uploaded(&other, "audio/wav", &bytes(2)).await;
+    let read = uploaded(&other, "application/pdf", &paper("A paper about herons")).await;
+    eventually("the paper is read meanwhile", async || {
+        (status(&other, &read).await == "ready").then_some(())
+    })
+    .await;
+    assert_eq!(hears.heard.load(Ordering::SeqCst), 1);
+    // As many windows as a turn has, and the short one.
+    hears.permits.add_permits(8);
+
+    eventually("the short one is heard", async || (status(&other, &short).await == "ready").then_some(()))
+        .await;
+    assert_eq!(status(&one, &long).await, "processing");
+    hears.permits.add_permits(1000);
+    eventually("the long one goes on", async || (status(&one, &long).await == "ready").then_some(())).await;
 }

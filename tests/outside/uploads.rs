@@ -328,7 +328,7 @@ async fn a_saved_address_that_leads_to_sound_becomes_that_and_to_an_archive_fail
         ("/sound", Reply::File("application/octet-stream", sound.clone()), "audio"),
         ("/said", Reply::File("text/html", sound), "audio"),
         ("/archive", Reply::File("application/octet-stream", b"PK\x03\x04 an archive".to_vec()), "article"),
-        ("/large", Reply::File("video/mp4", large), "article"),
+        ("/large", Reply::File("video/mp4", large), "video"),
         ("/picture", Reply::File("image/png", b"\x89PNG".to_vec()), "article"),
     ];
     let server = Server::with(&[("FETCH__MAX_FILE_BYTES", "4096")]).await;

@@ -346,6 +346,8 @@ impl Gathering<'_> {
             site_name: row.site_name,
             description: row.description,
             image_url: row.image_url,
+            published_at: row.published_at,
+            canonical_url: row.canonical_url,
             language: row.language,
             passages: passages.into_iter().map(passage).collect(),
             spoken: spoken.into_iter().map(words).collect(),

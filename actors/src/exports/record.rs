@@ -127,6 +127,12 @@ pub struct Text {
     pub description: Option<String>,
     /// Address of its picture.
     pub image_url: Option<String>,
+    /// When the page says that it was published.
+    #[serde(default)]
+    pub published_at: Option<String>,
+    /// The address by which it wants to be known.
+    #[serde(default)]
+    pub canonical_url: Option<String>,
     /// ISO 639-1.
     pub language: Option<String>,
     /// Its passages, which joined are its text; none where it was not read yet.

@@ -1,42 +1,63 @@
-//! What an import adds to a bookmark that was there: tags and collections. Only what was new is written down, so that it can
-//! be taken back.
+//! What an import adds to a bookmark that was there: tags and collections, and marks, progress and notes where it had none.
+//! Only what was new is written down, so that it can be taken back.
 
 use std::collections::HashSet;
 
-use entity::id::{BookmarkId, CollectionId, UserId};
+use entity::id::{BookmarkId, CollectionId, EntryId, UserId};
 use entity::kind::ImportedKind;
 use entity::time::Timestamp;
-use entity::{bookmark, bookmark_tag, collection_bookmark};
+use entity::{bookmark, bookmark_tag, collection_bookmark, entry, note};
+use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use serde::{Deserialize, Serialize};
 
 use super::take::Became;
 use crate::error::Error;
-use crate::ops::bookmarks::{relabel, save};
+use crate::ingest::queue::Priority;
+use crate::ops::bookmarks::relabel;
+use crate::ops::bookmarks::save::{self, NewBookmark};
+use crate::ops::notes;
 
-/// What was new to a bookmark.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Characters of the notes on a bookmark.
+const LONGEST_NOTES: usize = 100_000;
+
+/// What was new to a bookmark, or to an entry.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Added {
     tags: Vec<String>,
     collections: Vec<CollectionId>,
+    favorite: bool,
+    archived: bool,
+    progress: Option<f64>,
+    /// What was written behind the notes that were there.
+    notes: Option<String>,
+    /// An entry was marked as read.
+    read: bool,
+    /// An entry was starred.
+    starred: bool,
 }
 
 impl Added {
+    /// Marks that an entry was given.
+    pub fn marks(read: bool, starred: bool) -> Self {
+        Self { read, starred, ..Self::default() }
+    }
+
     /// As it is kept; nothing for nothing.
     pub fn kept(&self) -> Option<String> {
         (*self != Self::default()).then(|| serde_json::to_string(self).unwrap_or_default())
     }
 }
 
-/// Adds tags and collections to a bookmark.
+/// Adds to a bookmark what it lacks of a page.
 ///
 /// # Errors
 /// The database.
 pub async fn to(
     txn: &impl ConnectionTrait,
     row: bookmark::Model,
-    tags: &[String],
-    collections: &[CollectionId],
+    new: &NewBookmark,
     now: Timestamp,
 ) -> Result<Became, Error> {
     let user = row.user_id;
@@ -51,16 +72,67 @@ pub async fn to(
         .await?;
     let was_in: HashSet<CollectionId> = was_in.into_iter().map(|place| place.collection_id).collect();
     let added = Added {
-        tags: tags.iter().filter(|tag| !had.contains(*tag)).cloned().collect(),
-        collections: collections.iter().filter(|id| !was_in.contains(id)).copied().collect(),
+        tags: new.tags.iter().filter(|tag| !had.contains(*tag)).cloned().collect(),
+        collections: new.collections.iter().filter(|id| !was_in.contains(id)).copied().collect(),
+        favorite: new.favorite && !row.favorite,
+        archived: new.archived && !row.archived,
+        progress: Some(new.progress).filter(|progress| *progress > 0.0 && row.progress <= 0.0),
+        notes: add_notes(txn, &row, new.notes.as_deref().unwrap_or_default(), now).await?,
+        ..Added::default()
     };
     save::add_tags(txn, &row, &added.tags).await?;
     for collection in &added.collections {
         save::put_in(txn, user, *collection, row.id, now).await?;
     }
+    let row = bookmark::Model {
+        favorite: row.favorite || added.favorite,
+        archived: row.archived || added.archived,
+        progress: added.progress.unwrap_or(row.progress),
+        ..row
+    };
     let id = row.id;
     changed(txn, row, &added, now).await?;
     Ok(Became::Updated(ImportedKind::Bookmark, id.0, added))
+}
+
+/// Writes notes behind those that are there, unless they say it already; what was written.
+async fn add_notes(
+    txn: &impl ConnectionTrait,
+    row: &bookmark::Model,
+    new: &str,
+    now: Timestamp,
+) -> Result<Option<String>, Error> {
+    let there = note::Entity::owned_by(row.user_id).filter(note::Column::BookmarkId.eq(row.id));
+    let body = there.one(txn).await?.map(|note| note.body).unwrap_or_default();
+    if new.is_empty() || body.contains(new) {
+        return Ok(None);
+    }
+    let more = if body.is_empty() { new.to_owned() } else { format!("\n\n{new}") };
+    let body = format!("{body}{more}");
+    if body.chars().count() > LONGEST_NOTES {
+        return Ok(None);
+    }
+    notes::write_on_bookmark(txn, row, &body, Priority::Backlog, now).await?;
+    Ok(Some(more))
+}
+
+/// Takes the marks back that an entry was given.
+///
+/// # Errors
+/// The database.
+pub async fn unmark(txn: &impl ConnectionTrait, user: UserId, id: EntryId, kept: &str) -> Result<(), Error> {
+    let Ok(added) = serde_json::from_str::<Added>(kept) else { return Ok(()) };
+    for (column, given) in [(entry::Column::Read, added.read), (entry::Column::Starred, added.starred)] {
+        if given {
+            entry::Entity::update_many()
+                .col_expr(column, Expr::value(false))
+                .filter(entry::Column::UserId.eq(user))
+                .filter(entry::Column::Id.eq(id))
+                .exec(txn)
+                .await?;
+        }
+    }
+    Ok(())
 }
 
 /// Takes back what was added.
@@ -91,6 +163,18 @@ pub async fn take_back(
         .exec(txn)
         .await?;
     let Some(row) = bookmark::Entity::one_of(user, id).one(txn).await? else { return Ok(()) };
+    let there = note::Entity::owned_by(user).filter(note::Column::BookmarkId.eq(id)).one(txn).await?;
+    let body = there.map(|note| note.body).unwrap_or_default();
+    if let Some(before) = added.notes.as_deref().and_then(|more| body.strip_suffix(more)) {
+        notes::write_on_bookmark(txn, &row, before, Priority::Backlog, now).await?;
+    }
+    let progress = if added.progress == Some(row.progress) { 0.0 } else { row.progress };
+    let row = bookmark::Model {
+        favorite: row.favorite && !added.favorite,
+        archived: row.archived && !added.archived,
+        progress,
+        ..row
+    };
     changed(txn, row, &added, now).await
 }
 
@@ -103,6 +187,14 @@ async fn changed(
     if *added == Added::default() {
         return Ok(());
     }
+    bookmark::Entity::update_many()
+        .col_expr(bookmark::Column::Favorite, Expr::value(row.favorite))
+        .col_expr(bookmark::Column::Archived, Expr::value(row.archived))
+        .col_expr(bookmark::Column::Progress, Expr::value(row.progress))
+        .filter(bookmark::Column::UserId.eq(row.user_id))
+        .filter(bookmark::Column::Id.eq(row.id))
+        .exec(txn)
+        .await?;
     let row = save::touch(txn, row, now).await?;
     if added.collections.is_empty() { Ok(()) } else { relabel(txn, &row, now).await }
 }

@@ -41,14 +41,14 @@ pub fn means(app: &App) -> Means {
 }
 
 async fn take(app: &App, job: &job::Model, import: import::Model) -> Result<(), Failure> {
-    let mut reading = open(app, &import).await?;
+    let mut reading = open(app, job, &import).await?;
     let import = known(app, import, &reading).await?;
     let (mut began, mut taking) = (Instant::now(), Taking::new(means(app), import));
-    taking.go_on(&mut reading).await.map_err(not_read)?;
+    taking.go_on(&mut reading).await.map_err(|error| not_read(error, job))?;
     let turn = TURN.max(began.elapsed() * 4);
     began = Instant::now();
     loop {
-        let lot = taking.read(&mut reading).await.map_err(not_read)?;
+        let lot = taking.read(&mut reading).await.map_err(|error| not_read(error, job))?;
         let now = app.clock.now();
         let txn = app.db.begin().await?;
         let own = import::Entity::one_of(job.user_id, ImportId(job.subject)).lock_exclusive();
@@ -78,15 +78,15 @@ async fn take(app: &App, job: &job::Model, import: import::Model) -> Result<(), 
     }
 }
 
-fn not_read(error: Unread) -> Failure {
+fn not_read(error: Unread, job: &job::Model) -> Failure {
     match error {
-        Unread::Sandbox(error) => unread(error),
+        Unread::Sandbox(error) => unread(error, job),
         Unread::Inside(error) => error.into(),
     }
 }
 
 /// The import's file, opened in a child.
-async fn open(app: &App, import: &import::Model) -> Result<Import, Failure> {
+async fn open(app: &App, job: &job::Model, import: &import::Model) -> Result<Import, Failure> {
     let gone = || Failure::Permanent("the file of the import is gone".to_owned());
     let stored = stored_file::Entity::of_import(import.id).one(app.db.read()).await?.ok_or_else(gone)?;
     let local = match app.uploads.store.local(&stored.path).await {
@@ -98,7 +98,7 @@ async fn open(app: &App, import: &import::Model) -> Result<Import, Failure> {
     let file = tokio::task::spawn_blocking(move || std::fs::File::open(path)).await;
     let file = file.map_err(Error::internal)?.map_err(BlobError::from)?;
     let format = import.format.as_deref().and_then(|name| name.parse().ok());
-    app.sandbox.import(file, format).await.map_err(unread)
+    app.sandbox.import(file, format).await.map_err(|error| unread(error, job))
 }
 
 /// Writes down what the file was found to be.

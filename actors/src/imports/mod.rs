@@ -28,11 +28,12 @@ use entity::kind::ImportState;
 use entity::stored_file;
 use entity::time::Timestamp;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 
 use crate::adapters::blobs::Blobs;
-use crate::adapters::sandbox::import::Import;
+use crate::adapters::sandbox::import::{Found, Import, Row};
 use crate::address::Guard;
+use crate::app::App;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::ingest::queue::{self, Work};
@@ -42,6 +43,7 @@ pub use begin::{New, begin, find, note, skipped, start};
 pub use job::run;
 pub use made::bookmarks as made_bookmarks;
 pub use pause::{pause, resume};
+use take::Given;
 pub use take::{Taking, Tally, Unread};
 pub use undo::undo;
 
@@ -92,6 +94,8 @@ async fn mark_failed(
     Ok(())
 }
 
+/// Rows of one transaction, where they were read already.
+const LOT: usize = 100;
 /// The file of an import is kept for so long.
 const FILE_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
 /// No import of the command line, which has no job, takes so long.
@@ -169,6 +173,37 @@ pub async fn take_all(
         txn.commit().await.map_err(Error::from)?;
         progress(taking.import().done);
     }
+}
+
+/// Takes rows in that were read already, as an import of their own.
+///
+/// # Errors
+/// The database; the lots before are in.
+pub async fn take_rows(
+    app: &App,
+    user: UserId,
+    format: Format,
+    found: Vec<Found>,
+) -> Result<import::Model, Error> {
+    let new = New { user, format: Some(format), dry_run: false };
+    let import = new.row(app.clock.now());
+    import::Entity::insert(import.clone().into_active_model()).exec_without_returning(app.db.write()).await?;
+    let taken = take_found(job::means(app), import.clone(), found).await;
+    if taken.is_err() {
+        give_up(&app.desk, &import, "something went wrong inside the service").await?;
+    }
+    taken
+}
+
+async fn take_found(means: Means, import: import::Model, found: Vec<Found>) -> Result<import::Model, Error> {
+    let (db, mut taking) = (means.desk.db.clone(), Taking::new(means, import));
+    let mut rows = found.into_iter().zip(1..).map(|(found, line)| Given::of(Row { line, found })).peekable();
+    while rows.peek().is_some() {
+        let txn = db.begin().await?;
+        taking.take(&txn, rows.by_ref().take(LOT).collect()).await?;
+        txn.commit().await?;
+    }
+    taking.end(db.write()).await
 }
 
 /// Says of an import of the command line that it did not come to its end.

@@ -20,7 +20,7 @@ use crate::ops::bookmarks::save::{self, NewBookmark};
 struct Page {
     line: i64,
     new: NewBookmark,
-    folders: Vec<String>,
+    folders: Vec<Vec<String>>,
     beside: Vec<CollectionId>,
 }
 
@@ -78,10 +78,11 @@ impl Taking {
             return Ok(Err(passed(line::FOREIGN_COLLECTION.to_owned())));
         }
         new.progress = given.progress.unwrap_or(new.progress);
-        Ok(Ok(Page { line, new, folders: given.folders, beside: Vec::new() }))
+        let folders = std::iter::once(given.folders).chain(given.also).collect();
+        Ok(Ok(Page { line, new, folders, beside: Vec::new() }))
     }
 
-    /// Puts each page into its innermost folder, as a collection.
+    /// Puts each page into its innermost folders, as collections.
     async fn file(
         &mut self,
         txn: &impl ConnectionTrait,
@@ -105,19 +106,23 @@ impl Taking {
         txn: &impl ConnectionTrait,
         pages: &mut [Page],
         now: Timestamp,
-    ) -> Result<Vec<Option<CollectionId>>, Error> {
+    ) -> Result<Vec<Vec<CollectionId>>, Error> {
         let user = self.import().user_id;
         let mut places = Vec::with_capacity(pages.len());
         for page in pages {
-            let (place, made) = self.folders().find(txn, user, &page.folders, now).await?;
-            page.beside.extend(made);
-            places.push(place);
+            let mut all = Vec::with_capacity(page.folders.len());
+            for path in &page.folders {
+                let (place, made) = self.folders().find(txn, user, path, now).await?;
+                page.beside.extend(made);
+                all.extend(place);
+            }
+            places.push(all);
         }
         Ok(places)
     }
 
     /// Whether all of these are there, and stay until the transaction ends.
-    async fn stay(&self, txn: &impl ConnectionTrait, places: &[Option<CollectionId>]) -> Result<bool, Error> {
+    async fn stay(&self, txn: &impl ConnectionTrait, places: &[Vec<CollectionId>]) -> Result<bool, Error> {
         let places: Vec<_> = places.iter().flatten().copied().collect();
         match save::own_collections(txn, self.import().user_id, &places).await {
             Ok(()) => Ok(true),
@@ -147,7 +152,7 @@ impl Taking {
         let user = self.import().user_id;
         let key = PageUrl::parse(&new.url)?.key();
         match save::with_address(txn, user, &key).await? {
-            Some(there) => added::to(txn, there, &new.tags, &new.collections, now).await,
+            Some(there) => added::to(txn, there, &new, now).await,
             None => {
                 let (row, created) = save::save_in(txn, user, new, Priority::Backlog, now).await?;
                 Ok(Became::of(ImportedKind::Bookmark, row.id.0, created))

@@ -57,6 +57,13 @@ pub struct Given {
     file: Option<Brought>,
 }
 
+impl Given {
+    /// A row by itself.
+    pub fn of(row: Row) -> Self {
+        Self { row, file: None }
+    }
+}
+
 /// Why the next rows are not to be had.
 #[derive(Debug, thiserror::Error)]
 pub enum Unread {

@@ -2,8 +2,8 @@
 //! was deleted can be restored as after any deletion.
 
 use entity::id::{
-    BookmarkId, CollectionId, DecisionId, FeedId, HighlightId, ImportId, NoteId, ProjectId, ProjectItemId,
-    UserId,
+    BookmarkId, CollectionId, DecisionId, EntryId, FeedId, HighlightId, ImportId, NoteId, ProjectId,
+    ProjectItemId, UserId,
 };
 use entity::import::{self, Column, Entity};
 use entity::kind::{ImportState, ImportedKind, RowOutcome};
@@ -17,8 +17,9 @@ use super::{added, begin, made};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::error::Error;
+use crate::ingest::queue::Priority;
 use crate::ingest::{Failure, queue};
-use crate::ops::bookmarks::save::AT_ONCE;
+use crate::ops::bookmarks::save::{self, AT_ONCE};
 use crate::ops::{bookmarks, feeds, notes, projects};
 
 /// Rows of one transaction.
@@ -84,6 +85,7 @@ pub async fn run(app: &App, job: &job::Model, import: &import::Model) -> Result<
         if !queue::advance(&txn, job, now).await? {
             return Err(Failure::LeaseLost);
         }
+        hold(&txn, import.user_id, &lot).await?;
         for row in &lot {
             take_back(&txn, app, row).await?;
         }
@@ -96,6 +98,14 @@ pub async fn run(app: &App, job: &job::Model, import: &import::Model) -> Result<
         txn.commit().await?;
         app.ingest.wake();
     }
+}
+
+/// Holds the bookmarks of a lot, in the order in which everybody does.
+async fn hold(txn: &impl ConnectionTrait, user: UserId, lot: &[import_row::Model]) -> Result<(), Error> {
+    let of_bookmarks = lot.iter().filter(|row| row.kind == Some(ImportedKind::Bookmark));
+    let ids = of_bookmarks.filter_map(|row| row.made_id);
+    let chosen = bookmark::Entity::owned_by(user).filter(bookmark::Column::Id.is_in(ids));
+    save::lock(txn, chosen).await.map(drop)
 }
 
 async fn undone(
@@ -122,9 +132,15 @@ async fn take_back(txn: &impl ConnectionTrait, app: &App, row: &import_row::Mode
             let added = row.detail.as_deref().unwrap_or_default();
             added::take_back(txn, user, BookmarkId(id), added, now).await
         }
+        (RowOutcome::Updated, ImportedKind::Entry) => {
+            let added = row.detail.as_deref().unwrap_or_default();
+            added::unmark(txn, user, EntryId(id), added).await
+        }
         (RowOutcome::Updated | RowOutcome::Skipped, _) => Ok(()),
         (RowOutcome::Created | RowOutcome::Beside, kind) => match kind {
-            ImportedKind::Bookmark => gone(bookmarks::delete(txn, user, BookmarkId(id), now).await),
+            ImportedKind::Bookmark => {
+                gone(bookmarks::delete(txn, user, BookmarkId(id), Priority::Backlog, now).await)
+            }
             ImportedKind::Feed => gone(feeds::leave(txn, user, FeedId(id), now).await),
             // They go last, once nothing is in them any more.
             ImportedKind::Collection => Ok(()),

@@ -32,6 +32,8 @@ const MAINTAIN_EVERY: Duration = Duration::from_secs(30);
 const BACKLOG_EVERY: u64 = 8;
 /// Imports and exports at the same time: more would only wait for the database.
 const TRANSFERS: usize = 2;
+/// Recordings at the same time: a transcriber hears one.
+const RECORDINGS: usize = 1;
 
 /// How many jobs may run at the same time.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +53,7 @@ impl Room {
             Track::Library => self.library,
             Track::Files => self.files,
             Track::Transfers => TRANSFERS,
+            Track::Recordings => RECORDINGS,
         }
     }
 }

@@ -12,7 +12,7 @@ use tokio::task::JoinError;
 use tracing::{info, warn};
 
 use super::queue::{self, LEASE, MOST_ATTEMPTS, Work};
-use super::{feed, file, forget, index, page};
+use super::{feed, file, forget, index, media, page};
 use crate::app::App;
 use crate::error::Error;
 use crate::notices::letter;
@@ -64,6 +64,7 @@ async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     match Work::named(&job.kind) {
         Some(Work::Page | Work::Text) => page::run(app, job).await,
         Some(Work::File) => file::run(app, job).await,
+        Some(Work::Hear) => media::run(app, job).await,
         Some(Work::Index) => index::run(app, job).await,
         Some(Work::Relabel) => index::relabel(app, job).await,
         Some(Work::Forget) => forget::run(app, job).await,

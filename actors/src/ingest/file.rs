@@ -17,6 +17,8 @@ use crate::adapters::blobs::{BlobError, LocalFile};
 use crate::app::App;
 use crate::error::Error;
 
+const NEITHER: &str = "the file is neither a PDF nor audio nor video";
+
 /// Runs the job: reads the document's stored file.
 pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     let id = DocumentId(job.subject);
@@ -24,54 +26,65 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         queue::finish(app.db.write(), job, app.clock.now()).await?;
         return Ok(());
     };
-    if matches!(document.content_type, ContentType::Audio | ContentType::Video) {
+    if page::is_recording(document.content_type) {
         // Before gigabytes are brought here for a recording that must wait.
-        media::may_begin(app)?;
+        return media::ask(app, job).await;
     }
-    let file = stored(app, job).await?;
-    let text = text(app, job, file.path(), document.content_type).await?;
-    page::store(app, job, id, None, text).await
+    let file = stored(app, job).await?.ok_or_else(gone)?;
+    match text(app, job, file.path(), document.content_type).await? {
+        Some(text) => page::store(app, job, id, None, text).await,
+        None => media::ask(app, job).await,
+    }
 }
 
-/// The document's stored file, on this machine.
-async fn stored(app: &App, job: &job::Model) -> Result<LocalFile, Failure> {
-    let gone = || Failure::Permanent("the stored file is gone".to_owned());
+fn gone() -> Failure {
+    Failure::Permanent("the stored file is gone".to_owned())
+}
+
+/// The stored file of the job's document, on this machine; none where it is no upload.
+pub(super) async fn stored(app: &App, job: &job::Model) -> Result<Option<LocalFile>, Failure> {
     let own = upload::Entity::owned_by(job.user_id).filter(upload::Column::DocumentId.eq(job.subject));
-    let upload = own.one(app.db.read()).await?.ok_or_else(gone)?;
+    let Some(upload) = own.one(app.db.read()).await? else { return Ok(None) };
     let file = stored_file::Entity::of_upload(upload.id).one(app.db.read()).await?.ok_or_else(gone)?;
     match app.uploads.store.local(&file.path).await {
-        Ok(file) => Ok(file),
+        Ok(file) => Ok(Some(file)),
         Err(BlobError::Missing) => Err(gone()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// The text of a file. What it is, its bytes say; `said` decides only where they leave open whether there are pictures
-/// with the sound. The document is of that type from then on.
-pub async fn text(app: &App, job: &job::Model, file: &Path, said: ContentType) -> Result<Text, Failure> {
-    let Some(nature) = nature_of(file).await? else {
-        return Err(Failure::Permanent("the file is neither a PDF nor audio nor video".to_owned()));
-    };
-    let content_type = match nature {
-        Nature::Pdf => ContentType::Pdf,
-        Nature::Audio => ContentType::Audio,
-        Nature::Video => ContentType::Video,
-        Nature::AudioOrVideo if said == ContentType::Audio => ContentType::Audio,
-        Nature::AudioOrVideo => ContentType::Video,
-    };
-    becomes(app, job, content_type).await?;
-    read(app, job, file, content_type).await
+/// The text of a file; none for a recording, which is still to be heard. What it is, its bytes say; `said` decides only
+/// where they leave open whether there are pictures with the sound. The document is of that type from then on.
+pub async fn text(
+    app: &App,
+    job: &job::Model,
+    file: &Path,
+    said: ContentType,
+) -> Result<Option<Text>, Failure> {
+    match kind_of(app, job, file, said).await? {
+        ContentType::Pdf => pdf::text(app, job, file).await.map(Some),
+        ContentType::Audio | ContentType::Video => Ok(None),
+        ContentType::Article | ContentType::Note => Err(Failure::Permanent(NEITHER.to_owned())),
+    }
 }
 
-/// The one place that hands a file on to whoever reads its kind.
-async fn read(app: &App, job: &job::Model, file: &Path, content_type: ContentType) -> Result<Text, Failure> {
-    match content_type {
-        ContentType::Pdf => pdf::text(app, file).await,
-        ContentType::Audio | ContentType::Video => media::text(app, job, file).await,
-        ContentType::Article | ContentType::Note => {
-            Err(Failure::Permanent("the file is neither a PDF nor audio nor video".to_owned()))
-        }
-    }
+/// What a file is; the job's document is of that type from then on.
+pub(super) async fn kind_of(
+    app: &App,
+    job: &job::Model,
+    file: &Path,
+    said: ContentType,
+) -> Result<ContentType, Failure> {
+    let kind = match nature_of(file).await? {
+        None => return Err(Failure::Permanent(NEITHER.to_owned())),
+        Some(Nature::Pdf) => ContentType::Pdf,
+        Some(Nature::Audio) => ContentType::Audio,
+        Some(Nature::Video) => ContentType::Video,
+        Some(Nature::AudioOrVideo) if said == ContentType::Audio => ContentType::Audio,
+        Some(Nature::AudioOrVideo) => ContentType::Video,
+    };
+    becomes(app, job, kind).await?;
+    Ok(kind)
 }
 
 async fn nature_of(file: &Path) -> Result<Option<Nature>, Failure> {

@@ -13,7 +13,7 @@ use super::queue::{self, Priority, Work};
 use super::store::{Split, Text, put_text};
 use super::{file, magic, media};
 use crate::adapters::blobs::BlobError;
-use crate::adapters::fetch::{ContentType as SaidType, FetchError, Fetched, Got, Take, Turn, Wanted};
+use crate::adapters::fetch::{ContentType as SaidType, FetchError, Fetched, Got, Take, Wanted};
 use crate::adapters::sandbox::{Article, Page, SandboxError};
 use crate::address::PageUrl;
 use crate::app::App;
@@ -35,31 +35,39 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     };
     let given = source::Entity::one_of(job.user_id, id).one(app.db.read()).await?;
     let text = match given.clone() {
-        Some(given) => from_source(app, &document, given).await?,
+        Some(given) => from_source(app, job, &document, given).await?,
         // Another job took what was given.
         None if Work::named(&job.kind) == Some(Work::Text) => {
             queue::finish(app.db.write(), job, app.clock.now()).await?;
             return Ok(());
         }
-        None => {
-            let _turn = turn(app, job, &document)?;
-            fetch(app, job, &document).await?
-        }
+        None => match fetch_in_turn(app, job, &document).await? {
+            Some(text) => text,
+            None => return media::ask(app, job).await,
+        },
     };
     store(app, job, id, given, text).await
 }
 
-/// A turn at the host, for the pages of a feed: nobody waits for them, and all of them may be of one host.
-fn turn(app: &App, job: &job::Model, document: &document::Model) -> Result<Option<Turn>, Failure> {
+/// Fetches in a turn at the host, where nobody waits for it: the pages of a feed or of an import may all be of one host.
+async fn fetch_in_turn(
+    app: &App,
+    job: &job::Model,
+    document: &document::Model,
+) -> Result<Option<Text>, Failure> {
     let url = document.url.as_deref().and_then(|url| PageUrl::parse(url).ok());
-    let Some(url) = url.filter(|_| document.entry_id.is_some() && Priority::of(job) == Priority::Backlog)
-    else {
-        return Ok(None);
+    let Some(url) = url.filter(|_| Priority::of(job) == Priority::Backlog) else {
+        return fetch(app, job, document).await;
     };
     // Those that wait come again at different times.
     let share = job.id.0.as_bytes().last().copied().unwrap_or_default();
-    let later = Duration::from_secs(2 + u64::from(share) / 8);
-    Ok(Some(app.hosts.enter(&url).ok_or(Error::Busy(later))?))
+    let later = Duration::from_secs(1 + u64::from(share) / 32);
+    let mut turn = app.hosts.enter(&url).map_err(|wait| Error::Busy(wait.max(later)))?;
+    let fetched = fetch(app, job, document).await;
+    if let Err(Failure::Passing { after: Some(wait), .. }) = &fetched {
+        turn.rest(*wait);
+    }
+    fetched
 }
 
 /// Puts the text in and ends the job, in one transaction. `used` is the given content that it was made from.
@@ -96,41 +104,36 @@ pub(super) async fn store(
     Ok(())
 }
 
-async fn from_source(app: &App, document: &document::Model, given: source::Model) -> Result<Text, Failure> {
+async fn from_source(
+    app: &App,
+    job: &job::Model,
+    document: &document::Model,
+    given: source::Model,
+) -> Result<Text, Failure> {
     match given.form {
         SourceForm::Text => {
             let body = given.body;
             let text = app.workers.run(Lane::Background, move || text::as_given(&body)).await?;
             Ok(Text { text, ..Text::default() })
         }
-        SourceForm::Html => extract(app, given.body, document.url.clone().unwrap_or_default()).await,
+        SourceForm::Html => extract(app, job, given.body, document.url.clone().unwrap_or_default()).await,
     }
 }
 
 /// Told of a file that is neither a page nor anything else that is read.
 const NOT_READ: &str = "the address leads to a kind of file that is not read";
 
-/// Fetches the document's address. What turns out to be a PDF, audio or video becomes that (contract.md, section 11: v1).
-///
-/// A recording that cannot be heard now is not fetched now either: it may be large, and would be fetched again.
-async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Result<Text, Failure> {
-    if is_recording(document.content_type) {
-        media::may_begin(app)?;
-    }
+/// Fetches the document's address. What turns out to be a PDF, audio or video becomes that (contract.md, section 11: v1);
+/// none for a recording, which is fetched when it can be heard.
+async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Result<Option<Text>, Failure> {
     let address = document.url.as_deref().unwrap_or_default();
     let url = PageUrl::parse(address).map_err(|refusal| rejected(&refusal))?;
-    let said = Cell::new(ContentType::Video);
-    let waits = Cell::new(None);
+    let (said, recording) = (Cell::new(ContentType::Video), Cell::new(None));
     let how = |media_type: Option<&str>| {
         said.set(kind_said(media_type));
         let known = media_type.and_then(MediaType::parse).and_then(|said| said.content_type());
-        if known.is_some_and(is_recording)
-            && let Err(wait) = media::may_begin(app)
-        {
-            waits.set(Some(wait));
-            return Take::Leave;
-        }
-        take(media_type)
+        recording.set(known.filter(|known| is_recording(*known)));
+        if recording.get().is_some() { Take::Leave } else { take(media_type) }
     };
     match app.fetcher.get_or_keep(&url, Wanted::page(), &app.uploads.scratch, how).await.map_err(failed)? {
         Got::Page(page) if magic::at_once(&page.body).is_some() => {
@@ -145,14 +148,17 @@ async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Resul
         }
         Got::Page(page) => {
             file::becomes(app, job, ContentType::Article).await?;
-            read(app, *page).await
+            read(app, job, *page).await.map(Some)
         }
         Got::File(kept) => file::text(app, job, kept.path(), said.get()).await,
-        Got::Left => Err(waits.take().unwrap_or_else(|| Failure::Permanent(NOT_READ.to_owned()))),
+        Got::Left => match recording.get() {
+            Some(known) => Ok(file::becomes(app, job, known).await.map(|()| None)?),
+            None => Err(Failure::Permanent(NOT_READ.to_owned())),
+        },
     }
 }
 
-async fn read(app: &App, page: Fetched) -> Result<Text, Failure> {
+async fn read(app: &App, job: &job::Model, page: Fetched) -> Result<Text, Failure> {
     if is_plain(page.media_type()) {
         let text = app.workers.run(Lane::Background, move || text::clean(&page.text())).await?;
         if text.trim().is_empty() {
@@ -162,10 +168,10 @@ async fn read(app: &App, page: Fetched) -> Result<Text, Failure> {
     }
     let url = page.url.as_str().to_owned();
     let html = app.workers.run(Lane::Background, move || page.text()).await?;
-    extract(app, html, url).await
+    extract(app, job, html, url).await
 }
 
-fn failed(error: FetchError) -> Failure {
+pub(super) fn failed(error: FetchError) -> Failure {
     if let FetchError::Rejected(refusal) = &error {
         return rejected(refusal);
     }
@@ -194,7 +200,7 @@ fn take(media_type: Option<&str>) -> Take {
     if unnamed || kept { Take::Keep } else { Take::Leave }
 }
 
-fn is_recording(content_type: ContentType) -> bool {
+pub(super) fn is_recording(content_type: ContentType) -> bool {
     matches!(content_type, ContentType::Audio | ContentType::Video)
 }
 
@@ -211,19 +217,26 @@ fn kind_said(media_type: Option<&str>) -> ContentType {
     media_type.and_then(MediaType::parse).and_then(|said| said.content_type()).unwrap_or(ContentType::Video)
 }
 
-async fn extract(app: &App, html: String, url: String) -> Result<Text, Failure> {
-    let article = app.sandbox.article(Page { html, url }).await.map_err(unread)?;
+async fn extract(app: &App, job: &job::Model, html: String, url: String) -> Result<Text, Failure> {
+    let article = app.sandbox.article(Page { html, url }).await.map_err(|error| unread(error, job))?;
     Ok(from_article(article))
 }
 
+/// What crashes, hangs or bloats its parser is tried so often.
+const MOST_TRIES: i32 = 3;
+
 /// What it means for a job that the sandbox made no text: what a parser did not survive, it may survive when the machine
 /// is less busy; what it understood will not change.
-pub(crate) fn unread(error: SandboxError) -> Failure {
+pub(crate) fn unread(error: SandboxError, job: &job::Model) -> Failure {
     let reason = error.to_string();
     match error {
         SandboxError::Unavailable(_) => Failure::Passing { reason, after: Some(Duration::from_secs(5)) },
-        SandboxError::Crashed | SandboxError::TimedOut => Failure::Passing { reason, after: None },
-        SandboxError::TooLarge
+        SandboxError::Crashed | SandboxError::TimedOut if job.attempts < MOST_TRIES => {
+            Failure::Passing { reason, after: None }
+        }
+        SandboxError::Crashed
+        | SandboxError::TimedOut
+        | SandboxError::TooLarge
         | SandboxError::Unreadable(_)
         | SandboxError::Unheard(_)
         | SandboxError::NoText(_)
@@ -239,6 +252,8 @@ fn from_article(article: Article) -> Text {
         site_name: article.site_name.map(|name| text::cut(&name, LONGEST_TITLE)),
         description: article.description,
         image_url: article.image_url,
+        published_at: article.published_at,
+        canonical_url: article.canonical_url,
         language: article.language,
         ..Text::default()
     }

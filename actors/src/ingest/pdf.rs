@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use entity::job;
+
 use super::attempt::Failure;
 use super::page::{LONGEST_TITLE, unread};
 use super::places::{PageSpan, Places};
@@ -19,9 +21,9 @@ const BETWEEN: &str = "\n\n";
 ///
 /// # Errors
 /// `Permanent` with the reason for the person where the file has no text for anyone: a password, pictures alone, damage.
-pub async fn text(app: &App, file: &Path) -> Result<Text, Failure> {
+pub async fn text(app: &App, job: &job::Model, file: &Path) -> Result<Text, Failure> {
     let mut file = tokio::fs::File::open(file).await.map_err(Error::internal)?;
-    let read = app.sandbox.pdf(&mut file).await.map_err(unread)?;
+    let read = app.sandbox.pdf(&mut file).await.map_err(|error| unread(error, job))?;
     Ok(app.workers.run(Lane::Background, move || put_together(read)).await?)
 }
 

@@ -29,6 +29,10 @@ pub struct Text {
     pub description: Option<String>,
     /// Address of its picture.
     pub image_url: Option<String>,
+    /// When it says that it was published: a date, or a time with its offset.
+    pub published_at: Option<String>,
+    /// The address by which it wants to be known.
+    pub canonical_url: Option<String>,
     /// ISO 639-1, where it is known.
     pub language: Option<String>,
     /// Where it stands in what it was made from.
@@ -98,6 +102,8 @@ pub async fn put_text(
         (&mut row.site_name, new.site_name),
         (&mut row.description, new.description),
         (&mut row.image_url, new.image_url),
+        (&mut row.published_at, new.published_at),
+        (&mut row.canonical_url, new.canonical_url),
     ] {
         if found.is_some() {
             *column = Set(found);

@@ -165,6 +165,7 @@ async fn make(
 ) -> Result<Completed, Error> {
     let (document, bookmark) = rows(app, row, now)?;
     let done = Completed { upload: row.id, document: document.id, bookmark: bookmark.id };
+    let work = Work::of_file(document.content_type);
     document::Entity::insert(document.into_active_model()).exec_without_returning(txn).await?;
     bookmark::Entity::insert(bookmark.into_active_model()).exec_without_returning(txn).await?;
     Entity::update_many()
@@ -175,7 +176,7 @@ async fn make(
         .filter(Column::Id.eq(row.id))
         .exec(txn)
         .await?;
-    queue::ask(txn, row.user_id, Work::File, done.document.0, Priority::Now, now).await?;
+    queue::ask(txn, row.user_id, work, done.document.0, Priority::Now, now).await?;
     Ok(done)
 }
 

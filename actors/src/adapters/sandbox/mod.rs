@@ -20,7 +20,7 @@ mod wire;
 use std::{ffi::OsString, io, path::PathBuf, sync::Arc, time::Duration};
 
 pub use article::{Article, Unreadable};
-pub use feed::{Enclosure, Feed, FeedLink, Item, Outline, Reading};
+pub use feed::{Enclosure, Feed, FeedLink, Item, Outline, Outlines, Reading};
 pub use limits::{Confinement, Measure};
 
 use import::{Format, Import, NoImport};
@@ -235,7 +235,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// As [`Sandbox::feed`].
-    pub async fn opml(&self, text: &str) -> Result<Option<Vec<Outline>>, SandboxError> {
+    pub async fn opml(&self, text: &str) -> Result<Option<Outlines>, SandboxError> {
         self.json(&Task::Opml, text.as_bytes()).await
     }
 

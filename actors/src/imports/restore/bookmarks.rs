@@ -72,7 +72,7 @@ async fn page(
     new.title = text.as_ref().filter(|text| text.title_given).map(|text| text.title.clone());
     let key = PageUrl::parse(&new.url)?.key();
     if let Some(there) = save::with_address(txn, user, &key).await? {
-        return added::to(txn, there, &new.tags, &new.collections, now).await;
+        return added::to(txn, there, &new, now).await;
     }
     let (row, _) = save::save_in(txn, user, new, Priority::Backlog, now).await?;
     let document = document::Entity::one_of(user, row.document_id).one(txn).await?;
@@ -103,7 +103,7 @@ async fn uploaded(
         None => return Ok(lost()),
     };
     if let Some(there) = same_file(taking, txn, &sum).await? {
-        return added::to(txn, there, &new.tags, &new.collections, now).await;
+        return added::to(txn, there, &new, now).await;
     }
     let Some(text) = text else { return Ok(Became::Passed(UNKNOWN.to_owned())) };
     let (id, upload) = (BookmarkId::new(now), UploadId::new(now));

@@ -13,6 +13,8 @@ use crate::ingest::queue::Priority;
 use crate::ingest::{Split, Text as NewText, put_text};
 use crate::text::{self, chunk::Piece};
 
+/// Bytes of a time, with all that it may have.
+const MOMENT: usize = 40;
 /// Characters of a passage: no passage of ours is as long.
 const LONGEST: usize = 20_000;
 
@@ -26,10 +28,16 @@ pub fn told(document: document::Model, given: &Text) -> document::Model {
         author: cut(&given.author),
         site_name: cut(&given.site_name),
         description: given.description.as_deref().map(|words| text::cut(words, WORDS)),
-        image_url: given.image_url.clone().filter(|url| PageUrl::parse(url).is_ok()),
+        image_url: address(&given.image_url),
+        published_at: given.published_at.clone().filter(|when| when.len() <= MOMENT),
+        canonical_url: address(&given.canonical_url),
         language: given.language.as_deref().map(|name| text::cut(name, 8)),
         ..document
     }
+}
+
+fn address(given: &Option<String>) -> Option<String> {
+    given.clone().filter(|url| PageUrl::parse(url).is_ok())
 }
 
 /// Whether the passages are such as this service makes.

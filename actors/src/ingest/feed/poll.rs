@@ -33,10 +33,14 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     let answer = match PageUrl::parse(&source.url) {
         Ok(url) => {
             let wait = if Priority::of(job) == Priority::Now { SOON } else { LATER };
-            let _turn = app.hosts.enter(&url).ok_or(Error::Busy(wait))?;
+            let mut turn = app.hosts.enter(&url).map_err(|rest| Error::Busy(rest.max(wait)))?;
             let has_copy = source::copy(app.db.read(), id).await?.is_some();
             let validators = if has_copy { source::validators(&source) } else { Validators::default() };
-            fetch::fetch(app, &url, validators).await
+            let answer = fetch::fetch(app, &url, validators).await;
+            if let Err(Unfetched::Fetch(error)) = &answer {
+                turn.rest(error.retry_after().unwrap_or_default());
+            }
+            answer
         }
         Err(refusal) => Err(FetchError::Rejected(refusal).into()),
     };

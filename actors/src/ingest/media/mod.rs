@@ -5,7 +5,7 @@ mod rows;
 pub mod windows;
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use entity::id::DocumentId;
 use entity::{document, job, transcript};
@@ -15,11 +15,15 @@ use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
 use super::attempt::Failure;
 use super::places::{Places, Spoken};
-use super::queue;
+use super::queue::{self, Priority, Work};
 use super::store::Text;
+use super::{file, page};
+use crate::adapters::blobs::ScratchFile;
+use crate::adapters::fetch::{Got, Take, Wanted};
 use crate::adapters::sandbox::SandboxError;
 use crate::adapters::sandbox::sound::{Piece, Sound};
 use crate::adapters::transcriber::{Heard, NoTurn, RATE, TranscribeError, Transcriber, Turn};
+use crate::address::PageUrl;
 use crate::ai;
 use crate::app::App;
 use crate::error::Error;
@@ -32,10 +36,12 @@ use windows::Windows;
 pub const NO_MODEL: &str = "waiting for the speech model";
 /// A model's arrival is seen at once by the process that it arrives at, and by others after this.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
+/// Another process of this machine has the transcriber; it says nothing when it is done.
 const TAKEN: &str = "waiting for its turn to be transcribed";
-/// The end of a recording wakes the next one; this is for what is lost with a process.
-const TURN: Duration = Duration::from_secs(30);
+const TURN: Duration = Duration::from_secs(5);
 const PAUSED: &str = "waiting until the AI goes on";
+/// Windows after which others have a turn: a few minutes of sound.
+const WINDOWS: usize = 6;
 /// A file that crashes, hangs or bloats the decoder is tried so often.
 const MOST_TRIES: i32 = 3;
 /// A longer recording is refused: a day.
@@ -43,12 +49,61 @@ const MOST_SECONDS: u64 = 24 * 3600;
 /// Bytes at either end by which a recording is told from another of the same length.
 const ENDS: u64 = 64 * 1024;
 
-/// Whether a recording can be heard now. To be asked before a file is fetched for it.
+/// Hands the document of another job on: recordings wait on a track of their own.
 ///
 /// # Errors
-/// What it waits for.
-pub fn may_begin(app: &App) -> Result<(), Failure> {
-    turn(app).map(drop)
+/// [`Failure`], as every job.
+pub async fn ask(app: &App, job: &job::Model) -> Result<(), Failure> {
+    let now = app.clock.now();
+    let txn = app.db.begin().await?;
+    if !queue::finish(&txn, job, now).await? {
+        return Err(Failure::LeaseLost);
+    }
+    queue::ask(&txn, job.user_id, Work::Hear, job.subject, Priority::of(job), now).await?;
+    txn.commit().await?;
+    app.ingest.wake();
+    Ok(())
+}
+
+/// Runs the job: hears an upload, or the recording at the document's address.
+///
+/// # Errors
+/// [`Failure`], as every job.
+pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
+    let (id, began) = (DocumentId(job.subject), Instant::now());
+    let document = document::Entity::one_of(job.user_id, id).one(app.db.read()).await?;
+    let Some(document) = document.filter(|document| document.hidden_at.is_none()) else {
+        queue::finish(app.db.write(), job, app.clock.now()).await?;
+        return Ok(());
+    };
+    // Before gigabytes are brought here for a recording that must wait.
+    let turn = turn(app)?;
+    let (stored, fetched);
+    let file: &Path = match file::stored(app, job).await? {
+        Some(file) => {
+            stored = file;
+            stored.path()
+        }
+        None => {
+            fetched = fetch(app, &document).await?;
+            fetched.path()
+        }
+    };
+    let said = document.content_type;
+    if !page::is_recording(file::kind_of(app, job, file, said).await?) {
+        let text = file::text(app, job, file, said).await?;
+        return page::store(app, job, id, None, text.unwrap_or_default()).await;
+    }
+    let text = text(app, job, file, &*turn.transcriber, began).await?;
+    drop(turn);
+    match text {
+        Some(text) => page::store(app, job, id, None, text).await,
+        None => {
+            queue::give_way(app.db.write(), job, 0, Priority::of(job), app.clock.now()).await?;
+            app.ingest.wake();
+            Ok(())
+        }
+    }
 }
 
 fn turn(app: &App) -> Result<Turn, Failure> {
@@ -58,25 +113,28 @@ fn turn(app: &App) -> Result<Turn, Failure> {
     })
 }
 
-/// The text of a recording, when all of it was heard.
-///
-/// # Errors
-/// A file without sound, or one that cannot be decoded, is a reason; without a transcriber the job waits.
-pub async fn text(app: &App, job: &job::Model, file: &Path) -> Result<Text, Failure> {
-    let turn = turn(app)?;
-    let text = text_by(app, job, file, &*turn.transcriber).await;
-    drop(turn);
-    queue::end_first_wait(app.db.write(), TAKEN, app.clock.now()).await?;
-    app.ingest.wake();
-    text
+async fn fetch(app: &App, document: &document::Model) -> Result<ScratchFile, Failure> {
+    let gone = || Failure::Permanent("the address leads to no recording".to_owned());
+    let url = document.url.as_deref().and_then(|url| PageUrl::parse(url).ok()).ok_or_else(gone)?;
+    let keep = |_: Option<&str>| Take::Keep;
+    match app.fetcher.get_or_keep(&url, Wanted::page(), &app.uploads.scratch, keep).await {
+        Ok(Got::File(kept)) => Ok(kept),
+        Ok(Got::Page(_) | Got::Left) => Err(gone()),
+        Err(error) => Err(page::failed(error)),
+    }
 }
 
-async fn text_by(
+/// The text of a recording, when all of it was heard; none where others are to have a turn before.
+///
+/// # Errors
+/// A file without sound, or one that cannot be decoded, is a reason.
+pub async fn text(
     app: &App,
     job: &job::Model,
     file: &Path,
     transcriber: &dyn Transcriber,
-) -> Result<Text, Failure> {
+    began: Instant,
+) -> Result<Option<Text>, Failure> {
     let id = DocumentId(job.subject);
     let found =
         document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).one(app.db.read()).await?;
@@ -85,9 +143,11 @@ async fn text_by(
     let mut making = rows::begin(app, &document, recording, transcriber.model()).await?;
     if !making.row.finished {
         waits_no_longer(app, &document).await?;
-        hear(app, job, file, transcriber, &mut making).await?;
+        if !hear(app, job, file, transcriber, &mut making, began).await? {
+            return Ok(None);
+        }
     }
-    gathered(app, &making.row).await
+    gathered(app, &making.row).await.map(Some)
 }
 
 /// What the document said while it waited is over.
@@ -113,13 +173,15 @@ pub async fn progress(app: &App, document: &document::Model) -> Result<Option<f6
     Ok(all.into_iter().max_by_key(|row| row.version).map(|row| row.progress))
 }
 
+/// Hears what is left; `false` where others wait and this has had its turn.
 async fn hear(
     app: &App,
     job: &job::Model,
     file: &Path,
     transcriber: &dyn Transcriber,
     making: &mut Making,
-) -> Result<(), Failure> {
+    began: Instant,
+) -> Result<bool, Failure> {
     let file = std::fs::File::open(file).map_err(Error::internal)?;
     let broken = |error| broken(error, job.attempts);
     let mut sound = app.sandbox.sound(file).await.map_err(broken)?;
@@ -129,6 +191,8 @@ async fn hear(
     let done = u64::try_from(making.row.heard_samples).unwrap_or_default();
     let (mut read, mut first) = pass(&mut sound, done).await.map_err(broken)?;
     let mut windows = Windows::new(transcriber.longest(), done);
+    // A turn lasts longer than it took to come to its place.
+    let (at_least, mut heard_now) = (began.elapsed() * 5, 0);
     loop {
         let piece = match first.take() {
             Some(piece) => Some(piece),
@@ -149,12 +213,17 @@ async fn hear(
             let until = windows.heard();
             let progress = share(until, sound.seconds(), read);
             making.add(app, job, Step { start, heard, given, until, progress, finished: false }).await?;
+            heard_now += 1;
+            let over = heard_now >= WINDOWS && began.elapsed() >= at_least;
+            if over && queue::others_wait(app.db.read(), job).await? {
+                return Ok(false);
+            }
         }
         if ended {
             let (start, until) = (seconds(windows.heard()), windows.heard());
             let last =
                 Step { start, heard: Heard::default(), given: 0, until, progress: 1.0, finished: true };
-            return making.add(app, job, last).await;
+            return making.add(app, job, last).await.map(|()| true);
         }
     }
 }

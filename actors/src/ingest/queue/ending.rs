@@ -8,9 +8,7 @@ use entity::job::{Column, Entity, Model};
 use entity::kind::JobState;
 use entity::time::Timestamp;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
-use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, UpdateMany,
-};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, UpdateMany};
 
 use super::{LEASE, Priority, turn};
 use crate::db::Db;
@@ -107,15 +105,6 @@ pub async fn end_wait(db: &impl ConnectionTrait, reason: &str, now: Timestamp) -
     due.filter(waits_for(reason)).exec(db).await.map(drop)
 }
 
-/// The one that has waited longest for this waits no longer.
-pub async fn end_first_wait(db: &impl ConnectionTrait, reason: &str, now: Timestamp) -> Result<(), DbErr> {
-    let waiting = Entity::find().filter(waits_for(reason)).order_by_asc(Column::Priority);
-    let first = waiting.order_by_asc(Column::CreatedAt).order_by_asc(Column::Id).one(db).await?;
-    let Some(first) = first else { return Ok(()) };
-    let due = Entity::update_many().col_expr(Column::RunAt, Expr::value(now));
-    due.filter(waits_for(reason)).filter(Column::Id.eq(first.id)).exec(db).await.map(drop)
-}
-
 fn waits_for(reason: &str) -> Condition {
     Condition::all()
         .add(Column::State.eq(JobState::Queued))
@@ -168,7 +157,9 @@ pub async fn give_way(
     now: Timestamp,
 ) -> Result<bool, DbErr> {
     let priority = Ord::max(job.priority, priority.number());
-    let turn = Some(turn::next(db, job.user_id, job.track, priority).await?);
+    // Behind those whose turn is up now: at the same turn the older job would be first again.
+    let turn = turn::next(db, job.user_id, job.track, priority).await?.saturating_add(1);
+    let turn = Some(turn);
     Back { attempts: 0, done, reason: None, run_at: now, turn, priority }.put(db, job, now).await
 }
 

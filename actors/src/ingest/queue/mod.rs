@@ -9,10 +9,10 @@ mod turn;
 
 use entity::id::{JobId, UserId};
 use entity::job::{Column, Entity, Model};
-use entity::kind::{BookmarkKind, JobState};
+use entity::kind::{BookmarkKind, ContentType, JobState};
 use entity::time::Timestamp;
-use sea_orm::sea_query::{Expr, OnConflict, Query, SelectStatement};
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query, SelectStatement};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -20,8 +20,8 @@ use crate::db::insert_all;
 
 pub use claim::{Claimed, Favour, claim};
 pub use ending::{
-    DIED, advance, backoff, bury, end_first_wait, end_wait, finish, give_up, give_way, postpone, release,
-    renew, retry, sweep, wait,
+    DIED, advance, backoff, bury, end_wait, finish, give_up, give_way, postpone, release, renew, retry,
+    sweep, wait,
 };
 pub use turn::promote;
 
@@ -39,6 +39,8 @@ pub enum Work {
     Text,
     /// Make the text of a document from its stored file.
     File,
+    /// Make the text of a recording.
+    Hear,
     /// Put a document's passages into the index.
     Index,
     /// File a document's passages anew.
@@ -62,10 +64,11 @@ pub enum Work {
 }
 
 impl Work {
-    const ALL: [Work; 13] = [
+    const ALL: [Work; 14] = [
         Work::Page,
         Work::Text,
         Work::File,
+        Work::Hear,
         Work::Index,
         Work::Relabel,
         Work::Forget,
@@ -84,6 +87,7 @@ impl Work {
             Work::Page => "page",
             Work::Text => "text",
             Work::File => "file",
+            Work::Hear => "hear",
             Work::Index => "index",
             Work::Relabel => "relabel",
             Work::Forget => "forget",
@@ -110,10 +114,18 @@ impl Work {
         }
     }
 
+    /// What makes the text of a stored file, as far as is known what it is.
+    pub fn of_file(content_type: ContentType) -> Self {
+        match content_type {
+            ContentType::Audio | ContentType::Video => Work::Hear,
+            ContentType::Pdf | ContentType::Article | ContentType::Note => Work::File,
+        }
+    }
+
     /// Whether it makes a document's text or puts it into the index: then its failure is the document's.
     pub fn makes_document(self) -> bool {
         match self {
-            Work::Page | Work::Text | Work::File | Work::Index => true,
+            Work::Page | Work::Text | Work::File | Work::Hear | Work::Index => true,
             Work::Relabel
             | Work::Forget
             | Work::Poll
@@ -131,6 +143,7 @@ impl Work {
         match self {
             Work::Page | Work::Poll | Work::Subscribe | Work::Letter => Track::Web,
             Work::File => Track::Files,
+            Work::Hear => Track::Recordings,
             Work::Text | Work::Index | Work::Relabel | Work::Forget | Work::Deliver | Work::ForgetFeed => {
                 Track::Library
             }
@@ -146,15 +159,18 @@ pub enum Track {
     Web,
     /// Works on what is here, for seconds.
     Library,
-    /// Reads files, for as long as a recording plays.
+    /// Reads files, for seconds.
     Files,
     /// Takes whole libraries in, or packs them.
     Transfers,
+    /// Hears recordings, for about as long as they play.
+    Recordings,
 }
 
 impl Track {
     /// Every track.
-    pub const ALL: [Track; 4] = [Track::Web, Track::Library, Track::Files, Track::Transfers];
+    pub const ALL: [Track; 5] =
+        [Track::Web, Track::Library, Track::Files, Track::Transfers, Track::Recordings];
 
     fn number(self) -> i16 {
         match self {
@@ -162,6 +178,7 @@ impl Track {
             Track::Library => 1,
             Track::Files => 2,
             Track::Transfers => 3,
+            Track::Recordings => 4,
         }
     }
 }
@@ -214,6 +231,18 @@ pub fn subjects(work: Work) -> SelectStatement {
         .and_where(Column::Kind.eq(work.name()))
         .and_where(Column::State.is_in([JobState::Queued, JobState::Running]))
         .to_owned()
+}
+
+/// Whether somebody else's work waits on the job's track, or work that is wanted sooner.
+pub async fn others_wait(db: &impl ConnectionTrait, job: &Model) -> Result<bool, DbErr> {
+    let others = Condition::any()
+        .add(Column::Priority.lt(job.priority))
+        .add(Column::Priority.eq(job.priority).and(Column::UserId.ne(job.user_id)));
+    let waiting = Entity::find()
+        .filter(Expr::cust("state = 'queued' AND turn IS NOT NULL"))
+        .filter(Column::Track.eq(job.track))
+        .filter(others);
+    Ok(waiting.one(db).await?.is_some())
 }
 
 /// Asks for work, in the transaction that makes it necessary. Work that waits already is not asked for twice: it begins

@@ -51,7 +51,7 @@ impl Operation for DeleteBookmark {
     async fn run(self, caller: &Caller, app: &App) -> Result<Deleted, Error> {
         let now = app.clock.now();
         let txn = app.db.begin().await?;
-        delete(&txn, caller.user, self.0, now).await?;
+        delete(&txn, caller.user, self.0, Priority::Now, now).await?;
         txn.commit().await?;
         app.ingest.wake();
         Ok(Deleted { bookmark_id: self.0, deleted: true, restorable_until: now + bookmark::RESTORABLE })
@@ -66,11 +66,12 @@ pub async fn delete(
     txn: &impl ConnectionTrait,
     user: UserId,
     id: BookmarkId,
+    priority: Priority,
     now: Timestamp,
 ) -> Result<(), Error> {
     let row = bookmark::Entity::one_of(user, id).one(txn).await?.ok_or(Error::NotFound)?;
     mark(txn, &row, Some(now), now).await?;
-    set_hidden(txn, &row, Some(now), now).await
+    set_hidden(txn, &row, Some(now), priority, now).await
 }
 
 const SAVED_AGAIN: Error = Error::Conflict("the address has been saved again since");
@@ -117,7 +118,7 @@ impl Operation for RestoreBookmark {
             // It stayed in sight as the text of an entry.
             saved::attach(&txn, &document, Some(row.id), now).await?;
         }
-        set_hidden(&txn, &row, None, now).await?;
+        set_hidden(&txn, &row, None, Priority::Now, now).await?;
         let row = bookmark::Model { deleted_at: None, updated_at: now, ..row };
         let bookmark = view::one(app, &txn, row).await?;
         txn.commit().await?;
@@ -147,6 +148,7 @@ async fn set_hidden(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
     hidden: Option<Timestamp>,
+    priority: Priority,
     now: Timestamp,
 ) -> Result<(), Error> {
     let (user, of_bookmark) = (row.user_id, document::Column::BookmarkId.eq(row.id));
@@ -160,7 +162,7 @@ async fn set_hidden(
             None if document.version > 0 => Work::Index,
             None => Work::of_bookmark(row.kind),
         };
-        queue::ask(txn, user, work, document.id.0, Priority::Now, now).await?;
+        queue::ask(txn, user, work, document.id.0, priority, now).await?;
     }
     let mut seen = document::Entity::update_many().col_expr(document::Column::HiddenAt, Expr::value(hidden));
     if hidden.is_none() {

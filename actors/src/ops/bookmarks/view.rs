@@ -27,6 +27,12 @@ pub struct BookmarkView {
     site_name: Option<String>,
     description: Option<String>,
     image_url: Option<String>,
+    /// When the page says that it was published: a date, or a time with its offset.
+    published_at: Option<String>,
+    /// The address by which the page wants to be known.
+    canonical_url: Option<String>,
+    /// ISO 639-1, where it could be told.
+    language: Option<String>,
     content_type: ContentType,
     tags: Vec<String>,
     notes: String,
@@ -84,6 +90,9 @@ pub async fn many(
             site_name: document.site_name,
             description: document.description,
             image_url: document.image_url,
+            published_at: document.published_at,
+            canonical_url: document.canonical_url,
+            language: document.language,
             content_type: document.content_type,
             tags: tags.remove(&row.id).unwrap_or_default(),
             notes: notes.remove(&row.id).unwrap_or_default(),

@@ -13,12 +13,14 @@ use serde::Serialize;
 
 use super::follow;
 use super::view::{self, FeedView};
-use crate::adapters::sandbox::{Outline, SandboxError};
+use crate::adapters::sandbox::import::Found;
+use crate::adapters::sandbox::{Outline, Outlines, SandboxError};
 use crate::address::{Guard, PageUrl};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
+use crate::imports::{self, Format};
 use crate::ingest::feed::source;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::target::Target;
@@ -112,10 +114,11 @@ impl ImportOpml {
 }
 
 /// What the list held. Its new feeds are there at once; what is in them comes as they are fetched.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Imported {
-    import_id: Option<ImportId>,
+    /// By which `GET /imports/:id` of the app tells what became of each.
+    import_id: ImportId,
     /// Different addresses of the list.
     found: usize,
     /// Followed since now.
@@ -135,39 +138,33 @@ impl Operation for ImportOpml {
     }
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Imported, Error> {
-        let now = app.clock.now();
-        let outlines = read(app, &self.0).await?;
-        let mut told = Imported { import_id: Some(ImportId::new(now)), ..Imported::default() };
-        let mut feeds: Vec<(PageUrl, Outline)> = Vec::new();
-        let mut seen = HashSet::new();
-        for outline in outlines {
-            match followable(&outline.url, app.fetcher.guard()) {
-                Some(url) if !seen.insert(url.normalized()) => {}
-                Some(url) => feeds.push((url, outline)),
-                None => told.refused += 1,
-            }
-        }
-        told.found = feeds.len() + told.refused;
+        let mut feeds = distinct(read(app, &self.0).await?.feeds);
         // In one order everywhere: who follows the same sources at once does not wait in a circle.
-        feeds.sort_by_cached_key(|(url, _)| url.normalized());
-        for some in feeds.chunks(AT_ONCE) {
-            let txn = app.db.begin().await?;
-            for (url, outline) in some {
-                match follow_listed(&txn, caller.user, url, outline, false, now).await? {
-                    (_, true) => told.new += 1,
-                    (_, false) => told.already_followed += 1,
-                }
-            }
-            txn.commit().await?;
-        }
+        feeds.sort_by(|a, b| a.0.cmp(&b.0));
+        let rows = feeds.into_iter().map(|(_, feed)| Found::Feed(feed));
+        let import = imports::take_rows(app, caller.user, Format::Opml, rows.collect()).await?;
         app.ingest.wake();
-        Ok(told)
+        let count = |rows: i32| usize::try_from(rows).unwrap_or_default();
+        let (new, already_followed, refused) =
+            (count(import.created), count(import.updated), count(import.skipped));
+        let found = new + already_followed + refused;
+        Ok(Imported { import_id: import.id, found, new, already_followed, refused })
     }
 }
 
-async fn read(app: &App, opml: &str) -> Result<Vec<Outline>, Error> {
+/// Each feed of a list once, with what tells it from the others.
+fn distinct(feeds: Vec<Outline>) -> Vec<(String, Outline)> {
+    let mut seen = HashSet::new();
+    let told = feeds.into_iter().map(|feed| {
+        let address = follow::parse(&feed.url).map_or(feed.url.clone(), |url| url.normalized());
+        (address, feed)
+    });
+    told.filter(|(address, _)| seen.insert(address.clone())).collect()
+}
+
+async fn read(app: &App, opml: &str) -> Result<Outlines, Error> {
     match app.sandbox.opml(opml).await {
-        Ok(Some(outlines)) => Ok(outlines),
+        Ok(Some(list)) => Ok(list),
         Ok(None) => Err(Error::invalid("opml", "is no OPML")),
         Err(error @ SandboxError::Unavailable(_)) => Err(Error::internal(error)),
         Err(

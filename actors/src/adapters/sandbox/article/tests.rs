@@ -194,3 +194,41 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_follows_a_sign_in_a_paragraph_is_not_lost() {
+    for thrown in [
+        "<svg><path/></svg>",
+        "<wbr>",
+        "<noscript>x</noscript>",
+        "<script>x</script>",
+        "<style>x</style>",
+        "<math><mi>E</mi><annotation>tex</annotation></math>",
+    ] {
+        for around in ["It weighs", "It is seen all over the north, in reeds and at ponds, and it weighs"] {
+            let part = format!(
+                "<p>{around} {thrown} two kilos.</p><p>Rarely three.</p><ul><li>Grey back</li><li>White neck</li></ul>\
+                 <h2>Its nest</h2><p>High up.</p>"
+            );
+            let text = article_with(&part);
+            for words in
+                [around, "two kilos.", "Rarely three.", "Grey back", "White neck", "Its nest", "High up."]
+            {
+                assert!(text.contains(words), "{thrown} {words}: {text}");
+            }
+        }
+    }
+    assert!(
+        article_with("<p>It holds that <math><mi>E</mi><mo>=</mo><mi>m</mi></math> here too.</p>")
+            .contains("E=m")
+    );
+}
+
+#[test]
+fn listings_and_quotations_in_figures_are_text() {
+    let listing = "<figure class=highlight><pre><code>let heron = wait(3600);</code></pre></figure>";
+    let quotation = "<figure class=wp-block-pullquote><blockquote><p>Who waits will eat, said the heron to the frog.</p></blockquote></figure>";
+    let text = article_with(&format!("<p>{STRIKE} So it is written:</p>{listing}{quotation}"));
+
+    assert!(text.contains("let heron = wait(3600);") && text.contains("Who waits will eat"), "{text}");
+}

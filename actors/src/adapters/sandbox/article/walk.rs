@@ -152,7 +152,7 @@ impl<'a> Walk<'a> {
         place.aside |= tag == "aside" || role == "complementary" || called(&["sidebar"]);
         place.footer |= tag == "footer" || role == "contentinfo" || called(&["footer"]);
         place.header |= tag == "header" || role == "banner";
-        place.figure |= matches!(tag, "figure" | "figcaption");
+        place.figure |= matches!(tag, "figure" | "figcaption") && !is_of_words(self.page, node);
         place.article |= matches!(tag, "article" | "main") || role == "main";
         place
     }
@@ -167,6 +167,12 @@ impl<'a> Walk<'a> {
             || attribute("aria-hidden").is_some_and(|hidden| hidden == "true")
             || attribute("style").is_some_and(|style| hides(&style))
     }
+}
+
+/// Whether a figure is a listing or a quotation.
+pub fn is_of_words(page: &Document, figure: NodeId) -> bool {
+    !page.iter_descendants(figure, &["pre", "blockquote"]).is_empty()
+        && page.iter_descendants(figure, &["img", "picture", "video", "audio", "iframe", "object"]).is_empty()
 }
 
 /// A style that keeps an element off the page.
@@ -211,17 +217,17 @@ impl Role {
     fn of(tag: &str) -> Self {
         match tag {
             "script" | "style" | "noscript" | "template" | "head" | "title" | "meta" | "link" | "svg"
-            | "math" | "iframe" | "object" | "embed" | "canvas" | "audio" | "video" | "map" | "select"
-            | "datalist" | "button" | "input" | "textarea" | "noframes" | "progress" | "meter" | "rp"
-            | "rt" | "dialog" => Self::Unseen,
+            | "annotation" | "annotation-xml" | "iframe" | "object" | "embed" | "canvas" | "audio"
+            | "video" | "map" | "select" | "datalist" | "button" | "input" | "textarea" | "noframes"
+            | "progress" | "meter" | "rp" | "rt" | "dialog" => Self::Unseen,
             "br" => Self::Break,
             "a" => Self::Link,
             "span" | "b" | "strong" | "i" | "em" | "u" | "s" | "strike" | "del" | "ins" | "mark"
             | "small" | "big" | "sub" | "sup" | "code" | "kbd" | "samp" | "var" | "tt" | "q" | "cite"
             | "dfn" | "abbr" | "acronym" | "time" | "data" | "bdi" | "bdo" | "font" | "label" | "wbr"
-            | "img" | "picture" | "source" | "ruby" | "rb" | "nobr" | "output" | "slot" | "blink" => {
-                Self::Inline
-            }
+            | "math" | "semantics" | "mrow" | "mi" | "mo" | "mn" | "mtext" | "msup" | "msub" | "msubsup"
+            | "mfrac" | "msqrt" | "mstyle" | "img" | "picture" | "source" | "ruby" | "rb" | "nobr"
+            | "output" | "slot" | "blink" => Self::Inline,
             _ => Self::Block,
         }
     }

@@ -6,6 +6,7 @@
 
 mod item;
 mod links;
+mod mend;
 mod opml;
 #[cfg(test)]
 mod tests;
@@ -19,7 +20,7 @@ use url::Url;
 use super::article::{NAME, line};
 
 pub use links::FeedLink;
-pub use opml::{Outline, read as read_opml};
+pub use opml::{Outline, Outlines, read as read_opml};
 
 /// Entries of one fetch that are kept: the newest.
 pub const MOST_ITEMS: usize = 200;
@@ -94,16 +95,21 @@ pub struct Enclosure {
 /// Reads what came from `url`.
 pub fn read(bytes: &[u8], url: &str) -> Reading {
     let Ok(base) = Url::parse(url) else { return Reading::Page(Vec::new()) };
-    let lead = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    let text = mend::without_mark(bytes);
+    let feed = parsed(text.trim_ascii_start(), url).or_else(|| parsed(&mend::mended(&text)?, url));
+    match feed {
+        Some(feed) => Reading::Feed(Box::new(shape(feed, &base))),
+        None => Reading::Page(links::of(&String::from_utf8_lossy(&text), &base)),
+    }
+}
+
+fn parsed(bytes: &[u8], url: &str) -> Option<model::Feed> {
     let parser = Builder::new()
         .base_uri(Some(url))
         // An id that is made up from link and title would change with the title: the item's own rule decides.
         .id_generator(|_, _, _| String::new())
         .build();
-    match parser.parse(lead) {
-        Ok(feed) => Reading::Feed(Box::new(shape(feed, &base))),
-        Err(_) => Reading::Page(links::of(&String::from_utf8_lossy(bytes), &base)),
-    }
+    parser.parse(bytes).ok()
 }
 
 fn shape(feed: model::Feed, base: &Url) -> Feed {

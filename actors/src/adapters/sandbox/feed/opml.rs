@@ -23,9 +23,22 @@ pub struct Outline {
     pub folder: Option<String>,
 }
 
+/// The feeds of a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outlines {
+    /// Each, in the order of the list.
+    pub feeds: Vec<Outline>,
+    /// The list breaks off, or is longer than is read: these are not all of it.
+    pub broken: bool,
+}
+
 /// Reads a list; `None` where it is none. Outlines without a feed are folders.
-pub fn read(text: &str) -> Option<Vec<Outline>> {
+///
+/// Many lists are made by hand: an end without a beginning is passed over, and so is the sense of a `&` that begins nothing.
+pub fn read(text: &str) -> Option<Outlines> {
     let mut reader = Reader::from_str(text.trim_start_matches('\u{feff}').trim_start());
+    let config = reader.config_mut();
+    (config.check_end_names, config.allow_unmatched_ends, config.allow_dangling_amp) = (false, true, true);
     let (mut found, mut folders): (Vec<Outline>, Vec<Option<String>>) = (Vec::new(), Vec::new());
     let mut is_list = false;
     loop {
@@ -39,7 +52,7 @@ pub fn read(text: &str) -> Option<Vec<Outline>> {
             }
             Ok(Event::Start(element)) => is_list |= element.local_name().into_inner() == "opml",
             Ok(Event::End(element)) if element.local_name().into_inner() == "outline" => drop(folders.pop()),
-            Ok(Event::Eof) => return is_list.then_some(found),
+            Ok(Event::Eof) => return is_list.then_some(Outlines { feeds: found, broken: false }),
             Ok(
                 Event::Empty(_)
                 | Event::End(_)
@@ -52,10 +65,10 @@ pub fn read(text: &str) -> Option<Vec<Outline>> {
                 | Event::GeneralRef(_),
             ) => {}
             // Hand-made lists break off: what was read until there is good.
-            Err(_) => return is_list.then_some(found),
+            Err(_) => return is_list.then_some(Outlines { feeds: found, broken: true }),
         }
         if found.len() >= MOST || folders.len() > DEPTH {
-            return is_list.then_some(found);
+            return is_list.then_some(Outlines { feeds: found, broken: true });
         }
     }
 }
@@ -68,7 +81,8 @@ fn is_outline(element: &BytesStart<'_>) -> bool {
 fn outline(element: &BytesStart<'_>, folders: &[Option<String>], found: &mut Vec<Outline>) -> Option<String> {
     let (mut url, mut text, mut title) = (None, None, None);
     for attribute in element.attributes().with_checks(false).flatten() {
-        let Ok(value) = attribute.normalized_value(XmlVersion::Implicit1_0) else { continue };
+        let value = attribute.normalized_value(XmlVersion::Implicit1_0);
+        let value = value.unwrap_or_else(|_| attribute.value.replace("&amp;", "&").into());
         match attribute.key.into_inner().to_ascii_lowercase().as_str() {
             "xmlurl" => url = Some(value.trim().to_owned()).filter(|url| !url.is_empty()),
             "text" => text = line(&value, NAME),

@@ -229,8 +229,9 @@ fn a_list_of_feeds_is_read_with_its_folders() {
         title: title.map(str::to_owned),
         folder: folder.map(str::to_owned),
     };
+    assert!(!found.broken);
     assert_eq!(
-        found,
+        found.feeds,
         [
             told("https://a.example/?x=1&y=2", Some("A & B"), Some("News / Deep")),
             told("https://c.example/", Some("C"), Some("News")),
@@ -239,6 +240,22 @@ fn a_list_of_feeds_is_read_with_its_folders() {
     );
     assert_eq!(read_opml("<rss/>"), None);
     assert_eq!(read_opml("no list"), None);
+}
+
+#[test]
+fn a_list_that_was_made_by_hand_loses_no_feed() {
+    let list = concat!(
+        "<opml><body><outline text=\"R & D\" xmlUrl=\"https://a.example/?a=1&b=2\"/></outline>",
+        "<p></b><outline xmlUrl=\"https://b.example/?c=&amp;d\"/></body></opml>"
+    );
+    let urls = |list: &str| -> Vec<String> {
+        read_opml(list).unwrap().feeds.into_iter().map(|feed| feed.url).collect()
+    };
+
+    assert_eq!(urls(list), ["https://a.example/?a=1&b=2", "https://b.example/?c=&d"]);
+    let cut =
+        read_opml("<opml><body><outline xmlUrl=\"https://a.example/\"/><outline xmlUrl=\"https").unwrap();
+    assert_eq!((cut.feeds.len(), cut.broken), (1, true));
 }
 
 proptest! {

@@ -1,5 +1,6 @@
 //! Archives (zip): looked into by name and never unpacked to a place, with bounds on what comes out.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
@@ -17,6 +18,9 @@ const MOST_FILES: usize = 2_000_000;
 /// An honest text is packed to no less than this part of itself; shorter ones may be.
 const TIGHTEST: u64 = 400;
 const SHORT: u64 = 16 << 20;
+/// All texts of an honest archive unpack to no more than so many times its length, and those of a small one to this.
+const LOOSEST: u64 = 100;
+const FEW: u64 = 64 << 20;
 
 /// A file of the archive, unpacked as it is read.
 pub type Unpacked = Box<dyn BufRead>;
@@ -25,6 +29,8 @@ pub type Unpacked = Box<dyn BufRead>;
 pub struct Archive {
     file: Arc<File>,
     zip: ZipArchive<At>,
+    given: HashSet<String>,
+    left: u64,
 }
 
 impl Archive {
@@ -34,12 +40,9 @@ impl Archive {
         if zip.len() > MOST_FILES {
             return Err(NoImport::Bomb);
         }
-        Ok(Self { file, zip })
-    }
-
-    /// Its length in bytes.
-    pub fn length(&self) -> u64 {
-        self.file.metadata().map_or(0, |about| about.len())
+        let length = file.metadata().map_or(0, |about| about.len());
+        let left = length.saturating_mul(LOOSEST).max(FEW);
+        Ok(Self { file, zip, given: HashSet::new(), left })
     }
 
     /// The names of its files.
@@ -66,6 +69,18 @@ impl Archive {
             return Ok(Box::new(BufReader::new(DeflateDecoder::new(bytes).take(size))));
         }
         Err(NoImport::Damaged)
+    }
+
+    /// The text that belongs to one row: each is given once, and all together are no bomb. `None` where it is not there, or
+    /// longer.
+    pub fn text(&mut self, name: &str, most: usize) -> Result<Option<Vec<u8>>, &'static str> {
+        let Some(text) = self.short(name, most) else { return Ok(None) };
+        if !self.given.insert(name.to_owned()) {
+            return Err("its text is another row's");
+        }
+        let left = self.left.checked_sub(text.len() as u64);
+        self.left = left.ok_or("the archive unpacks to more than is taken in")?;
+        Ok(Some(text))
     }
 
     /// A file of at most so many bytes; `None` where it is not there, or longer.

@@ -1,8 +1,7 @@
 //! Karakeep's export: `{bookmarks: [...], lists: [...]}`.
 
-use std::collections::HashMap;
-
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::lenient::or_default;
 use super::moment::moment;
@@ -13,7 +12,8 @@ use super::tree::Tree;
 #[derive(Deserialize)]
 pub struct Export {
     bookmarks: Vec<Bookmark>,
-    lists: Vec<List>,
+    // Those that were written under its first name, Hoarder, lack them.
+    lists: Option<Vec<List>>,
 }
 
 #[derive(Deserialize)]
@@ -46,26 +46,33 @@ struct List {
     parent_id: Option<String>,
 }
 
-/// Every bookmark. It is in the first of its lists; the others become tags, for a folder is one place.
+/// Every bookmark, in all of its lists.
 pub fn read(export: Export) -> Vec<Row> {
-    let names: HashMap<String, String> =
-        export.lists.iter().map(|list| (list.id.clone(), list.name.clone())).collect();
-    let tree = Tree::of(export.lists.into_iter().map(|list| (list.id, list.name, list.parent_id)));
-    let row = |(bookmark, line): (Bookmark, u64)| Row { line, found: found(bookmark, &tree, &names) };
+    let lists = export.lists.unwrap_or_default();
+    let tree = Tree::of(lists.into_iter().map(|list| (list.id, list.name, list.parent_id)));
+    let row = |(bookmark, line): (Bookmark, u64)| Row { line, found: found(bookmark, &tree) };
     export.bookmarks.into_iter().zip(1..).map(row).collect()
 }
 
-fn found(bookmark: Bookmark, tree: &Tree, names: &HashMap<String, String>) -> Found {
+/// Whether a file is such an export: one without lists is told from others by what its bookmarks hold.
+pub fn is_one(file: &Value) -> bool {
+    let bookmarks = file.get("bookmarks").and_then(Value::as_array);
+    let is_kept = |one: &Value| one.get("content").is_some_and(|content| content.get("type").is_some());
+    file.get("lists").is_some_and(Value::is_array)
+        || bookmarks.is_some_and(|all| !all.is_empty() && all.iter().all(is_kept))
+}
+
+fn found(bookmark: Bookmark, tree: &Tree) -> Found {
     let Some(url) = bookmark.content.and_then(|content| content.url) else {
         return Found::Passed("has no address".to_owned());
     };
-    let mut tags = bookmark.tags;
-    tags.extend(bookmark.lists.iter().skip(1).filter_map(|id| names.get(id)).cloned());
+    let mut lists = bookmark.lists.iter().map(|id| tree.path(id)).filter(|path| !path.is_empty());
     let page = Page {
         url,
         title: bookmark.title,
-        tags,
-        folders: bookmark.lists.first().map(|id| tree.path(id)).unwrap_or_default(),
+        tags: bookmark.tags,
+        folders: lists.next().unwrap_or_default(),
+        also: lists.collect(),
         notes: bookmark.note.into_iter().collect(),
         saved_at: bookmark.created_at.and_then(|at| moment(&at.to_string())),
         favorite: bookmark.favourited,
@@ -98,10 +105,13 @@ mod tests {
         let rows = read(serde_json::from_value(export).unwrap());
 
         let Found::Save(save) = &rows[0].found else { panic!() };
-        assert_eq!(save.folders, ["Top", "Sub"]);
         assert_eq!(
-            serde_json::Value::Object(save.fields.clone()),
-            json!({"url": "https://a.example/1", "title": "One", "tags": ["a", "Other"], "notes": "N",
+            (&save.folders[..], &save.also[..]),
+            (&["Top".to_owned(), "Sub".to_owned()][..], &[vec!["Other".to_owned()]][..])
+        );
+        assert_eq!(
+            Value::Object(save.fields.clone()),
+            json!({"url": "https://a.example/1", "title": "One", "tags": ["a"], "notes": "N",
                    "savedAt": "2023-11-14T22:13:20Z", "archived": true})
         );
         assert!(matches!(&rows[1].found, Found::Passed(why) if why == "has no address"));

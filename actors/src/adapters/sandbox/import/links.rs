@@ -15,6 +15,8 @@ use super::row::{Found, Page, Row, split};
 
 /// The tag by which linkding says that a bookmark is put away.
 const LINKDING_ARCHIVED: &str = "linkding:bookmarks.archived";
+/// Between these linkding writes notes behind a description.
+const LINKDING_NOTES: [&str; 2] = ["[linkding-notes]", "[/linkding-notes]"];
 /// Folders within folders that are told apart.
 const DEPTH: usize = 32;
 
@@ -153,7 +155,10 @@ impl Reading {
             }
             Place::Note => {
                 if let Some((_, link)) = &mut self.link {
-                    link.page.notes.push(words.to_owned());
+                    let parts = LINKDING_NOTES.iter().fold(vec![words], |parts, mark| {
+                        parts.into_iter().flat_map(|part| part.split(mark)).collect()
+                    });
+                    link.page.notes.extend(parts.into_iter().map(str::to_owned));
                 }
             }
         }
@@ -224,7 +229,7 @@ mod tests {
             <DL><p>
             <DT><A HREF="https://a.example/1" ADD_DATE="1700000000" TAGS="x, y,,x">One &lt;b&gt;</A>
             <DD>A note
-of two lines
+of two lines[linkding-notes]and another[/linkding-notes]
             </DL><p>
             <DT><A HREF="https://a.example/2">Two</A>
         </DL><p>
@@ -237,7 +242,7 @@ of two lines
         assert_eq!(
             serde_json::Value::Object(rows[0].fields.clone()),
             json!({
-                "url": "https://a.example/1", "title": "One <b>", "tags": ["x", "y", "x"], "notes": "A note\nof two lines",
+                "url": "https://a.example/1", "title": "One <b>", "tags": ["x", "y", "x"], "notes": "A note\nof two lines\n\nand another",
                 "savedAt": "2023-11-14T22:13:20Z",
             })
         );

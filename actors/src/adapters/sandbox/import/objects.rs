@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::moment::moment;
-use super::row::{Found, Page, Row};
+use super::row::{Found, Page, Row, quoted};
 
 const ADDRESSES: [&str; 5] = ["url", "href", "article__url", "given_url", "uri"];
 const TITLES: [&str; 2] = ["title", "article__title"];
@@ -58,7 +58,7 @@ fn found(members: &Map<String, Value>) -> Found {
         url,
         title,
         tags: TAGS.iter().find_map(|name| members.get(*name)).map(names).unwrap_or_default(),
-        notes: [text(members, &NOTES), described].into_iter().flatten().collect(),
+        notes: [text(members, &NOTES), described].into_iter().flatten().chain(marked(members)).collect(),
         saved_at: TIMES.iter().find_map(|name| moment(&plain(members.get(*name)?)?)),
         favorite: says(&FAVORITES),
         archived: says(&ARCHIVED)
@@ -68,6 +68,18 @@ fn found(members: &Map<String, Value>) -> Found {
         ..Page::default()
     };
     page.into()
+}
+
+/// What was marked in a page, and written beside it (wallabag).
+fn marked(members: &Map<String, Value>) -> Vec<String> {
+    let all = members.get("annotations").and_then(Value::as_array).into_iter().flatten();
+    all.flat_map(|one| {
+        let words =
+            |name: &str| one.get(name).and_then(Value::as_str).filter(|words| !words.trim().is_empty());
+        [words("quote").map(quoted), words("text").map(str::to_owned)]
+    })
+    .flatten()
+    .collect()
 }
 
 fn text(members: &Map<String, Value>, names: &[&str]) -> Option<String> {

@@ -58,20 +58,26 @@ fn found(saved: Saved, archive: &mut Archive) -> Found {
     let Some(url) = saved.url else { return Found::Passed("has no address".to_owned()) };
     let slug = saved.slug.unwrap_or_default();
     let mut packed = |name: String, most| {
-        let bytes = archive.short(&name, most)?;
-        Some(String::from_utf8_lossy(&bytes).into_owned())
+        let bytes = archive.text(&name, most)?;
+        Ok::<_, &str>(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    };
+    let marked = packed(format!("highlights/{slug}.md"), MARKED);
+    // One that is too long here is fetched instead.
+    let kept = packed(format!("content/{slug}.html"), CONTENT);
+    let (marked, html) = match (marked, kept) {
+        (Ok(marked), Ok(html)) => (marked, html),
+        (Err(why), _) | (_, Err(why)) => return Found::Passed(why.to_owned()),
     };
     let progress = saved.reading_progress.map(|percent| percent / 100.0);
     let page = Page {
         url,
         title: saved.title,
         tags: saved.labels,
-        notes: packed(format!("highlights/{slug}.md"), MARKED).into_iter().collect(),
+        notes: marked.into_iter().collect(),
         saved_at: saved.saved_at.and_then(|at| moment(&at)),
         archived: saved.state.is_some_and(|state| state.eq_ignore_ascii_case("archived")),
         progress,
-        // One that is too long here is fetched instead.
-        html: packed(format!("content/{slug}.html"), CONTENT),
+        html,
         ..Page::default()
     };
     page.into()
@@ -80,6 +86,21 @@ fn found(saved: Saved, archive: &mut Archive) -> Found {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
+
+    #[test]
+    fn one_text_is_not_the_text_of_many_pages() {
+        let list: Vec<_> =
+            (0..9).map(|n| json!({"slug": "s", "url": format!("https://a.example/{n}")})).collect();
+        let list = json!(list).to_string();
+        let file = packed(&[("metadata_0_to_9.json", list.as_bytes()), ("content/s.html", b"<p>Words")]);
+
+        let rows: Vec<_> = read(Archive::open(file).unwrap()).unwrap().collect();
+
+        assert!(matches!(rows[0].found, Found::Save(_)));
+        let again =
+            |row: &Row| matches!(&row.found, Found::Passed(why) if why == "its text is another row's");
+        assert!(rows.iter().skip(1).all(again), "{rows:?}");
+    }
 
     use super::super::archive::tests::packed;
     use super::*;

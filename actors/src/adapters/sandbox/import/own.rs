@@ -1,7 +1,5 @@
 //! An export of this service: `library.jsonl`, whose lines name the texts in `documents/` and the files in `files/`.
 
-use std::collections::HashSet;
-
 use serde_json::{Value, from_slice, to_value};
 
 use super::archive::Archive;
@@ -19,10 +17,6 @@ pub const VERSION: u64 = 1;
 
 /// Bytes of a document.
 const TEXT: usize = 32 << 20;
-/// Texts of an honest archive unpack to no more than so many times its length, and short ones to this.
-const LOOSEST: u64 = 100;
-const SHORT: u64 = 64 << 20;
-
 /// Where the text of a document stands.
 pub fn document(id: &str) -> String {
     format!("documents/{id}.json")
@@ -36,46 +30,30 @@ pub fn read(mut archive: Archive) -> Result<impl Iterator<Item = super::row::Row
         return Err(NoImport::Other);
     }
     let mut lines = Lines::of(archive.unpack(LIBRARY)?);
-    let left = archive.length().saturating_mul(LOOSEST).max(SHORT);
-    let mut texts = Texts { archive, given: HashSet::new(), left };
     Ok(std::iter::from_fn(move || {
         lines.row(|content| match content {
             Line::Whole(bytes) => {
-                record(&bytes, &mut texts).map_or_else(|why| Found::Passed(why.to_owned()), Found::Record)
+                record(&bytes, &mut archive).map_or_else(|why| Found::Passed(why.to_owned()), Found::Record)
             }
             Line::TooLong => Found::Passed("is too long".to_owned()),
         })
     }))
 }
 
-/// The texts of an archive: each is given once, and all of them together are no bomb.
-struct Texts {
-    archive: Archive,
-    given: HashSet<String>,
-    left: u64,
+fn text(archive: &mut Archive, id: &str) -> Result<Value, &'static str> {
+    let text = archive.text(&document(id), TEXT)?;
+    let text = text.ok_or("its text is missing, damaged, or longer than 32 MiB")?;
+    // Read as what it is to be: anything else would be many times as long in memory.
+    let text: Text = from_slice(&text).map_err(|_| "its text is damaged")?;
+    to_value(text).map_err(|_| "its text is damaged")
 }
 
-impl Texts {
-    fn give(&mut self, id: &str) -> Result<Value, &'static str> {
-        if !self.given.insert(id.to_owned()) {
-            return Err("its text is another line's");
-        }
-        let text = self.archive.short(&document(id), TEXT);
-        let text = text.ok_or("its text is missing, damaged, or longer than 32 MiB")?;
-        self.left =
-            self.left.checked_sub(text.len() as u64).ok_or("the archive unpacks to more than is taken in")?;
-        // Read as what it is to be: anything else would be many times as long in memory.
-        let text: Text = from_slice(&text).map_err(|_| "its text is damaged")?;
-        to_value(text).map_err(|_| "its text is damaged")
-    }
-}
-
-fn record(line: &[u8], texts: &mut Texts) -> Result<Value, &'static str> {
+fn record(line: &[u8], archive: &mut Archive) -> Result<Value, &'static str> {
     let record: Record = from_slice(line).map_err(|_| "is no line of an export that is known")?;
     let mut record = to_value(record).map_err(|_| "is no line of an export that is known")?;
     let id = record.get("document").and_then(Value::as_str).map(str::to_owned);
     if let (Some(id), Some(members)) = (id, record.as_object_mut()) {
-        members.insert("text".to_owned(), texts.give(&id)?);
+        members.insert("text".to_owned(), text(archive, &id)?);
     }
     Ok(record)
 }

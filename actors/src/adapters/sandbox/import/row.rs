@@ -25,7 +25,7 @@ impl Row {
         let found = match self.found {
             Found::Save(mut save) => {
                 save.fields.values_mut().for_each(strip);
-                save.folders.iter_mut().for_each(strip_text);
+                save.folders.iter_mut().chain(save.also.iter_mut().flatten()).for_each(strip_text);
                 Found::Save(save)
             }
             Found::Feed(mut feed) => {
@@ -78,6 +78,9 @@ pub struct Save {
     pub fields: Map<String, Value>,
     /// The folders that it stands in, the outermost first.
     pub folders: Vec<String>,
+    /// Other folders that it stands in too, each in the same way.
+    #[serde(default)]
+    pub also: Vec<Vec<String>>,
     /// How far it was read, 0 to 1.
     pub progress: Option<f64>,
 }
@@ -93,6 +96,8 @@ pub struct Page {
     pub tags: Vec<String>,
     /// The folders that it stands in, the outermost first.
     pub folders: Vec<String>,
+    /// Other folders that it stands in too, each in the same way.
+    pub also: Vec<Vec<String>>,
     /// What the person wrote or marked; each becomes a paragraph of the note.
     pub notes: Vec<String>,
     /// When it was saved, as RFC 3339.
@@ -128,9 +133,12 @@ impl From<Page> for Found {
         put("favorite", page.favorite.then_some(Value::Bool(true)));
         put("archived", page.archived.then_some(Value::Bool(true)));
         put("html", page.html.filter(|html| !html.trim().is_empty()).map(Value::from));
-        let folders = page.folders.iter().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+        let path = |names: &Vec<String>| -> Vec<String> {
+            names.iter().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+        };
         let progress = page.progress.filter(|part| (0.0..=1.0).contains(part));
-        Found::Save(Save { fields, folders: folders.collect(), progress })
+        let also = page.also.iter().map(path).collect();
+        Found::Save(Save { fields, folders: path(&page.folders), also, progress })
     }
 }
 

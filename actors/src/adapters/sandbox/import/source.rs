@@ -154,12 +154,13 @@ fn decoded(bytes: &[u8], wanted: Option<Format>) -> Result<Source, NoImport> {
         return json(&text, wanted);
     }
     if start.contains("<opml") {
-        let feeds = feed::read_opml(&text).ok_or(NoImport::Unknown)?;
-        if feeds.is_empty() && holds(&text, "xmlurl") {
+        let list = feed::read_opml(&text).ok_or(NoImport::Unknown)?;
+        if list.feeds.is_empty() && holds(&text, "xmlurl") {
             return Err(NoImport::Damaged);
         }
-        let rows = feeds.into_iter().zip(1..).map(|(feed, line)| Row { line, found: Found::Feed(feed) });
-        return Ok(Source::of(Format::Opml, rows));
+        let broken = list.broken.then(|| Found::Passed("the list cannot be read on from here".to_owned()));
+        let found = list.feeds.into_iter().map(Found::Feed).chain(broken);
+        return Ok(Source::of(Format::Opml, found.zip(1..).map(|(found, line)| Row { line, found })));
     }
     if start.starts_with('<') {
         let rows = links::read(&text);
@@ -181,13 +182,16 @@ fn decoded(bytes: &[u8], wanted: Option<Format>) -> Result<Source, NoImport> {
 /// A file that is one value in JSON.
 fn json(text: &str, wanted: Option<Format>) -> Result<Source, NoImport> {
     let is = |format| wanted.is_none_or(|wanted| wanted == format);
-    if let Some(export) = from_slice(text.as_bytes()).ok().filter(|_| is(Format::Karakeep)) {
-        return Ok(Source::of(Format::Karakeep, karakeep::read(export).into_iter()));
-    }
     if let Some(export) = from_slice(text.as_bytes()).ok().filter(|_| is(Format::Linkwarden)) {
         return Ok(Source::of(Format::Linkwarden, linkwarden::read(export).into_iter()));
     }
     let file: Value = from_slice(text.as_bytes()).map_err(|_| NoImport::Unknown)?;
+    if is(Format::Karakeep)
+        && karakeep::is_one(&file)
+        && let Ok(export) = from_slice(text.as_bytes())
+    {
+        return Ok(Source::of(Format::Karakeep, karakeep::read(export).into_iter()));
+    }
     if let Some(roots) = browser::roots(&file) {
         return Ok(Source::of(Format::Browser, browser::read(&roots).into_iter()));
     }

@@ -194,13 +194,13 @@ mod tests {
     #[test]
     fn raindrop_by_its_header_in_any_order() {
         let text = "\u{feff}url,created,folder,tags,favorite,note,excerpt,highlights,title,colour of the day\n\
-                    https://a.example/1,2023-11-14T22:13:20.000Z,Top/Sub,\"a, b\",true,N,E,Highlight:words,One,blue\n";
+                    https://a.example/1,2023-11-14T22:13:20.000Z,Top/Sub,\"a, b\",true,N,E,\"Highlight:words\nNote:mine\n\nHighlight:more\",One,blue\n";
         let text = text.trim_start_matches('\u{feff}');
         let save = only(text, Format::Raindrop);
         assert_eq!(
             (fields(&save), save.folders),
             (
-                json!({"url": "https://a.example/1", "title": "One", "tags": ["a", "b"], "notes": "N\n\n> words", "savedAt": "2023-11-14T22:13:20Z", "favorite": true}),
+                json!({"url": "https://a.example/1", "title": "One", "tags": ["a", "b"], "notes": "N\n\n> words\n\nmine\n\n> more", "savedAt": "2023-11-14T22:13:20Z", "favorite": true}),
                 vec!["Top".to_owned(), "Sub".to_owned()]
             )
         );

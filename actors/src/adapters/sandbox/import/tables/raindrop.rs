@@ -26,16 +26,28 @@ pub const TABLE: Table = Table {
 };
 
 fn read(cells: &Cells<'_>) -> Result<Page, &'static str> {
-    let marked = cells.get("highlights").map(|text| quoted(text.trim_start_matches("Highlight:")));
+    let marked = cells.get("highlights").map(marked).unwrap_or_default();
     let folders = split(cells.get("folder").unwrap_or_default(), '/');
     Ok(Page {
         url: address(cells)?,
         title: cells.text("title"),
         tags: split(cells.get("tags").unwrap_or_default(), ','),
         folders: if folders == ["Unsorted"] { Vec::new() } else { folders },
-        notes: [cells.text("note"), marked].into_iter().flatten().collect(),
+        notes: cells.text("note").into_iter().chain(marked).collect(),
         saved_at: cells.get("created").and_then(moment),
         favorite: cells.is("favorite"),
         ..Page::default()
     })
+}
+
+/// What was marked, each with what was written beside it: `Highlight:` and `Note:` before the words.
+fn marked(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for part in text.split("Highlight:").filter(|part| !part.trim().is_empty()) {
+        let (words, note) =
+            part.split_once("\nNote:").map_or((part, None), |(words, note)| (words, Some(note)));
+        found.push(quoted(words));
+        found.extend(note.map(|note| note.trim().to_owned()));
+    }
+    found
 }

@@ -1,0 +1,163 @@
+//! Mends what many feeds get wrong, where they cannot be read as they are: signs of another encoding, a bare `&`, words
+//! before the beginning, an end that is missing, numbers for ids.
+
+use std::borrow::Cow;
+
+use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+use serde_json::{Value, from_slice, to_vec};
+
+/// What the longest name of a character holds: `&CounterClockwiseContourIntegral;`.
+const LONGEST_NAME: usize = 33;
+
+/// UTF-16 with its mark as UTF-8; everything else as it is.
+pub fn without_mark(bytes: &[u8]) -> Cow<'_, [u8]> {
+    match Encoding::for_bom(bytes) {
+        Some((encoding, mark)) if encoding == UTF_8 => Cow::Borrowed(bytes.get(mark..).unwrap_or_default()),
+        Some((utf_16, _)) => {
+            let (text, _) = utf_16.decode_with_bom_removal(bytes);
+            Cow::Owned(undeclared(&text).as_bytes().to_vec())
+        }
+        None => Cow::Borrowed(bytes),
+    }
+}
+
+/// A feed as it was meant; `None` where it is none.
+pub fn mended(bytes: &[u8]) -> Option<Vec<u8>> {
+    if bytes.trim_ascii_start().first() == Some(&b'{') { json(bytes) } else { xml(bytes) }
+}
+
+fn json(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut feed: Value = from_slice(bytes).ok()?;
+    for item in feed.get_mut("items")?.as_array_mut()? {
+        if let Some(id) = item.get_mut("id").filter(|id| id.is_number()) {
+            *id = Value::String(id.to_string());
+        }
+    }
+    to_vec(&feed).ok()
+}
+
+fn xml(bytes: &[u8]) -> Option<Vec<u8>> {
+    let text = text(bytes);
+    let begin = ["<rss", "<feed", "<rdf:RDF"].iter().filter_map(|tag| text.find(tag)).min()?;
+    let text = text.get(begin..)?;
+    let ends = ["</rss>", "</feed>", "</rdf:RDF>"];
+    let whole = match ends.iter().filter_map(|end| Some(text.rfind(end)? + end.len())).max() {
+        Some(end) => text.get(..end)?.to_owned(),
+        None => closed(text)?,
+    };
+    Some(escaped(&whole).into_bytes())
+}
+
+/// The text of bytes in the encoding that they name; single bytes that are none of UTF-8 are those of a text editor.
+fn text(bytes: &[u8]) -> String {
+    let head = String::from_utf8_lossy(bytes.get(..200).unwrap_or(bytes)).into_owned();
+    let label = head.split_once("encoding=").and_then(|(_, rest)| rest.get(1..)?.split(['"', '\'']).next());
+    let named = label.and_then(|label| Encoding::for_label(label.as_bytes())).filter(|named| *named != UTF_8);
+    if let Some(named) = named {
+        return named.decode_without_bom_handling(bytes).0.into_owned();
+    }
+    let mut text = String::with_capacity(bytes.len());
+    for part in bytes.utf8_chunks() {
+        text.push_str(part.valid());
+        text.push_str(&WINDOWS_1252.decode_without_bom_handling(part.invalid()).0);
+    }
+    text
+}
+
+/// Without the line that names an encoding.
+fn undeclared(text: &str) -> &str {
+    let Some(declared) = text.trim_start().strip_prefix("<?xml") else { return text };
+    declared.split_once("?>").map_or(text, |(_, rest)| rest)
+}
+
+/// What broke off, up to its last whole entry.
+fn closed(text: &str) -> Option<String> {
+    let (inner, outer) = if text.starts_with("<feed") {
+        ("</entry>", "</feed>")
+    } else if text.starts_with("<rss") {
+        ("</item>", "</channel></rss>")
+    } else {
+        ("</item>", "</rdf:RDF>")
+    };
+    let end = text.rfind(inner)? + inner.len();
+    Some(format!("{}{outer}", text.get(..end)?))
+}
+
+/// Each `&` that begins no name of a character stands for itself. Within CDATA it does already.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, from)) = rest.split_once("<![CDATA[") {
+        escape(before, &mut out);
+        let (inside, after) = from.split_once("]]>").unwrap_or((from, ""));
+        out.extend(["<![CDATA[", inside, "]]>"]);
+        rest = after;
+    }
+    escape(rest, &mut out);
+    out
+}
+
+fn escape(text: &str, out: &mut String) {
+    let mut parts = text.split('&');
+    out.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let name = part.split_once(';').map(|(name, _)| name.strip_prefix('#').unwrap_or(name));
+        let is_name = |name: &str| {
+            !name.is_empty()
+                && name.len() < LONGEST_NAME
+                && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        };
+        out.push_str(if name.is_some_and(is_name) { "&" } else { "&amp;" });
+        out.push_str(part);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mended_text(bytes: &[u8]) -> String {
+        String::from_utf8(mended(bytes).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_bare_sign_stands_for_itself() {
+        assert_eq!(
+            mended_text(b"<rss><a>R & D &amp; &#38; &nbsp; ?a=1&b=2;<![CDATA[a & b]]></a></rss>"),
+            "<rss><a>R &amp; D &amp; &#38; &nbsp; ?a=1&amp;b=2;<![CDATA[a & b]]></a></rss>"
+        );
+    }
+
+    #[test]
+    fn words_before_and_behind_go_and_a_missing_end_is_made() {
+        assert_eq!(
+            mended_text(b"Notice: x\n<?xml?><feed><entry/></feed>\n<!-- 3 s --></html>"),
+            "<feed><entry/></feed>"
+        );
+        assert_eq!(
+            mended_text(b"<rss><channel><item>1</item><item>2</it"),
+            "<rss><channel><item>1</item></channel></rss>"
+        );
+        assert_eq!(mended(b"<html><p>no feed</p></html>"), None);
+    }
+
+    #[test]
+    fn bytes_of_an_editor_and_named_encodings_become_text() {
+        assert_eq!(mended_text(b"<rss>caf\xe9 \xc3\xa9</rss>"), "<rss>caf\u{e9} \u{e9}</rss>");
+        assert_eq!(
+            mended_text(b"<?xml version='1.0' encoding='koi8-r'?><rss>\xd4 & \xd4</rss>"),
+            "<rss>т &amp; т</rss>"
+        );
+        let utf_16: Vec<u8> = [0xfe, 0xff]
+            .into_iter()
+            .chain("<?xml encoding=\"UTF-16\"?><rss/>".bytes().flat_map(|byte| [0, byte]))
+            .collect();
+        assert_eq!(&*without_mark(&utf_16), b"<rss/>");
+    }
+
+    #[test]
+    fn numbers_are_ids_too() {
+        assert_eq!(mended_text(br#"{"items":[{"id":1}]}"#), r#"{"items":[{"id":"1"}]}"#);
+        assert_eq!(mended(b"{}"), None);
+    }
+}
