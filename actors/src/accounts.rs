@@ -139,8 +139,22 @@ pub async fn set_password(
     Ok(txn.commit().await?)
 }
 
+/// Work on what an account has may be under way when it is removed; PostgreSQL ends one of two that wait for each other, and
+/// the other is soon over.
+const TRIES: usize = 5;
+
 /// Removes an account and everything of it: rows at once; the index forgets it by a job of the service's own.
 pub async fn delete(desk: &Desk, user: UserId) -> Result<(), Error> {
+    let mut tries = 1;
+    loop {
+        match remove(desk, user).await {
+            Err(Error::Busy(_)) if tries < TRIES => tries += 1,
+            done => return done,
+        }
+    }
+}
+
+async fn remove(desk: &Desk, user: UserId) -> Result<(), Error> {
     let txn = desk.db.begin().await?;
     let row = locked(&txn, user).await?;
     activity::Entity::delete_many().filter(activity::Column::UserId.eq(user)).exec(&txn).await?;

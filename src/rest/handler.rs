@@ -64,17 +64,13 @@ async fn asked<O>(
         Err(error) => return Err(error).into(),
     };
     let values = values(request, route.fields, &body);
-    match replay(request, &body) {
-        Ok(replay) => {
-            let operation = values.map_err(Error::from).and_then(|values| read(&target(request), values));
-            Asked { operation, replay }
-        }
-        Err(mut fault) => {
-            // All faults together, those of the fields first.
-            fault.faults.splice(..0, values.err().into_iter().flat_map(|other| other.faults));
-            Err(fault.into()).into()
-        }
-    }
+    let (replay, sound) = match replay(request, &body) {
+        Ok(replay) => (replay, Ok(())),
+        Err(fault) => (None, Err(fault)),
+    };
+    let values = Invalid::together(values, sound).map(|(values, ())| values);
+    let operation = values.map_err(Error::from).and_then(|values| read(&target(request), values));
+    Asked { operation, replay }
 }
 
 /// Runs to its end even where the client goes away: what was begun is settled and written down. A panic in it is an

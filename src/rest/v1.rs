@@ -10,7 +10,7 @@ use actors::ops::collections::{
     ChangeCollection, CreateCollection, DeleteCollection, ListCollections, PutIntoCollection, ShowCollection,
     TakeFromCollection,
 };
-use actors::ops::entries::{ChangeEntry, ListEntries, MarkEntries, ShowEntry};
+use actors::ops::entries::{ChangeEntry, ListEntries, MarkEntries, ShowEntry, TranscribeEntry};
 use actors::ops::feeds::{
     ChangeFeed, DiscoverFeeds, ExportOpml, FollowFeed, Followed, ImportOpml, ListFeeds, RefreshFeed,
     ShowFeed, UnfollowFeed,
@@ -125,6 +125,10 @@ pub static ROUTES: &[Route] = &[
     ),
     route!(GET "/entries/{id}" as "GET /entries/:id" => ShowEntry),
     route!(PATCH "/entries/{id}" as "PATCH /entries/:id" => ChangeEntry),
+    route!(
+        /// Hears the recording that comes with an entry; the transcript becomes its text. 409 where none comes with it.
+        POST "/entries/{id}/transcribe" as "POST /entries/:id/transcribe" => TranscribeEntry, status |_| StatusCode::ACCEPTED
+    ),
     route!(GET "/user" as "GET /user" => ShowAccount),
 ];
 

@@ -2,7 +2,6 @@
 //! So whoever asks learns at once that it is alive and not ready (contract.md, section 10), and nobody waits in a queue.
 
 use std::net::TcpListener;
-use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
 use actix_web::http::KeepAlive;
@@ -11,10 +10,9 @@ use actix_web::{App as Web, HttpResponse, HttpServer, middleware, web};
 use serde_json::json;
 use tracing::warn;
 
+use super::listen::SLOW_HEADERS;
 use crate::http::{head, health};
 
-/// Headers that take longer are given up.
-const SLOW_HEADERS: Duration = Duration::from_secs(5);
 /// Its answers are short: none is in progress for longer. Whoever has a connection open when it ends is waited for so long.
 const SHUTDOWN: u64 = 1;
 
@@ -65,6 +63,8 @@ fn not_now() -> actix_web::HttpResponseBuilder {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use std::net::SocketAddr;
 
     use tokio::io::{AsyncReadExt, AsyncWriteExt};

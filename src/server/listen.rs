@@ -21,7 +21,7 @@ use crate::{app, http, mcp, oauth, openapi, rest};
 /// Requests in progress have so long to end.
 const SHUTDOWN: u64 = 30;
 /// Headers that take longer are given up.
-const SLOW_HEADERS: Duration = Duration::from_secs(5);
+pub(super) const SLOW_HEADERS: Duration = Duration::from_secs(5);
 /// A client that comes back within this finds its connection open.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 const UPKEEP_EVERY: Duration = Duration::from_secs(5);

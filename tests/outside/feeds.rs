@@ -425,3 +425,32 @@ async fn a_recording_is_noted_and_not_fetched_although_pages_are_wanted() {
     assert_eq!(entry["enclosure"], json!({ "url": sound, "type": "audio/mpeg", "bytes": 77 }));
     assert_eq!((id(&entry, "url"), site.hits("/a.mp3")), (sound.as_str(), 0));
 }
+
+#[actix_web::test]
+async fn a_list_of_feeds_is_an_import_that_is_told_and_taken_back() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (session, key) = (user.sign_in().await, user.full_key().await);
+    let site = Site::start().await;
+    let (feed, other) =
+        (site.page("/feed?a=1", [Reply::Status(404)]), site.page("/other", [Reply::Status(404)]));
+    let list = format!(
+        "<opml><body><outline xmlUrl=\"{feed}&b=2\"/></outline><outline xmlUrl=\"{other}\"/><outline xmlUrl=\"http://10.0.0.1/\"/></body></opml>"
+    );
+
+    let told = key.post("/rest/v1/feeds/opml", json!({ "opml": list })).await.data(202).clone();
+
+    assert_eq!((&told["found"], &told["new"], &told["refused"]), (&json!(3), &json!(2), &json!(1)));
+    let import = format!("/app/api/imports/{}", told["importId"].as_str().unwrap());
+    let shown = session.get(&import).await.data(200)["import"].clone();
+    assert_eq!(
+        (&shown["status"], &shown["format"], &shown["report"]["created"]),
+        (&json!("done"), &json!("opml"), &json!(2))
+    );
+    assert_eq!(shown["report"]["skipped"][0]["reason"], "the address may not be fetched");
+    session.post(&format!("{import}/undo"), json!({})).await.data(200);
+    eventually("nothing is followed any more", async || {
+        (key.get("/rest/v1/feeds").await.data(200)["feeds"] == json!([])).then_some(())
+    })
+    .await;
+}

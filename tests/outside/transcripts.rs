@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use super::exports::paper;
 use super::uploads;
-use crate::world::{Client, Key, Server, eventually};
+use crate::world::{Client, Key, Reply, Server, Site, eventually};
 
 /// Says of each window which one it is; fails from one on, until it is told to go on.
 #[derive(Default)]
@@ -383,4 +383,44 @@ async fn a_long_recording_gives_way_to_anothers_and_holds_up_no_paper() {
     assert_eq!(status(&one, &long).await, "processing");
     hears.permits.add_permits(1000);
     eventually("the long one goes on", async || (status(&one, &long).await == "ready").then_some(())).await;
+}
+
+#[actix_web::test]
+async fn the_recording_of_an_entry_is_heard_when_it_is_asked_for() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    server.app().speech.set(Arc::new(Counting::default()));
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let sound = site.page("/a.wav", [Reply::File("audio/wav", std::fs::read(recording(2).path()).unwrap())]);
+    let item = |name: &str, more: &str| {
+        format!(
+            "<item><title>{name}</title><link>{}</link><description>Notes of it.</description>{more}</item>",
+            site.page(name, [Reply::Status(404)])
+        )
+    };
+    // No type is said: the address tells it.
+    let (talk, text) = (item("/talk", &format!("<enclosure url=\"{sound}\" type=\"\"/>")), item("/text", ""));
+    let body = format!("<rss version=\"2.0\"><channel><title>Talks</title>{talk}{text}</channel></rss>");
+    let headers = vec![("content-type", "application/rss+xml".to_owned())];
+    let feed = site.page("/feed", [Reply::Plain { status: 200, headers, body }]);
+    key.post("/rest/v1/feeds", json!({ "url": feed })).await.data(201);
+    let entries = eventually("the entries are there", async || {
+        let entries = key.get("/rest/v1/entries").await.data(200)["entries"].clone();
+        entries.as_array().filter(|all| all.len() == 2).cloned()
+    })
+    .await;
+    let named = |name: &str| entries.iter().find(|entry| entry["title"] == name).unwrap().clone();
+    let asked = |entry: &Value| format!("/rest/v1/entries/{}/transcribe", entry["entryId"].as_str().unwrap());
+
+    assert_eq!(key.post(&asked(&named("/text")), json!({})).await.refused(409), "CONFLICT");
+    assert_eq!(site.hits("/a.wav"), 0);
+    let entry = key.post(&asked(&named("/talk")), json!({})).await.data(202)["entry"].clone();
+
+    let document = entry["documentId"].as_str().unwrap();
+    let transcript = eventually("it is heard", async || {
+        let shown = key.get(&format!("/rest/v2/documents/{document}/transcript")).await;
+        (shown.status == 200 && shown.data(200)["status"] == "ready").then(|| shown.data(200).clone())
+    })
+    .await;
+    assert_eq!(transcript["segments"][0]["text"], "This is heron number 0.");
+    assert_eq!(entry["summary"], "Notes of it.");
 }

@@ -55,12 +55,8 @@ fn taken(rows: u64) -> Result<(), Untaken> {
 /// # Errors
 /// [`Untaken::Used`] where it was presented before.
 pub async fn present(db: &impl ConnectionTrait, code: &mut oauth_code::Model) -> Result<(), Untaken> {
-    let next = after_presentation(code.state)?;
-    let change = oauth_code::Entity::update_many().col_expr(oauth_code::Column::State, Expr::value(next));
-    let own = change.filter(oauth_code::Column::Hash.eq(code.hash.as_slice()));
-    taken(own.filter(oauth_code::Column::State.eq(code.state)).exec(db).await?.rows_affected)?;
-    code.state = next;
-    Ok(())
+    let (next, branch) = (after_presentation(code.state)?, code.branch);
+    move_on(db, code, next, branch).await
 }
 
 /// Notes the connection that was made of a code.
@@ -73,12 +69,21 @@ pub async fn redeem(
     branch: i64,
 ) -> Result<(), Untaken> {
     let next = after_connection(code.state)?;
+    move_on(db, code, next, Some(branch)).await
+}
+
+async fn move_on(
+    db: &impl ConnectionTrait,
+    code: &mut oauth_code::Model,
+    next: CodeState,
+    branch: Option<i64>,
+) -> Result<(), Untaken> {
     let change = oauth_code::Entity::update_many()
         .col_expr(oauth_code::Column::State, Expr::value(next))
         .col_expr(oauth_code::Column::Branch, Expr::value(branch));
     let own = change.filter(oauth_code::Column::Hash.eq(code.hash.as_slice()));
     taken(own.filter(oauth_code::Column::State.eq(code.state)).exec(db).await?.rows_affected)?;
-    (code.state, code.branch) = (next, Some(branch));
+    (code.state, code.branch) = (next, branch);
     Ok(())
 }
 

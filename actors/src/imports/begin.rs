@@ -5,9 +5,10 @@ use entity::import::{self, Column, Entity};
 use entity::kind::{ImportState, RowOutcome};
 use entity::time::Timestamp;
 use entity::{import_row, stored_file, user};
-use sea_orm::sea_query::{Expr, ExprTrait, Query};
+use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
+    ColumnTrait, Condition, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
+    QuerySelect,
 };
 
 use super::{Format, let_go};
@@ -85,13 +86,9 @@ async fn make_room(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error
     // Held, so that two that begin at once count each other.
     user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.ok_or(Error::NotFound)?;
     let under_way = [ImportState::Running, ImportState::Undoing, ImportState::Paused];
-    let own = Query::select().column(Column::Id).from(Entity).and_where(Column::UserId.eq(user)).to_owned();
-    let with_file = stored_file::Entity::find()
-        .filter(Expr::col(stored_file::Column::ImportId).in_subquery(own))
-        .select_only()
-        .column(stored_file::Column::ImportId);
-    let with_file: Vec<ImportId> = with_file.into_tuple().all(txn).await?;
-    let kept = Entity::owned_by(user).filter(Column::Id.is_in(with_file)).order_by_desc(Column::Id);
+    let kept = Entity::owned_by(user)
+        .filter(Expr::col(Column::Id).in_subquery(stored_file::Entity::imports()))
+        .order_by_desc(Column::Id);
     let (going_on, ended): (Vec<_>, Vec<_>) =
         kept.all(txn).await?.into_iter().partition(|import| under_way.contains(&import.state));
     if going_on.len() >= MOST {
@@ -99,7 +96,8 @@ async fn make_room(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error
             "as many imports are under way as may be: wait for one, or take it back",
         ));
     }
-    let_go(txn, ended.into_iter().skip(MOST).map(|import| import.id).collect()).await
+    let older = ended.into_iter().skip(MOST).map(|import| import.id);
+    let_go(txn, Condition::all().add(Column::Id.is_in(older))).await
 }
 
 /// Writes the row of an import that has no file in the store: the command line reads it where it is.

@@ -28,7 +28,9 @@ use entity::kind::ImportState;
 use entity::stored_file;
 use entity::time::Timestamp;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
+};
 
 use crate::adapters::blobs::Blobs;
 use crate::adapters::sandbox::import::{Found, Import, Row};
@@ -108,13 +110,7 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// The database.
 pub async fn sweep(desk: &Desk) -> Result<(), Error> {
     let (db, now) = (desk.db.write(), desk.clock.now());
-    let old = import::Entity::find()
-        .filter(Column::CreatedAt.lt(now - FILE_KEPT))
-        .filter(Column::State.is_not_in([ImportState::Running, ImportState::Undoing]))
-        .filter(Expr::col(Column::Id).in_subquery(stored_file::Entity::imports()))
-        .select_only()
-        .column(Column::Id);
-    let_go(db, old.into_tuple().all(desk.db.read()).await?).await?;
+    let_go(db, Condition::all().add(Column::CreatedAt.lt(now - FILE_KEPT))).await?;
     let abandoned = import::Entity::find()
         .filter(Column::CreatedAt.lt(now - LONGEST))
         .filter(Column::State.eq(ImportState::Running))
@@ -125,13 +121,13 @@ pub async fn sweep(desk: &Desk) -> Result<(), Error> {
     Ok(())
 }
 
-/// Lets go of the files of these imports, but for those that somebody has gone on with meanwhile. The clean-up of the store
-/// removes the files soon after.
-async fn let_go(db: &impl ConnectionTrait, imports: Vec<ImportId>) -> Result<(), Error> {
+/// Lets go of the files of these imports, but for those that something is being done to. The clean-up of the store removes
+/// the files soon after.
+async fn let_go(db: &impl ConnectionTrait, which: Condition) -> Result<(), Error> {
     let ended = Query::select()
         .column(Column::Id)
         .from(import::Entity)
-        .and_where(Column::Id.is_in(imports))
+        .cond_where(which)
         .and_where(Column::State.is_not_in([ImportState::Running, ImportState::Undoing]))
         .to_owned();
     stored_file::Entity::update_many()

@@ -197,8 +197,8 @@ impl<'a> Call<'a> {
     ) -> LocalBoxFuture<'a, Result<Value, Error>> {
         Box::pin(async move {
             let Call { app, caller, tool, arguments } = self;
-            let given = async || read(read_map(object(arguments)?, tool.fields)?);
-            let asked = async || given().await.into();
+            let given = || read(read_map(object(arguments)?, tool.fields)?);
+            let asked = async || given().into();
             let performed = perform_as(app, caller, Entry::Tool(tool.name), verdict, asked).await;
             match performed.result? {
                 Answer::Fresh(reply) => serde_json::to_value(reply).map_err(Error::internal),

@@ -3,10 +3,11 @@
 //! Every measure is best effort, because kernels differ; the child reports which ones took hold, and the parent logs
 //! it. (faults-and-threats, 4.2: Parser isolation)
 
-use std::{fs::File, io, os::unix::fs::FileExt};
+use std::{env::consts, fs::File, io, os::unix::fs::FileExt};
 
 use landlock::{ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetError, RulesetStatus, Scope};
 use rlimit::Resource;
+use seccompiler::{BpfProgram, Error as SeccompError, SeccompAction, SeccompFilter, apply_filter};
 use serde::{Deserialize, Serialize};
 
 use super::wire::Setup;
@@ -25,6 +26,8 @@ pub enum Measure {
     NoFiles,
     /// No TCP connection and no TCP listener (landlock, from Linux 6.7 on).
     NoTcp,
+    /// No socket of any kind, no other program, no look into another process (seccomp).
+    NoSockets,
     /// No signal to, and no abstract socket of, a process outside (landlock, from Linux 6.12 on).
     NoOutsideProcesses,
     /// The address space has an upper bound.
@@ -63,6 +66,7 @@ pub fn confine(setup: &Setup) -> (Confinement, Meter) {
     let mut held = Confinement::default();
     held.note(Measure::NoFiles, in_force(no_files()));
     held.note(Measure::NoTcp, in_force(no_tcp()));
+    held.note(Measure::NoSockets, no_sockets().is_ok());
     held.note(Measure::NoOutsideProcesses, in_force(no_outside_processes()));
     held.note(Measure::Memory, limit(Resource::AS, setup.memory_bytes));
     held.note(Measure::ProcessorTime, meter.renew().is_ok());
@@ -91,6 +95,29 @@ fn no_files() -> Result<RulesetStatus, RulesetError> {
 
 fn no_tcp() -> Result<RulesetStatus, RulesetError> {
     Ok(Ruleset::default().handle_access(AccessNet::from_all(ABI::V5))?.create()?.restrict_self()?.ruleset)
+}
+
+/// The pipe to the parent is open already; io_uring would lead around every other rule.
+fn no_sockets() -> Result<(), SeccompError> {
+    let refused = [
+        libc::SYS_socket,
+        libc::SYS_socketpair,
+        libc::SYS_connect,
+        libc::SYS_bind,
+        libc::SYS_listen,
+        libc::SYS_accept,
+        libc::SYS_accept4,
+        libc::SYS_io_uring_setup,
+        libc::SYS_execve,
+        libc::SYS_execveat,
+        libc::SYS_ptrace,
+        libc::SYS_process_vm_readv,
+        libc::SYS_process_vm_writev,
+    ];
+    let rules = refused.into_iter().map(|call| (call, Vec::new())).collect();
+    let denied = SeccompAction::Errno(libc::EACCES.unsigned_abs());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, denied, consts::ARCH.try_into()?)?;
+    apply_filter(&BpfProgram::try_from(filter)?)
 }
 
 fn no_outside_processes() -> Result<RulesetStatus, RulesetError> {

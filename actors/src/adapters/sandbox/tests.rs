@@ -4,7 +4,8 @@ use std::{
     env,
     fs::File,
     io::Write,
-    net::TcpStream,
+    net::{TcpStream, UdpSocket},
+    os::unix::net::UnixDatagram,
     path::PathBuf,
     process::abort,
     time::{Duration, Instant},
@@ -63,6 +64,12 @@ fn reach() -> Article {
     }
     if TcpStream::connect("127.0.0.1:1").is_err_and(|refused| refused.raw_os_error() != Some(13)) {
         reached.push("tcp");
+    }
+    if UdpSocket::bind("127.0.0.1:0").is_ok() || UnixDatagram::unbound().is_ok() {
+        reached.push("sockets");
+    }
+    if std::process::Command::new("/bin/true").spawn().is_ok() {
+        reached.push("programs");
     }
     if env::vars_os().next().is_some() {
         reached.push("environment");
@@ -251,7 +258,10 @@ async fn a_child_reaches_nothing_that_it_says_it_cannot() {
 
     assert!(!reached.contains("environment"));
     assert_eq!(reached.contains("files"), confinement.missing.contains(&Measure::NoFiles));
-    assert_eq!(reached.contains("tcp"), confinement.missing.contains(&Measure::NoTcp));
+    let sockets = confinement.missing.contains(&Measure::NoSockets);
+    assert_eq!(reached.contains("tcp"), sockets && confinement.missing.contains(&Measure::NoTcp));
+    assert_eq!(reached.contains("sockets"), sockets);
+    assert!(sockets || !reached.contains("programs"));
     assert!(confinement.applied.contains(&Measure::Memory));
 }
 

@@ -171,6 +171,13 @@ async fn change(
         .filter(document::Column::Id.eq(row.document_id))
         .exec(txn)
         .await?;
+    let heard = document::Entity::of(feed.user_id)
+        .filter(document::Column::Id.eq(row.document_id))
+        .filter(document::Column::ContentType.is_in([ContentType::Audio, ContentType::Video]));
+    if heard.one(txn).await?.is_some() {
+        // A transcript says more than the notes of the episode.
+        return Ok(());
+    }
     let work = if page_wanted { Work::Page } else { Work::Text };
     if !page_wanted {
         give_content(txn, feed, vec![(row.document_id, coming.item.text)]).await?;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use entity::id::DocumentId;
-use entity::{document, job, transcript};
+use entity::{document, entry, job, transcript};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
@@ -65,7 +65,7 @@ pub async fn ask(app: &App, job: &job::Model) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs the job: hears an upload, or the recording at the document's address.
+/// Runs the job: hears an upload, the recording that comes with an entry, or the one at the document's address.
 ///
 /// # Errors
 /// [`Failure`], as every job.
@@ -115,7 +115,13 @@ fn turn(app: &App) -> Result<Turn, Failure> {
 
 async fn fetch(app: &App, document: &document::Model) -> Result<ScratchFile, Failure> {
     let gone = || Failure::Permanent("the address leads to no recording".to_owned());
-    let url = document.url.as_deref().and_then(|url| PageUrl::parse(url).ok()).ok_or_else(gone)?;
+    let entry = entry::Entity::owned_by(document.user_id)
+        .filter(entry::Column::DocumentId.eq(document.id))
+        .filter(entry::Column::EnclosureUrl.is_not_null())
+        .one(app.db.read())
+        .await?;
+    let url = entry.and_then(|entry| entry.enclosure_url).or_else(|| document.url.clone());
+    let url = url.and_then(|url| PageUrl::parse(&url).ok()).ok_or_else(gone)?;
     let keep = |_: Option<&str>| Take::Keep;
     match app.fetcher.get_or_keep(&url, Wanted::page(), &app.uploads.scratch, keep).await {
         Ok(Got::File(kept)) => Ok(kept),

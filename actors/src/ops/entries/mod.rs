@@ -2,10 +2,12 @@
 
 mod list;
 mod mark;
+mod transcribe;
 mod view;
 
 pub use list::{ListEntries, ShowEntry};
 pub use mark::{ChangeEntry, MarkEntries};
+pub use transcribe::TranscribeEntry;
 pub use view::{EntryView, OneEntry};
 
 use entity::entry;

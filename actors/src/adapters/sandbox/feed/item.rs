@@ -96,7 +96,29 @@ fn enclosure(entry: &Entry, base: &Url) -> Option<Enclosure> {
             bytes: link.length.and_then(|length| i64::try_from(length).ok()),
         })
     });
-    contents.chain(links).find(|found| found.media_type.as_deref().is_some_and(is_sound_or_film))
+    let mut all = contents.chain(links).map(|found| match &found.media_type {
+        Some(said) if !said.trim().is_empty() => found,
+        Some(_) | None => Enclosure { media_type: by_ending(&found.url).map(str::to_owned), ..found },
+    });
+    all.find(|found| found.media_type.as_deref().is_some_and(is_sound_or_film))
+}
+
+/// What the end of an address says, where the feed says nothing.
+fn by_ending(address: &str) -> Option<&'static str> {
+    let path = Url::parse(address).ok()?.path().to_ascii_lowercase();
+    let (_, ending) = path.rsplit_once('.')?;
+    match ending {
+        "mp3" => Some("audio/mpeg"),
+        "m4a" | "m4b" | "aac" => Some("audio/mp4"),
+        "ogg" | "oga" | "opus" => Some("audio/ogg"),
+        "flac" => Some("audio/flac"),
+        "wav" => Some("audio/wav"),
+        "mp4" | "m4v" => Some("video/mp4"),
+        "webm" => Some("video/webm"),
+        "mov" => Some("video/quicktime"),
+        "mkv" => Some("video/x-matroska"),
+        _ => None,
+    }
 }
 
 /// What a film's entry says of it (Media RSS).

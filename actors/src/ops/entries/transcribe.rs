@@ -1,0 +1,48 @@
+//! Hearing the recording that comes with an entry: its transcript becomes the entry's text. What the feed says of the episode
+//! stays in the entry's summary.
+
+use entity::entry;
+use entity::id::EntryId;
+use entity::scope::Scope;
+
+use super::view::{self, OneEntry};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Values};
+use crate::ingest::queue::{self, Priority, Work};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+/// Which.
+#[derive(Debug)]
+pub struct TranscribeEntry(EntryId);
+
+impl TranscribeEntry {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the path.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+impl Operation for TranscribeEntry {
+    type Reply = OneEntry;
+    const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<OneEntry, Error> {
+        let txn = app.db.begin().await?;
+        let row = entry::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
+        if row.enclosure_url.is_none() {
+            return Err(Error::Conflict("the entry comes with no recording"));
+        }
+        let document = row.document_id.0;
+        queue::ask(&txn, caller.user, Work::Hear, document, Priority::Now, app.clock.now()).await?;
+        let entry = view::one(&txn, row).await?;
+        txn.commit().await?;
+        app.ingest.wake();
+        Ok(OneEntry { entry })
+    }
+}
