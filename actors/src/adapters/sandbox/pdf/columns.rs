@@ -16,6 +16,10 @@ const GUTTER: f64 = 0.75;
 const LINES: usize = 3;
 /// So many that the order of painting alone tells columns.
 const MANY_LINES: usize = 6;
+/// So many that wide gaps between words do not stand below one another by chance.
+const SURE_LINES: usize = 10;
+/// A gutter is so many times as wide as a gap between words.
+const WIDER: f64 = 1.2;
 /// Lines of a table stand further apart, in heights of the text.
 const CLOSE: f64 = 1.5;
 /// A blank band of this height parts what stands above columns from them, in heights of the text.
@@ -139,14 +143,31 @@ fn judge(words: &[Word], strip: (f64, f64), top: f64, bottom: f64, size: f64) ->
     let (top, bottom) = trim(beside, x, size)?;
     let within = |word: &&Word| (top..=bottom).contains(&word.middle());
     let painted = painted_apart(words.iter().filter(within).map(|word| word.x0 < x));
+    let stands_out = stands_out(&rows::rows(words.iter().filter(within), size), x);
     let (left, right): (Vec<&Word>, Vec<&Word>) = words.iter().filter(within).partition(|word| word.x0 < x);
     let (left, right) = (rows::rows(left, size), rows::rows(right, size));
     let lines = left.len().min(right.len());
     let prose = rows::is_prose(&left, Row::tail, size) && rows::is_prose(&right, Row::head, size);
     let apart = !rows::are_level(&left, &right, size);
     let close = rows::pitch(&left).max(rows::pitch(&right)) < CLOSE * size;
-    let columns = prose || apart || (painted && close && lines >= MANY_LINES);
+    let columns =
+        prose && (stands_out || lines >= SURE_LINES) || apart || (painted && close && lines >= MANY_LINES);
     (lines >= LINES && columns).then_some((lines, Gutter { x, top, bottom }))
+}
+
+/// Whether most gaps at `x` are wider than any other of their line: in justified text the gaps between words are wide too, and
+/// in a few lines they may stand below one another.
+fn stands_out(rows: &[Row<'_>], x: f64) -> bool {
+    let (mut parted, mut wide) = (0, 0);
+    for row in rows {
+        let gaps = row.words.iter().zip(row.words.iter().skip(1));
+        let gaps = gaps.map(|(before, after)| (before.x0 < x && after.x0 >= x, after.x0 - before.x1));
+        let (here, others): (Vec<_>, Vec<_>) = gaps.partition(|(here, _)| *here);
+        let (Some((_, here)), false) = (here.first(), others.is_empty()) else { continue };
+        parted += 1;
+        wide += usize::from(others.iter().all(|(_, other)| *here > WIDER * other));
+    }
+    wide * 10 >= parted * 6
 }
 
 /// Whether all of one column was painted before all of the other. Each word tells whether it is in the left one.
@@ -226,6 +247,25 @@ mod tests {
         let found = regions(row_painted(0.0), false);
 
         assert_eq!(first_words(&found), ["left", "right"]);
+    }
+
+    #[test]
+    fn gaps_of_justified_lines_are_no_gutter() {
+        // Words of a line stand as far apart as it takes to fill it; below one another by chance.
+        let row = |(n, words): (usize, &[&str; 6])| -> Vec<Word> {
+            let y = 100.0 + n as f64 * 12.0;
+            let places = [0.0, 70.0, 140.0, 210.0, 280.0, 350.0];
+            words.iter().zip(places).flat_map(|(word, x)| line(word, x, y)).collect()
+        };
+        let lines = [
+            ["provide", "evidence", "that", "this", "pathway", "operates"],
+            ["and", "drugs", "reach", "cystic", "fibrosis", "cells"],
+            ["study", "presents", "a", "single", "treated", "patients"],
+            ["whose", "lungs", "were", "seen", "again", "yearly"],
+        ];
+        let page: Vec<Word> = lines.iter().enumerate().flat_map(row).collect();
+
+        assert_eq!(regions(page, false).len(), 1);
     }
 
     #[test]
