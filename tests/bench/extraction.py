@@ -4,13 +4,14 @@
 
 Serves the pages from this machine as they are, byte by byte and without a charset in the header, saves each by its
 address, waits until they are read, reads the documents' texts back in pages, and lets score.py count. Also printed:
-pages that failed, with the reason, and CPU-seconds of the service for each page.
+pages that failed, with the reason, and CPU-seconds of the service for each page. With `--least F1` it fails below that.
 """
 
 import collections
 import http.server
 import json
 import pathlib
+import sys
 import threading
 
 from quality import score
@@ -46,7 +47,7 @@ def text_of(reader: Reader, document: str) -> str:
     return text
 
 
-def measure(program: str, data: pathlib.Path) -> None:
+def measure(program: str, data: pathlib.Path) -> float:
     truth_file = data / "extraction/truth.json"
     truth = json.loads(truth_file.read_text("utf8"))
     Pages.folder = data / "extraction/pages"
@@ -69,10 +70,15 @@ def measure(program: str, data: pathlib.Path) -> None:
         found = score(data, "extraction", truth_file, file)
         say(extraction=found, failed=reasons, cpu_ms_a_page=round(cpu * 1000 / len(named), 1))
     web.shutdown()
+    return found["f1"]
 
 
 if __name__ == "__main__":
-    asked = arguments(__doc__, models=False).parse_args()
+    parser = arguments(__doc__, models=False)
+    parser.add_argument("--least", type=float, default=0.0)
+    asked = parser.parse_args()
     machine()
-    measure(asked.carrel, asked.data)
+    f1 = measure(asked.carrel, asked.data)
     machine()
+    if f1 < asked.least:
+        sys.exit(f"extraction: F1 {f1} is less than {asked.least}")

@@ -1,11 +1,13 @@
 //! Exports: everything comes out, and in again it is the same library.
 
 use std::io::{Cursor, Read};
+use std::sync::Arc;
 
 use entity::plan::Plan;
 use serde_json::{Value, json};
 
 use super::imports::{begin, once};
+use super::transcripts::{Counting, recording};
 use super::uploads;
 use crate::world::{Client, Home, Key, Program, Reply, Server, Site, eventually, files, program};
 
@@ -176,7 +178,8 @@ async fn fill(session: &Client, key: &Key, site: &Site) {
         .await
         .data(200);
     key.save_text("https://a.example/second", "Another text.\r\nOf two lines.").await;
-    uploaded(key, &paper("A paper about herons")).await;
+    uploaded(key, "application/pdf", &paper("A paper about herons")).await;
+    uploaded(key, "audio/wav", &std::fs::read(recording(4).path()).unwrap()).await;
     let feed = "<rss version=\"2.0\"><channel><title>The Reeds</title><item><title>Spring</title><link>/spring</link><guid>1</guid><description>They nest.</description></item><item><title>Autumn</title><link>/autumn</link><guid>2</guid><description>They leave.</description></item></channel></rss>";
     let reply = Reply::Plain {
         status: 200,
@@ -213,12 +216,12 @@ async fn fill(session: &Client, key: &Key, site: &Site) {
     session.post(&format!("{LIBRARY}/projects/{project}/items"), items).await.data(201);
 }
 
-async fn uploaded(key: &Key, bytes: &[u8]) {
-    let said = json!({ "filename": "paper.pdf", "contentType": "application/pdf", "bytes": bytes.len() });
+async fn uploaded(key: &Key, content_type: &str, bytes: &[u8]) {
+    let said = json!({ "filename": "a file", "contentType": content_type, "bytes": bytes.len() });
     let ticket = key.post("/rest/v2/uploads", said).await.data(201).clone();
     assert!(matches!(uploads::put(&ticket, bytes).await, 200 | 201 | 204));
     key.post(&format!("{}/complete", uploads::path(&ticket)), json!({})).await.data(202);
-    eventually("the paper is read", async || {
+    eventually("the file is read", async || {
         let shown = key.get(&uploads::path(&ticket)).await;
         (shown.data(200)["status"] == "ready").then_some(())
     })
@@ -237,6 +240,7 @@ async fn settled(session: &Client) {
 #[actix_web::test]
 async fn an_export_that_is_imported_gives_the_same_library() {
     let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
+    server.app().speech.set(Arc::new(Counting::default()));
     let site = Site::start().await;
     let user = server.user(Plan::Research).await;
     let (session, key) = (user.sign_in().await, user.full_key().await);
@@ -258,6 +262,14 @@ async fn an_export_that_is_imported_gives_the_same_library() {
     );
     settled(&other).await;
     let (here, there) = (library(&session).await, library(&other).await);
+    let heard = |library: &Value| {
+        library["bookmarks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|row| row["transcript"]["segments"][0]["text"].is_string())
+    };
+    assert!(heard(&here) && heard(&there), "{here}");
     for part in ["bookmarks", "collections", "feeds", "entries", "projects"] {
         assert!(!here[part].as_array().unwrap().is_empty(), "{part}");
         assert_eq!(there[part], here[part], "{part}");
@@ -292,7 +304,7 @@ async fn what_came_whole_comes_in_elsewhere_whatever_its_address() {
     let here = Server::with(&[("FETCH__ALLOW_PRIVATE", "10.0.0.0/8")]).await;
     let user = here.user(Plan::Pro).await;
     let (session, key) = (user.sign_in().await, user.full_key().await);
-    uploaded(&key, &paper("A paper about herons")).await;
+    uploaded(&key, "application/pdf", &paper("A paper about herons")).await;
     key.once(&key.save_text("http://10.0.0.1/private", "Words of a private page.").await, "ready").await;
     let archive = packed(&session).await;
     let there = Server::start().await;

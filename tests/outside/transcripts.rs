@@ -26,7 +26,7 @@ use crate::world::{Client, Key, Reply, Server, Site, eventually};
 
 /// Says of each window which one it is; fails from one on, until it is told to go on.
 #[derive(Default)]
-struct Counting {
+pub struct Counting {
     heard: AtomicUsize,
     fails_at: Mutex<Option<usize>>,
 }
@@ -99,7 +99,7 @@ impl Transcriber for Gated {
 }
 
 /// A WAV file in which so many seconds of sound stand, each with a second of silence before it.
-fn recording(seconds: u32) -> tempfile::NamedTempFile {
+pub fn recording(seconds: u32) -> tempfile::NamedTempFile {
     let rate = 8_000u32;
     let bytes = 2 * seconds * rate * 2;
     let mut file = tempfile::NamedTempFile::new().unwrap();

@@ -258,3 +258,44 @@ fn from_article(article: Article) -> Text {
         ..Text::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use entity::id::{JobId, UserId};
+    use entity::kind::JobState;
+    use entity::time::Timestamp;
+
+    use super::*;
+
+    fn tried(attempts: i32) -> job::Model {
+        let now = Timestamp::from_millis(0);
+        job::Model {
+            id: JobId::new(now),
+            user_id: UserId::new(now),
+            kind: Work::Page.name().to_owned(),
+            subject: DocumentId::new(now).0,
+            state: JobState::Running,
+            track: 0,
+            priority: 0,
+            turn: None,
+            run_at: now,
+            attempts,
+            done: 0,
+            lease_token: None,
+            lease_until: None,
+            error: None,
+            created_at: now,
+            finished_at: None,
+        }
+    }
+
+    #[test]
+    fn what_its_parser_does_not_survive_is_tried_three_times() {
+        for error in [|| SandboxError::Crashed, || SandboxError::TimedOut] {
+            let ends =
+                [1, 2, 3].map(|attempts| matches!(unread(error(), &tried(attempts)), Failure::Permanent(_)));
+            assert_eq!(ends, [false, false, true]);
+        }
+        assert!(matches!(unread(SandboxError::TooLarge, &tried(1)), Failure::Permanent(_)));
+    }
+}
