@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use super::exports::paper;
 use super::uploads;
-use crate::world::{Client, Key, Reply, Server, Site, eventually};
+use crate::world::{Client, Ears, Key, Reply, Server, Site, eventually};
 
 /// Says of each window which one it is; fails from one on, until it is told to go on.
 #[derive(Default)]
@@ -423,4 +423,55 @@ async fn the_recording_of_an_entry_is_heard_when_it_is_asked_for() {
     .await;
     assert_eq!(transcript["segments"][0]["text"], "This is heron number 0.");
     assert_eq!(entry["summary"], "Notes of it.");
+}
+
+const HEARD: &str =
+    r#"{"language": "english", "segments": [{"start": 0.5, "end": 1.5, "text": " A heron calls."}]}"#;
+
+#[actix_web::test]
+async fn an_endpoint_hears_in_place_of_the_local_model_and_is_asked_again_when_it_is_busy() {
+    let ears = Ears::start([(429, "{}"), (200, "{\"cut"), (200, HEARD)]).await;
+    let server = Server::with(&ears.settings()).await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let ticket = uploaded(&key, "audio/wav", &std::fs::read(recording(2).path()).unwrap()).await;
+    let asked = async |times: usize| {
+        eventually("it is asked", async || (ears.forms().len() == times).then_some(())).await;
+    };
+
+    asked(1).await;
+    // Not before it wants to be, and once more after an answer that makes no sense.
+    server.clock.advance(Duration::from_secs(1700));
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    asked(1).await;
+    server.clock.advance(Duration::from_secs(1900));
+    asked(2).await;
+    server.clock.advance(Duration::from_secs(86_400));
+    asked(3).await;
+
+    eventually("it is heard", async || (status(&key, &ticket).await == "ready").then_some(())).await;
+    let document =
+        key.get(&uploads::path(&ticket)).await.data(200)["documentId"].as_str().unwrap().to_owned();
+    let transcript = key.get(&format!("/rest/v2/documents/{document}/transcript")).await.data(200).clone();
+    assert_eq!(transcript["segments"][0]["text"], "A heron calls.");
+    for part in [
+        "name=\"model\"\r\n\r\nheron-ear",
+        "name=\"response_format\"\r\n\r\nverbose_json",
+        "filename=\"window.wav\"",
+    ] {
+        assert!(ears.forms()[2].contains(part), "{part}");
+    }
+}
+
+#[actix_web::test]
+async fn what_an_endpoint_refuses_for_good_fails_with_the_reason() {
+    let ears = Ears::start([(400, "canary")]).await;
+    let server = Server::with(&ears.settings()).await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+
+    let ticket = uploaded(&key, "audio/wav", &std::fs::read(recording(2).path()).unwrap()).await;
+
+    eventually("it has failed", async || (status(&key, &ticket).await == "failed").then_some(())).await;
+    let shown = key.get(&uploads::path(&ticket)).await.data(200).clone();
+    assert_eq!(shown["error"], "could not transcribe it: the transcription service answered 400");
+    assert_eq!(ears.forms().len(), 1);
 }

@@ -3,6 +3,7 @@
 
 mod answer;
 mod assistant;
+mod ears;
 mod home;
 mod hub;
 mod mcp;
@@ -19,6 +20,7 @@ use std::time::{Duration, Instant};
 
 pub use answer::{Answer, Client};
 pub use assistant::{Assistant, REDIRECT, Tokens, VERIFIER, sent_back, ticket};
+pub use ears::Ears;
 pub use home::{Home, files};
 pub use hub::{Form, Hub};
 pub use mcp::Mcp;
