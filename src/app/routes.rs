@@ -13,6 +13,8 @@ use actors::ops::projects::{
     ListDecisions, ListItems, ListNotes, ListProjects, RemoveItem, ShowProject, WriteNote,
 };
 
+use actors::ops::work::{ListWork, RetryWork};
+
 use super::assistants::{ListAssistants, TestConnection};
 use crate::http::table::{Route, route};
 
@@ -47,6 +49,8 @@ pub static ROUTES: &[Route] = &[
     route!(PATCH "/notes/{id}" as "PATCH /notes/:nid" => ChangeNote),
     route!(DELETE "/notes/{id}" as "DELETE /notes/:nid" => DeleteNote),
     route!(GET "/activity" as "GET /activity" => ListActivity),
+    route!(GET "/work" as "GET /work" => ListWork),
+    route!(POST "/work/{id}/retry" as "POST /work/:id/retry" => RetryWork, status |_| StatusCode::ACCEPTED),
     route!(GET "/imports/{id}" as "GET /imports/:id" => ShowImport),
     route!(POST "/imports/{id}/start" as "POST /imports/:id/start" => MoveImport, read MoveImport::start),
     route!(POST "/imports/{id}/pause" as "POST /imports/:id/pause" => MoveImport, read MoveImport::pause),

@@ -52,6 +52,7 @@ fn scope_of(name: &str) -> Option<Scope> {
         | "POST /feeds/:id/refresh"
         | "POST /feeds/opml"
         | "PATCH /entries/:id"
+        | "POST /entries/:id/transcribe"
         | "POST /entries/read" => Some(Scope::WriteFeeds),
         "GET /entries" | "GET /entries/:id" => Some(Scope::ReadEntries),
         "GET /user" => Some(Scope::ReadUser),

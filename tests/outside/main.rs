@@ -12,6 +12,7 @@
     reason = "a test that cannot go on ends there"
 )]
 
+mod work;
 mod world;
 
 mod app_conditions;

@@ -28,3 +28,4 @@ pub mod transcript;
 pub mod unknown;
 pub mod uploads;
 pub mod usage;
+pub mod work;

@@ -64,7 +64,8 @@ pub enum Work {
 }
 
 impl Work {
-    const ALL: [Work; 14] = [
+    /// Every kind.
+    pub const ALL: [Work; 14] = [
         Work::Page,
         Work::Text,
         Work::File,

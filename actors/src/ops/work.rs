@@ -1,0 +1,219 @@
+//! What is being made of a library: texts that wait, that are worked on, and those that could not be made, with the reason.
+
+use std::collections::HashMap;
+
+use entity::id::{BookmarkId, DocumentId, UserId};
+use entity::kind::{DocumentStatus, JobState};
+use entity::scope::Scope;
+use entity::time::Timestamp;
+use entity::{document, job};
+use schemars::JsonSchema;
+use sea_orm::sea_query::Expr;
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect, Select,
+};
+use serde::Serialize;
+
+use super::target::Target;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Values};
+use crate::ingest::media;
+use crate::ingest::queue::{self, Priority, Work};
+use crate::perform::Operation;
+
+/// Of each state so many are listed.
+const LISTED: u64 = 50;
+
+/// What is being made, and what could not be.
+#[derive(Debug)]
+pub struct ListWork;
+
+impl ListWork {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads nothing.
+    pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self)
+    }
+}
+
+/// How far a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+enum Stage {
+    /// Its turn is still to come.
+    Waiting,
+    /// It is worked on.
+    Running,
+    /// It could not be made.
+    Failed,
+}
+
+/// One text that is being made, or could not be.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct WorkView {
+    document_id: DocumentId,
+    bookmark_id: Option<BookmarkId>,
+    title: String,
+    stage: Stage,
+    /// What is done: a page is fetched, a file read, a recording heard, a text put into the index; none for what failed.
+    work: Option<String>,
+    /// Of a recording, 0 to 1.
+    progress: Option<f64>,
+    /// Why it is not further.
+    reason: Option<String>,
+    /// How often it was tried.
+    tries: Option<i32>,
+    /// It gives way to what somebody waits for.
+    backlog: bool,
+    /// When it is tried next, where it waits for that.
+    next_at: Option<Timestamp>,
+}
+
+/// What waits, is worked on and could not be made, with the first of each.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AllWork {
+    waiting: u64,
+    running: u64,
+    failed: u64,
+    work: Vec<WorkView>,
+}
+
+impl Operation for ListWork {
+    type Reply = AllWork;
+    const SCOPES: &'static [Scope] = &[];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<AllWork, Error> {
+        let (db, user) = (app.db.read(), caller.user);
+        let jobs = |state: JobState| makes_documents(user).filter(job::Column::State.eq(state));
+        let failed = document::Entity::readable_by(user)
+            .filter(document::Column::Status.eq(DocumentStatus::Failed))
+            .order_by_desc(document::Column::UpdatedAt);
+        let mut work = Vec::new();
+        for state in [JobState::Running, JobState::Queued] {
+            let some = jobs(state).order_by_asc(job::Column::Priority).order_by_asc(job::Column::RunAt);
+            work.extend(views(app, user, some.limit(LISTED).all(db).await?).await?);
+        }
+        work.extend(failed.clone().limit(LISTED).all(db).await?.into_iter().map(WorkView::failed));
+        Ok(AllWork {
+            waiting: jobs(JobState::Queued).count(db).await?,
+            running: jobs(JobState::Running).count(db).await?,
+            failed: failed.count(db).await?,
+            work,
+        })
+    }
+}
+
+fn makes_documents(user: UserId) -> Select<job::Entity> {
+    let kinds = Work::ALL.into_iter().filter(|work| work.makes_document()).map(Work::name);
+    job::Entity::owned_by(user).filter(job::Column::Kind.is_in(kinds))
+}
+
+async fn views(app: &App, user: UserId, jobs: Vec<job::Model>) -> Result<Vec<WorkView>, Error> {
+    let ids = jobs.iter().map(|job| DocumentId(job.subject));
+    let documents = document::Entity::readable_by(user).filter(document::Column::Id.is_in(ids));
+    let documents = documents.all(app.db.read()).await?;
+    let mut documents: HashMap<_, _> = documents.into_iter().map(|row| (row.id, row)).collect();
+    let mut views = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        let Some(document) = documents.remove(&DocumentId(job.subject)) else { continue };
+        let hears = Work::named(&job.kind) == Some(Work::Hear);
+        let progress = if hears { media::progress(app, &document).await? } else { None };
+        views.push(WorkView::of(job, document, progress));
+    }
+    Ok(views)
+}
+
+impl WorkView {
+    fn of(job: job::Model, document: document::Model, progress: Option<f64>) -> Self {
+        let runs = job.state == JobState::Running;
+        Self {
+            document_id: document.id,
+            bookmark_id: document.bookmark_id,
+            title: document.title,
+            stage: if runs { Stage::Running } else { Stage::Waiting },
+            progress,
+            reason: job.error.clone().or(document.error).filter(|_| !runs),
+            tries: Some(job.attempts),
+            backlog: Priority::of(&job) == Priority::Backlog,
+            next_at: (!runs && job.turn.is_none()).then_some(job.run_at),
+            work: Some(job.kind),
+        }
+    }
+
+    fn failed(document: document::Model) -> Self {
+        Self {
+            document_id: document.id,
+            bookmark_id: document.bookmark_id,
+            title: document.title,
+            stage: Stage::Failed,
+            work: None,
+            progress: None,
+            reason: document.error,
+            tries: None,
+            backlog: false,
+            next_at: None,
+        }
+    }
+}
+
+/// Tries a text again that could not be made.
+#[derive(Debug)]
+pub struct RetryWork(DocumentId);
+
+impl RetryWork {
+    /// It takes none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the path.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+/// It waits for its turn now.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Retried {
+    document_id: DocumentId,
+}
+
+impl Operation for RetryWork {
+    type Reply = Retried;
+    const SCOPES: &'static [Scope] = &[];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Retried, Error> {
+        let (user, now) = (caller.user, app.clock.now());
+        let txn = app.db.begin().await?;
+        let document = document::Entity::one_of(user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
+        if document.status != DocumentStatus::Failed {
+            return Err(Error::Conflict("its text has not failed"));
+        }
+        let work = given_up(&txn, &document).await?.ok_or(Error::Conflict("nothing was tried for it"))?;
+        queue::ask(&txn, user, work, document.id.0, Priority::Now, now).await?;
+        document::Entity::update_many()
+            .col_expr(document::Column::Status, Expr::value(DocumentStatus::Processing))
+            .col_expr(document::Column::Error, Expr::value(None::<String>))
+            .filter(document::Column::UserId.eq(user))
+            .filter(document::Column::Id.eq(document.id))
+            .exec(&txn)
+            .await?;
+        txn.commit().await?;
+        app.ingest.wake();
+        Ok(Retried { document_id: document.id })
+    }
+}
+
+/// What was given up last for a document.
+async fn given_up(db: &impl ConnectionTrait, document: &document::Model) -> Result<Option<Work>, Error> {
+    let last = makes_documents(document.user_id)
+        .filter(job::Column::Subject.eq(document.id.0))
+        .filter(job::Column::State.eq(JobState::Dead))
+        .order_by_desc(job::Column::FinishedAt);
+    Ok(last.one(db).await?.and_then(|job| Work::named(&job.kind)))
+}
