@@ -21,7 +21,7 @@ SCOPES = (
 ).split()
 EMAIL, PASSWORD = "schema@example.test", "a schema run 7!"
 FEED = """<rss version="2.0"><channel><title>{title}</title><link>{site}</link><description>Of ants.</description>
-<item><title>An entry</title><link>{site}/{title}-1</link><guid>{title}-1</guid><description>Ants again.</description></item>
+<item><title>An entry</title><link>{site}/{title}-1</link><guid>{title}-1</guid><description>Ants again.</description><enclosure url="{site}/{title}-1.mp3" type="audio/mpeg" length="9"/></item>
 </channel></rss>"""
 
 
@@ -154,6 +154,7 @@ def main():
         "POST /rest/v1/feeds/{id}/refresh": {"id": feed},
         "GET /rest/v1/entries/{id}": {"id": entry},
         "PATCH /rest/v1/entries/{id}": {"id": entry},
+        "POST /rest/v1/entries/{id}/transcribe": {"id": entry},
     }
     checks = (
         "not_a_server_error status_code_conformance content_type_conformance response_headers_conformance "
