@@ -1,7 +1,7 @@
 //! From the packets of one track to samples of one channel: symphonia's decoders, and Opus, which it lacks.
 
 use ropus::OpusMSDecoder;
-use symphonia::core::codecs::audio::well_known::CODEC_ID_OPUS;
+use symphonia::core::codecs::audio::well_known::{CODEC_ID_AAC, CODEC_ID_OPUS};
 use symphonia::core::codecs::audio::{AudioCodecParameters, AudioDecoder, AudioDecoderOptions};
 use symphonia::core::errors::Error;
 use symphonia::core::packet::Packet;
@@ -44,8 +44,11 @@ impl Codec {
         if params.codec == CODEC_ID_OPUS {
             return Opus::new(params, base).map(|opus| Self::Opus(Box::new(opus)));
         }
+        let core = params.extra_data.as_deref().and_then(core_of).filter(|_| params.codec == CODEC_ID_AAC);
+        let mut params = params.clone();
+        params.extra_data = core.map(Into::into).or(params.extra_data);
         let made =
-            symphonia::default::get_codecs().make_audio_decoder(params, &AudioDecoderOptions::default());
+            symphonia::default::get_codecs().make_audio_decoder(&params, &AudioDecoderOptions::default());
         made.ok().map(Self::Usual)
     }
 
@@ -57,6 +60,15 @@ impl Codec {
             Self::Opus(opus) => opus.decode(packet, mono),
         }
     }
+}
+
+/// The configuration of the core of HE-AAC (ISO/IEC 14496-3, 1.6.2.1): it has the lower half of the sound, in which speech is.
+fn core_of(config: &[u8]) -> Option<[u8; 2]> {
+    const LOW_COMPLEXITY: u8 = 2;
+    let [first, second, ..] = config else { return None };
+    let (kind, rate) = (first >> 3, (first & 7) << 1 | second >> 7);
+    // Rates that are written out are those of nobody.
+    (matches!(kind, 5 | 29) && rate != 15).then_some([LOW_COMPLEXITY << 3 | rate >> 1, second & 0xf8])
 }
 
 fn usual(decoder: &mut dyn AudioDecoder, packet: &Packet, mono: &mut Vec<f32>) -> Result<u32, Fault> {
@@ -125,5 +137,19 @@ impl Opus {
         });
         let frames = u128::from(ticks) * u128::from(unit.0) * u128::from(OPUS_RATE) / u128::from(unit.1);
         usize::try_from(frames).unwrap_or(usize::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::core_of;
+
+    #[test]
+    fn of_high_efficiency_the_core_is_read() {
+        // Kind 5 or 29, 24 kHz (6), two channels or one, then the doubled rate and the core's kind.
+        assert_eq!(core_of(&[0x2b, 0x11, 0x88, 0x00]), Some([0x13, 0x10]));
+        assert_eq!(core_of(&[0xeb, 0x09, 0x88, 0x00]), Some([0x13, 0x08]));
+        // Low complexity as it is: 44.1 kHz, two channels.
+        assert_eq!((core_of(&[0x12, 0x10]), core_of(&[0x2f, 0x80]), core_of(&[])), (None, None, None));
     }
 }
