@@ -277,7 +277,7 @@ pub struct Ingest {
     /// Pages that are fetched at the same time.
     #[serde(deserialize_with = "whole::<_, usize, 1, 64>")]
     pub fetches: usize,
-    /// Files that are read at the same time: PDFs and recordings.
+    /// PDFs that are read at the same time.
     #[serde(deserialize_with = "whole::<_, usize, 1, 64>")]
     pub files: usize,
 }
