@@ -2,6 +2,8 @@
 //!
 //! Each change is one transaction that raises the generation; the running service also forgets its cached keys.
 
+use std::time::Duration;
+
 use entity::id::UserId;
 use entity::plan::Plan;
 use entity::time::Timestamp;
@@ -142,13 +144,17 @@ pub async fn set_password(
 /// Work on what an account has may be under way when it is removed; PostgreSQL ends one of two that wait for each other, and
 /// the other is soon over.
 const TRIES: usize = 5;
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Removes an account and everything of it: rows at once; the index forgets it by a job of the service's own.
 pub async fn delete(desk: &Desk, user: UserId) -> Result<(), Error> {
     let mut tries = 1;
     loop {
         match remove(desk, user).await {
-            Err(Error::Busy(_)) if tries < TRIES => tries += 1,
+            Err(Error::Busy(_)) if tries < TRIES => {
+                tries += 1;
+                tokio::time::sleep(PAUSE).await;
+            }
             done => return done,
         }
     }

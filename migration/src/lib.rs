@@ -23,6 +23,7 @@ mod m0016_oauth_states;
 mod m0017_transfer_indexes;
 mod m0018_feed_push;
 mod m0019_document_facts;
+mod m0020_work_under_way;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -52,6 +53,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0017_transfer_indexes::STEP),
             Box::new(m0018_feed_push::STEP),
             Box::new(m0019_document_facts::STEP),
+            Box::new(m0020_work_under_way::STEP),
         ]
     }
 }

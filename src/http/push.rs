@@ -1,4 +1,4 @@
-//! /feeds/push/:id: where hubs ask back and say that a feed has something new (WebSub). No key: a question is good where
+//! /feeds/push/:id/:told: where hubs ask back and say that a feed has something new (WebSub). No key: a question is good where
 //! the subscription was asked for, and what is new where it is signed.
 
 use actix_web::http::StatusCode;
@@ -7,13 +7,12 @@ use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
 use actors::error::Error;
-use actors::ingest::feed::push::callback::{Question, confirm, knock};
-use entity::id::FeedSourceId;
+use actors::ingest::feed::push::callback::{Place, Question, confirm, expects, knock};
 
 use super::body;
 use crate::rest::{status, whole};
 
-/// No feed is longer (faults-and-threats.md, P4); one that is has been told of all the same.
+/// No feed is longer (faults-and-threats.md, P4).
 const MOST: usize = 5 << 20;
 /// Longest challenge that is said back.
 const CHALLENGE: usize = 4096;
@@ -22,7 +21,7 @@ const CHALLENGE: usize = 4096;
 pub fn mount(config: &mut ServiceConfig) {
     let none = || async { HttpResponse::MethodNotAllowed().finish() };
     config.service(
-        web::resource("/feeds/push/{id}")
+        web::resource("/feeds/push/{id}/{told}")
             .route(web::get().to(asked))
             .route(web::post().to(told))
             .default_service(web::to(none)),
@@ -31,8 +30,8 @@ pub fn mount(config: &mut ServiceConfig) {
 
 async fn asked(request: HttpRequest, app: Data<App>) -> HttpResponse {
     let said = async {
-        let (id, question) = (source(&request)?, question(request.query_string()).ok_or(Error::NotFound)?);
-        confirm(&app, id, question).await
+        let question = question(request.query_string()).ok_or(Error::NotFound)?;
+        confirm(&app, &place(&request)?, question).await
     };
     match said.await {
         Ok(challenge) => HttpResponse::Ok()
@@ -46,10 +45,11 @@ async fn asked(request: HttpRequest, app: Data<App>) -> HttpResponse {
 async fn told(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
     whole(request.clone(), async move {
         let taken = async {
-            let id = source(&request)?;
+            let at = place(&request)?;
+            expects(&app, &at).await?;
             let body = body::read(&request, payload, MOST).await?;
             let signature = request.headers().get("X-Hub-Signature").and_then(|value| value.to_str().ok());
-            knock(&app, id, signature, &body).await
+            knock(&app, &at, signature, &body).await
         };
         match taken.await {
             Ok(()) => HttpResponse::Accepted().finish(),
@@ -68,8 +68,10 @@ fn refused(error: &Error) -> HttpResponse {
     HttpResponse::new(status)
 }
 
-fn source(request: &HttpRequest) -> Result<FeedSourceId, Error> {
-    request.match_info().get("id").and_then(|id| id.parse().ok()).ok_or(Error::NotFound)
+fn place(request: &HttpRequest) -> Result<Place, Error> {
+    let part = |name| request.match_info().get(name).ok_or(Error::NotFound);
+    let source = part("id")?.parse().map_err(|_| Error::NotFound)?;
+    Ok(Place { source, told: part("told")?.to_owned() })
 }
 
 fn question(query: &str) -> Option<Question> {

@@ -79,7 +79,15 @@ async fn what_a_hub_says_is_fetched_at_once_and_only_where_it_is_signed() {
         Some(ask_back(&server, &form, &own, "subscribe", "864000").await).filter(|answer| answer.0 == 200)
     });
     assert_eq!(asked_back.await, (200, "c7".to_owned()));
+    // Another than the hub does not know where it is listened to.
+    let guessed = format!("{}x", callback(&server, &form));
+    assert_eq!(
+        server.stranger().body(&guessed, "application/atom+xml", b"<feed/>".to_vec()).await.status,
+        410
+    );
     let hits = site.hits("/feed");
+    // A feed is not fetched more often than once a minute, whatever a hub says.
+    server.clock.advance(Duration::from_secs(61));
 
     site.page("/feed", [feed(&hub, &own, 2)]);
     assert_eq!(knock(&server, &form, "guessed").await, 202);
@@ -114,6 +122,7 @@ async fn a_feed_that_names_no_hub_any_more_is_followed_by_its_schedule_alone() {
     let body = "<rss version=\"2.0\"><channel><title>Reeds</title></channel></rss>".to_owned();
     let headers = vec![("content-type", "application/rss+xml".to_owned())];
     site.page("/feed", [Reply::Plain { status: 200, headers, body }]);
+    server.clock.advance(Duration::from_secs(61));
 
     assert_eq!(knock(&server, &form, &form["hub.secret"]).await, 202);
 

@@ -423,6 +423,14 @@ async fn the_recording_of_an_entry_is_heard_when_it_is_asked_for() {
     .await;
     assert_eq!(transcript["segments"][0]["text"], "This is heron number 0.");
     assert_eq!(entry["summary"], "Notes of it.");
+    // It is the whole of the entry from then on: nothing is heard twice, and saving it fetches no page.
+    key.post(&asked(&named("/talk")), json!({})).await.data(202);
+    let saved = key.save(json!({ "url": named("/talk")["url"] })).await;
+    assert_eq!(saved["documentId"], entry["documentId"]);
+    key.once(&saved, "ready").await;
+    assert_eq!((site.hits("/a.wav"), site.was_asked("/talk")), (1, false));
+    let text = key.get(&format!("/rest/v2/documents/{document}")).await.data(200)["text"].clone();
+    assert!(text.as_str().unwrap().contains("This is heron number 0."), "{text}");
 }
 
 const HEARD: &str =

@@ -61,9 +61,11 @@ pub async fn to(
     now: Timestamp,
 ) -> Result<Became, Error> {
     let user = row.user_id;
-    if save::lock(txn, bookmark::Entity::one_of(user, row.id)).await?.is_empty() {
+    save::lock(txn, bookmark::Entity::one_of(user, row.id)).await?;
+    // Read again: somebody may have marked it until it was held.
+    let Some(row) = bookmark::Entity::one_of(user, row.id).one(txn).await? else {
         return Ok(Became::Passed("was deleted meanwhile".to_owned()));
-    }
+    };
     let had = bookmark_tag::Entity::owned_by(user).filter(bookmark_tag::Column::BookmarkId.eq(row.id));
     let had: HashSet<String> = had.all(txn).await?.into_iter().map(|tag| tag.name).collect();
     let was_in = collection_bookmark::Entity::owned_by(user)

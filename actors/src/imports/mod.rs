@@ -196,6 +196,12 @@ async fn take_found(means: Means, import: import::Model, found: Vec<Found>) -> R
     let mut rows = found.into_iter().zip(1..).map(|(found, line)| Given::of(Row { line, found })).peekable();
     while rows.peek().is_some() {
         let txn = db.begin().await?;
+        let own = import::Entity::one_of(taking.import().user_id, taking.import().id).lock_exclusive();
+        match own.one(&txn).await?.ok_or(Error::NotFound)? {
+            // Somebody paused it, or takes it back already.
+            own if own.state != ImportState::Running => return Ok(own),
+            _ => {}
+        }
         taking.take(&txn, rows.by_ref().take(LOT).collect()).await?;
         txn.commit().await?;
     }

@@ -72,10 +72,10 @@ impl Taking {
             Ok(new) => new,
             Err(why) => return Ok(Err(passed(why))),
         };
-        if let Err(Error::NotFound) =
-            save::own_collections(txn, self.import().user_id, &new.collections).await
-        {
-            return Ok(Err(passed(line::FOREIGN_COLLECTION.to_owned())));
+        match save::own_collections(txn, self.import().user_id, &new.collections).await {
+            Ok(()) => {}
+            Err(Error::NotFound) => return Ok(Err(passed(line::FOREIGN_COLLECTION.to_owned()))),
+            Err(error) => return Err(error),
         }
         new.progress = given.progress.unwrap_or(new.progress);
         let folders = std::iter::once(given.folders).chain(given.also).collect();

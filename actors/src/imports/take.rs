@@ -193,6 +193,7 @@ impl Taking {
             .col_expr(Column::FinishedAt, Expr::value(Some(now)))
             .filter(Column::UserId.eq(self.import.user_id))
             .filter(Column::Id.eq(self.import.id))
+            .filter(Column::State.eq(ImportState::Running))
             .exec(db)
             .await?;
         Ok(import::Model { state, finished_at: Some(now), ..self.import })

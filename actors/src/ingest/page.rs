@@ -59,10 +59,7 @@ async fn fetch_in_turn(
     let Some(url) = url.filter(|_| Priority::of(job) == Priority::Backlog) else {
         return fetch(app, job, document).await;
     };
-    // Those that wait come again at different times.
-    let share = job.id.0.as_bytes().last().copied().unwrap_or_default();
-    let later = Duration::from_secs(1 + u64::from(share) / 32);
-    let mut turn = app.hosts.enter(&url).map_err(|wait| Error::Busy(wait.max(later)))?;
+    let mut turn = app.hosts.enter(&url).map_err(Error::Busy)?;
     let fetched = fetch(app, job, document).await;
     if let Err(Failure::Passing { after: Some(wait), .. }) = &fetched {
         turn.rest(*wait);
@@ -90,6 +87,9 @@ pub(super) async fn store(
     let found = document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).lock_exclusive();
     if let Some(document) = found.one(&txn).await? {
         put_text(&txn, &document, split, Priority::of(job), now).await?;
+        if Work::named(&job.kind) == Some(Work::Hear) {
+            media::is_whole(&txn, &document).await?;
+        }
         if used.is_some() && saved::wants_page(&txn, &document).await? {
             queue::ask(&txn, job.user_id, Work::Page, id.0, Priority::of(job), now).await?;
         }

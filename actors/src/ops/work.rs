@@ -8,9 +8,10 @@ use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{document, job};
 use schemars::JsonSchema;
-use sea_orm::sea_query::Expr;
+use sea_orm::sea_query::{Expr, SimpleExpr};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect, Select,
+    ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
+    QueryTrait, Select,
 };
 use serde::Serialize;
 
@@ -90,9 +91,12 @@ impl Operation for ListWork {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<AllWork, Error> {
         let (db, user) = (app.db.read(), caller.user);
-        let jobs = |state: JobState| makes_documents(user).filter(job::Column::State.eq(state));
+        let jobs = |state: JobState| makes_documents(user).filter(is_under_way()).filter(is(state));
+        let under_way =
+            makes_documents(user).filter(is_under_way()).select_only().column(job::Column::Subject);
         let failed = document::Entity::readable_by(user)
             .filter(document::Column::Status.eq(DocumentStatus::Failed))
+            .filter(document::Column::Id.not_in_subquery(under_way.into_query()))
             .order_by_desc(document::Column::UpdatedAt);
         let mut work = Vec::new();
         for state in [JobState::Running, JobState::Queued] {
@@ -107,6 +111,15 @@ impl Operation for ListWork {
             work,
         })
     }
+}
+
+/// Spelled out, as in the partial index.
+fn is(state: JobState) -> SimpleExpr {
+    Expr::cust(format!("job.state = '{}'", state.name()))
+}
+
+fn is_under_way() -> SimpleExpr {
+    Expr::cust("job.state IN ('queued', 'running')")
 }
 
 fn makes_documents(user: UserId) -> Select<job::Entity> {
@@ -194,7 +207,7 @@ impl Operation for RetryWork {
         if document.status != DocumentStatus::Failed {
             return Err(Error::Conflict("its text has not failed"));
         }
-        let work = given_up(&txn, &document).await?.ok_or(Error::Conflict("nothing was tried for it"))?;
+        let work = last_work(&txn, &document).await?.ok_or(Error::Conflict("nothing was tried for it"))?;
         queue::ask(&txn, user, work, document.id.0, Priority::Now, now).await?;
         document::Entity::update_many()
             .col_expr(document::Column::Status, Expr::value(DocumentStatus::Processing))
@@ -209,11 +222,14 @@ impl Operation for RetryWork {
     }
 }
 
-/// What was given up last for a document.
-async fn given_up(db: &impl ConnectionTrait, document: &document::Model) -> Result<Option<Work>, Error> {
-    let last = makes_documents(document.user_id)
-        .filter(job::Column::Subject.eq(document.id.0))
-        .filter(job::Column::State.eq(JobState::Dead))
-        .order_by_desc(job::Column::FinishedAt);
-    Ok(last.one(db).await?.and_then(|job| Work::named(&job.kind)))
+/// What waits to be tried again for a document, else what was given up last.
+async fn last_work(db: &impl ConnectionTrait, document: &document::Model) -> Result<Option<Work>, Error> {
+    let own = makes_documents(document.user_id).filter(job::Column::Subject.eq(document.id.0));
+    let waits = own.clone().filter(is(JobState::Queued)).one(db).await?;
+    let dead = own.filter(job::Column::State.eq(JobState::Dead)).order_by_desc(job::Column::FinishedAt);
+    let last = match waits {
+        Some(waits) => Some(waits),
+        None => dead.one(db).await?,
+    };
+    Ok(last.and_then(|job| Work::named(&job.kind)))
 }

@@ -13,20 +13,24 @@ use crate::address::PageUrl;
 const SEARCHES: usize = 8;
 /// Whatever a host says, it is asked again after this.
 const LONGEST: Duration = Duration::from_secs(3600);
+/// Those who wait for a host come one after the other, so far apart.
+const APART: Duration = Duration::from_secs(1);
 
 /// The hosts that are being asked, or asked to be left alone. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Hosts {
-    known: Arc<Mutex<HashMap<String, State>>>,
+    known: Arc<Mutex<HashMap<String, Host>>>,
     searches: Arc<Semaphore>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum State {
+struct Host {
     /// Somebody has the turn.
-    Asked,
+    asked: bool,
     /// Nobody is to ask before.
-    Resting(Instant),
+    rests_until: Instant,
+    /// When the last of those who wait comes again.
+    last: Instant,
 }
 
 impl Default for Hosts {
@@ -44,20 +48,25 @@ pub struct Turn {
 }
 
 impl Hosts {
-    /// A turn at the host of this address; or how long it is to be left alone at least, which is nothing where somebody else
-    /// has the turn.
+    /// A turn at the host of this address; or after how long to ask again: each who is told so is told another time.
     pub fn enter(&self, url: &PageUrl) -> Result<Turn, Duration> {
-        let (host, now) = (format!("{}:{}", url.host(), url.port()), Instant::now());
+        let (name, now) = (format!("{}:{}", url.host(), url.port()), Instant::now());
         let mut known = self.known();
-        known.retain(|_, state| !matches!(state, State::Resting(until) if *until <= now));
-        match known.get(&host) {
-            Some(State::Asked) => Err(Duration::ZERO),
-            Some(State::Resting(until)) => Err(until.duration_since(now)),
-            None => {
-                known.insert(host.clone(), State::Asked);
-                Ok(Turn { hosts: self.clone(), host, rest: Duration::ZERO })
-            }
+        known.retain(|_, host| host.asked || host.rests_until > now || host.last > now);
+        let host = known.entry(name.clone()).or_insert(Host { asked: false, rests_until: now, last: now });
+        if host.asked || host.rests_until > now {
+            host.last = host.last.max(host.rests_until).max(now) + APART;
+            return Err(host.last.duration_since(now));
         }
+        host.asked = true;
+        Ok(Turn { hosts: self.clone(), host: name, rest: Duration::ZERO })
+    }
+
+    /// Whether the host asked to be left alone, and for how long still: that holds for what somebody waits for too.
+    pub fn rests(&self, url: &PageUrl) -> Option<Duration> {
+        let known = self.known();
+        let host = known.get(&format!("{}:{}", url.host(), url.port()))?;
+        Some(host.rests_until.saturating_duration_since(Instant::now())).filter(|rest| !rest.is_zero())
     }
 
     /// A place for a search of a site; none while all are taken.
@@ -65,7 +74,7 @@ impl Hosts {
         self.searches.clone().try_acquire_owned().ok()
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<String, State>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Host>> {
         // Each use leaves the map whole, whatever panics.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -80,11 +89,9 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let (host, mut known) = (std::mem::take(&mut self.host), self.hosts.known());
-        if self.rest.is_zero() {
-            known.remove(&host);
-        } else {
-            known.insert(host, State::Resting(Instant::now() + self.rest));
+        if let Some(host) = self.hosts.known().get_mut(&self.host) {
+            host.asked = false;
+            host.rests_until = Instant::now() + self.rest;
         }
     }
 }
@@ -103,7 +110,8 @@ mod tests {
 
         let turn = hosts.enter(&page("https://a.example/1"));
         assert!(turn.is_ok());
-        assert_eq!(hosts.enter(&page("https://A.example/2")).err(), Some(Duration::ZERO));
+        let waits = [2, 3].map(|_| hosts.enter(&page("https://A.example/2")).unwrap_err());
+        assert!(waits[0] <= APART && waits[1] > APART, "{waits:?}");
         assert!(hosts.enter(&page("https://b.example/1")).is_ok());
 
         drop(turn);
@@ -116,7 +124,8 @@ mod tests {
 
         hosts.enter(&page("https://a.example/1")).unwrap().rest(Duration::from_secs(86_400));
         let wait = hosts.enter(&page("https://a.example/2")).unwrap_err();
-        assert!(wait <= LONGEST && wait > LONGEST / 2, "{wait:?}");
+        assert!(wait <= LONGEST + APART && wait > LONGEST / 2, "{wait:?}");
+        assert!(hosts.rests(&page("https://a.example/3")).is_some_and(|rest| rest <= LONGEST));
 
         hosts.enter(&page("https://b.example/1")).unwrap().rest(Duration::from_millis(1));
         std::thread::sleep(Duration::from_millis(5));

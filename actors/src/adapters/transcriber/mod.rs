@@ -3,11 +3,15 @@
 mod endpoint;
 mod whisper;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+use entity::id::DocumentId;
 use futures_util::future::BoxFuture;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::blobs::ScratchFile;
 
 pub use endpoint::{Endpoint, EndpointSettings, SetupError};
 pub use whisper::Whisper;
@@ -88,11 +92,15 @@ impl TranscribeError {
     }
 }
 
+/// Fetched files of recordings whose turn comes again.
+const KEPT: usize = 8;
+
 /// The way to the transcriber, once there is one: one recording at a time.
 #[derive(Clone)]
 pub struct Speech {
     transcriber: Arc<RwLock<Option<Arc<dyn Transcriber>>>>,
     turn: Arc<Semaphore>,
+    fetched: Arc<Mutex<VecDeque<(DocumentId, ScratchFile)>>>,
 }
 
 /// The turn of one recording.
@@ -120,7 +128,11 @@ pub enum NoTurn {
 impl Speech {
     /// With this transcriber, or none as yet.
     pub fn new(transcriber: Option<Arc<dyn Transcriber>>) -> Self {
-        Self { transcriber: Arc::new(RwLock::new(transcriber)), turn: Arc::new(Semaphore::new(1)) }
+        Self {
+            transcriber: Arc::new(RwLock::new(transcriber)),
+            turn: Arc::new(Semaphore::new(1)),
+            fetched: Arc::default(),
+        }
     }
 
     /// The transcriber, where it is there.
@@ -131,6 +143,23 @@ impl Speech {
     /// From now on this transcriber.
     pub fn set(&self, transcriber: Arc<dyn Transcriber>) {
         *self.transcriber.write().unwrap_or_else(PoisonError::into_inner) = Some(transcriber);
+    }
+
+    /// Keeps the fetched file of a recording that others have a turn before; of too many the oldest goes.
+    pub fn keep(&self, document: DocumentId, file: ScratchFile) {
+        let mut fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
+        fetched.retain(|(other, _)| *other != document);
+        fetched.push_back((document, file));
+        if fetched.len() > KEPT {
+            fetched.pop_front();
+        }
+    }
+
+    /// The file of a recording, where it was kept.
+    pub fn fetched(&self, document: DocumentId) -> Option<ScratchFile> {
+        let mut fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = fetched.iter().position(|(other, _)| *other == document)?;
+        fetched.remove(at).map(|(_, file)| file)
     }
 
     /// A turn for one recording, if there is a transcriber and it is free.

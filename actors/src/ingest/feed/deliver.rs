@@ -14,6 +14,7 @@ use sea_orm::{
 };
 use sha2::{Digest, Sha256};
 
+use super::super::media;
 use super::source;
 use crate::adapters::sandbox::{Feed, Item};
 use crate::address::PageUrl;
@@ -146,10 +147,11 @@ async fn change(
         .filter(bookmark::Column::DocumentId.eq(row.document_id))
         .one(txn)
         .await?;
+    let heard = media::was_heard(txn, feed.user_id, row.document_id).await?;
     let fresh = entry_row(feed, row.document_id, &coming, now);
     let kept = entry::Model {
         id: row.id,
-        whole: if saved.is_some() { row.whole } else { fresh.whole },
+        whole: if saved.is_some() || heard { row.whole } else { fresh.whole },
         published_at: fresh.published_at.or(row.published_at),
         sorted_at: row.sorted_at,
         created_at: row.created_at,
@@ -171,10 +173,7 @@ async fn change(
         .filter(document::Column::Id.eq(row.document_id))
         .exec(txn)
         .await?;
-    let heard = document::Entity::of(feed.user_id)
-        .filter(document::Column::Id.eq(row.document_id))
-        .filter(document::Column::ContentType.is_in([ContentType::Audio, ContentType::Video]));
-    if heard.one(txn).await?.is_some() {
+    if heard {
         // A transcript says more than the notes of the episode.
         return Ok(());
     }

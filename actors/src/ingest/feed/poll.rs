@@ -1,8 +1,6 @@
 //! Fetches a source for all who follow it. What goes wrong with the address is the source's to say, never the job's: it
 //! moves the schedule, and the entries stay.
 
-use std::time::Duration;
-
 use entity::id::FeedSourceId;
 use entity::{feed_source, job};
 use sea_orm::{ConnectionTrait, EntityTrait};
@@ -17,10 +15,6 @@ use crate::error::Error;
 use crate::ingest::attempt::Failure;
 use crate::ingest::queue::{self, Priority};
 
-/// Whoever finds the host asked by another comes again after this; nobody waits for the later ones.
-const SOON: Duration = Duration::from_secs(1);
-const LATER: Duration = Duration::from_secs(20);
-
 /// Runs the job.
 pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     let id = FeedSourceId(job.subject);
@@ -32,12 +26,17 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     };
     let answer = match PageUrl::parse(&source.url) {
         Ok(url) => {
-            let wait = if Priority::of(job) == Priority::Now { SOON } else { LATER };
-            let mut turn = app.hosts.enter(&url).map_err(|rest| Error::Busy(rest.max(wait)))?;
+            let turn = app.hosts.enter(&url);
+            if let (Err(wait), Priority::Backlog) = (&turn, Priority::of(job)) {
+                return Err(Error::Busy(*wait).into());
+            }
+            if let Some(rest) = app.hosts.rests(&url) {
+                return Err(Error::Busy(rest).into());
+            }
             let has_copy = source::copy(app.db.read(), id).await?.is_some();
             let validators = if has_copy { source::validators(&source) } else { Validators::default() };
             let answer = fetch::fetch(app, &url, validators).await;
-            if let Err(Unfetched::Fetch(error)) = &answer {
+            if let (Err(Unfetched::Fetch(error)), Ok(mut turn)) = (&answer, turn) {
                 turn.rest(error.retry_after().unwrap_or_default());
             }
             answer

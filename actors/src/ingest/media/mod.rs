@@ -7,10 +7,10 @@ pub mod windows;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use entity::id::DocumentId;
-use entity::{document, entry, job, transcript};
+use entity::id::{DocumentId, UserId};
+use entity::{document, entry, job, source, transcript};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
 use super::attempt::Failure;
@@ -18,7 +18,7 @@ use super::places::{Places, Spoken};
 use super::queue::{self, Priority, Work};
 use super::store::Text;
 use super::{file, page};
-use crate::adapters::blobs::ScratchFile;
+use crate::adapters::blobs::{LocalFile, ScratchFile};
 use crate::adapters::fetch::{Got, Take, Wanted};
 use crate::adapters::sandbox::SandboxError;
 use crate::adapters::sandbox::sound::{Piece, Sound};
@@ -36,7 +36,7 @@ use windows::Windows;
 pub const NO_MODEL: &str = "waiting for the speech model";
 /// A model's arrival is seen at once by the process that it arrives at, and by others after this.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
-/// Another process of this machine has the transcriber; it says nothing when it is done.
+/// The transcriber is busy, which it is not for long: recordings wait on a track that lets one through at a time.
 const TAKEN: &str = "waiting for its turn to be transcribed";
 const TURN: Duration = Duration::from_secs(5);
 const PAUSED: &str = "waiting until the AI goes on";
@@ -78,25 +78,25 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     };
     // Before gigabytes are brought here for a recording that must wait.
     let turn = turn(app)?;
-    let (stored, fetched);
-    let file: &Path = match file::stored(app, job).await? {
-        Some(file) => {
-            stored = file;
-            stored.path()
-        }
-        None => {
-            fetched = fetch(app, &document).await?;
-            fetched.path()
-        }
+    let file = match (file::stored(app, job).await?, app.speech.fetched(id)) {
+        (Some(file), _) => Recording::Stored(file),
+        (None, Some(file)) => Recording::Fetched(file),
+        (None, None) => Recording::Fetched(fetch(app, &document).await?),
     };
     let said = document.content_type;
-    if !page::is_recording(file::kind_of(app, job, file, said).await?) {
-        let text = file::text(app, job, file, said).await?;
+    if !page::is_recording(file::kind_of(app, job, file.path(), said).await?) {
+        let text = file::text(app, job, file.path(), said).await?;
         return page::store(app, job, id, None, text.unwrap_or_default()).await;
     }
-    let text = text(app, job, file, &*turn.transcriber, began).await?;
+    let text = text(app, job, file.path(), &*turn.transcriber, began).await;
     drop(turn);
-    match text {
+    if let (Ok(None) | Err(Failure::Waiting { .. } | Failure::Passing { .. }), Recording::Fetched(file)) =
+        (&text, file)
+    {
+        // Fetched once more it may be another file: many hosts put something else between the words each time.
+        app.speech.keep(id, file);
+    }
+    match text? {
         Some(text) => page::store(app, job, id, None, text).await,
         None => {
             queue::give_way(app.db.write(), job, 0, Priority::of(job), app.clock.now()).await?;
@@ -104,6 +104,55 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
             Ok(())
         }
     }
+}
+
+/// The file of a recording, on this machine.
+enum Recording {
+    Stored(LocalFile),
+    Fetched(ScratchFile),
+}
+
+impl Recording {
+    fn path(&self) -> &Path {
+        match self {
+            Recording::Stored(file) => file.path(),
+            Recording::Fetched(file) => file.path(),
+        }
+    }
+}
+
+/// A transcript is all of an entry: neither what its feed says of the episode nor its page takes the place of it.
+///
+/// # Errors
+/// The database.
+pub async fn is_whole(txn: &impl ConnectionTrait, document: &document::Model) -> Result<(), Error> {
+    let (user, id) = (document.user_id, document.id);
+    entry::Entity::update_many()
+        .col_expr(entry::Column::Whole, Expr::value(true))
+        .filter(entry::Column::UserId.eq(user))
+        .filter(entry::Column::DocumentId.eq(id))
+        .exec(txn)
+        .await?;
+    source::Entity::delete_many()
+        .filter(source::Column::UserId.eq(user))
+        .filter(source::Column::DocumentId.eq(id))
+        .exec(txn)
+        .await?;
+    for work in [Work::Text, Work::Page] {
+        queue::withdraw(txn, user, work, id.0).await?;
+    }
+    Ok(())
+}
+
+/// Whether a document's text is what was heard.
+///
+/// # Errors
+/// The database.
+pub async fn was_heard(db: &impl ConnectionTrait, user: UserId, id: DocumentId) -> Result<bool, Error> {
+    let heard = transcript::Entity::owned_by(user)
+        .filter(transcript::Column::DocumentId.eq(id))
+        .filter(transcript::Column::Finished.eq(true));
+    Ok(heard.one(db).await?.is_some())
 }
 
 fn turn(app: &App) -> Result<Turn, Failure> {

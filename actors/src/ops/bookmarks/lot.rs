@@ -59,6 +59,8 @@ pub async fn save_new(
             saved.push(Saved::Left(Box::new(new)));
         }
     }
+    // In one order everywhere: two that save the same pages do not wait for each other.
+    fresh.sort_by(|a: &Fresh, b| a.row.normalized_url.cmp(&b.row.normalized_url));
     insert_all::<document::Entity>(txn, fresh.iter().map(|page| page.document.clone()), None).await?;
     let rows = fresh.iter().map(|page| page.row.clone());
     let made = insert_all::<bookmark::Entity>(txn, rows, Some(&is_saved())).await?;

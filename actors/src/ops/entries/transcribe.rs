@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Values};
+use crate::ingest::media;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::target::Target;
 use crate::perform::Operation;
@@ -39,6 +40,9 @@ impl Operation for TranscribeEntry {
             return Err(Error::Conflict("the entry comes with no recording"));
         }
         let document = row.document_id.0;
+        if media::was_heard(&txn, caller.user, row.document_id).await? {
+            return Ok(OneEntry { entry: view::one(&txn, row).await? });
+        }
         queue::ask(&txn, caller.user, Work::Hear, document, Priority::Now, app.clock.now()).await?;
         let entry = view::one(&txn, row).await?;
         txn.commit().await?;

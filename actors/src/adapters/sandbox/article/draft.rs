@@ -19,8 +19,7 @@ pub struct Draft {
 pub fn draft(page: &Document, url: &str) -> Option<Draft> {
     let mut options = Options::default().with_fallback(true).with_exclude_comments(true);
     options.original_url = Url::parse(url).ok();
-    let page = prepared(page);
-    let result = catch_unwind(AssertUnwindSafe(|| extract_document(page, &options))).ok()?.ok()?;
+    let result = catch_unwind(AssertUnwindSafe(|| extract_document(prepared(page), &options))).ok()?.ok()?;
     let content = Document::parse(&result.content_html);
     Some(Draft { blocks: walk::blocks(&content, content.root()), metadata: result.metadata })
 }

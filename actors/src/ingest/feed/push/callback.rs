@@ -21,6 +21,8 @@ use crate::error::Error;
 /// Bounds of how long a subscription is taken to last, whatever a hub says.
 const SHORTEST: Duration = Duration::from_secs(3600);
 const LONGEST: Duration = Duration::from_secs(90 * 24 * 3600);
+/// A hub does not have a feed fetched more often.
+const APART: Duration = Duration::from_secs(60);
 /// What a hub says that says nothing.
 const USUAL: Duration = Duration::from_secs(10 * 24 * 3600);
 
@@ -41,9 +43,11 @@ pub struct Question {
 ///
 /// # Errors
 /// [`Error::NotFound`] where it did not.
-pub async fn confirm(app: &App, source: FeedSourceId, asked: Question) -> Result<String, Error> {
-    let row = Entity::find_by_id(source).one(app.db.read()).await?.filter(|row| row.topic == asked.topic);
-    let row = row.filter(|_| app.push.is_some()).ok_or(Error::NotFound)?;
+pub async fn confirm(app: &App, at: &Place, asked: Question) -> Result<String, Error> {
+    let (row, _) = listening(app, at).await?;
+    if row.topic != asked.topic {
+        return Err(Error::NotFound);
+    }
     let now = app.clock.now();
     match (asked.mode.as_str(), row.state, asked.challenge) {
         ("subscribe", PushState::Asked | PushState::Active | PushState::Offered, Some(challenge)) => {
@@ -79,28 +83,50 @@ async fn change(
     Ok(())
 }
 
-/// Something new came: where the hub signed it the feed is fetched as soon as its server allows. What is not signed, or
-/// wrongly, changes nothing, and nobody learns that (WebSub, section 7.1).
+/// An address that a hub was told: the source, and what nobody else knows.
+#[derive(Debug)]
+pub struct Place {
+    /// The source.
+    pub source: FeedSourceId,
+    /// The last part of the address.
+    pub told: String,
+}
+
+/// Whether somebody listens there: to be asked before the body of what a hub says is read.
 ///
 /// # Errors
 /// [`Error::NotFound`] where nobody is subscribed: a hub stops then.
-pub async fn knock(
-    app: &App,
-    source: FeedSourceId,
-    signature: Option<&str>,
-    body: &[u8],
-) -> Result<(), Error> {
-    let now = app.clock.now();
-    let row = Entity::find_by_id(source).one(app.db.read()).await?;
-    let row = row.filter(|row| row.state == PushState::Active && row.ends_at.is_some_and(|end| now < end));
-    let (Some(row), Some(push)) = (row, &app.push) else { return Err(Error::NotFound) };
+pub async fn expects(app: &App, at: &Place) -> Result<(), Error> {
+    let (row, _) = listening(app, at).await?;
+    let active = row.state == PushState::Active && row.ends_at.is_some_and(|end| app.clock.now() < end);
+    if active { Ok(()) } else { Err(Error::NotFound) }
+}
+
+async fn listening<'a>(app: &'a App, at: &Place) -> Result<(Model, &'a Push), Error> {
+    let row = Entity::find_by_id(at.source).one(app.db.read()).await?;
+    let found = row.zip(app.push.as_ref());
+    found.filter(|(row, push)| push.is_place(row.source_id, &row.hub, &at.told)).ok_or(Error::NotFound)
+}
+
+/// Something new came: where the hub signed it the feed is fetched as soon as its server allows, once a minute at most. What is
+/// not signed, or wrongly, changes nothing, and nobody learns that (WebSub, section 7.1).
+///
+/// # Errors
+/// As [`expects`].
+pub async fn knock(app: &App, at: &Place, signature: Option<&str>, body: &[u8]) -> Result<(), Error> {
+    let (now, (row, push)) = (app.clock.now(), listening(app, at).await?);
+    expects(app, at).await?;
     if !signature.is_some_and(|signature| is_signed(push, &row, signature, body)) {
         return Ok(());
     }
+    let Some(source) = feed_source::Entity::find_by_id(at.source).one(app.db.read()).await? else {
+        return Err(Error::NotFound);
+    };
+    let soonest = Ord::max(source.fetched_at.map_or(now, |fetched| fetched + APART), now);
     feed_source::Entity::update_many()
-        .col_expr(feed_source::Column::NextFetchAt, Expr::value(Some(now)))
-        .filter(feed_source::Column::Id.eq(source))
-        .filter(feed_source::Column::NextFetchAt.gt(now))
+        .col_expr(feed_source::Column::NextFetchAt, Expr::value(Some(soonest)))
+        .filter(feed_source::Column::Id.eq(at.source))
+        .filter(feed_source::Column::NextFetchAt.gt(soonest))
         .filter(
             Condition::any()
                 .add(feed_source::Column::WaitUntil.is_null())

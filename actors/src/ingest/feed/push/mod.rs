@@ -16,9 +16,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use entity::id::FeedSourceId;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use subtle::ConstantTimeEq;
 
-/// Keeps these secrets apart from anything else that is made with the same key.
-const PURPOSE: &[u8] = b"carrel feed push 1";
+/// Keep what is made here apart from anything else that is made with the same key.
+const SECRET: &[u8] = b"carrel feed push 1";
+const PLACE: &[u8] = b"carrel feed push address 1";
 
 /// What subscriptions are made with.
 #[derive(Clone)]
@@ -41,15 +43,24 @@ impl Push {
         Self { base_url: base_url.to_owned(), keyed }
     }
 
-    /// Where a hub sends what is new.
-    fn callback(&self, source: FeedSourceId) -> String {
-        format!("{}/feeds/push/{source}", self.base_url)
+    /// Where the hub of a source sends what is new: nobody else knows it.
+    fn callback(&self, source: FeedSourceId, hub: &str) -> String {
+        format!("{}/feeds/push/{source}/{}", self.base_url, self.made(PLACE, source, hub))
+    }
+
+    /// Whether this is the last part of that address.
+    fn is_place(&self, source: FeedSourceId, hub: &str, told: &str) -> bool {
+        self.made(PLACE, source, hub).as_bytes().ct_eq(told.as_bytes()).into()
     }
 
     /// What a hub signs with: its own for each source and hub, so that no hub speaks for another.
     fn secret(&self, source: FeedSourceId, hub: &str) -> String {
+        self.made(SECRET, source, hub)
+    }
+
+    fn made(&self, purpose: &[u8], source: FeedSourceId, hub: &str) -> String {
         let mut mac = self.keyed.clone();
-        mac.update(PURPOSE);
+        mac.update(purpose);
         mac.update(source.0.as_bytes());
         mac.update(hub.as_bytes());
         URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes())

@@ -15,7 +15,7 @@ use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
 use crate::ingest::attempt::Failure;
-use crate::ingest::queue::{self, Priority, Work};
+use crate::ingest::queue::{self, MOST_ATTEMPTS, Priority, Work};
 
 /// Hubs asked at once: the others come with the next look.
 const AT_ONCE: u64 = 50;
@@ -82,8 +82,11 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     };
     match asked {
         Ok(()) => settle(app, job, &row, PushState::Asked).await,
-        Err((_, true, _)) => settle(app, job, &row, PushState::Refused).await,
-        Err((reason, false, after)) => Err(Failure::Passing { reason, after }),
+        // One that never answers is left alone for as long as one that does not want to.
+        Err((_, permanent, _)) if permanent || job.attempts >= MOST_ATTEMPTS => {
+            settle(app, job, &row, PushState::Refused).await
+        }
+        Err((reason, _, after)) => Err(Failure::Passing { reason, after }),
     }
 }
 
@@ -92,7 +95,7 @@ fn form(push: &Push, row: &Model) -> Vec<(&'static str, String)> {
     vec![
         ("hub.mode", "subscribe".to_owned()),
         ("hub.topic", row.topic.clone()),
-        ("hub.callback", push.callback(row.source_id)),
+        ("hub.callback", push.callback(row.source_id, &row.hub)),
         ("hub.secret", push.secret(row.source_id, &row.hub)),
         ("hub.lease_seconds", WANTED.as_secs().to_string()),
     ]
