@@ -1,5 +1,5 @@
-//! Taking an import back: what it made goes, the newest first, and what it only added to loses the tags that it got. What
-//! was deleted can be restored as after any deletion.
+//! Taking an import back: what it made goes, the newest first, and what it only added to loses what it got: tags, filings,
+//! marks, progress, notes. What was deleted can be restored as after any deletion.
 
 use entity::id::{
     BookmarkId, CollectionId, DecisionId, EntryId, FeedId, HighlightId, ImportId, NoteId, ProjectId,
