@@ -223,7 +223,7 @@ async fn extract(app: &App, job: &job::Model, html: String, url: String) -> Resu
 }
 
 /// What crashes, hangs or bloats its parser is tried so often.
-const MOST_TRIES: i32 = 3;
+pub(super) const MOST_TRIES: i32 = 3;
 
 /// What it means for a job that the sandbox made no text: what a parser did not survive, it may survive when the machine
 /// is less busy; what it understood will not change.

@@ -6,9 +6,9 @@ use std::collections::{HashMap, HashSet};
 use entity::id::{DocumentId, EntryId, FeedId};
 use entity::kind::{ContentType, SourceForm};
 use entity::time::Timestamp;
-use entity::{bookmark, document, entry, feed, job, source as content};
+use entity::{bookmark, document, entry, feed, job};
 use sea_orm::ActiveValue::NotSet;
-use sea_orm::sea_query::{Expr, OnConflict};
+use sea_orm::sea_query::Expr;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter,
 };
@@ -24,6 +24,7 @@ use crate::error::Error;
 use crate::ingest::attempt::Failure;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::kit::Lane;
+use crate::ops::bookmarks::save::{Content, give};
 
 /// An entry as it came, with what it is compared by.
 #[derive(Debug)]
@@ -260,17 +261,8 @@ async fn give_content(
     feed: &feed::Model,
     texts: Vec<(DocumentId, String)>,
 ) -> Result<(), Error> {
-    let rows = texts.into_iter().map(|(document_id, body)| content::Model {
-        document_id,
-        user_id: feed.user_id,
-        form: SourceForm::Text,
-        body,
-    });
-    let newer = OnConflict::column(content::Column::DocumentId)
-        .update_columns([content::Column::Form, content::Column::Body])
-        .to_owned();
-    insert_all::<content::Entity>(txn, rows, Some(&newer)).await?;
-    Ok(())
+    let contents = texts.into_iter().map(|(id, body)| (id, Content { form: SourceForm::Text, body }));
+    give(txn, feed.user_id, contents).await
 }
 
 fn entry_row(feed: &feed::Model, document: DocumentId, coming: &Coming, now: Timestamp) -> entry::Model {

@@ -42,8 +42,6 @@ const TURN: Duration = Duration::from_secs(5);
 const PAUSED: &str = "waiting until the AI goes on";
 /// Windows after which others have a turn: a few minutes of sound.
 const WINDOWS: usize = 6;
-/// A file that crashes, hangs or bloats the decoder is tried so often.
-const MOST_TRIES: i32 = 3;
 /// A longer recording is refused: a day.
 const MOST_SECONDS: u64 = 24 * 3600;
 /// Bytes at either end by which a recording is told from another of the same length.
@@ -332,7 +330,7 @@ fn broken(error: SandboxError, attempts: i32) -> Failure {
     let reason = format!("could not hear it: {error}");
     match error {
         SandboxError::Unavailable(_) => Failure::Passing { reason, after: Some(Duration::from_secs(5)) },
-        SandboxError::Crashed | SandboxError::TimedOut if attempts < MOST_TRIES => {
+        SandboxError::Crashed | SandboxError::TimedOut if attempts < page::MOST_TRIES => {
             Failure::Passing { reason, after: None }
         }
         SandboxError::Crashed | SandboxError::TimedOut | SandboxError::TooLarge => Failure::Permanent(reason),

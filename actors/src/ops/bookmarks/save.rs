@@ -203,8 +203,8 @@ pub async fn complete(
     Ok(())
 }
 
-/// Keeps what came with saves until it is read; what comes anew goes over what was.
-pub(super) async fn give(
+/// Keeps what came with saves, or with a feed's entries, until it is read; what comes anew goes over what was.
+pub async fn give(
     txn: &impl ConnectionTrait,
     user: UserId,
     contents: impl IntoIterator<Item = (DocumentId, Content)>,

@@ -97,9 +97,13 @@ pub struct Place {
 /// # Errors
 /// [`Error::NotFound`] where nobody is subscribed: a hub stops then.
 pub async fn expects(app: &App, at: &Place) -> Result<(), Error> {
-    let (row, _) = listening(app, at).await?;
+    active(app, at).await.map(drop)
+}
+
+async fn active<'a>(app: &'a App, at: &Place) -> Result<(Model, &'a Push), Error> {
+    let (row, push) = listening(app, at).await?;
     let active = row.state == PushState::Active && row.ends_at.is_some_and(|end| app.clock.now() < end);
-    if active { Ok(()) } else { Err(Error::NotFound) }
+    if active { Ok((row, push)) } else { Err(Error::NotFound) }
 }
 
 async fn listening<'a>(app: &'a App, at: &Place) -> Result<(Model, &'a Push), Error> {
@@ -114,8 +118,7 @@ async fn listening<'a>(app: &'a App, at: &Place) -> Result<(Model, &'a Push), Er
 /// # Errors
 /// As [`expects`].
 pub async fn knock(app: &App, at: &Place, signature: Option<&str>, body: &[u8]) -> Result<(), Error> {
-    let (now, (row, push)) = (app.clock.now(), listening(app, at).await?);
-    expects(app, at).await?;
+    let (now, (row, push)) = (app.clock.now(), active(app, at).await?);
     if !signature.is_some_and(|signature| is_signed(push, &row, signature, body)) {
         return Ok(());
     }
