@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use actors::adapters::transcriber::{Heard, Said, TranscribeError, Transcriber, Whisper};
 use actors::ingest::queue::{self, Priority};
 use actors::ingest::{Failure, Split, Text, media, put_text};
-use entity::id::{DocumentId, JobId, UserId};
+use entity::id::{DocumentId, UserId};
 use entity::kind::{ContentType, JobState};
 use entity::plan::Plan;
 use entity::{document, job, usage_month};
@@ -21,8 +21,8 @@ use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use super::exports::paper;
-use super::uploads;
-use crate::world::{Client, Ears, Key, Reply, Server, Site, eventually};
+use super::uploads::{self, uploaded};
+use crate::world::{Client, Ears, Home, Key, Program, Reply, Server, Site, eventually, program};
 
 /// Says of each window which one it is; fails from one on, until it is told to go on.
 #[derive(Default)]
@@ -130,22 +130,11 @@ async fn held(server: &Server, key: &Key, user: UserId) -> (document::Model, job
     let row = row.update(app.db.write()).await.unwrap();
     let now = app.clock.now();
     let job = job::Model {
-        id: JobId::new(now),
-        user_id: user,
-        kind: "relabel".to_owned(),
-        subject: id.0,
         state: JobState::Running,
-        track: 1,
-        priority: 0,
-        turn: None,
-        run_at: now,
         attempts: 1,
-        done: 0,
         lease_token: Some(Uuid::now_v7()),
         lease_until: Some(now + Duration::from_secs(3600)),
-        error: None,
-        created_at: now,
-        finished_at: None,
+        ..job::Model::queued(user, "relabel", id.0, (1, 0), now)
     };
     job::Entity::insert(job.clone().into_active_model())
         .exec_without_returning(app.db.write())
@@ -154,10 +143,13 @@ async fn held(server: &Server, key: &Key, user: UserId) -> (document::Model, job
     (row, job)
 }
 
-async fn keep(server: &Server, document: &document::Model, job: &job::Model, text: Text) {
+/// Brings a text in, and ends the job that made it, where one did.
+async fn keep(server: &Server, document: &document::Model, job: Option<&job::Model>, text: Text) {
     let (app, split) = (server.app(), Split::of(text));
     let txn = app.db.begin().await.unwrap();
-    assert!(queue::finish(&txn, job, app.clock.now()).await.unwrap());
+    if let Some(job) = job {
+        assert!(queue::finish(&txn, job, app.clock.now()).await.unwrap());
+    }
     put_text(&txn, document, split, Priority::Now, app.clock.now()).await.unwrap();
     txn.commit().await.unwrap();
     app.ingest.wake();
@@ -193,7 +185,7 @@ async fn a_recording_that_was_stopped_goes_on_where_it_stopped_and_is_read_with_
     assert_eq!((again.text.as_str(), counting.heard.load(Ordering::SeqCst)), (text.text.as_str(), windows));
     assert!(text.text.starts_with("This is heron number 0. This is heron number 1."), "{}", text.text);
 
-    keep(&server, &document, &job, text).await;
+    keep(&server, &document, Some(&job), text).await;
     let (mut segments, mut cursor) = (Vec::new(), String::new());
     loop {
         let answer = key.get(&format!("{path}?limit=2{cursor}")).await;
@@ -218,6 +210,28 @@ async fn a_recording_that_was_stopped_goes_on_where_it_stopped_and_is_read_with_
     let chunks = key.get(&format!("/rest/v2/documents/{}/chunks", document.id)).await;
     let chunk = &chunks.data(200)["chunks"][0];
     assert!(chunk["startSeconds"].as_f64().unwrap() < chunk["endSeconds"].as_f64().unwrap());
+}
+
+#[actix_web::test]
+async fn a_text_that_comes_in_between_two_turns_takes_nothing_of_what_was_heard() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let key = user.full_key().await;
+    let (document, job) = held(&server, &key, user.id()).await;
+    let (file, counting) = (recording(10), Arc::new(Counting::default()));
+    server.app().speech.set(counting.clone());
+    *counting.fails_at.lock().unwrap() = Some(3);
+    assert!(heard(&server, &job, file.path()).await.is_err());
+
+    keep(&server, &document, None, Text { text: "Notes of it.".to_owned(), ..Text::default() }).await;
+    *counting.fails_at.lock().unwrap() = None;
+    let text = heard(&server, &job, file.path()).await.unwrap();
+
+    let windows = counting.heard.load(Ordering::SeqCst);
+    for number in 0..windows {
+        assert_eq!(text.text.matches(&format!("heron number {number}.")).count(), 1, "{}", text.text);
+    }
+    assert!(text.text.starts_with("This is heron number 0. "), "{}", text.text);
 }
 
 /// A recording of the shared set and the folder of the speech model, where both are there. In CI both must be.
@@ -344,14 +358,6 @@ async fn a_document_that_nobody_spoke_has_no_transcript() {
 }
 
 /// Uploads a file; its ticket.
-async fn uploaded(key: &Client, content_type: &str, bytes: &[u8]) -> Value {
-    let said = json!({ "filename": "a.bin", "contentType": content_type, "bytes": bytes.len() });
-    let ticket = key.post("/rest/v2/uploads", said).await.data(201).clone();
-    assert!(matches!(uploads::put(&ticket, bytes).await, 200 | 201 | 204));
-    uploads::complete(key, &ticket).await.data(202);
-    ticket
-}
-
 async fn status(key: &Client, ticket: &Value) -> Value {
     key.get(&uploads::path(ticket)).await.data(200)["status"].clone()
 }
@@ -482,4 +488,40 @@ async fn what_an_endpoint_refuses_for_good_fails_with_the_reason() {
     let shown = key.get(&uploads::path(&ticket)).await.data(200).clone();
     assert_eq!(shown["error"], "could not transcribe it: the transcription service answered 400");
     assert_eq!(ears.forms().len(), 1);
+}
+
+#[actix_web::test]
+async fn a_recording_whose_service_was_killed_goes_on_where_it_stopped() {
+    let ears = Ears::start([(200, HEARD), (200, HEARD), (0, "")]).await;
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    let running = Program::start_with(&home, "data", &ears.settings()).await;
+    let key = running.holder(&id, &secret);
+    // More than twenty minutes: an endpoint hears ten at a time.
+    let ticket = uploaded(&key, "audio/wav", &std::fs::read(recording(650).path()).unwrap()).await;
+    eventually("the third window is asked for", async || (ears.forms().len() == 3).then_some(())).await;
+
+    let (_, _, metrics) = running.stranger().download("/metrics").await;
+    let metrics = String::from_utf8(metrics).unwrap();
+    for line in ["track=\"recordings\",state=\"running\"} 1", "track=\"web\",state=\"waiting\"} 0"] {
+        assert!(metrics.contains(&format!("carrel_jobs{{{line}")), "{metrics}");
+    }
+    running.kill();
+    ears.answers([(200, HEARD)]);
+    let running = Program::start_with(&home, "data", &ears.settings()).await;
+    let key = running.holder(&id, &secret);
+
+    eventually("it is heard", async || (status(&key, &ticket).await == "ready").then_some(())).await;
+    let document =
+        key.get(&uploads::path(&ticket)).await.data(200)["documentId"].as_str().unwrap().to_owned();
+    let transcript = key.get(&format!("/rest/v2/documents/{document}/transcript")).await.data(200).clone();
+    let starts: Vec<f64> = transcript["segments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|said| said["startSeconds"].as_f64().unwrap())
+        .collect();
+    assert_eq!(starts.len(), 3, "{starts:?}");
+    assert!(starts.is_sorted(), "{starts:?}");
+    assert_eq!(ears.forms().len(), 1, "what was heard before is not heard again");
 }

@@ -17,7 +17,7 @@ struct Inside {
 }
 
 impl Ears {
-    /// One that answers so, with status and body, one after the other; the last one stays.
+    /// One that answers so, with status and body, one after the other; the last one stays. A status of 0 is no answer.
     pub async fn start<const N: usize>(answers: [(u16, &'static str); N]) -> Self {
         let inside = Arc::new(Mutex::new(Inside { answers: answers.into(), forms: Vec::new() }));
         let served = web::Data::from(inside.clone());
@@ -42,6 +42,13 @@ impl Ears {
         ]
     }
 
+    /// From now on it answers so.
+    pub fn answers<const N: usize>(&self, answers: [(u16, &'static str); N]) {
+        let mut inside = self.inside.lock().unwrap();
+        inside.answers = answers.into();
+        inside.forms.clear();
+    }
+
     /// The forms that came, with whatever was no text left out.
     pub fn forms(&self) -> Vec<String> {
         self.inside.lock().unwrap().forms.clone()
@@ -50,10 +57,15 @@ impl Ears {
 
 async fn answer(request: HttpRequest, body: web::Bytes, inside: web::Data<Mutex<Inside>>) -> HttpResponse {
     assert_eq!(request.headers().get("authorization").unwrap(), "Bearer sk-heron");
-    let mut inside = inside.lock().unwrap();
     let text: String = body.utf8_chunks().map(|part| part.valid()).collect();
-    inside.forms.push(text);
-    let (status, said) = *inside.answers.get(inside.forms.len() - 1).or(inside.answers.last()).unwrap();
+    let (status, said) = {
+        let mut inside = inside.lock().unwrap();
+        inside.forms.push(text);
+        *inside.answers.get(inside.forms.len() - 1).or(inside.answers.last()).unwrap()
+    };
+    if status == 0 {
+        return std::future::pending().await;
+    }
     let mut answer = HttpResponse::build(StatusCode::from_u16(status).unwrap());
     if status == 429 {
         answer.insert_header(("retry-after", "1800"));

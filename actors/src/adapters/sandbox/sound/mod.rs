@@ -3,8 +3,12 @@
 //! The child gets the file as an open, read-only descriptor and decodes only what is asked for, so a recording of
 //! hours and gigabytes needs little memory on either side. Time and memory are bounded for each piece.
 
+mod aac;
 pub(super) mod child;
 mod codec;
+mod mix;
+mod opus;
+mod quicktime;
 mod resample;
 mod track;
 mod wire;

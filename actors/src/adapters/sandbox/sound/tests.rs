@@ -67,9 +67,16 @@ async fn every_common_container_and_codec_is_decoded_in_time_and_loudness() {
         "film.mov",
         "film.mkv",
         "film-opus.mkv",
+        // Films of more than two channels, ALAC as QuickTime has it, both kinds of high efficiency, one side the other turned over.
+        "film-surround.mp4",
+        "tone-surround.aac",
+        "film-alac.mov",
+        "tone-he.aac",
+        "tone-he2.m4a",
+        "tone-turned.flac",
     ];
     for name in names {
-        let sound = sandbox().sound(sample(name)).await.unwrap();
+        let sound = sandbox().sound(sample(name)).await.unwrap_or_else(|error| panic!("{name}: {error}"));
         if let Some(seconds) = sound.seconds() {
             assert!((seconds - 2.0).abs() < 0.15, "{name}: {seconds}");
         }
@@ -101,12 +108,44 @@ async fn a_piece_that_is_passed_over_leaves_the_next_at_its_place() {
 async fn what_is_no_recording_is_told_as_such() {
     let text = b"Once upon a time there was no sound at all. ".repeat(2_000);
 
-    for bytes in [&text[..], &[]] {
+    for bytes in [&text[..], &[], b"RIFF\x24\0\0\0AVI LIST and so on"] {
         let told = sandbox().sound(file(bytes, bytes.len() as u64)).await.err();
         assert!(matches!(told, Some(SandboxError::Unheard(NoSound::Kind | NoSound::Damaged))), "{told:?}");
     }
     let told = sandbox().sound(sample("silent.mp4")).await.err();
     assert!(matches!(told, Some(SandboxError::Unheard(NoSound::Silent | NoSound::Codec))), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_recording_that_was_cut_off_is_told_as_damaged() {
+    use std::io::Read;
+    for name in ["tone.m4a", "film.mov", "film.webm"] {
+        let mut bytes = Vec::new();
+        sample(name).read_to_end(&mut bytes).unwrap();
+        bytes.truncate(200);
+
+        let told = sandbox().sound(file(&bytes, 200)).await.err();
+
+        assert!(matches!(told, Some(SandboxError::Unheard(NoSound::Damaged))), "{name}: {told:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_there_of_a_recording_that_was_cut_off_is_heard() {
+    use std::io::Read;
+    for name in
+        ["film.webm", "film-vorbis.webm", "film.mkv", "film-opus.mkv", "tone.mp3", "tone.aac", "tone.flac"]
+    {
+        let mut bytes = Vec::new();
+        sample(name).read_to_end(&mut bytes).unwrap();
+        bytes.truncate(bytes.len() * 85 / 100);
+
+        let cut = sandbox().sound(file(&bytes, bytes.len() as u64)).await;
+        let samples = all(cut.unwrap_or_else(|error| panic!("{name}: {error}"))).await;
+
+        let seconds = samples.len() as f64 / f64::from(RATE);
+        assert!((0.9..1.95).contains(&seconds), "{name}: {seconds} s");
+    }
 }
 
 /// Cuts and changes of a real file: each is decoded in part or refused, within its time.

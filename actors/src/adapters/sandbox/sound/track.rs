@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use symphonia::core::codecs::CodecParameters;
+use symphonia::core::codecs::audio::well_known::CODEC_ID_ALAC;
+use symphonia::core::codecs::audio::{AudioCodecParameters, CODEC_ID_NULL_AUDIO};
 use symphonia::core::errors::Error;
 use symphonia::core::formats::probe::Hint;
 use symphonia::core::formats::{FormatOptions, FormatReader, Track, TrackType};
@@ -18,6 +20,7 @@ use symphonia::core::packet::Packet;
 use symphonia::core::units::TimeBase;
 
 use super::codec::{Codec, Fault};
+use super::quicktime::Film;
 use super::resample::Resampler;
 use super::wire::{NoSound, RATE};
 
@@ -31,6 +34,7 @@ const MOST_FAULTS: u32 = 2_000;
 /// A recording that is being decoded.
 pub struct Recording {
     format: Box<dyn FormatReader>,
+    file: File,
     track: u32,
     base: Option<TimeBase>,
     codec: Codec,
@@ -51,17 +55,22 @@ impl Recording {
     pub fn open(file: File) -> Result<Self, NoSound> {
         let bytes = file.metadata().map_or(0, |found| found.len());
         let read = Arc::new(AtomicU64::new(0));
-        let counted = Counted { file, bytes, at: 0, read: read.clone() };
-        let stream = MediaSourceStream::new(Box::new(counted), Default::default());
-        let (format, about) = (FormatOptions::default(), MetadataOptions::default());
-        let probed = symphonia::default::get_probe().probe(&Hint::new(), stream, format, about);
+        let again = file.try_clone().map_err(|_| NoSound::Damaged)?;
+        let probed = probe(file, bytes, &read, true).or_else(|error| match again.try_clone() {
+            // Containers are looked up at both ends: of a file that was cut off there is one, and it is read as it comes.
+            Ok(cut) if begins_well(&again) => probe(cut, bytes, &read, false),
+            Ok(_) | Err(_) => Err(error),
+        });
         let format = probed.map_err(|error| match error {
-            Error::Unsupported(_) => NoSound::Kind,
-            Error::IoError(_) | Error::DecodeError(_) | Error::LimitError(_) | _ => NoSound::Damaged,
+            Error::Unsupported(_) if !begins_well(&again) => NoSound::Kind,
+            Error::Unsupported(_) | Error::IoError(_) | Error::DecodeError(_) | Error::LimitError(_) | _ => {
+                NoSound::Damaged
+            }
         })?;
-        let (track, base, codec, seconds) = choose(&*format)?;
+        let (track, base, codec, seconds) = choose(&*format, &again)?;
         Ok(Self {
             format,
+            file: again,
             track,
             base,
             codec,
@@ -163,25 +172,58 @@ impl Recording {
 
     fn begin_anew(&mut self, samples: &mut Vec<f32>) -> Result<(), NoSound> {
         self.flush(samples);
-        (self.track, self.base, self.codec, _) = choose(&*self.format)?;
+        (self.track, self.base, self.codec, _) = choose(&*self.format, &self.file)?;
         self.ahead = -self.heard;
         Ok(())
     }
 }
 
+/// Finds out what a file is, from its beginning on.
+fn probe(
+    mut file: File,
+    bytes: u64,
+    read: &Arc<AtomicU64>,
+    seekable: bool,
+) -> Result<Box<dyn FormatReader>, Error> {
+    file.seek(SeekFrom::Start(0))?;
+    let counted = Counted { file, bytes, at: 0, read: read.clone(), seekable };
+    let stream = MediaSourceStream::new(Box::new(counted), Default::default());
+    let (format, about) = (FormatOptions::default(), MetadataOptions::default());
+    symphonia::default::get_probe().probe(&Hint::new(), stream, format, about)
+}
+
+/// Whether a file of which nothing could be made begins like one that is read: the rest is missing, or broken.
+fn begins_well(mut file: &File) -> bool {
+    let mut head = [0; 12];
+    let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.read(&mut head));
+    let begins = |at: usize, sign: &[u8]| head.get(at..).is_some_and(|rest| rest.starts_with(sign));
+    let wave = begins(0, b"RIFF") && begins(8, b"WAVE");
+    let signs: [(usize, &[u8]); 4] = [(4, b"ftyp"), (0, b"\x1a\x45\xdf\xa3"), (0, b"OggS"), (0, b"fLaC")];
+    read.is_ok() && (wave || signs.into_iter().any(|(at, sign)| begins(at, sign)))
+}
+
 type Chosen = (u32, Option<TimeBase>, Codec, Option<f64>);
 
-fn choose(format: &dyn FormatReader) -> Result<Chosen, NoSound> {
-    let mut found = NoSound::Silent;
+fn choose(format: &dyn FormatReader, file: &File) -> Result<Chosen, NoSound> {
+    let (mut found, mut film) = (NoSound::Silent, None);
     let usual = format.default_track(TrackType::Audio);
     for track in usual.into_iter().chain(format.tracks()) {
         let Some(CodecParameters::Audio(params)) = &track.codec_params else { continue };
-        match Codec::of(params, track.time_base) {
+        let unnamed = params.codec == CODEC_ID_NULL_AUDIO;
+        let film = if unnamed { film.get_or_insert_with(|| Film::read(file)).as_ref() } else { None };
+        let named = film.and_then(|film| named(params, film, track.id));
+        match Codec::of(named.as_ref().unwrap_or(params), track.time_base) {
             Some(codec) => return Ok((track.id, track.time_base, codec, length(format, track))),
             None => found = NoSound::Codec,
         }
     }
     Err(found)
+}
+
+/// What a track is in, where the container's reader did not see it.
+fn named(params: &AudioCodecParameters, film: &Film, track: u32) -> Option<AudioCodecParameters> {
+    let config = film.alac(track)?;
+    Some(AudioCodecParameters { codec: CODEC_ID_ALAC, extra_data: Some(config.into()), ..params.clone() })
 }
 
 fn length(format: &dyn FormatReader, track: &Track) -> Option<f64> {
@@ -204,6 +246,7 @@ struct Counted {
     bytes: u64,
     at: u64,
     read: Arc<AtomicU64>,
+    seekable: bool,
 }
 
 impl Read for Counted {
@@ -224,10 +267,10 @@ impl Seek for Counted {
 
 impl MediaSource for Counted {
     fn is_seekable(&self) -> bool {
-        true
+        self.seekable
     }
 
     fn byte_len(&self) -> Option<u64> {
-        Some(self.bytes)
+        self.seekable.then_some(self.bytes)
     }
 }
