@@ -20,6 +20,8 @@ mod own;
 mod row;
 mod source;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod wire;
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, from_slice};
 
+use super::super::article::NAME;
 use super::archive::{Archive, MAGIC};
 use super::format::Format;
 use super::lines::{Line, Lines};
@@ -15,6 +16,7 @@ use super::wire::NoImport;
 use super::{browser, karakeep, links, linkwarden, objects, omnivore, onetab, own, tables};
 use crate::adapters::fetch;
 use crate::adapters::sandbox::feed;
+use crate::text;
 
 /// A file that is read whole may have so many bytes.
 const WHOLE: u64 = 256 << 20;
@@ -72,21 +74,31 @@ fn archive(file: Arc<File>, wanted: Option<Format>) -> Result<Source, NoImport> 
     // Pocket, for one, packs its tables.
     let mut packed: Vec<_> = names.into_iter().filter(|name| is_packed_list(name)).collect();
     packed.sort();
-    let mut found = Vec::new();
+    let (mut found, mut left): (Vec<(String, Source)>, Vec<String>) = (Vec::new(), Vec::new());
     for name in packed {
         let bytes = archive.short(&name, WHOLE as usize).ok_or(NoImport::Damaged)?;
         // What lies beside the lists is none of them, or not what was asked for.
-        let source = decoded(&bytes, wanted).ok();
-        found.extend(source.filter(|source| wanted.is_none_or(|wanted| wanted == source.format)));
+        match decoded(&bytes, wanted) {
+            Ok(source) if wanted.is_none_or(|wanted| wanted == source.format) => found.push((name, source)),
+            Ok(_) | Err(_) => left.push(name),
+        }
     }
-    if found.iter().any(|source| source.format != Format::Objects) {
+    if found.iter().any(|(_, source)| source.format != Format::Objects) {
         // Annotations and settings beside a program's lists look like lists of objects too.
-        found.retain(|source| source.format != Format::Objects);
+        let beside = found.extract_if(.., |(_, source)| source.format == Format::Objects);
+        left.extend(beside.map(|(name, _)| name));
     }
-    let Some(first) = found.first() else { return Err(NoImport::Unknown) };
+    let Some((_, first)) = found.first() else { return Err(NoImport::Unknown) };
     let (format, unread_columns) = (first.format, first.unread_columns.clone());
-    let rows: Vec<Row> = found.into_iter().flat_map(|source| source.rows).collect();
+    let mut rows: Vec<Row> = found.into_iter().flat_map(|(_, source)| source.rows).collect();
+    rows.extend(left.into_iter().map(|name| unread(&name)));
     Ok(Source { unread_columns, ..Source::of(format, rows.into_iter()) })
+}
+
+/// A file of an archive that is left, so that its person knows.
+fn unread(name: &str) -> Row {
+    let name = text::cut(&text::one_line(name), NAME);
+    Row { line: 1, found: Found::Passed(format!("is a file that is not read: {name}")) }
 }
 
 fn is_packed_list(name: &str) -> bool {
@@ -286,10 +298,19 @@ mod tests {
             ("z.html", b"<DL><DT><A HREF=\"https://a.example/2\">B</A></DL>"),
         ]);
 
+        let told = |source: Source| -> (usize, Vec<String>) {
+            let (passed, kept): (Vec<_>, Vec<_>) =
+                source.rows.map(|row| row.found).partition(|found| matches!(found, Found::Passed(_)));
+            let why = |found: &Found| format!("{found:?}");
+            (kept.len(), passed.iter().map(why).collect())
+        };
         let all = Source::open(file.try_clone().unwrap(), None).unwrap();
-        assert_eq!((all.format, all.rows.count()), (Format::Pocket, 2));
+        assert_eq!(all.format, Format::Pocket);
+        let (kept, left) = told(all);
+        assert_eq!(kept, 2);
+        assert!(left.iter().any(|why| why.contains("annotations/part_000000.json")), "{left:?}");
         let named = Source::open(file.try_clone().unwrap(), Some(Format::Pocket)).unwrap();
-        assert_eq!(named.rows.count(), 1);
+        assert_eq!(told(named).0, 1);
     }
 
     #[test]
