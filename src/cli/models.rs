@@ -97,7 +97,10 @@ pub fn check(settings: &Settings) -> Vec<Check> {
             Check::wrong(name, format!("could not {broken}"), advice)
         }
     };
-    let used = |model: &&Model| !model.optional || store.find(model).is_some();
+    // Another service may hear in place of the local model.
+    let elsewhere =
+        |model: &Model| matches!(model.purpose, Purpose::Speech) && settings.ai.transcription.url.is_some();
+    let used = |model: &&Model| !model.optional && !elsewhere(model) || store.find(model).is_some();
     Catalogue::built_in().models().iter().filter(used).map(check).collect()
 }
 

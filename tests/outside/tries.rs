@@ -10,12 +10,18 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::world::{Key, Reply, Server, Site, article};
+use super::exports::paper;
+use super::uploads;
+use crate::world::{Key, Reply, Server, Site, article, eventually};
 
 async fn page_job(server: &Server, bookmark: &Value) -> job::Model {
-    let subject: Uuid = bookmark["documentId"].as_str().unwrap().parse().unwrap();
+    job_of(server, bookmark["documentId"].as_str().unwrap(), "page").await
+}
+
+async fn job_of(server: &Server, document: &str, kind: &str) -> job::Model {
+    let subject: Uuid = document.parse().unwrap();
     let jobs =
-        job::Entity::find().filter(job::Column::Subject.eq(subject)).filter(job::Column::Kind.eq("page"));
+        job::Entity::find().filter(job::Column::Subject.eq(subject)).filter(job::Column::Kind.eq(kind));
     jobs.one(server.app().db.read()).await.unwrap().unwrap()
 }
 
@@ -80,7 +86,7 @@ async fn a_page_that_keeps_failing_is_given_up_with_its_last_reason() {
     let url = site.page("/broken", [Reply::Status(503)]);
     let saved = key.save(json!({ "url": url })).await;
 
-    let tries = crate::world::eventually("the job is given up", async || {
+    let tries = eventually("the job is given up", async || {
         let job = page_job(&server, &saved).await;
         // Not while it is due or a try runs, or the try would lose its lease and count for nothing.
         let wait = job.run_at.since(server.clock.now());
@@ -93,4 +99,46 @@ async fn a_page_that_keeps_failing_is_given_up_with_its_last_reason() {
 
     assert_eq!(usize::try_from(tries).unwrap(), site.hits("/broken"));
     assert!(key.once(&saved, "failed").await["error"].is_string());
+}
+
+/// A PDF of 5 KB whose one page unpacks to 3 GB: spaces, packed twice.
+const BOMB: &[u8] = include_bytes!("bomb.pdf");
+
+/// Sends a PDF; the id of its document.
+async fn sent(key: &Key, bytes: &[u8]) -> String {
+    let ticket = uploads::uploaded(key, "application/pdf", bytes).await;
+    key.get(&uploads::path(&ticket)).await.data(200)["documentId"].as_str().unwrap().to_owned()
+}
+
+async fn stands(key: &Key, document: &str) -> Value {
+    key.get(&format!("/rest/v2/documents/{document}")).await.data(200)["status"].clone()
+}
+
+#[actix_web::test]
+async fn a_file_that_kills_its_parser_fails_with_a_reason_after_three_tries_and_harms_nobody() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+
+    let bomb = sent(&key, BOMB).await;
+    let paper = sent(&key, &paper("A paper about herons")).await;
+
+    eventually("the other is read", async || (stands(&key, &paper).await == "ready").then_some(())).await;
+    for tries in 1..=3 {
+        let job = eventually("it is tried", async || {
+            let job = job_of(&server, &bomb, "file").await;
+            (job.attempts == tries && job.state != JobState::Running).then_some(job)
+        })
+        .await;
+        let last = if tries == 3 { JobState::Dead } else { JobState::Queued };
+        assert_eq!((job.state, stands(&key, &bomb).await), (last, json!("failed")));
+        server.clock.advance(Duration::from_secs(86_400));
+    }
+    another_is_ready(&key, "later").await;
+    assert_eq!(job_of(&server, &bomb, "file").await.attempts, 3);
+    let work = session.get("/app/api/work").await.data(200).clone();
+    assert_eq!(
+        (&work["failed"], &work["work"][0]["reason"]),
+        (&json!(1), &json!("the process that read it crashed"))
+    );
 }

@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use actors::accounts;
+use actors::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use actors::app::index_folder;
 use actors::desk::Desk;
 use serde::Serialize;
@@ -39,6 +40,7 @@ async fn all(settings: &Settings) -> Vec<Check> {
     checks.extend(check_database(settings).await);
     checks.push(check_index(&settings.data_dir));
     checks.extend(models::check(settings));
+    checks.push(check_sandbox().await);
     checks.push(check_server(settings).await);
     checks
 }
@@ -150,6 +152,34 @@ fn check_index(data_dir: &Path) -> Check {
             let found = format!("could not read {}: {cause}", folder.display());
             Check::wrong(name, found, "give it to the user of the service")
         }
+    }
+}
+
+/// How the processes are held that read what strangers wrote.
+async fn check_sandbox() -> Check {
+    let name = "sandbox";
+    let started = match SandboxCommand::this_program() {
+        Ok(command) => Sandbox::new(command, SandboxSettings::default())
+            .confinement()
+            .await
+            .map_err(|cause| cause.to_string()),
+        Err(cause) => Err(cause.to_string()),
+    };
+    match started {
+        Ok(held) if held.missing.is_empty() => {
+            Check::good(name, "pages and files are read in a confined process")
+        }
+        Ok(held) => {
+            let missing: Vec<String> = held.missing.iter().map(ToString::to_string).collect();
+            let found =
+                format!("the process that reads pages and files goes without: {}", missing.join("; "));
+            Check::warning(
+                name,
+                found,
+                "a newer kernel, or a container that lets landlock and seccomp through",
+            )
+        }
+        Err(cause) => Check::wrong(name, cause, "let the service start processes of its own program"),
     }
 }
 

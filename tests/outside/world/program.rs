@@ -38,25 +38,28 @@ impl Program {
 
     /// Starts it.
     pub fn begin(home: &Home, name: &str) -> Self {
-        Self::begin_under(home, name, None)
+        Self::begin_with(home, name, &[])
     }
 
     /// Starts it as one of those behind this address, and waits until it is ready.
     pub async fn start_under(home: &Home, name: &str, base_url: &str) -> Self {
-        let mut started = Self::begin_under(home, name, Some(base_url));
+        Self::start_with(home, name, &[("SERVER__BASE_URL", base_url)]).await
+    }
+
+    /// Starts it with these settings beside the home's, and waits until it is ready.
+    pub async fn start_with(home: &Home, name: &str, settings: &[(&str, &str)]) -> Self {
+        let mut started = Self::begin_with(home, name, settings);
         started.ready().await;
         started
     }
 
-    fn begin_under(home: &Home, name: &str, base_url: Option<&str>) -> Self {
+    fn begin_with(home: &Home, name: &str, settings: &[(&str, &str)]) -> Self {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let log = home.path(&format!("{name}.log"));
         let stderr = File::options().create(true).append(true).open(&log).unwrap();
         let mut command = command(home, name);
         command.env("CARREL__SERVER__LISTEN", free.to_string()).arg("serve");
-        if let Some(base_url) = base_url {
-            command.env("CARREL__SERVER__BASE_URL", base_url);
-        }
+        command.envs(settings.iter().map(|(name, value)| (format!("CARREL__{name}"), value)));
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr).spawn().unwrap();
         Self { child, base: format!("http://{free}"), log }
     }

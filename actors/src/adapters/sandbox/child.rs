@@ -80,7 +80,11 @@ pub(super) fn perform(task: Task, bytes: Vec<u8>) -> (Reply, String) {
     match task {
         Task::Article { url } => match article::read(&String::from_utf8_lossy(&bytes), &url) {
             Ok(mut article) => {
-                let text = std::mem::take(&mut article.text);
+                let mut text = std::mem::take(&mut article.text);
+                if let Some(html) = article.html.take() {
+                    text.push(wire::HTML);
+                    text.push_str(&html);
+                }
                 (Reply::Article(Box::new(article)), text)
             }
             Err(reason) => (Reply::Unreadable { reason }, String::new()),

@@ -3,7 +3,7 @@
 //! Every measure is best effort, because kernels differ; the child reports which ones took hold, and the parent logs
 //! it. (faults-and-threats, 4.2: Parser isolation)
 
-use std::{env::consts, fs::File, io, os::unix::fs::FileExt};
+use std::{env::consts, fmt, fs::File, io, os::unix::fs::FileExt};
 
 use landlock::{ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetError, RulesetStatus, Scope};
 use rlimit::Resource;
@@ -26,7 +26,8 @@ pub enum Measure {
     NoFiles,
     /// No TCP connection and no TCP listener (landlock, from Linux 6.7 on).
     NoTcp,
-    /// No socket of any kind, no other program, no look into another process (seccomp).
+    /// No socket of any kind, no other program, no look into another process, and none of the calls by which kernels were broken
+    /// into most (seccomp).
     NoSockets,
     /// No signal to, and no abstract socket of, a process outside (landlock, from Linux 6.12 on).
     NoOutsideProcesses,
@@ -42,6 +43,23 @@ pub enum Measure {
     NoCoreDump,
     /// No further process and thread can be started. The superuser is exempt from this one.
     NoNewProcesses,
+}
+
+impl fmt::Display for Measure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Measure::NoFiles => "no files (landlock)",
+            Measure::NoTcp => "no TCP (landlock)",
+            Measure::NoSockets => "no sockets, no other program (seccomp)",
+            Measure::NoOutsideProcesses => "no signals to others (landlock)",
+            Measure::Memory => "a bound of memory",
+            Measure::ProcessorTime => "a bound of processor time",
+            Measure::OpenFiles => "a bound of open files",
+            Measure::NoWrites => "no writing to files",
+            Measure::NoCoreDump => "no core dump",
+            Measure::NoNewProcesses => "no further processes",
+        })
+    }
 }
 
 /// What holds a child.
@@ -113,6 +131,21 @@ fn no_sockets() -> Result<(), SeccompError> {
         libc::SYS_ptrace,
         libc::SYS_process_vm_readv,
         libc::SYS_process_vm_writev,
+        libc::SYS_pidfd_open,
+        libc::SYS_pidfd_getfd,
+        libc::SYS_pidfd_send_signal,
+        libc::SYS_process_madvise,
+        libc::SYS_kcmp,
+        libc::SYS_bpf,
+        libc::SYS_perf_event_open,
+        libc::SYS_userfaultfd,
+        libc::SYS_unshare,
+        libc::SYS_setns,
+        libc::SYS_mount,
+        libc::SYS_keyctl,
+        libc::SYS_add_key,
+        libc::SYS_request_key,
+        libc::SYS_memfd_create,
     ];
     let rules = refused.into_iter().map(|call| (call, Vec::new())).collect();
     let denied = SeccompAction::Errno(libc::EACCES.unsigned_abs());

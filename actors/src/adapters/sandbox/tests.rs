@@ -2,11 +2,11 @@
 
 use std::{
     env,
-    fs::File,
+    fs::{self, File},
     io::Write,
     net::{TcpStream, UdpSocket},
     os::unix::net::UnixDatagram,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::abort,
     time::{Duration, Instant},
 };
@@ -59,7 +59,7 @@ fn descend(depth: u64) -> u64 {
 /// Tries what a confined child must not be able to do. Each that works is named.
 fn reach() -> Article {
     let mut reached = Vec::new();
-    if File::open("/etc/passwd").is_ok() || std::fs::read_dir("/").is_ok() {
+    if File::open("/etc/passwd").is_ok() || fs::read_dir("/").is_ok() {
         reached.push("files");
     }
     if TcpStream::connect("127.0.0.1:1").is_err_and(|refused| refused.raw_os_error() != Some(13)) {
@@ -281,4 +281,18 @@ async fn a_program_that_speaks_otherwise_is_told_as_such() {
     let ended = Sandbox::new(command, settings()).article(page("https://example.org/")).await;
 
     assert!(matches!(ended, Err(SandboxError::Unavailable(_))), "{ended:?}");
+}
+
+/// The files of a folder of the shared set; none where there is no such set beside the project.
+pub fn shared(folder: &str) -> Vec<PathBuf> {
+    let named = env::var_os("CARREL_DATA").map(PathBuf::from);
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
+    let Some(root) = named.into_iter().chain([beside]).find(|root| root.is_dir()) else {
+        eprintln!("skipped: there is no folder ../shared/data beside the project");
+        return Vec::new();
+    };
+    let mut files: Vec<_> =
+        fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
 }
