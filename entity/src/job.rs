@@ -51,6 +51,36 @@ pub enum Relation {}
 
 impl ActiveModelBehavior for ActiveModel {}
 
+impl Model {
+    /// A job that waits from now on, without a turn as yet.
+    pub fn queued(
+        user: UserId,
+        kind: &str,
+        subject: Uuid,
+        (track, priority): (i16, i16),
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            id: JobId::new(now),
+            user_id: user,
+            kind: kind.to_owned(),
+            subject,
+            state: JobState::Queued,
+            track,
+            priority,
+            turn: None,
+            run_at: now,
+            attempts: 0,
+            done: 0,
+            lease_token: None,
+            lease_until: None,
+            error: None,
+            created_at: now,
+            finished_at: None,
+        }
+    }
+}
+
 impl Entity {
     /// The rows of one user.
     pub fn owned_by(user: UserId) -> Select<Entity> {

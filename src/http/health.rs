@@ -7,12 +7,15 @@ use std::time::{Duration, Instant};
 use actix_web::web::{Data, ServiceConfig};
 use actix_web::{HttpResponse, Responder, web};
 use actors::app::App;
+use actors::ingest::queue::{self, Depth};
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde_json::json;
 use tokio::sync::Mutex;
 
 /// What was found is told again for so long: anybody may ask, however often, and each look costs a query.
 const FRESH: Duration = Duration::from_millis(500);
+/// And so long what was counted.
+const COUNT_STANDS: Duration = Duration::from_secs(5);
 
 /// Whether the service takes requests: not while it starts or drains.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +23,27 @@ pub struct Readiness {
     ready: Arc<AtomicBool>,
     /// The last look at database and index, and when it was.
     last: Arc<Mutex<Option<(Instant, Found)>>>,
+}
+
+/// When the jobs were counted last: anybody may ask, and each look counts rows.
+#[derive(Debug, Default)]
+pub struct Counted(Mutex<Option<Instant>>);
+
+impl Counted {
+    async fn refresh(&self, app: &App) {
+        let mut last = self.0.lock().await;
+        if last.is_some_and(|at| at.elapsed() < COUNT_STANDS) {
+            return;
+        }
+        match queue::depths(app.db.read()).await {
+            Ok(depths) => depths.into_iter().for_each(|Depth { track, waiting, running }| {
+                metrics::gauge!("carrel_jobs", "track" => track, "state" => "waiting").set(waiting as f64);
+                metrics::gauge!("carrel_jobs", "track" => track, "state" => "running").set(running as f64);
+            }),
+            Err(error) => tracing::warn!(%error, "could not count the jobs"),
+        }
+        *last = Some(Instant::now());
+    }
 }
 
 /// What can be reached.
@@ -90,7 +114,8 @@ async fn ready(app: Data<App>, readiness: Data<Readiness>) -> impl Responder {
     if up { HttpResponse::Ok().json(body) } else { HttpResponse::ServiceUnavailable().json(body) }
 }
 
-async fn metrics(app: Data<App>, recorder: Data<PrometheusHandle>) -> impl Responder {
+async fn metrics(app: Data<App>, recorder: Data<PrometheusHandle>, counted: Data<Counted>) -> impl Responder {
+    counted.refresh(&app).await;
     for actor in app.health() {
         metrics::gauge!("carrel_actor_up", "actor" => actor.name).set(if actor.up { 1.0 } else { 0.0 });
         metrics::counter!("carrel_actor_restarts_total", "actor" => actor.name).absolute(actor.restarts);

@@ -61,9 +61,11 @@ fn main_server(
     let origins = settings.mcp.allowed_origins.iter().map(|origin| origin.as_str().to_owned());
     let origins = Data::new(AllowedOrigins(origins.collect()));
     let recorder = Data::new(recorder);
+    let counted = Data::new(health::Counted::default());
     let server = HttpServer::new(move || {
         Web::new()
             .app_data(app.clone())
+            .app_data(counted.clone())
             .app_data(readiness.clone())
             .app_data(max_body.clone())
             .app_data(proxies.clone())
@@ -104,8 +106,13 @@ fn never_framed() -> middleware::DefaultHeaders {
 
 fn metrics_server(address: SocketAddr, app: App, recorder: PrometheusHandle) -> std::io::Result<Server> {
     let (app, recorder) = (Data::new(app), Data::new(recorder));
+    let counted = Data::new(health::Counted::default());
     let server = HttpServer::new(move || {
-        Web::new().app_data(app.clone()).app_data(recorder.clone()).configure(health::mount_metrics)
+        Web::new()
+            .app_data(app.clone())
+            .app_data(recorder.clone())
+            .app_data(counted.clone())
+            .configure(health::mount_metrics)
     });
     Ok(server.disable_signals().workers(1).bind(address)?.run())
 }

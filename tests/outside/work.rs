@@ -1,8 +1,16 @@
 //! What is being made of a library, seen by its person: what waits, how far it is, what failed and why; and tried again.
 
-use entity::plan::Plan;
-use serde_json::{Value, json};
+use std::time::Duration;
 
+use actors::ingest::queue::{self, Work};
+use entity::id::UserId;
+use entity::job;
+use entity::plan::Plan;
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::imports::{begin, once};
 use crate::world::{Client, Reply, Server, Site, article, eventually};
 
 async fn shown(session: &Client) -> Value {
@@ -52,4 +60,54 @@ async fn what_waits_says_for_what() {
 
     assert_eq!((&waiting["stage"], &waiting["work"]), (&json!("waiting"), &json!("hear")));
     assert!(waiting["nextAt"].is_string(), "{waiting}");
+}
+
+/// So many jobs of a person that wait for a time far away.
+async fn wait(server: &Server, user: UserId, jobs: u64) {
+    let now = server.app().clock.now();
+    let row = |_| job::Model {
+        run_at: now + Duration::from_secs(365 * 86_400),
+        ..job::Model::queued(user, Work::Relabel.name(), Uuid::now_v7(), (1, 10), now)
+    };
+    for some in (0..jobs).collect::<Vec<_>>().chunks(1_000) {
+        let rows = some.iter().map(|n| row(*n).into_active_model());
+        job::Entity::insert_many(rows).exec_without_returning(server.app().db.write()).await.unwrap();
+    }
+}
+
+#[actix_web::test]
+async fn of_one_person_only_so_much_waits_and_of_others_as_before() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    key.once(&key.save_text("https://site.example/known", "Known.").await, "ready").await;
+    wait(&server, user.id(), queue::MOST_WAITING - 1).await;
+    let new = |n: u32| json!({ "url": format!("https://site.example/{n}"), "text": "A heron." });
+    key.post("/rest/v1/bookmarks", new(1)).await.data(201);
+    wait(&server, user.id(), 1).await;
+
+    let full = key.post("/rest/v1/bookmarks", new(2)).await;
+    assert_eq!((full.refused(503), full.said("retry-after")), ("OVERLOADED", "60"));
+    key.post("/rest/v1/bookmarks", json!({ "url": "https://site.example/known", "text": "Known." }))
+        .await
+        .data(200);
+    let other = server.user(Plan::Pro).await.full_key().await;
+    other.post("/rest/v1/bookmarks", new(3)).await.data(201);
+    let import =
+        begin(&session, b"{\"url\": \"https://site.example/4\", \"text\": \"Imported.\"}\n", &[]).await;
+    eventually("the import waits", async || {
+        let rows = job::Entity::find().filter(job::Column::Kind.eq("import")).all(server.app().db.read());
+        rows.await.unwrap().iter().any(|row| row.error.is_some()).then_some(())
+    })
+    .await;
+
+    job::Entity::delete_many()
+        .filter(job::Column::UserId.eq(user.id()))
+        .filter(job::Column::Kind.eq("relabel"))
+        .exec(server.app().db.write())
+        .await
+        .unwrap();
+    server.clock.advance(Duration::from_secs(61));
+    assert_eq!(once(&session, &import, "done").await["report"]["created"], 1);
+    key.post("/rest/v1/bookmarks", new(2)).await.data(201);
 }

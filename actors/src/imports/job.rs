@@ -21,6 +21,9 @@ use crate::ingest::{Failure, unread};
 /// After so long others have a turn: or after four times as long as it took to come to the place where the turn before ended,
 /// so that a long file is not read for that alone.
 const TURN: Duration = Duration::from_secs(30);
+/// Told of an import that waits until more may be asked for.
+const FULL: &str = "waiting until fewer texts wait to be read";
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
 /// Runs the job.
 ///
@@ -63,6 +66,9 @@ async fn take(app: &App, job: &job::Model, import: import::Model) -> Result<(), 
                 txn.commit().await?;
             }
             return Ok(());
+        }
+        if !queue::has_room(&txn, job.user_id).await? {
+            return Err(Failure::Waiting { reason: FULL, after: LOOK_AGAIN });
         }
         if !queue::advance(&txn, job, now).await? {
             return Err(Failure::LeaseLost);

@@ -1,5 +1,9 @@
 //! The queue of durable work: rows with a lease, a fencing token, tries, and an end.
 //!
+//! It is bounded: of each kind at most one job waits and one runs for a thing, however often it is asked for; beyond
+//! [`MOST_WAITING`] of a person's nothing more is taken from them; what runs at a time is bounded by the track's room. What waits is a
+//! row, and takes no memory.
+//!
 //! [`ask`] writes the intent, in the transaction that makes the work necessary. [`claim()`] takes what is due, fairly
 //! ([`turn`]), and each try ends in one of the ways of [`ending`].
 
@@ -12,7 +16,7 @@ use entity::job::{Column, Entity, Model};
 use entity::kind::{BookmarkKind, ContentType, JobState};
 use entity::time::Timestamp;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query, SelectStatement};
-use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect};
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -27,6 +31,8 @@ pub use turn::promote;
 
 /// A try that says nothing for so long is taken for dead. Its worker renews at a third of that.
 pub const LEASE: Duration = Duration::from_secs(12);
+/// Jobs of one person that wait: beyond them saves are refused, and imports wait.
+pub const MOST_WAITING: u64 = 100_000;
 /// After so many tries a job is given up.
 pub const MOST_ATTEMPTS: i32 = 6;
 
@@ -173,6 +179,17 @@ impl Track {
     pub const ALL: [Track; 5] =
         [Track::Web, Track::Library, Track::Files, Track::Transfers, Track::Recordings];
 
+    /// The name by which it is counted.
+    pub fn name(self) -> &'static str {
+        match self {
+            Track::Web => "web",
+            Track::Library => "library",
+            Track::Files => "files",
+            Track::Transfers => "transfers",
+            Track::Recordings => "recordings",
+        }
+    }
+
     fn number(self) -> i16 {
         match self {
             Track::Web => 0,
@@ -205,6 +222,53 @@ impl Priority {
             Priority::Backlog => 10,
         }
     }
+}
+
+/// Whether a person may ask for more: fewer than [`MOST_WAITING`] jobs of theirs wait.
+pub async fn has_room(db: &impl ConnectionTrait, user: UserId) -> Result<bool, DbErr> {
+    let beyond = Entity::owned_by(user)
+        .select_only()
+        .column(Column::Id)
+        // Spelled out, as in the partial index.
+        .filter(Expr::cust("state IN ('queued', 'running')"))
+        .filter(Expr::cust("state = 'queued'"))
+        .offset(MOST_WAITING - 1)
+        .limit(1);
+    Ok(beyond.into_tuple::<JobId>().one(db).await?.is_none())
+}
+
+/// How many jobs of all users are in a state on a track.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Depth {
+    /// The track's name.
+    pub track: &'static str,
+    /// Jobs that wait: for their turn, or for their time.
+    pub waiting: u64,
+    /// Jobs that run.
+    pub running: u64,
+}
+
+/// How much there is to do on each track.
+pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
+    let counted = Entity::find()
+        .select_only()
+        .column(Column::Track)
+        .column(Column::State)
+        .column_as(Column::Id.count(), "jobs")
+        .filter(Expr::cust("state IN ('queued', 'running')"))
+        .group_by(Column::Track)
+        .group_by(Column::State);
+    let rows: Vec<(i16, JobState, i64)> = counted.into_tuple().all(db).await?;
+    let jobs = |track: Track, state: JobState| {
+        let row = rows.iter().find(|(number, found, _)| (*number, *found) == (track.number(), state));
+        row.map_or(0, |(_, _, jobs)| u64::try_from(*jobs).unwrap_or_default())
+    };
+    let depth = |track: Track| Depth {
+        track: track.name(),
+        waiting: jobs(track, JobState::Queued),
+        running: jobs(track, JobState::Running),
+    };
+    Ok(Track::ALL.into_iter().map(depth).collect())
 }
 
 /// Takes work back that waits and is not necessary any more.
@@ -275,22 +339,8 @@ pub async fn ask_all(
     }
     let turn = turn::next(db, user, track, priority).await?;
     let rows = subjects.zip(turn..).map(|(subject, turn)| Model {
-        id: JobId::new(now),
-        user_id: user,
-        kind: work.name().to_owned(),
-        subject,
-        state: JobState::Queued,
-        track,
-        priority,
         turn: Some(turn),
-        run_at: now,
-        attempts: 0,
-        done: 0,
-        lease_token: None,
-        lease_until: None,
-        error: None,
-        created_at: now,
-        finished_at: None,
+        ..Model::queued(user, work.name(), subject, (track, priority), now)
     });
     insert_all::<Entity>(db, rows, Some(&waiting(db, now))).await.map(drop)
 }

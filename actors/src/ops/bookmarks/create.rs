@@ -47,8 +47,8 @@ impl CreateBookmark {
         // Content of nothing but spaces is none: then the page is fetched.
         let content = match (given("html"), given("text")) {
             (Some(_), Some(_)) => return Err(Error::invalid("text", "cannot be given together with html")),
-            (Some(body), None) => Some(Content { form: SourceForm::Html, body }),
-            (None, Some(body)) => Some(Content { form: SourceForm::Text, body }),
+            (Some(body), None) => Some(Content { form: SourceForm::Html, body, html: None, outline: None }),
+            (None, Some(body)) => Some(Content { form: SourceForm::Text, body, html: None, outline: None }),
             (None, None) => None,
         };
         Ok(Self(NewBookmark {

@@ -2,6 +2,7 @@
 //! transaction, so what was acknowledged is there and will become text.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
 use entity::kind::{BookmarkKind, ContentType, SourceForm};
@@ -49,6 +50,9 @@ pub struct NewBookmark {
     pub content: Option<Content>,
 }
 
+/// When to come again where too much waits to be read.
+const FULL: Duration = Duration::from_secs(60);
+
 /// Content that was given.
 #[derive(Clone, Debug)]
 pub struct Content {
@@ -56,6 +60,10 @@ pub struct Content {
     pub form: SourceForm,
     /// As given.
     pub body: String,
+    /// The same as HTML that is safe to show, where it is known.
+    pub html: Option<String>,
+    /// Its headings as JSON, where they are known.
+    pub outline: Option<String>,
 }
 
 /// Whether a page at this address may be fetched: literal addresses that lead inside are refused at once.
@@ -105,6 +113,10 @@ pub async fn save_in(
     if let Some(there) = locked(txn, user, &row.normalized_url).await? {
         let changed = add_tags(txn, &there, &new.tags).await?;
         return Ok((if changed { touch(txn, there, now).await? } else { there }, false));
+    }
+    // A backlog waits before it comes here.
+    if priority == Priority::Now && !queue::has_room(txn, user).await? {
+        return Err(Error::Busy(FULL));
     }
     if let Some((entry, document)) = saved::entry_at(txn, user, &row.normalized_url).await? {
         return save_entry(txn, row, &entry, document, new, priority, now).await;
@@ -209,14 +221,16 @@ pub async fn give(
     user: UserId,
     contents: impl IntoIterator<Item = (DocumentId, Content)>,
 ) -> Result<(), Error> {
-    let rows = contents.into_iter().map(|(document_id, Content { form, body })| source::Model {
-        document_id,
-        user_id: user,
-        form,
-        body,
+    let rows = contents.into_iter().map(|(document_id, Content { form, body, html, outline })| {
+        source::Model { document_id, user_id: user, form, body, html, outline }
     });
     let instead = OnConflict::column(source::Column::DocumentId)
-        .update_columns([source::Column::Form, source::Column::Body])
+        .update_columns([
+            source::Column::Form,
+            source::Column::Body,
+            source::Column::Html,
+            source::Column::Outline,
+        ])
         .to_owned();
     insert_all::<source::Entity>(txn, rows, Some(&instead)).await?;
     Ok(())

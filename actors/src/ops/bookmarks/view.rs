@@ -31,6 +31,8 @@ pub struct BookmarkView {
     published_at: Option<String>,
     /// The address by which the page wants to be known.
     canonical_url: Option<String>,
+    /// What its text lacks, such as pages of a PDF that are pictures.
+    lacks: Option<String>,
     /// ISO 639-1, where it could be told.
     language: Option<String>,
     content_type: ContentType,
@@ -92,6 +94,7 @@ pub async fn many(
             image_url: document.image_url,
             published_at: document.published_at,
             canonical_url: document.canonical_url,
+            lacks: document.lacks,
             language: document.language,
             content_type: document.content_type,
             tags: tags.remove(&row.id).unwrap_or_default(),

@@ -40,7 +40,7 @@ impl Operation for TranscribeEntry {
             return Err(Error::Conflict("the entry comes with no recording"));
         }
         let document = row.document_id.0;
-        if media::was_heard(&txn, caller.user, row.document_id).await? {
+        if media::is_heard(&txn, caller.user, row.document_id).await? {
             return Ok(OneEntry { entry: view::one(&txn, row).await? });
         }
         queue::ask(&txn, caller.user, Work::Hear, document, Priority::Now, app.clock.now()).await?;
