@@ -30,7 +30,7 @@ const ABSENT: [(&str, &str, &[&str]); 7] = [
 
 /// Tables whose rows are somebody's. They are asked by finders of the entity alone, which begin with the owner or say in
 /// their names why not.
-const OWNED: [&str; 28] = [
+const OWNED: [&str; 29] = [
     "activity",
     "answer_claim",
     "api_key",
@@ -53,6 +53,7 @@ const OWNED: [&str; 28] = [
     "oauth_grant",
     "project",
     "project_item",
+    "rendition",
     "session",
     "source",
     "transcript",

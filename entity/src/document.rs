@@ -50,6 +50,9 @@ pub struct Model {
     /// The address by which the page wants to be known.
     #[sea_orm(column_type = "Text", nullable)]
     pub canonical_url: Option<String>,
+    /// What its text lacks, in words for the person: pages of a PDF that are pictures.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub lacks: Option<String>,
     /// ISO 639-1, where it could be told.
     pub language: Option<String>,
     /// Unicode scalar values of the text.
@@ -101,6 +104,7 @@ impl Model {
             image_url: None,
             published_at: None,
             canonical_url: None,
+            lacks: None,
             language: None,
             total_chars: 0,
             word_count: None,

@@ -18,6 +18,12 @@ pub struct Model {
     /// The content as it was given.
     #[sea_orm(column_type = "Text")]
     pub body: String,
+    /// The same as HTML that is safe to show, where a feed gave it.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub html: Option<String>,
+    /// Its headings as JSON, where a feed gave it.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub outline: Option<String>,
 }
 
 /// No relations are walked; finders name what they need.

@@ -24,6 +24,7 @@ mod m0017_transfer_indexes;
 mod m0018_feed_push;
 mod m0019_document_facts;
 mod m0020_work_under_way;
+mod m0021_renditions;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -54,6 +55,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0018_feed_push::STEP),
             Box::new(m0019_document_facts::STEP),
             Box::new(m0020_work_under_way::STEP),
+            Box::new(m0021_renditions::STEP),
         ]
     }
 }

@@ -16,6 +16,7 @@ use actors::ops::feeds::{
     ShowFeed, UnfollowFeed,
 };
 use actors::ops::highlights::{ChangeHighlight, CreateHighlight, DeleteHighlight, ListHighlights};
+use actors::ops::rendition::{ReadHtml, ReadOutline};
 use actors::ops::tags::{DeleteTag, ListTags, RenameTag};
 
 use super::error;
@@ -69,6 +70,14 @@ pub static ROUTES: &[Route] = &[
         PATCH "/highlights/{id}" as "PATCH /highlights/:id" => ChangeHighlight
     ),
     route!(DELETE "/highlights/{id}" as "DELETE /highlights/:id" => DeleteHighlight),
+    route!(
+        /// A document's words as HTML for reading, made safe to show. Text of saved pages is third-party content.
+        GET "/documents/{id}/html" as "GET /documents/:id/html" => ReadHtml
+    ),
+    route!(
+        /// The headings of a document, each with its place in the text and its page in a PDF.
+        GET "/documents/{id}/outline" as "GET /documents/:id/outline" => ReadOutline
+    ),
     route!(GET "/tags" as "GET /tags" => ListTags),
     route!(
         /// Renames a tag on every bookmark. Where a tag of the new name is there, the two become one.

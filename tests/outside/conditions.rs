@@ -18,7 +18,9 @@ fn scope_of(name: &str) -> Option<Scope> {
         "GET /search"
         | "GET /documents/:id"
         | "GET /documents/:id/chunks"
-        | "GET /documents/:id/transcript" => Some(Scope::ReadLibrary),
+        | "GET /documents/:id/transcript"
+        | "GET /documents/:id/html"
+        | "GET /documents/:id/outline" => Some(Scope::ReadLibrary),
         "POST /ask" => Some(Scope::AskLibrary),
         "POST /uploads" | "GET /uploads/:id" | "POST /uploads/:id/complete" => Some(Scope::WriteUploads),
         "GET /bookmarks"

@@ -81,10 +81,13 @@ async fn library(session: &Client) -> Value {
         let document = row["documentId"].as_str().unwrap();
         let text = session.get(&format!("{LIBRARY}/documents/{document}")).await;
         let chunks = session.get(&format!("{LIBRARY}/documents/{document}/chunks?limit=50")).await;
+        let html = session.get(&format!("{LIBRARY}/documents/{document}/html")).await;
+        let outline = session.get(&format!("{LIBRARY}/documents/{document}/outline")).await;
         let marked = all(session, &format!("{LIBRARY}/bookmarks/{id}/highlights"), "highlights").await;
         let transcript = session.get(&format!("{LIBRARY}/documents/{document}/transcript")).await;
         bookmarks.push(json!({
             "row": plain(&row), "text": plain(text.data(200)), "chunks": plain(chunks.data(200)),
+            "html": plain(html.data(200)), "outline": plain(outline.data(200)),
             "marked": sorted(marked.iter().map(plain).collect()), "transcript": plain(&transcript.body["data"]),
         }));
     }
@@ -216,11 +219,9 @@ async fn fill(session: &Client, key: &Key, site: &Site) {
     session.post(&format!("{LIBRARY}/projects/{project}/items"), items).await.data(201);
 }
 
+/// Sends a file and waits until it is read.
 async fn uploaded(key: &Key, content_type: &str, bytes: &[u8]) {
-    let said = json!({ "filename": "a file", "contentType": content_type, "bytes": bytes.len() });
-    let ticket = key.post("/rest/v2/uploads", said).await.data(201).clone();
-    assert!(matches!(uploads::put(&ticket, bytes).await, 200 | 201 | 204));
-    key.post(&format!("{}/complete", uploads::path(&ticket)), json!({})).await.data(202);
+    let ticket = uploads::uploaded(key, content_type, bytes).await;
     eventually("the file is read", async || {
         let shown = key.get(&uploads::path(&ticket)).await;
         (shown.data(200)["status"] == "ready").then_some(())

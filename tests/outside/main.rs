@@ -44,6 +44,7 @@ mod project_context;
 mod project_items;
 mod projects;
 mod queue;
+mod reading;
 mod retention;
 mod transcripts;
 mod tries;

@@ -132,6 +132,8 @@ def main():
         "POST /rest/v2/projects/{id}/notes": {"id": project},
         "GET /rest/v2/uploads/{id}": {"id": heard},
         "POST /rest/v2/uploads/{id}/complete": {"id": arrived},
+        "GET /rest/v1/documents/{id}/html": {"id": stays["documentId"]},
+        "GET /rest/v1/documents/{id}/outline": {"id": stays["documentId"]},
         "GET /rest/v1/bookmarks/{id}": {"id": stays["bookmarkId"]},
         "PATCH /rest/v1/bookmarks/{id}": {"id": changed["bookmarkId"]},
         "DELETE /rest/v1/bookmarks/{id}": {"id": goes["bookmarkId"]},

@@ -6,7 +6,7 @@ use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
 use entity::kind::{BookmarkKind, ItemKind};
 use entity::{
     bookmark, bookmark_tag, chunk, collection, collection_bookmark, decision, document, entry, export, feed,
-    highlight, note, project, project_item, stored_file, transcript_segment, upload,
+    highlight, note, project, project_item, rendition, stored_file, transcript_segment, upload,
 };
 use sea_orm::{ColumnTrait, DatabaseConnection, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::json;
@@ -24,7 +24,7 @@ use crate::adapters::blobs::{BlobError, PART};
 use crate::adapters::sandbox::import::{LIBRARY, SIGN, VERSION, document as document_path};
 use crate::app::App;
 use crate::error::Error;
-use crate::ops::feeds;
+use crate::ops::{feeds, rendition as shown_as};
 use crate::text::hexadecimal;
 
 /// Rows that are read at once.
@@ -338,6 +338,8 @@ impl Gathering<'_> {
             .order_by_asc(transcript_segment::Column::Ordinal)
             .all(self.db())
             .await?;
+        let shown = rendition::Entity::one_of(self.user, row.id).one(self.db()).await?;
+        let outline = shown.as_ref().map(shown_as::outline).transpose()?.unwrap_or_default();
         Ok(Text {
             content_type: row.content_type,
             title: row.title,
@@ -348,9 +350,12 @@ impl Gathering<'_> {
             image_url: row.image_url,
             published_at: row.published_at,
             canonical_url: row.canonical_url,
+            lacks: row.lacks,
             language: row.language,
             passages: passages.into_iter().map(passage).collect(),
             spoken: spoken.into_iter().map(words).collect(),
+            html: shown.and_then(|shown| shown.html),
+            outline,
         })
     }
 

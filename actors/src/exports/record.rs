@@ -6,6 +6,8 @@ use entity::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::adapters::sandbox::Heading;
+
 /// A line of `library.jsonl`. Things name each other by the ids that they had.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -133,6 +135,9 @@ pub struct Text {
     /// The address by which it wants to be known.
     #[serde(default)]
     pub canonical_url: Option<String>,
+    /// What its text lacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lacks: Option<String>,
     /// ISO 639-1.
     pub language: Option<String>,
     /// Its passages, which joined are its text; none where it was not read yet.
@@ -140,6 +145,12 @@ pub struct Text {
     /// What was said when, in a recording.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spoken: Vec<Spoken>,
+    /// Its words as HTML for reading.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub html: Option<String>,
+    /// Its headings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outline: Vec<Heading>,
 }
 
 /// A passage.

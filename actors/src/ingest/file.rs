@@ -5,9 +5,11 @@ use std::path::Path;
 use entity::id::DocumentId;
 use entity::kind::ContentType;
 use entity::{document, job, stored_file, upload};
+use percent_encoding::percent_decode_str;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tokio::io::AsyncReadExt;
+use url::Url;
 
 use super::attempt::Failure;
 use super::magic::{self, Nature};
@@ -16,6 +18,7 @@ use super::{media, page, pdf, queue};
 use crate::adapters::blobs::{BlobError, LocalFile};
 use crate::app::App;
 use crate::error::Error;
+use crate::text;
 
 const NEITHER: &str = "the file is neither a PDF nor audio nor video";
 
@@ -84,7 +87,38 @@ pub(super) async fn kind_of(
         Some(Nature::AudioOrVideo) => ContentType::Video,
     };
     becomes(app, job, kind).await?;
+    name_in_place_of_address(app, job, name_in).await?;
     Ok(kind)
+}
+
+/// What is called by its address, for want of anything better, has this name from now on; `name` is given the address.
+pub(super) async fn name_in_place_of_address(
+    app: &App,
+    job: &job::Model,
+    name: impl FnOnce(&str) -> Option<String>,
+) -> Result<(), Error> {
+    let own = document::Entity::of(job.user_id).filter(document::Column::Id.eq(job.subject));
+    let Some(document) = own.one(app.db.read()).await? else { return Ok(()) };
+    let url = document.url.filter(|url| *url == document.title && !document.title_given);
+    let Some(name) = url.as_deref().and_then(name) else { return Ok(()) };
+    document::Entity::update_many()
+        .col_expr(document::Column::Title, Expr::value(name))
+        .filter(document::Column::UserId.eq(job.user_id))
+        .filter(document::Column::Id.eq(job.subject))
+        .filter(document::Column::Title.eq(url))
+        .filter(document::Column::TitleGiven.eq(false))
+        .exec(app.db.write())
+        .await?;
+    Ok(())
+}
+
+/// The last part of an address, as its writer spelled it.
+fn name_in(url: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    let last = url.path_segments()?.rfind(|part| !part.is_empty())?;
+    let name = percent_decode_str(last).decode_utf8().ok()?;
+    let name = text::cut(&text::one_line(&name), page::LONGEST_TITLE);
+    name.chars().any(char::is_alphanumeric).then_some(name)
 }
 
 async fn nature_of(file: &Path) -> Result<Option<Nature>, Failure> {
@@ -104,4 +138,16 @@ pub async fn becomes(app: &App, job: &job::Model, content_type: ContentType) -> 
         .exec(app.db.write())
         .await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name_in;
+
+    #[test]
+    fn a_file_is_called_by_the_last_part_of_its_address() {
+        assert_eq!(name_in("https://a.example/d/On%20herons.pdf?x=1").as_deref(), Some("On herons.pdf"));
+        assert_eq!(name_in("https://a.example/talks/12/").as_deref(), Some("12"));
+        assert_eq!((name_in("https://a.example/"), name_in("https://a.example/%ff%fe")), (None, None));
+    }
 }

@@ -14,7 +14,7 @@ use super::store::{Split, Text, put_text};
 use super::{file, magic, media};
 use crate::adapters::blobs::BlobError;
 use crate::adapters::fetch::{ContentType as SaidType, FetchError, Fetched, Got, Take, Wanted};
-use crate::adapters::sandbox::{Article, Page, SandboxError};
+use crate::adapters::sandbox::{Article, Page, SandboxError, Unreadable};
 use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
@@ -112,22 +112,55 @@ async fn from_source(
 ) -> Result<Text, Failure> {
     match given.form {
         SourceForm::Text => {
-            let body = given.body;
+            let source::Model { body, html, outline, .. } = given;
+            let outline =
+                outline.as_deref().map(serde_json::from_str).transpose().map_err(Error::internal)?;
             let text = app.workers.run(Lane::Background, move || text::as_given(&body)).await?;
-            Ok(Text { text, ..Text::default() })
+            Ok(Text { text, html, outline: outline.unwrap_or_default(), ..Text::default() })
         }
-        SourceForm::Html => extract(app, job, given.body, document.url.clone().unwrap_or_default()).await,
+        SourceForm::Html => {
+            let url = document.url.clone().unwrap_or_default();
+            let article = article(app, job, given.body, url).await?;
+            text_of(app, job, article).await
+        }
     }
 }
 
+/// Pages that send their readers on, one after the other.
+const MOST_HOPS: usize = 3;
+/// A page of so many characters is there to be read, wherever it sends its readers on to.
+const LITTLE: usize = 1_000;
 /// Told of a file that is neither a page nor anything else that is read.
 const NOT_READ: &str = "the address leads to a kind of file that is not read";
+
+/// What stands at an address.
+enum Found {
+    /// A text.
+    Text(Box<Text>),
+    /// A recording, which is fetched when it can be heard.
+    Recording,
+    /// A page that sends its readers on.
+    Elsewhere(PageUrl),
+}
 
 /// Fetches the document's address. What turns out to be a PDF, audio or video becomes that (contract.md, section 11: v1);
 /// none for a recording, which is fetched when it can be heard.
 async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Result<Option<Text>, Failure> {
     let address = document.url.as_deref().unwrap_or_default();
-    let url = PageUrl::parse(address).map_err(|refusal| rejected(&refusal))?;
+    let mut url = PageUrl::parse(address).map_err(|refusal| rejected(&refusal))?;
+    for hops in 0..=MOST_HOPS {
+        match fetch_at(app, job, &url).await? {
+            Found::Text(text) => return Ok(Some(*text)),
+            Found::Recording if hops == 0 => return Ok(None),
+            // It would be looked for at the document's own address.
+            Found::Recording => return Err(Failure::Permanent(NOT_READ.to_owned())),
+            Found::Elsewhere(next) => url = next,
+        }
+    }
+    Err(Failure::Permanent("the page sends its readers on and on".to_owned()))
+}
+
+async fn fetch_at(app: &App, job: &job::Model, url: &PageUrl) -> Result<Found, Failure> {
     let (said, recording) = (Cell::new(ContentType::Video), Cell::new(None));
     let how = |media_type: Option<&str>| {
         said.set(kind_said(media_type));
@@ -135,11 +168,12 @@ async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Resul
         recording.set(known.filter(|known| is_recording(*known)));
         if recording.get().is_some() { Take::Leave } else { take(media_type) }
     };
-    match app.fetcher.get_or_keep(&url, Wanted::page(), &app.uploads.scratch, how).await.map_err(failed)? {
+    let of_file = |text: Option<Text>| text.map_or(Found::Recording, |text| Found::Text(Box::new(text)));
+    match app.fetcher.get_or_keep(url, Wanted::page(), &app.uploads.scratch, how).await.map_err(failed)? {
         Got::Page(page) if magic::at_once(&page.body).is_some() => {
             let (kept, _) = app.uploads.scratch.file().map_err(BlobError::from)?;
             tokio::fs::write(kept.path(), &page.body).await.map_err(BlobError::from)?;
-            file::text(app, job, kept.path(), said.get()).await
+            file::text(app, job, kept.path(), said.get()).await.map(of_file)
         }
         Got::Page(page)
             if magic::is_no_text(&page.body, page.content_type.as_ref().and_then(SaidType::charset)) =>
@@ -148,27 +182,32 @@ async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Resul
         }
         Got::Page(page) => {
             file::becomes(app, job, ContentType::Article).await?;
-            read(app, job, *page).await.map(Some)
+            read(app, job, *page).await
         }
-        Got::File(kept) => file::text(app, job, kept.path(), said.get()).await,
+        Got::File(kept) => file::text(app, job, kept.path(), said.get()).await.map(of_file),
         Got::Left => match recording.get() {
-            Some(known) => Ok(file::becomes(app, job, known).await.map(|()| None)?),
+            Some(known) => Ok(file::becomes(app, job, known).await.map(|()| Found::Recording)?),
             None => Err(Failure::Permanent(NOT_READ.to_owned())),
         },
     }
 }
 
-async fn read(app: &App, job: &job::Model, page: Fetched) -> Result<Text, Failure> {
+async fn read(app: &App, job: &job::Model, page: Fetched) -> Result<Found, Failure> {
     if is_plain(page.media_type()) {
         let text = app.workers.run(Lane::Background, move || text::clean(&page.text())).await?;
         if text.trim().is_empty() {
             return Err(Failure::Permanent("the page has no text".to_owned()));
         }
-        return Ok(Text { text, ..Text::default() });
+        return Ok(Found::Text(Box::new(Text { text, ..Text::default() })));
     }
     let url = page.url.as_str().to_owned();
     let html = app.workers.run(Lane::Background, move || page.text()).await?;
-    extract(app, job, html, url).await
+    let article = article(app, job, html, url).await?;
+    let next = article.moved_to.as_deref().and_then(|next| PageUrl::parse(next).ok());
+    match next.filter(|_| article.text.chars().nth(LITTLE).is_none()) {
+        Some(next) => Ok(Found::Elsewhere(next)),
+        None => text_of(app, job, article).await.map(|text| Found::Text(Box::new(text))),
+    }
 }
 
 pub(super) fn failed(error: FetchError) -> Failure {
@@ -217,9 +256,22 @@ fn kind_said(media_type: Option<&str>) -> ContentType {
     media_type.and_then(MediaType::parse).and_then(|said| said.content_type()).unwrap_or(ContentType::Video)
 }
 
-async fn extract(app: &App, job: &job::Model, html: String, url: String) -> Result<Text, Failure> {
-    let article = app.sandbox.article(Page { html, url }).await.map_err(|error| unread(error, job))?;
+async fn article(app: &App, job: &job::Model, html: String, url: String) -> Result<Article, Failure> {
+    app.sandbox.article(Page { html, url }).await.map_err(|error| unread(error, job))
+}
+
+async fn text_of(app: &App, job: &job::Model, article: Article) -> Result<Text, Failure> {
+    if article.text.is_empty() {
+        // A page of pictures, or of a script, is known by its title all the same.
+        return Err(with_title_alone(app, job, article.title).await?);
+    }
     Ok(from_article(article))
+}
+
+/// Keeps the title of a page that has nothing else; why its document has no text.
+async fn with_title_alone(app: &App, job: &job::Model, title: Option<String>) -> Result<Failure, Error> {
+    file::name_in_place_of_address(app, job, |_| title.map(|title| text::cut(&title, LONGEST_TITLE))).await?;
+    Ok(Failure::Permanent(Unreadable::NoText.to_string()))
 }
 
 /// What crashes, hangs or bloats its parser is tried so often.
@@ -247,6 +299,8 @@ pub(crate) fn unread(error: SandboxError, job: &job::Model) -> Failure {
 fn from_article(article: Article) -> Text {
     Text {
         text: article.text,
+        html: article.html,
+        outline: article.outline,
         title: article.title.map(|title| text::cut(&title, LONGEST_TITLE)),
         author: article.author.map(|author| text::cut(&author, LONGEST_TITLE)),
         site_name: article.site_name.map(|name| text::cut(&name, LONGEST_TITLE)),
@@ -261,7 +315,7 @@ fn from_article(article: Article) -> Text {
 
 #[cfg(test)]
 mod tests {
-    use entity::id::{JobId, UserId};
+    use entity::id::UserId;
     use entity::kind::JobState;
     use entity::time::Timestamp;
 
@@ -270,22 +324,9 @@ mod tests {
     fn tried(attempts: i32) -> job::Model {
         let now = Timestamp::from_millis(0);
         job::Model {
-            id: JobId::new(now),
-            user_id: UserId::new(now),
-            kind: Work::Page.name().to_owned(),
-            subject: DocumentId::new(now).0,
             state: JobState::Running,
-            track: 0,
-            priority: 0,
-            turn: None,
-            run_at: now,
             attempts,
-            done: 0,
-            lease_token: None,
-            lease_until: None,
-            error: None,
-            created_at: now,
-            finished_at: None,
+            ..job::Model::queued(UserId::new(now), Work::Page.name(), DocumentId::new(now).0, (0, 0), now)
         }
     }
 

@@ -3,12 +3,14 @@
 use entity::id::ChunkId;
 use entity::kind::DocumentStatus;
 use entity::time::Timestamp;
-use entity::{chunk, document, transcript};
+use entity::{chunk, document, rendition, transcript, transcript_segment};
 use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
 use super::places::Places;
 use super::queue::{self, Priority, Work};
+use crate::adapters::sandbox::Heading;
 use crate::db::insert_all;
 use crate::error::Error;
 use crate::text;
@@ -33,10 +35,16 @@ pub struct Text {
     pub published_at: Option<String>,
     /// The address by which it wants to be known.
     pub canonical_url: Option<String>,
+    /// What the text lacks, in words for the person.
+    pub lacks: Option<String>,
     /// ISO 639-1, where it is known.
     pub language: Option<String>,
     /// Where it stands in what it was made from.
     pub places: Places,
+    /// Its words as HTML that is safe to show.
+    pub html: Option<String>,
+    /// Its headings.
+    pub outline: Vec<Heading>,
 }
 
 /// A text split into its passages. Splitting blocks, the longer the text the longer, so it is done before a transaction.
@@ -82,10 +90,10 @@ pub async fn put_text(
         .filter(chunk::Column::Version.ne(document.indexed_version))
         .exec(db)
         .await?;
-    let older = transcript::Entity::delete_many().filter(transcript::Column::DocumentId.eq(document.id));
-    older.filter(transcript::Column::Version.lt(version)).exec(db).await?;
+    put_transcripts(db, document, version).await?;
     let total_chars = rows.last().map_or(0, |last| last.end_offset);
     insert_all::<chunk::Entity>(db, rows, None).await?;
+    put_rendition(db, document, new.html, &new.outline).await?;
     let mut row = document.clone().into_active_model();
     row.version = Set(version);
     row.total_chars = Set(total_chars);
@@ -93,6 +101,7 @@ pub async fn put_text(
     row.language = Set(new.language.or_else(|| text::language(&new.text).map(str::to_owned)));
     row.status = Set(DocumentStatus::Processing);
     row.error = Set(None);
+    row.lacks = Set(new.lacks);
     row.updated_at = Set(now);
     if let Some(title) = new.title.filter(|_| !document.title_given) {
         row.title = Set(title);
@@ -111,6 +120,53 @@ pub async fn put_text(
     }
     row.update(db).await?;
     queue::ask(db, document.user_id, Work::Index, document.id.0, priority, now).await?;
+    Ok(())
+}
+
+/// Takes transcripts of former texts away. One that is still in the making, of the text after this one, goes on as that.
+async fn put_transcripts(
+    db: &impl ConnectionTrait,
+    document: &document::Model,
+    version: i32,
+) -> Result<(), Error> {
+    let own = transcript::Column::DocumentId.eq(document.id);
+    transcript::Entity::delete_many()
+        .filter(own.clone())
+        .filter(transcript::Column::Version.lt(version))
+        .exec(db)
+        .await?;
+    let making = transcript::Entity::owned_by(document.user_id)
+        .filter(own)
+        .filter(transcript::Column::Version.eq(version))
+        .filter(transcript::Column::Finished.eq(false));
+    let Some(making) = making.one(db).await? else { return Ok(()) };
+    // Its segments hang on the row: a copy of it takes them over.
+    let next = transcript::Model { version: version + 1, ..making };
+    transcript::Entity::insert(next.into_active_model()).exec_without_returning(db).await?;
+    transcript_segment::Entity::update_many()
+        .col_expr(transcript_segment::Column::Version, Expr::value(version + 1))
+        .filter(transcript_segment::Column::UserId.eq(document.user_id))
+        .filter(transcript_segment::Column::DocumentId.eq(document.id))
+        .filter(transcript_segment::Column::Version.eq(version))
+        .exec(db)
+        .await?;
+    transcript::Entity::delete_by_id((document.id, version)).exec(db).await?;
+    Ok(())
+}
+
+/// How the text is shown, in place of how the one before it was.
+async fn put_rendition(
+    db: &impl ConnectionTrait,
+    document: &document::Model,
+    html: Option<String>,
+    outline: &[Heading],
+) -> Result<(), Error> {
+    rendition::Entity::delete_by_id(document.id).exec(db).await?;
+    if html.is_some() || !outline.is_empty() {
+        let outline = serde_json::to_string(outline).map_err(Error::internal)?;
+        let row = rendition::Model { document_id: document.id, user_id: document.user_id, html, outline };
+        rendition::Entity::insert(row.into_active_model()).exec_without_returning(db).await?;
+    }
     Ok(())
 }
 

@@ -21,6 +21,7 @@ pub mod notes;
 pub mod notices;
 pub mod page;
 pub mod projects;
+pub mod rendition;
 pub mod search;
 pub mod tags;
 pub mod target;

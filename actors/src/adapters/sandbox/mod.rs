@@ -19,7 +19,7 @@ mod wire;
 
 use std::{ffi::OsString, io, path::PathBuf, sync::Arc, time::Duration};
 
-pub use article::{Article, Unreadable};
+pub use article::{Article, Heading, Unreadable};
 pub use feed::{Enclosure, Feed, FeedLink, Item, Outline, Outlines, Reading};
 pub use limits::{Confinement, Measure};
 
@@ -197,7 +197,11 @@ impl Sandbox {
         match self.pool.run(&task, Body::Bytes(page.html.as_bytes())).await? {
             (Reply::Article(article), text) => {
                 let text = String::from_utf8(text).map_err(|_| SandboxError::Crashed)?;
-                Ok(Article { text, ..*article })
+                let (text, html) = match text.split_once(wire::HTML) {
+                    Some((text, html)) => (text.to_owned(), Some(html.to_owned())),
+                    None => (text, None),
+                };
+                Ok(Article { text, html, ..*article })
             }
             (Reply::Unreadable { reason }, _) => Err(reason.into()),
             (Reply::TooLarge, _) => Err(SandboxError::TooLarge),

@@ -13,8 +13,11 @@ use super::article::{Article, Unreadable};
 use super::limits::Confinement;
 use super::pdf::{Facts, NoText};
 
-/// The longest header, in bytes: an address and a few lines about a page fit many times over.
-const HEADER_BYTES: usize = 256 * 1024;
+/// The longest header, in bytes: what is told of a page or a document, with thousands of headings.
+const HEADER_BYTES: usize = 4 << 20;
+
+/// Stands between the text of an article and its HTML: a control character, which is in neither.
+pub const HTML: char = '\0';
 
 /// How much of a file is in memory while it is sent.
 const AT_ONCE: usize = 256 * 1024;

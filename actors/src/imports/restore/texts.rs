@@ -77,7 +77,10 @@ pub async fn put(
         });
     }
     let language = document.language.clone();
-    let split = Split::given(NewText { text: whole, language, ..NewText::default() }, pieces);
+    let Text { html, outline, lacks, .. } = given;
+    let lacks = lacks.map(|words| text::cut(&words, NAME));
+    let split =
+        Split::given(NewText { text: whole, language, html, outline, lacks, ..NewText::default() }, pieces);
     put_text(txn, document, split, Priority::Backlog, now).await?;
     if !given.spoken.is_empty() {
         put_spoken(txn, document, given.spoken).await?;

@@ -148,7 +148,7 @@ async fn change(
         .filter(bookmark::Column::DocumentId.eq(row.document_id))
         .one(txn)
         .await?;
-    let heard = media::was_heard(txn, feed.user_id, row.document_id).await?;
+    let heard = media::is_heard(txn, feed.user_id, row.document_id).await?;
     let fresh = entry_row(feed, row.document_id, &coming, now);
     let kept = entry::Model {
         id: row.id,
@@ -180,7 +180,7 @@ async fn change(
     }
     let work = if page_wanted { Work::Page } else { Work::Text };
     if !page_wanted {
-        give_content(txn, feed, vec![(row.document_id, coming.item.text)]).await?;
+        give_content(txn, feed, vec![(row.document_id, coming.item)]).await?;
     }
     queue::ask(txn, feed.user_id, work, row.document_id.0, Priority::Backlog, now).await?;
     Ok(())
@@ -204,7 +204,7 @@ async fn insert(
         }
         let document = document_row(feed, &coming, now);
         let row = entry_row(feed, document.id, &coming, now);
-        contents.push((document.id, coming.item.text));
+        contents.push((document.id, coming.item));
         documents.push(document::Model { entry_id: Some(row.id), ..document });
         entries.push(row);
     }
@@ -259,9 +259,15 @@ async fn join(txn: &impl ConnectionTrait, row: &entry::Model, now: Timestamp) ->
 async fn give_content(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,
-    texts: Vec<(DocumentId, String)>,
+    items: Vec<(DocumentId, Item)>,
 ) -> Result<(), Error> {
-    let contents = texts.into_iter().map(|(id, body)| (id, Content { form: SourceForm::Text, body }));
+    let content = |item: Item| Content {
+        form: SourceForm::Text,
+        body: item.text,
+        html: item.html,
+        outline: serde_json::to_string(&item.outline).ok(),
+    };
+    let contents = items.into_iter().map(|(id, item)| (id, content(item)));
     give(txn, feed.user_id, contents).await
 }
 

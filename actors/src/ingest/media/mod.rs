@@ -146,7 +146,7 @@ pub async fn is_whole(txn: &impl ConnectionTrait, document: &document::Model) ->
 ///
 /// # Errors
 /// The database.
-pub async fn was_heard(db: &impl ConnectionTrait, user: UserId, id: DocumentId) -> Result<bool, Error> {
+pub async fn is_heard(db: &impl ConnectionTrait, user: UserId, id: DocumentId) -> Result<bool, Error> {
     let heard = transcript::Entity::owned_by(user)
         .filter(transcript::Column::DocumentId.eq(id))
         .filter(transcript::Column::Finished.eq(true));
@@ -236,7 +236,7 @@ async fn hear(
     began: Instant,
 ) -> Result<bool, Failure> {
     let file = std::fs::File::open(file).map_err(Error::internal)?;
-    let broken = |error| broken(error, job.attempts);
+    let broken = |error| page::unread(error, job);
     let mut sound = app.sandbox.sound(file).await.map_err(broken)?;
     if sound.seconds().is_some_and(|seconds| seconds > MOST_SECONDS as f64) {
         return Err(Failure::Permanent("the recording is longer than a day".to_owned()));
@@ -324,21 +324,6 @@ async fn listen(
             TranscribeError::Model | TranscribeError::Unreachable => Failure::Passing { reason, after: None },
         }
     })
-}
-
-fn broken(error: SandboxError, attempts: i32) -> Failure {
-    let reason = format!("could not hear it: {error}");
-    match error {
-        SandboxError::Unavailable(_) => Failure::Passing { reason, after: Some(Duration::from_secs(5)) },
-        SandboxError::Crashed | SandboxError::TimedOut if attempts < page::MOST_TRIES => {
-            Failure::Passing { reason, after: None }
-        }
-        SandboxError::Crashed | SandboxError::TimedOut | SandboxError::TooLarge => Failure::Permanent(reason),
-        SandboxError::Unreadable(reason) => Failure::Permanent(reason.to_string()),
-        SandboxError::Unheard(reason) => Failure::Permanent(reason.to_string()),
-        SandboxError::NoText(reason) => Failure::Permanent(reason.to_string()),
-        SandboxError::NoImport(reason) => Failure::Permanent(reason.to_string()),
-    }
 }
 
 async fn gathered(app: &App, row: &transcript::Model) -> Result<Text, Failure> {

@@ -3,6 +3,8 @@
 
 use trafilatura::dom::NodeId;
 
+use super::markup::Mark;
+
 /// More cells than this in a row, or a longer one, are layout.
 const ROW_CELLS: usize = 20;
 const CELL_BYTES: usize = 300;
@@ -61,6 +63,12 @@ pub struct Block {
     pub place: Place,
     /// The list or table row that it belongs to, else the element that holds it.
     pub group: NodeId,
+    /// The innermost element around it that is no part of a line.
+    pub element: NodeId,
+    /// The markup within its words.
+    pub marks: Vec<Mark>,
+    /// How many blocks of the page stand before it.
+    pub at: usize,
 }
 
 impl Block {
@@ -90,16 +98,20 @@ pub fn settle_rows(blocks: &mut [Block]) {
     }
 }
 
-/// The blocks as plain text: an empty line between them, but items and rows one under the other.
-pub fn text<'a>(blocks: impl IntoIterator<Item = &'a Block>) -> String {
-    let mut out = String::new();
+/// The blocks as plain text: an empty line between them, but items and rows one under the other. With it comes where each of
+/// them begins, in Unicode scalar values.
+pub fn text(blocks: &[&Block]) -> (String, Vec<usize>) {
+    let (mut out, mut chars, mut starts) = (String::new(), 0, Vec::with_capacity(blocks.len()));
     let mut last: Option<&Block> = None;
     for block in blocks {
-        out.push_str(last.map_or("", |last| between(last, block)));
+        let gap = last.map_or("", |last| between(last, block));
+        out.push_str(gap);
         out.push_str(&block.text);
+        starts.push(chars + gap.len());
+        chars += gap.len() + block.text.chars().count();
         last = Some(block);
     }
-    out
+    (out, starts)
 }
 
 fn between(one: &Block, next: &Block) -> &'static str {

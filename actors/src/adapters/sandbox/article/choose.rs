@@ -12,6 +12,7 @@ use trafilatura::dom::{Document, NodeId};
 use super::{
     align::align,
     blocks::{self, Block},
+    signs, walk,
 };
 
 /// Below this the page and the extraction are different texts: the extractor read a script, or the walk a shell.
@@ -125,13 +126,12 @@ impl<'a> Choice<'a> {
 
     /// The elements around a block, from the inside out, up to those that hold most of the article.
     pub(super) fn own_elements(&self, block: &Block) -> impl Iterator<Item = NodeId> {
-        let up = std::iter::successors(Some(block.group), |node| self.page.parent(*node));
-        up.take_while(|node| !self.is_around(*node))
+        walk::up(self.page, block.group).take_while(|node| !self.is_around(*node))
     }
 
     /// Class and id of an element, in small letters.
     pub(super) fn names(&self, element: NodeId) -> String {
-        format!("{} {}", self.page.class_name(element), self.page.id_attr(element)).to_lowercase()
+        signs::names(self.page, element)
     }
 }
 
@@ -141,7 +141,7 @@ fn around<'a>(page: &Document, blocks: impl Iterator<Item = &'a Block>) -> HashS
     let mut total = 0;
     for block in blocks {
         total += block.key.len();
-        for element in std::iter::successors(Some(block.group), |node| page.parent(*node)) {
+        for element in walk::up(page, block.group) {
             *held.entry(element).or_default() += block.key.len();
         }
     }

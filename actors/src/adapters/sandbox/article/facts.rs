@@ -8,6 +8,7 @@ use url::Url;
 use super::{
     Article, blocks,
     heads::Heads,
+    inline::{self, WEB},
     instant::instant,
     json_ld::{self, Notes},
     names::join_names,
@@ -20,8 +21,8 @@ pub const NAME: usize = 300;
 const TITLE_SEEN: usize = 1_000;
 /// Descriptions are cut here, in characters.
 const DESCRIPTION: usize = 2_000;
-/// Longer addresses are none, in characters (contract.md, 11: v1).
-const ADDRESS: usize = 8_192;
+/// A page that sends its readers on within so many seconds is not there to be read.
+const SOON: f64 = 5.0;
 
 /// Everything about the page but its text.
 pub fn read(page: &Document, url: &str, found: Option<&Metadata>) -> Article {
@@ -41,8 +42,11 @@ pub fn read(page: &Document, url: &str, found: Option<&Metadata>) -> Article {
         image_url: sources.image_url(),
         language: sources.language(),
         canonical_url: sources.canonical_url(),
+        moved_to: sources.moved_to(),
         site_name,
         text: String::new(),
+        html: None,
+        outline: Vec::new(),
     }
 }
 
@@ -163,15 +167,20 @@ impl Sources<'_> {
         (!mistaken).then_some(canonical)
     }
 
+    /// HTML, 4.2.5.3: `http-equiv="refresh"`.
+    fn moved_to(&self) -> Option<String> {
+        let (wait, target) = self.heads.first(&["refresh"])?.split_once([';', ','])?;
+        let soon = wait.trim().parse::<f64>().is_ok_and(|seconds| (0.0..=SOON).contains(&seconds));
+        let target = target.trim();
+        let named = target.split_once('=').filter(|(name, _)| name.trim().eq_ignore_ascii_case("url"));
+        let target = named.map_or(target, |(_, target)| target.trim()).trim_matches(['"', '\'']);
+        let there = self.address(target)?;
+        (soon && self.base.as_ref().is_none_or(|here| here.as_str() != there)).then_some(there)
+    }
+
     fn address(&self, stated: &str) -> Option<String> {
-        let stated = stated.trim();
-        let url = match &self.base {
-            Some(base) => base.join(stated).ok()?,
-            None => Url::parse(stated).ok()?,
-        };
-        let fits =
-            matches!(url.scheme(), "http" | "https") && url.as_str().len() <= ADDRESS && !stated.is_empty();
-        fits.then(|| url.into())
+        let stated = Some(stated).filter(|stated| !stated.trim().is_empty())?;
+        inline::address(self.base.as_ref(), stated, &WEB)
     }
 }
 
@@ -198,6 +207,19 @@ mod tests {
             "https://example.org/a/b",
             None,
         )
+    }
+
+    #[test]
+    fn a_page_says_where_it_sends_its_readers_on_to() {
+        let moved =
+            |content: &str| facts(&format!("<meta http-equiv=Refresh content=\"{content}\">")).moved_to;
+
+        for content in ["0; url=/new", "0;URL='/new'", "1.5, /new", " 0 ; Url = https://example.org/new "] {
+            assert_eq!(moved(content).as_deref(), Some("https://example.org/new"), "{content}");
+        }
+        for content in ["30; url=/new", "0", "0; url=/a/b", "0; url=javascript:x()", "x; url=/new"] {
+            assert_eq!(moved(content), None, "{content}");
+        }
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! Runs in the child. Pure functions of the page, in this order: [`guard`] looks at the markup before anything is built from
 //! it; [`draft`] lets an extractor choose; [`walk`] reads the page from top to bottom; [`choose`] brings the two together
-//! and mends the choice by rules; [`facts`] reads title, author and the like.
+//! and mends the choice by rules; [`rendition`] writes down what was chosen, as text and as HTML; [`facts`] reads title, author and
+//! the like.
 
 mod add;
 mod align;
@@ -10,12 +11,18 @@ mod blocks;
 mod choose;
 mod draft;
 mod facts;
+mod frame;
 mod guard;
 mod heads;
+mod inline;
 mod instant;
 mod json_ld;
+mod markup;
 mod names;
+mod pictures;
 mod prose;
+mod rendition;
+mod safe;
 mod signs;
 #[cfg(test)]
 mod tests;
@@ -25,12 +32,17 @@ mod walk;
 
 use serde::{Deserialize, Serialize};
 use trafilatura::dom::Document;
+use url::Url;
 
+use self::blocks::Block;
 use self::draft::Draft;
+use self::walk::Walked;
 
 pub use facts::{NAME, line};
 pub use instant::with_colon;
 pub use prose::{cut, verbatim};
+pub use rendition::{Heading, MOST_HEADINGS, Rendition};
+pub use safe::given as safe;
 
 /// What a page holds for its reader.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,10 +63,17 @@ pub struct Article {
     pub language: Option<String>,
     /// The address by which the page wants to be known, `http` or `https`.
     pub canonical_url: Option<String>,
-    /// Plain text in NFC, never empty: paragraphs and headings with an empty line between them, an item of a list or a row
+    /// Where it sends its readers on to, `http` or `https`.
+    pub moved_to: Option<String>,
+    /// The headings of the text.
+    pub outline: Vec<Heading>,
+    /// Plain text in NFC, empty only where there is a title or another page: paragraphs and headings with an empty line between them, an item of a list or a row
     /// of a table a line.
     #[serde(skip)]
     pub text: String,
+    /// The same words as HTML that is safe to show: see [`rendition`].
+    #[serde(skip)]
+    pub html: Option<String>,
 }
 
 /// Why a page has no article.
@@ -81,8 +100,15 @@ pub fn read(html: &str, url: &str) -> Result<Article, Unreadable> {
     let page = Document::parse(html);
     let draft = if extent.is_ordinary() { draft::draft(&page, url) } else { None };
     let article = facts::read(&page, url, draft.as_ref().map(|draft| &draft.metadata));
-    let text = text(&page, draft.as_ref(), &article);
-    if text.is_empty() { Err(Unreadable::NoText) } else { Ok(Article { text, ..article }) }
+    let Rendition { text, html, outline } =
+        chosen(&page, Url::parse(url).ok().as_ref(), draft.as_ref(), &article);
+    // What stands there in place of the page is no text of it.
+    let (text, html, outline) =
+        if signs::asks_for_script(&text) { Default::default() } else { (text, html, outline) };
+    match article.title.as_ref().or(article.moved_to.as_ref()) {
+        None if text.is_empty() => Err(Unreadable::NoText),
+        Some(_) | None => Ok(Article { text, html, outline, ..article }),
+    }
 }
 
 /// Whether an honest page can look so: a tree may be built of it.
@@ -90,31 +116,37 @@ pub fn is_buildable(html: &str) -> bool {
     guard::check(html).is_ok()
 }
 
-/// All text of a piece of markup, nothing left out: what a feed gives is the content itself.
+/// All of a piece of markup, nothing left out: what a feed gives is the content itself. `url` is where it stands.
 ///
 /// # Errors
 /// As [`read`]; markup without a word is an empty text.
-pub fn whole_text(html: &str) -> Result<String, Unreadable> {
+pub fn whole(html: &str, url: Option<&Url>) -> Result<Rendition, Unreadable> {
     guard::check(html)?;
     let page = Document::parse(html);
-    Ok(blocks::text(&walk::blocks(&page, page.body().unwrap_or_else(|| page.root()))))
+    let Walked { blocks, pictures } = body(&page);
+    Ok(rendition::of(&page, url, &blocks.iter().collect::<Vec<_>>(), &pictures))
 }
 
-/// The article's text, from the best source there is.
-fn text(page: &Document, draft: Option<&Draft>, article: &Article) -> String {
-    let all = walk::blocks(page, page.body().unwrap_or_else(|| page.root()));
+fn body(page: &Document) -> Walked {
+    walk::walk(page, page.body().unwrap_or_else(|| page.root()))
+}
+
+/// The article, from the best source there is.
+fn chosen(page: &Document, url: Option<&Url>, draft: Option<&Draft>, article: &Article) -> Rendition {
+    let Walked { blocks: all, pictures } = body(page);
     let hints = choose::Hints {
         title: article.title.as_deref().unwrap_or_default(),
         description: article.description.as_deref().unwrap_or_default(),
         author: article.author.as_deref().unwrap_or_default(),
     };
-    let drafted = draft.map(|draft| draft.blocks.as_slice()).unwrap_or_default();
+    let drafted = draft.map(|draft| draft.found.blocks.as_slice()).unwrap_or_default();
     let chosen = choose::article(page, &all, drafted, &hints);
-    let sources: [&dyn Fn() -> String; 4] = [
-        &|| blocks::text(chosen.iter().flatten()),
-        &|| blocks::text(drafted),
-        &|| blocks::text(all.iter().filter(|block| !block.place.is_frame())),
-        &|| blocks::text(&all),
+    let render = |blocks: Vec<&Block>| rendition::of(page, url, &blocks, &pictures);
+    let sources: [&dyn Fn() -> Rendition; 4] = [
+        &|| render(chosen.iter().flatten().collect()),
+        &|| draft.map(|draft| draft.rendition(url)).unwrap_or_default(),
+        &|| render(all.iter().filter(|block| !block.place.is_frame()).collect()),
+        &|| render(all.iter().collect()),
     ];
-    sources.into_iter().map(|source| source()).find(|text| !text.is_empty()).unwrap_or_default()
+    sources.into_iter().map(|source| source()).find(|found| !found.text.is_empty()).unwrap_or_default()
 }

@@ -1,6 +1,7 @@
 //! Plain text as the library keeps it: NFC, one space between words, no character that cannot be seen or said.
 
-use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::canonical_combining_class;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// Lines of words; a run of white space within a line becomes one space, empty lines go.
 pub fn lines(text: &str) -> String {
@@ -51,6 +52,14 @@ pub fn cut(text: &str, most: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
     let head = text.get(..end).unwrap_or_default();
     head.rsplit_once(' ').map_or(head, |(whole, _)| whole).to_owned()
+}
+
+/// Whether a character is one before and behind a text is made plain: no white space, no control, nothing hidden, and none that
+/// may join the letter before it.
+pub fn is_seen(c: char) -> bool {
+    let joins =
+        || canonical_combining_class(c) != 0 || is_nfc_quick(std::iter::once(c)) == IsNormalized::Maybe;
+    c.is_ascii_graphic() || !(c.is_ascii() || c.is_whitespace() || c.is_control() || is_hidden(c) || joins())
 }
 
 /// Characters that a page hides in its words: soft hyphens, breaking hints, byte order marks, direction overrides and isolates,

@@ -3,6 +3,8 @@
 //! Class names are English nearly everywhere; labels are given in the languages of the pages that were measured. In each
 //! list the entries are parted by commas.
 
+use trafilatura::dom::{Document, NodeId};
+
 const FOREIGN: &str = "newsletter, related, recommend, share, sharing, social, disclosure, disclaimer, subscri, signup, \
     sign-up, breadcrumb, widget, sidebar, advert, promo, sponsor, authorbio, author-bio, author_bio, author-box, \
     author-info, about-author, about-the-author, comment, followus, follow-us, siguenos, trust-badge, paywall, readmore, \
@@ -41,6 +43,25 @@ const LABELS: [&str; 6] = [
     // Polish and Russian
     "czytaj też, czytaj także, zobacz też, zobacz także, читайте также",
 ];
+
+/// A page that says nothing but this shows its text only once its script has run, in characters.
+const SCRIPT_WALL: usize = 300;
+/// What it asks for, in the languages of the pages that were measured.
+const ASKS: &str = "enable, turn on, activate, requires, need, aktivier, einschalten, benötigt, activer, activez, nécessite, \
+    habilit, activa, requiere, attiva, abilita, ative, schakel, włącz, включите";
+
+/// Whether a page's whole text asks for JavaScript.
+pub fn asks_for_script(text: &str) -> bool {
+    let text = text.to_lowercase();
+    text.chars().nth(SCRIPT_WALL).is_none()
+        && text.contains("javascript")
+        && entries(ASKS).any(|asks| text.contains(asks))
+}
+
+/// Class and id of an element, in small letters.
+pub fn names(page: &Document, element: NodeId) -> String {
+    format!("{} {}", page.class_name(element), page.id_attr(element)).to_lowercase()
+}
 
 /// A class or id of something that stands inside an article without being of it.
 pub fn is_foreign(names: &str) -> bool {
@@ -97,6 +118,14 @@ mod tests {
         for names in ["entry-content", "article-body", "stage", "record", "headline", "post"] {
             assert!(!is_foreign(names), "{names}");
         }
+    }
+
+    #[test]
+    fn a_page_that_asks_for_script_says_nothing_else() {
+        assert!(asks_for_script("You need to enable JavaScript to run this app."));
+        assert!(asks_for_script("Bitte aktivieren Sie JavaScript in Ihrem Browser."));
+        assert!(!asks_for_script("JavaScript is a language of the web."));
+        assert!(!asks_for_script(&"You need JavaScript, and here is why. ".repeat(20)));
     }
 
     #[test]

@@ -232,3 +232,94 @@ fn listings_and_quotations_in_figures_are_text() {
 
     assert!(text.contains("let heron = wait(3600);") && text.contains("Who waits will eat"), "{text}");
 }
+
+#[test]
+fn no_element_within_a_paragraph_takes_the_words_behind_it_along() {
+    let inline = [
+        "time",
+        "label",
+        "output",
+        "data",
+        "bdi",
+        "bdo",
+        "ruby",
+        "nobr",
+        "big",
+        "acronym",
+        "abbr",
+        "dfn",
+        "samp",
+        "var",
+        "kbd",
+        "cite",
+        "ins",
+        "del",
+        "small",
+        "slot",
+        "tt",
+        "b",
+        "strong",
+        "i",
+        "em",
+        "u",
+        "s",
+        "mark",
+        "sub",
+        "sup",
+        "code",
+        "q",
+        "a href=/x",
+        "span",
+        "font",
+        "picture",
+        "video",
+        "audio",
+        "map",
+        "dialog",
+        "iframe",
+        "svg",
+        "button",
+        "select",
+        "canvas",
+        "object",
+        "math",
+        "noscript",
+        "progress",
+    ];
+    for element in inline {
+        let name = element.split(' ').next().unwrap();
+        let paragraph = |n| {
+            format!(
+                "<p>Paragraph {n} tells of the heron at the lake, and of <{element}>thing</{name}> which AFTER {n} stands in the water for an hour and waits.</p>"
+            )
+        };
+        let text = text_of(&format!("<article>{}</article>", (0..8).map(paragraph).collect::<String>()));
+        for n in 0..8 {
+            assert!(
+                text.contains(&format!("AFTER {n} stands in the water for an hour and waits.")),
+                "{element}: {text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn readings_beside_characters_are_left_out_and_the_rest_stays() {
+    let paragraph = "<p>湖の<ruby>鳥<rp>(</rp><rt>とり</rt><rp>)</rp></ruby>は水の中で一時間も静かに立って、魚が近くに来るのを待っている。そして速く打つ。</p>";
+    let text = text_of(&format!("<article>{}</article>", paragraph.repeat(6)));
+
+    assert!(
+        text.contains("湖の鳥は水の中で一時間も静かに立って、魚が近くに来るのを待っている。そして速く打つ。"),
+        "{text}"
+    );
+    assert!(!text.contains("とり"), "{text}");
+}
+
+#[test]
+fn what_unfolds_is_read() {
+    let text = article_with(&format!(
+        "<details><summary>How it waits</summary><p>{STRIKE} Once more.</p><p>It is patient, all day and half the night.</p></details>"
+    ));
+
+    assert!(text.contains("It is patient, all day and half the night."), "{text}");
+}

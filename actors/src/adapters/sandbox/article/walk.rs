@@ -6,11 +6,38 @@ use trafilatura::dom::{Document, NodeId};
 
 use super::{
     blocks::{Block, Kind, Place, key, settle_rows},
+    markup::{Line, Mark},
     prose,
 };
 
+/// What stands on a page.
+#[derive(Debug, Default)]
+pub struct Walked {
+    /// Its words, in order.
+    pub blocks: Vec<Block>,
+    /// Its pictures but those amid words, in order.
+    pub pictures: Vec<Picture>,
+}
+
+/// A picture that stands for itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Picture {
+    /// How many blocks stand before it.
+    pub at: usize,
+    /// Its element.
+    pub element: NodeId,
+    /// Where it stands.
+    pub place: Place,
+}
+
 /// The blocks below `root`, in order.
+#[cfg(test)]
 pub fn blocks(page: &Document, root: NodeId) -> Vec<Block> {
+    walk(page, root).blocks
+}
+
+/// What stands below `root`.
+pub fn walk(page: &Document, root: NodeId) -> Walked {
     let mut walk = Walk::new(page, root);
     let mut steps = vec![Step::Enter(root)];
     while let Some(step) = steps.pop() {
@@ -18,17 +45,19 @@ pub fn blocks(page: &Document, root: NodeId) -> Vec<Block> {
             Step::Enter(node) => walk.enter(node, &mut steps),
             Step::Leave(outer) => walk.leave(*outer),
             Step::LeaveLink => walk.links -= 1,
+            Step::LeaveMarked => walk.line.close(),
         }
     }
     walk.flush();
-    settle_rows(&mut walk.blocks);
-    walk.blocks
+    settle_rows(&mut walk.found.blocks);
+    walk.found
 }
 
 enum Step {
     Enter(NodeId),
     Leave(Box<Around>),
     LeaveLink,
+    LeaveMarked,
 }
 
 /// What is true of the text that comes next.
@@ -37,21 +66,22 @@ struct Around {
     kind: Kind,
     place: Place,
     group: NodeId,
+    element: NodeId,
 }
 
 struct Walk<'a> {
     page: &'a Document,
     around: Around,
     links: usize,
-    line: String,
+    line: Line,
     linked: usize,
-    blocks: Vec<Block>,
+    found: Walked,
 }
 
 impl<'a> Walk<'a> {
     fn new(page: &'a Document, root: NodeId) -> Self {
-        let around = Around { kind: Kind::Paragraph, place: Place::default(), group: root };
-        Self { page, around, links: 0, line: String::new(), linked: 0, blocks: Vec::new() }
+        let around = Around { kind: Kind::Paragraph, place: Place::default(), group: root, element: root };
+        Self { page, around, links: 0, line: Line::default(), linked: 0, found: Walked::default() }
     }
 
     fn enter(&mut self, node: NodeId, steps: &mut Vec<Step>) {
@@ -62,11 +92,14 @@ impl<'a> Walk<'a> {
         match Role::of(tag) {
             _ if self.is_hidden(node, tag) => return,
             Role::Unseen => return,
-            Role::Break => return self.line.push('\n'),
+            Role::Break => return self.line.push("\n"),
+            Role::Picture => return self.line.picture(node),
             Role::Link => {
                 self.links += 1;
                 steps.push(Step::LeaveLink);
+                self.mark(node, steps);
             }
+            Role::Marked => self.mark(node, steps),
             Role::Inline => {}
             Role::Block => {
                 self.flush();
@@ -77,6 +110,12 @@ impl<'a> Walk<'a> {
         steps.extend(self.page.child_nodes(node).into_iter().rev().map(Step::Enter));
     }
 
+    fn mark(&mut self, node: NodeId, steps: &mut Vec<Step>) {
+        if self.line.open(node) {
+            steps.push(Step::LeaveMarked);
+        }
+    }
+
     fn leave(&mut self, outer: Around) {
         self.flush();
         // What follows a paragraph within an item goes on under it.
@@ -84,39 +123,43 @@ impl<'a> Walk<'a> {
     }
 
     fn push(&mut self, text: &str) {
-        let from = self.line.len();
         match self.around.kind {
-            Kind::Verbatim => self.line.push_str(text),
+            Kind::Verbatim => self.line.push(text),
             Kind::Heading | Kind::Paragraph | Kind::Item | Kind::Cell => {
-                self.line.extend(text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }));
+                let text: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
+                self.line.push(&text);
             }
         }
         if self.links > 0 {
-            self.linked += self.line.get(from..).map_or(0, |new| key(new).len());
+            self.linked += key(text).len();
         }
     }
 
     /// Ends the block that is being gathered. Two line breaks in a row part paragraphs.
     fn flush(&mut self) {
-        let (line, linked) = (std::mem::take(&mut self.line), std::mem::take(&mut self.linked));
-        if self.around.kind == Kind::Verbatim {
-            return self.add(prose::verbatim(&line), linked);
+        let (line, linked) = (self.line.take(), std::mem::take(&mut self.linked));
+        let whole = key(&line.text).len();
+        if whole == 0 {
+            let (at, place) = (self.found.blocks.len(), self.around.place);
+            return self.found.pictures.extend(line.pictures().map(|element| Picture { at, element, place }));
         }
-        let whole = key(&line).len().max(1);
-        for part in paragraphs(&line) {
-            let text = prose::lines(&part);
+        let verbatim = self.around.kind == Kind::Verbatim;
+        let parts = if verbatim { vec![line.text.as_str()] } else { paragraphs(&line.text) };
+        for (part, marks) in parts.iter().zip(line.marks_of(&parts)) {
+            let text = if verbatim { prose::verbatim(part) } else { prose::lines(part) };
             let share = linked * key(&text).len() / whole;
-            self.add(text, share);
+            self.add(text, share, marks);
         }
     }
 
-    fn add(&mut self, text: String, linked: usize) {
+    fn add(&mut self, text: String, linked: usize, marks: Vec<Mark>) {
         let key = key(&text);
         if key.is_empty() {
             return;
         }
-        let Around { kind, place, group } = self.around;
-        self.blocks.push(Block { kind, text, key, linked, place, group });
+        let Around { kind, place, group, element } = self.around;
+        let at = self.found.blocks.len();
+        self.found.blocks.push(Block { kind, text, key, linked, place, group, element, marks, at });
     }
 
     fn inside(&self, node: NodeId, tag: &str) -> Around {
@@ -134,7 +177,7 @@ impl<'a> Walk<'a> {
         } else {
             group
         };
-        Around { kind, group, place: self.place(node, tag) }
+        Around { kind, group, element: node, place: self.place(node, tag) }
     }
 
     fn place(&self, node: NodeId, tag: &str) -> Place {
@@ -169,6 +212,11 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// An element and all that it stands in, from the inside out.
+pub fn up(page: &Document, element: NodeId) -> impl Iterator<Item = NodeId> {
+    std::iter::successors(Some(element), |node| page.parent(*node))
+}
+
 /// Whether a figure is a listing or a quotation.
 pub fn is_of_words(page: &Document, figure: NodeId) -> bool {
     !page.iter_descendants(figure, &["pre", "blockquote"]).is_empty()
@@ -182,33 +230,31 @@ fn hides(style: &str) -> bool {
 }
 
 /// Parts of a line that stand between two or more breaks.
-fn paragraphs(line: &str) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    let mut breaks = 0;
-    for row in line.split('\n') {
-        if row.trim().is_empty() {
-            breaks += 1;
-            continue;
-        }
-        match parts.last_mut() {
-            Some(last) if breaks == 0 => {
-                if !last.is_empty() {
-                    last.push('\n');
-                }
-                last.push_str(row);
+fn paragraphs(line: &str) -> Vec<&str> {
+    let (mut parts, mut part, mut at) = (Vec::new(), None, 0);
+    for row in line.split_inclusive('\n') {
+        let (from, to) = (at, at + row.len());
+        at = to;
+        part = match part {
+            Some((begin, _)) if !row.trim().is_empty() => Some((begin, to)),
+            None if !row.trim().is_empty() => Some((from, to)),
+            ended => {
+                parts.extend(ended);
+                None
             }
-            Some(_) | None => parts.push(row.to_owned()),
-        }
-        breaks = 0;
+        };
     }
-    parts
+    parts.extend(part);
+    parts.into_iter().filter_map(|(from, to)| line.get(from..to)).collect()
 }
 
 /// What an element does to the flow of text.
 enum Role {
     Unseen,
     Break,
+    Picture,
     Link,
+    Marked,
     Inline,
     Block,
 }
@@ -221,13 +267,16 @@ impl Role {
             | "video" | "map" | "select" | "datalist" | "button" | "input" | "textarea" | "noframes"
             | "progress" | "meter" | "rp" | "rt" | "dialog" => Self::Unseen,
             "br" => Self::Break,
+            "img" => Self::Picture,
             "a" => Self::Link,
-            "span" | "b" | "strong" | "i" | "em" | "u" | "s" | "strike" | "del" | "ins" | "mark"
-            | "small" | "big" | "sub" | "sup" | "code" | "kbd" | "samp" | "var" | "tt" | "q" | "cite"
-            | "dfn" | "abbr" | "acronym" | "time" | "data" | "bdi" | "bdo" | "font" | "label" | "wbr"
-            | "math" | "semantics" | "mrow" | "mi" | "mo" | "mn" | "mtext" | "msup" | "msub" | "msubsup"
-            | "mfrac" | "msqrt" | "mstyle" | "img" | "picture" | "source" | "ruby" | "rb" | "nobr"
-            | "output" | "slot" | "blink" => Self::Inline,
+            "b" | "strong" | "i" | "em" | "u" | "s" | "strike" | "del" | "ins" | "mark" | "small" | "sub"
+            | "sup" | "code" | "kbd" | "samp" | "var" | "tt" | "q" | "cite" | "dfn" | "abbr" | "acronym" => {
+                Self::Marked
+            }
+            "span" | "big" | "time" | "data" | "bdi" | "bdo" | "font" | "label" | "wbr" | "math"
+            | "semantics" | "mrow" | "mi" | "mo" | "mn" | "mtext" | "msup" | "msub" | "msubsup" | "mfrac"
+            | "msqrt" | "mstyle" | "picture" | "source" | "ruby" | "rb" | "nobr" | "output" | "slot"
+            | "blink" => Self::Inline,
             _ => Self::Block,
         }
     }

@@ -3,7 +3,7 @@
 use feed_rs::model::{Entry, FeedType, Link, Person};
 use url::Url;
 
-use super::super::article::{NAME, cut, line};
+use super::super::article::{NAME, Rendition, cut, line};
 use super::{Enclosure, Item, address, is_page, words};
 
 /// Summaries are cut here, in characters.
@@ -15,28 +15,32 @@ const WHOLE: usize = 1_500;
 /// The longest text of one entry, in characters.
 const TEXT: usize = 500_000;
 
-/// Reads an entry; `left` is how many bytes of text the feed may still have.
-pub fn of(entry: Entry, kind: &FeedType, authors: &[Person], base: &Url, left: &mut usize) -> Item {
+/// Reads an entry; `left` is what the feed may still have.
+pub fn of(entry: Entry, kind: &FeedType, authors: &[Person], base: &Url, left: &mut Left) -> Item {
+    let url = page(&entry, base);
+    let own = url.as_deref().and_then(|url| Url::parse(url).ok());
+    let own = own.as_ref().unwrap_or(base);
     let content = entry.content.as_ref().and_then(|content| {
-        let text = words::of_content(content.body.as_deref()?, content.content_type.as_str());
-        (!text.is_empty()).then_some(text)
+        let found = words::of_content(content.body.as_deref()?, content.content_type.as_str(), own);
+        (!found.text.is_empty()).then_some(found)
     });
     let described =
-        entry.summary.as_ref().map(|text| words::of_content(&text.content, text.content_type.as_str()));
-    let described = described.filter(|text| !text.is_empty()).or_else(|| media_words(&entry));
+        entry.summary.as_ref().map(|text| words::of_content(&text.content, text.content_type.as_str(), own));
+    let described = described.filter(|found| !found.text.is_empty()).or_else(|| media_words(&entry, own));
     let given = entry.title.as_ref().and_then(|title| line(&words::of_title(title, kind), NAME));
-    let url = page(&entry, base);
     let enclosure = enclosure(&entry, base);
-    let summary = described.as_deref().or(content.as_deref()).and_then(|text| line(text, SUMMARY));
-    let whole = content.is_some() || described.as_deref().is_some_and(is_whole);
+    let summary = described.as_ref().or(content.as_ref()).and_then(|found| line(&found.text, SUMMARY));
+    let whole = content.is_some() || described.as_ref().is_some_and(|found| is_whole(&found.text));
     let title = given
-        .or_else(|| line(content.as_deref().or(described.as_deref())?, FIRST_WORDS))
+        .or_else(|| line(&content.as_ref().or(described.as_ref())?.text, FIRST_WORDS))
         .or_else(|| url.clone().map(|url| cut(&url, NAME)))
         .unwrap_or_else(|| "Untitled".to_owned());
-    let text = content.or(described).map(|text| cut(&text, TEXT));
-    let fits = text.as_ref().is_none_or(|text| text.len() <= *left);
-    let text = text.filter(|_| fits).or_else(|| summary.clone()).unwrap_or_else(|| title.clone());
-    *left = left.saturating_sub(text.len());
+    let (found, fits) = bounded(content.or(described), left);
+    let Rendition { text, html, outline } = found.unwrap_or_else(|| Rendition {
+        text: summary.clone().unwrap_or_else(|| title.clone()),
+        ..Rendition::default()
+    });
+    left.text = left.text.saturating_sub(text.len());
     let published = entry.published.or(entry.updated).map(|moment| moment.timestamp_millis());
     Item {
         key: key(&entry.id, url.as_deref(), &title),
@@ -46,9 +50,31 @@ pub fn of(entry: Entry, kind: &FeedType, authors: &[Person], base: &Url, left: &
         title,
         summary,
         text,
+        html,
+        outline,
         published_at: published,
         enclosure,
     }
+}
+
+/// Bytes that the texts of one feed may still have, and their HTML.
+pub struct Left {
+    /// Of text.
+    pub text: usize,
+    /// Of HTML.
+    pub html: usize,
+}
+
+/// What there is room for, and whether that is all of it. HTML is left before a text is.
+fn bounded(found: Option<Rendition>, left: &mut Left) -> (Option<Rendition>, bool) {
+    let Some(Rendition { text, html, outline }) = found else { return (None, true) };
+    let kept = cut(&text, TEXT);
+    if kept.len() > left.text {
+        return (None, false);
+    }
+    let html = html.filter(|html| kept.len() == text.len() && html.len() <= left.html);
+    left.html -= html.as_ref().map_or(0, String::len);
+    (Some(Rendition { text: kept, html, outline }), true)
 }
 
 fn key(id: &str, url: Option<&str>, title: &str) -> String {
@@ -122,10 +148,10 @@ fn by_ending(address: &str) -> Option<&'static str> {
 }
 
 /// What a film's entry says of it (Media RSS).
-fn media_words(entry: &Entry) -> Option<String> {
+fn media_words(entry: &Entry, own: &Url) -> Option<Rendition> {
     let described = entry.media.iter().find_map(|media| media.description.as_ref())?;
-    let text = words::of_content(&described.content, described.content_type.as_str());
-    (!text.is_empty()).then_some(text)
+    let found = words::of_content(&described.content, described.content_type.as_str(), own);
+    (!found.text.is_empty()).then_some(found)
 }
 
 fn names(people: &[Person]) -> Option<String> {

@@ -17,7 +17,8 @@ use feed_rs::parser::Builder;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::article::{NAME, line};
+use super::article::{Heading, NAME, line};
+use item::Left;
 
 pub use links::FeedLink;
 pub use opml::{Outline, Outlines, read as read_opml};
@@ -26,6 +27,8 @@ pub use opml::{Outline, Outlines, read as read_opml};
 pub const MOST_ITEMS: usize = 200;
 /// Bytes of all texts of one feed together; entries beyond keep their summary alone.
 const MOST_TEXT: usize = 6 << 20;
+/// Bytes of all HTML of one feed together; entries beyond keep their text alone.
+const MOST_HTML: usize = 6 << 20;
 
 /// What stands at an address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +76,12 @@ pub struct Item {
     pub summary: Option<String>,
     /// What the feed gives of it as plain text; its title where that is all there is.
     pub text: String,
+    /// The same as HTML that is safe to show.
+    #[serde(default)]
+    pub html: Option<String>,
+    /// Its headings.
+    #[serde(default)]
+    pub outline: Vec<Heading>,
     /// The feed gives all of it.
     pub whole: bool,
     /// When it was published, in milliseconds of the Unix epoch.
@@ -123,7 +132,7 @@ fn shape(feed: model::Feed, base: &Url) -> Feed {
     let (hub, own) = (named("hub"), named("self"));
     let authors = feed.authors;
     let entries = newest(feed.entries);
-    let mut left = MOST_TEXT;
+    let mut left = Left { text: MOST_TEXT, html: MOST_HTML };
     let mut items: Vec<Item> = Vec::with_capacity(entries.len());
     for entry in entries {
         let item = item::of(entry, &kind, &authors, base, &mut left);

@@ -3,7 +3,9 @@
 use feed_rs::model::{FeedType, Text};
 use trafilatura::dom::Document;
 
-use super::super::article::{is_buildable, verbatim, whole_text};
+use url::Url;
+
+use super::super::article::{Rendition, is_buildable, verbatim, whole};
 
 /// Elements that markup in feeds is made of: what else stands in pointed brackets is text about brackets.
 const ELEMENTS: &[&str] = &[
@@ -89,16 +91,17 @@ pub fn of_title(title: &Text, kind: &FeedType) -> String {
     }
 }
 
-/// The paragraphs of a content; empty where it has none, or is built as no honest content is.
-pub fn of_content(content: &str, media_type: &str) -> String {
+/// The paragraphs of a content; empty where it has none, or is built as no honest content is. `url` is the page that it is of.
+pub fn of_content(content: &str, media_type: &str, url: &Url) -> Rendition {
     if !is_markup(media_type) {
-        return verbatim(content);
+        return Rendition { text: verbatim(content), ..Rendition::default() };
     }
     if has_element(content) {
-        return whole_text(content).unwrap_or_default();
+        return whole(content, Some(url)).unwrap_or_default();
     }
     // Plain text that is called markup: its lines are its own.
-    whole_text(&literal(content).replace('\n', "<br>")).unwrap_or_default()
+    let text = whole(&literal(content).replace('\n', "<br>"), None).unwrap_or_default().text;
+    Rendition { text, ..Rendition::default() }
 }
 
 fn is_markup(media_type: &str) -> bool {

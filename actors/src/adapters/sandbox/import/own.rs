@@ -2,6 +2,7 @@
 
 use serde_json::{Value, from_slice, to_value};
 
+use super::super::article::{MOST_HEADINGS, safe};
 use super::archive::Archive;
 use super::lines::{Line, Lines};
 use super::row::Found;
@@ -45,7 +46,18 @@ fn text(archive: &mut Archive, id: &str) -> Result<Value, &'static str> {
     let text = text.ok_or("its text is missing, damaged, or longer than 32 MiB")?;
     // Read as what it is to be: anything else would be many times as long in memory.
     let text: Text = from_slice(&text).map_err(|_| "its text is damaged")?;
+    let text = shown_safely(text);
     to_value(text).map_err(|_| "its text is damaged")
+}
+
+/// An archive may come from anybody: what is shown of it is made safe, and left where it is not of the text.
+fn shown_safely(mut text: Text) -> Text {
+    let whole: String = text.passages.iter().map(|passage| passage.text.as_str()).collect();
+    let chars = whole.chars().count();
+    text.html = text.html.and_then(|html| safe(&html, &whole));
+    text.outline.retain(|heading| heading.is_within(chars));
+    text.outline.truncate(MOST_HEADINGS);
+    text
 }
 
 fn record(line: &[u8], archive: &mut Archive) -> Result<Value, &'static str> {
@@ -97,6 +109,22 @@ mod tests {
         );
         assert_eq!(rows.len(), 5);
         assert!(rows.iter().skip(1).all(|row| matches!(row.found, Found::Passed(_))), "{rows:?}");
+    }
+
+    #[test]
+    fn what_an_archive_shows_is_made_safe() {
+        let text = br#"{"contentType": "article", "title": "T", "titleGiven": false, "author": null, "siteName": null,
+            "description": null, "imageUrl": null, "language": null, "passages": [{"text": "Two "}, {"text": "words."}],
+            "html": "<p data-start=\"0\">Two <b onclick=x()>words.</b></p><script>x()</script>",
+            "outline": [{"title": "T", "level": 1, "offset": 4}, {"title": "Far", "level": 1, "offset": 400}]}"#;
+        let file =
+            packed(&[(SIGN, br#"{"version": 1}"#), (LIBRARY, line(ID).as_bytes()), (&document(ID), text)]);
+
+        let rows: Vec<_> = read(Archive::open(file).unwrap()).unwrap().collect();
+
+        let Found::Record(record) = &rows[0].found else { panic!("{rows:?}") };
+        assert_eq!(record["text"]["html"], "<p data-start=\"0\">Two <b>words.</b></p>");
+        assert_eq!(record["text"]["outline"].as_array().unwrap().len(), 1);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use hayro_syntax::Pdf;
 use hayro_syntax::object::{Dict, String as PdfString};
 use serde::{Deserialize, Serialize};
 
+use super::outline::Entry;
 use super::strings;
 
 /// Endings of names of files that programs put in the place of a title.
@@ -24,6 +25,12 @@ pub struct Facts {
     pub subject: Option<String>,
     /// ISO 639-1.
     pub language: Option<String>,
+    /// Its parts, in order.
+    pub outline: Vec<Entry>,
+    /// Pages without a word that show a picture: scans among others.
+    pub pictures: usize,
+    /// Pages that could not be read.
+    pub broken: usize,
 }
 
 /// The facts of a document.
@@ -34,6 +41,9 @@ pub fn read(pdf: &Pdf) -> Facts {
         author: told.author.as_deref().and_then(said).filter(|author| is_name(author)),
         subject: told.subject.as_deref().and_then(said),
         language: language(pdf),
+        outline: Vec::new(),
+        pictures: 0,
+        broken: 0,
     }
 }
 

@@ -31,6 +31,7 @@ use hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 use serde::{Deserialize, Serialize};
 
 pub use facts::Facts;
+pub use outline::{Entry, RANKS};
 
 use glyphs::{Collector, Glyph};
 
@@ -80,8 +81,8 @@ pub fn read(bytes: Vec<u8>) -> Result<(Facts, String), NoText> {
     }
     let outline = outline::read(&pdf);
     let said = facts::read(&pdf);
-    let text = text(&pdf, &outline)?;
-    Ok((said, text))
+    let (text, seen) = text(&pdf, &outline)?;
+    Ok((Facts { outline, pictures: seen.scans, broken: seen.broken, ..said }, text))
 }
 
 fn refused(error: LoadPdfError) -> NoText {
@@ -98,10 +99,12 @@ fn refused(error: LoadPdfError) -> NoText {
 struct Seen {
     unknown: usize,
     pictures: usize,
+    /// Pages without a word that show a picture.
+    scans: usize,
     broken: usize,
 }
 
-fn text(pdf: &Pdf, outline: &[outline::Entry]) -> Result<String, NoText> {
+fn text(pdf: &Pdf, outline: &[Entry]) -> Result<(String, Seen), NoText> {
     let mut cache = InterpreterCache::new();
     let (mut text, mut seen) = (String::new(), Seen::default());
     for (page, number) in pdf.pages().iter().zip(1u32..) {
@@ -115,7 +118,10 @@ fn text(pdf: &Pdf, outline: &[outline::Entry]) -> Result<String, NoText> {
             Ok(collected) => {
                 seen.unknown += collected.unknown;
                 seen.pictures += collected.pictures;
-                text.push_str(&lay_out(collected, headings.collect()));
+                let has_picture = collected.pictures > 0;
+                let page = lay_out(collected, headings.collect());
+                seen.scans += usize::from(has_picture && page.trim().is_empty());
+                text.push_str(&page);
             }
             Err(_) => {
                 seen.broken += 1;
@@ -124,7 +130,7 @@ fn text(pdf: &Pdf, outline: &[outline::Entry]) -> Result<String, NoText> {
         }
     }
     match seen {
-        _ if text.chars().any(|c| !c.is_whitespace()) => Ok(text),
+        _ if text.chars().any(|c| !c.is_whitespace()) => Ok((text, seen)),
         Seen { broken: 1.., .. } => Err(NoText::Damaged),
         Seen { unknown: 1.., .. } => Err(NoText::Unlettered),
         Seen { pictures: 1.., .. } => Err(NoText::Pictures),

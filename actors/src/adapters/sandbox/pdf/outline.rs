@@ -5,19 +5,24 @@ use std::collections::{HashMap, HashSet};
 use super::strings;
 use hayro_syntax::Pdf;
 use hayro_syntax::object::{Array, Dict, MaybeRef, Object, ObjectIdentifier, String as PdfString};
+use serde::{Deserialize, Serialize};
 
 /// No reader goes through more.
 const MOST_ENTRIES: usize = 2000;
-const DEEPEST: u32 = 16;
+const DEEPEST: u8 = 16;
+/// Ranks of an outline.
+pub const RANKS: u8 = DEEPEST + 1;
 const LONGEST_TITLE: usize = 200;
 /// Nodes of the tree of named places that are looked at for one name.
 const MOST_NODES: usize = 2000;
 
 /// A part of the document.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// What it is called.
     pub title: String,
+    /// How deep it stands in the others, from 1.
+    pub level: u8,
     /// The page on which it begins, counted from 1, where it says so.
     pub page: Option<u32>,
 }
@@ -50,20 +55,20 @@ impl<'a> Reader<'a> {
             if again || self.entries.len() >= MOST_ENTRIES {
                 continue;
             }
-            self.note(&item);
+            self.note(&item, depth + 1);
             open.extend(item.get::<Dict<'_>>("Next").map(|next| (next, depth)));
             let child = item.get::<Dict<'_>>("First").filter(|_| depth < DEEPEST);
             open.extend(child.map(|child| (child, depth + 1)));
         }
     }
 
-    fn note(&mut self, item: &Dict<'a>) {
+    fn note(&mut self, item: &Dict<'a>, level: u8) {
         let title = item.get::<PdfString<'_>>("Title").map(|title| strings::text(title.as_bytes()));
         let title =
             title.map(|title| title.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default();
         if !title.is_empty() {
             let title = title.chars().take(LONGEST_TITLE).collect();
-            self.entries.push(Entry { title, page: self.page(item) });
+            self.entries.push(Entry { title, level, page: self.page(item) });
         }
     }
 

@@ -1,0 +1,119 @@
+//! How a document is shown: as HTML for reading, and by its headings.
+
+use entity::id::DocumentId;
+use entity::scope::Scope;
+use entity::{document, rendition};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::target::Target;
+use crate::adapters::sandbox::Heading;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Values};
+use crate::perform::Operation;
+
+/// A document as HTML.
+#[derive(Debug)]
+pub struct ReadHtml {
+    document: DocumentId,
+}
+
+/// The headings of a document.
+#[derive(Debug)]
+pub struct ReadOutline {
+    document: DocumentId,
+}
+
+/// HTML without scripts, styles, forms and frames: third-party content all the same. An element with `data-start` holds words of
+/// the document's text, which begin there, in Unicode scalar values.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Html {
+    document_id: DocumentId,
+    /// None where the document was made from something without markup, or the HTML would be longer than 4 MiB.
+    html: Option<String>,
+}
+
+/// Headings in the order of the text; of a PDF those of its own outline.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Outline {
+    document_id: DocumentId,
+    outline: Vec<Part>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Part {
+    title: String,
+    /// Its rank, from 1.
+    level: u8,
+    /// Where it begins in the document's text, in Unicode scalar values.
+    offset: usize,
+    /// The page of a PDF, from 1.
+    page: Option<u32>,
+}
+
+impl ReadHtml {
+    /// The parameters of the route.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the route's parameters.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self { document: target.id(0)? })
+    }
+}
+
+impl ReadOutline {
+    /// The parameters of the route.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the route's parameters.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self { document: target.id(0)? })
+    }
+}
+
+impl Operation for ReadHtml {
+    type Reply = Html;
+    const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Html, Error> {
+        let shown = shown(self.document, caller, app).await?;
+        Ok(Html { document_id: self.document, html: shown.and_then(|shown| shown.html) })
+    }
+}
+
+impl Operation for ReadOutline {
+    type Reply = Outline;
+    const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
+
+    fn count(reply: &Outline) -> Option<usize> {
+        Some(reply.outline.len())
+    }
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<Outline, Error> {
+        let shown = shown(self.document, caller, app).await?;
+        let outline = shown.as_ref().map(outline).transpose()?.unwrap_or_default();
+        Ok(Outline { document_id: self.document, outline: outline.into_iter().map(Part::from).collect() })
+    }
+}
+
+async fn shown(id: DocumentId, caller: &Caller, app: &App) -> Result<Option<rendition::Model>, Error> {
+    let found = document::Entity::one_of(caller.user, id).one(app.db.read()).await?;
+    let document = found.ok_or(Error::NotFound)?;
+    Ok(rendition::Entity::one_of(caller.user, document.id).one(app.db.read()).await?)
+}
+
+/// The headings as they are kept.
+pub fn outline(shown: &rendition::Model) -> Result<Vec<Heading>, Error> {
+    serde_json::from_str(&shown.outline).map_err(Error::internal)
+}
+
+impl From<Heading> for Part {
+    fn from(Heading { title, level, offset, page }: Heading) -> Self {
+        Self { title, level, offset, page }
+    }
+}
