@@ -4,19 +4,23 @@
 //! between; so writes go through a pool of one connection and begin IMMEDIATE, and reads have connections of their own.
 //! PostgreSQL has one pool for both.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use migration::{Migrator, MigratorTrait};
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{
     ConnectOptions, ConnectionTrait, Database, DatabaseBackend, DatabaseConnection, DatabaseTransaction,
-    DbErr, EntityTrait, IntoActiveModel, Iterable, SqliteTransactionMode, Statement, TransactionOptions,
-    TransactionTrait, TryInsertResult,
+    DbErr, EntityTrait, IntoActiveModel, Iterable, RuntimeErr, SqliteTransactionMode, Statement,
+    TransactionOptions, TransactionTrait, TryInsertResult,
 };
 use tracing::log::LevelFilter;
 
 /// Long enough for any write of ours; a caller is told to come again after that.
 const BUSY: Duration = Duration::from_secs(5);
+/// How long a process that starts waits for another that makes the file or changes its tables.
+const STARTING: Duration = Duration::from_secs(60);
+/// Between two looks at a file that another process holds.
+const LOOK: Duration = Duration::from_millis(20);
 const READERS: u32 = 8;
 const POSTGRES_CONNECTIONS: u32 = 16;
 /// Any number that nothing else in the database locks: one node migrates at a time.
@@ -127,7 +131,7 @@ impl Db {
     async fn migrate(&self) -> Result<(), DbErr> {
         if !self.is_postgres() {
             // SQLite makes tables within transactions too: of two processes that begin at once, one waits for the other.
-            let txn = self.begin().await?;
+            let txn = once_free(async || self.begin().await).await?;
             Migrator::up(&txn, None).await?;
             return txn.commit().await;
         }
@@ -146,9 +150,33 @@ impl Db {
 async fn sqlite(url: &str) -> Result<Db, DbErr> {
     // The writer comes first: it makes the file and turns the write-ahead log on. Its commits reach the disk before
     // they are acknowledged (synchronous FULL).
-    let write = Database::connect(pool(url, 1, "FULL")).await?;
-    let read = Database::connect(pool(url, READERS, "NORMAL")).await?;
+    let write = once_free(async || Database::connect(pool(url, 1, "FULL")).await).await?;
+    let read = once_free(async || Database::connect(pool(url, READERS, "NORMAL")).await).await?;
     Ok(Db { read, write })
+}
+
+/// Tries until no other process holds the file: where two turn the write-ahead log on at once, SQLite fails one of them at once,
+/// whatever its busy timeout.
+async fn once_free<T>(attempt: impl AsyncFn() -> Result<T, DbErr>) -> Result<T, DbErr> {
+    let begun = Instant::now();
+    loop {
+        match attempt().await {
+            Err(error) if is_held(&error) && begun.elapsed() < STARTING => tokio::time::sleep(LOOK).await,
+            done => return done,
+        }
+    }
+}
+
+/// `SQLITE_BUSY`, whatever its extended code.
+fn is_held(error: &DbErr) -> bool {
+    let (DbErr::Conn(RuntimeErr::SqlxError(error))
+    | DbErr::Exec(RuntimeErr::SqlxError(error))
+    | DbErr::Query(RuntimeErr::SqlxError(error))) = error
+    else {
+        return false;
+    };
+    let code = error.as_database_error().and_then(|error| error.code()?.parse::<u32>().ok());
+    code.is_some_and(|code| code & 0xff == 5)
 }
 
 fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOptions {
@@ -193,6 +221,20 @@ async fn postgres(url: &str) -> Result<Db, DbErr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[actix::test]
+    async fn any_number_may_open_a_new_file_at_once() {
+        for _ in 0..20 {
+            let folder = tempfile::tempdir().unwrap();
+            let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+
+            let opened = futures_util::future::join_all((0..4).map(|_| sqlite(&url))).await;
+
+            for one in opened {
+                one.unwrap().close().await.unwrap();
+            }
+        }
+    }
 
     #[actix::test]
     async fn tables_are_looked_at_without_being_changed() {
