@@ -24,7 +24,7 @@ pub struct Model {
     /// Its page.
     #[sea_orm(column_type = "Text")]
     pub url: String,
-    /// What addresses are compared by.
+    /// What addresses are compared by; empty where it has no page of its own.
     #[sea_orm(column_type = "Text")]
     pub normalized_url: String,
     /// Its title in the feed.

@@ -209,6 +209,75 @@ async fn an_address_that_moved_for_good_is_followed_at_its_new_one() {
 }
 
 #[actix_web::test]
+async fn entries_without_pages_of_their_own_stay_what_the_feed_says() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = key(&server).await;
+    let home = site.page("/", [article("The home page", "Nothing of a heron")]);
+    let saved = key.save(json!({ "url": home })).await;
+    key.once(&saved, "ready").await;
+    let status = |numbers: &[u32]| {
+        let item = |n: &u32| {
+            format!(
+                "<item><title>Status</title><guid isPermaLink=\"false\">{n}</guid><description>Heron {n} flew.</description></item>"
+            )
+        };
+        let items: String = numbers.iter().map(item).collect();
+        let body = format!(
+            "<rss version=\"2.0\"><channel><title>Birds</title><link>{home}</link>{items}</channel></rss>"
+        );
+        sent(200, &[("content-type", "application/rss+xml")], &body)
+    };
+    let url = site.page("/feed", [status(&[1])]);
+    let followed =
+        key.post("/rest/v1/feeds", json!({ "url": url, "fullText": true })).await.data(201)["feed"].clone();
+
+    let first = entries_once(&key, 1).await.remove(0);
+    assert!(text_with(&key, &first, "Heron 1 flew.").await.contains("Heron 1"));
+    assert_ne!(first["documentId"], saved["documentId"]);
+    site.page("/feed", [status(&[2, 3])]);
+    server.clock.advance(HOUR);
+    refresh(&key, &followed).await;
+
+    let all = entries_once(&key, 3).await;
+    for entry in &all {
+        text_with(&key, entry, "flew.").await;
+    }
+    assert!(all.iter().any(|entry| entry["entryId"] == first["entryId"]));
+    assert_eq!(site.hits("/"), 1);
+}
+
+#[actix_web::test]
+async fn comments_of_one_title_on_one_page_are_entries_of_their_own() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = key(&server).await;
+    let comments = |numbers: &[u32]| {
+        let item = |n: &u32| {
+            format!(
+                "<item><title>By: Ada</title><link>/post#comment-{n}</link><guid>{n}</guid>\
+                 <description>Comment {n}.</description></item>"
+            )
+        };
+        let items: String = numbers.iter().map(item).collect();
+        let body = format!("<rss version=\"2.0\"><channel><title>Comments</title>{items}</channel></rss>");
+        sent(200, &[("content-type", "application/rss+xml")], &body)
+    };
+    let followed = follow(&key, &site.page("/feed", [comments(&[7])])).await;
+
+    site.page("/feed", [comments(&[9, 7])]);
+    refresh(&key, &followed).await;
+    let both = entries_once(&key, 2).await;
+    site.page("/feed", [comments(&[11, 9])]);
+    server.clock.advance(HOUR);
+    refresh(&key, &followed).await;
+    let all = entries_once(&key, 3).await;
+
+    let mut said: Vec<&str> = all.iter().map(|entry| id(entry, "summary")).collect();
+    said.sort_unstable();
+    assert_eq!(said, ["Comment 11.", "Comment 7.", "Comment 9."]);
+    assert!(both.iter().all(|entry| all.iter().any(|other| other["entryId"] == entry["entryId"])));
+}
+
+#[actix_web::test]
 async fn where_a_feed_gives_a_summary_its_page_is_fetched_if_the_person_wants_that() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;

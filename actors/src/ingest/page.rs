@@ -59,7 +59,7 @@ async fn fetch_in_turn(
     let Some(url) = url.filter(|_| Priority::of(job) == Priority::Backlog) else {
         return fetch(app, job, document).await;
     };
-    let mut turn = app.hosts.enter(&url).map_err(Error::Busy)?;
+    let mut turn = app.hosts.enter(&url, Some(job.user_id)).map_err(Error::Busy)?;
     let fetched = fetch(app, job, document).await;
     if let Err(Failure::Passing { after: Some(wait), .. }) = &fetched {
         turn.rest(*wait);
@@ -137,8 +137,8 @@ const NOT_READ: &str = "the address leads to a kind of file that is not read";
 enum Found {
     /// A text.
     Text(Box<Text>),
-    /// A recording, which is fetched when it can be heard.
-    Recording,
+    /// A recording, which is fetched when it can be heard, of the kind that its host says, where its file was not looked into.
+    Recording(Option<ContentType>),
     /// A page that sends its readers on.
     Elsewhere(PageUrl),
 }
@@ -151,9 +151,14 @@ async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Resul
     for hops in 0..=MOST_HOPS {
         match fetch_at(app, job, &url).await? {
             Found::Text(text) => return Ok(Some(*text)),
-            Found::Recording if hops == 0 => return Ok(None),
+            Found::Recording(kind) if hops == 0 => {
+                if let Some(kind) = kind {
+                    file::becomes(app, job, kind).await?;
+                }
+                return Ok(None);
+            }
             // It would be looked for at the document's own address.
-            Found::Recording => return Err(Failure::Permanent(NOT_READ.to_owned())),
+            Found::Recording(_) => return Err(Failure::Permanent(NOT_READ.to_owned())),
             Found::Elsewhere(next) => url = next,
         }
     }
@@ -168,7 +173,8 @@ async fn fetch_at(app: &App, job: &job::Model, url: &PageUrl) -> Result<Found, F
         recording.set(known.filter(|known| is_recording(*known)));
         if recording.get().is_some() { Take::Leave } else { take(media_type) }
     };
-    let of_file = |text: Option<Text>| text.map_or(Found::Recording, |text| Found::Text(Box::new(text)));
+    let of_file =
+        |text: Option<Text>| text.map_or(Found::Recording(None), |text| Found::Text(Box::new(text)));
     match app.fetcher.get_or_keep(url, Wanted::page(), &app.uploads.scratch, how).await.map_err(failed)? {
         Got::Page(page) if magic::at_once(&page.body).is_some() => {
             let (kept, _) = app.uploads.scratch.file().map_err(BlobError::from)?;
@@ -186,7 +192,7 @@ async fn fetch_at(app: &App, job: &job::Model, url: &PageUrl) -> Result<Found, F
         }
         Got::File(kept) => file::text(app, job, kept.path(), said.get()).await.map(of_file),
         Got::Left => match recording.get() {
-            Some(known) => Ok(file::becomes(app, job, known).await.map(|()| Found::Recording)?),
+            Some(known) => Ok(Found::Recording(Some(known))),
             None => Err(Failure::Permanent(NOT_READ.to_owned())),
         },
     }

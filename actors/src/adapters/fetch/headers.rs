@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use reqwest::header::{DATE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED, LINK, RETRY_AFTER};
-use time::PrimitiveDateTime;
 use time::format_description::StaticFormatDescription;
 use time::macros::format_description;
+use time::{OffsetDateTime, PrimitiveDateTime};
 
 /// Longest wait that a server may ask for; a longer one is cut to this.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -44,13 +44,18 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok().map(str::trim).filter(|value| !value.is_empty())
 }
 
-/// Seconds, or a date. A date is measured from the answer's own `Date`, so that neither clock matters.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+/// When to come again, a day at most: seconds, or a date. A date is measured from the answer's own `Date`, so that neither clock matters,
+/// and from ours where there is none.
+pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let value = text(headers, RETRY_AFTER)?;
     let wait = match value.parse::<u64>() {
         Ok(seconds) => Duration::from_secs(seconds),
         Err(_) => {
-            let until = date(value)? - date(text(headers, DATE)?)?;
+            let here = || {
+                let now = OffsetDateTime::now_utc();
+                PrimitiveDateTime::new(now.date(), now.time())
+            };
+            let until = date(value)? - text(headers, DATE).and_then(date).unwrap_or_else(here);
             Duration::try_from(until).unwrap_or_default()
         }
     };
@@ -85,6 +90,8 @@ mod tests {
         assert_eq!(wait("99999999999"), Some(86_400), "a day at most");
         assert_eq!(wait("Fri, 02 Jan 2036 03:00:00 GMT"), Some(86_400));
         assert_eq!(wait("soon"), None);
+        let undated = headers(&[(RETRY_AFTER, "Fri, 02 Jan 2099 03:04:05 GMT")]);
+        assert_eq!(undated.retry_after, Some(LONGEST_WAIT));
         assert_eq!(wait("-5"), None);
         assert_eq!(wait("99999999999999999999999"), None);
     }

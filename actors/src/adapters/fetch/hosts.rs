@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use entity::id::UserId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::address::PageUrl;
@@ -23,14 +24,14 @@ pub struct Hosts {
     searches: Arc<Semaphore>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Host {
     /// Somebody has the turn.
     asked: bool,
     /// Nobody is to ask before.
     rests_until: Instant,
-    /// When the last of those who wait comes again.
-    last: Instant,
+    /// When the last of those who wait comes again, for each person: a long list of one holds up no other's pages.
+    last: HashMap<Option<UserId>, Instant>,
 }
 
 impl Default for Hosts {
@@ -48,25 +49,24 @@ pub struct Turn {
 }
 
 impl Hosts {
-    /// A turn at the host of this address; or after how long to ask again: each who is told so is told another time.
-    pub fn enter(&self, url: &PageUrl) -> Result<Turn, Duration> {
+    /// A turn at the host of this address; or after how long to ask again: what a person waits for is told another time
+    /// each. Nobody's are what serves many.
+    pub fn enter(&self, url: &PageUrl, user: Option<UserId>) -> Result<Turn, Duration> {
         let (name, now) = (format!("{}:{}", url.host(), url.port()), Instant::now());
         let mut known = self.known();
-        known.retain(|_, host| host.asked || host.rests_until > now || host.last > now);
-        let host = known.entry(name.clone()).or_insert(Host { asked: false, rests_until: now, last: now });
+        known.retain(|_, host| {
+            host.last.retain(|_, last| *last > now);
+            host.asked || host.rests_until > now || !host.last.is_empty()
+        });
+        let new = || Host { asked: false, rests_until: now, last: HashMap::new() };
+        let host = known.entry(name.clone()).or_insert_with(new);
         if host.asked || host.rests_until > now {
-            host.last = host.last.max(host.rests_until).max(now) + APART;
-            return Err(host.last.duration_since(now));
+            let last = host.last.entry(user).or_insert(now);
+            *last = (*last).max(host.rests_until).max(now) + APART;
+            return Err(last.duration_since(now));
         }
         host.asked = true;
         Ok(Turn { hosts: self.clone(), host: name, rest: Duration::ZERO })
-    }
-
-    /// Whether the host asked to be left alone, and for how long still: that holds for what somebody waits for too.
-    pub fn rests(&self, url: &PageUrl) -> Option<Duration> {
-        let known = self.known();
-        let host = known.get(&format!("{}:{}", url.host(), url.port()))?;
-        Some(host.rests_until.saturating_duration_since(Instant::now())).filter(|rest| !rest.is_zero())
     }
 
     /// A place for a search of a site; none while all are taken.
@@ -108,27 +108,28 @@ mod tests {
     fn a_host_is_asked_by_one_at_a_time() {
         let hosts = Hosts::default();
 
-        let turn = hosts.enter(&page("https://a.example/1"));
+        let turn = hosts.enter(&page("https://a.example/1"), None);
         assert!(turn.is_ok());
-        let waits = [2, 3].map(|_| hosts.enter(&page("https://A.example/2")).unwrap_err());
+        let waits = [2, 3].map(|_| hosts.enter(&page("https://A.example/2"), None).unwrap_err());
         assert!(waits[0] <= APART && waits[1] > APART, "{waits:?}");
-        assert!(hosts.enter(&page("https://b.example/1")).is_ok());
+        let other = Some(UserId(uuid::Uuid::nil()));
+        assert!(hosts.enter(&page("https://a.example/4"), other).unwrap_err() <= APART);
+        assert!(hosts.enter(&page("https://b.example/1"), None).is_ok());
 
         drop(turn);
-        assert!(hosts.enter(&page("https://a.example/2")).is_ok());
+        assert!(hosts.enter(&page("https://a.example/2"), None).is_ok());
     }
 
     #[test]
     fn a_host_that_asks_for_it_is_left_alone_by_all() {
         let hosts = Hosts::default();
 
-        hosts.enter(&page("https://a.example/1")).unwrap().rest(Duration::from_secs(86_400));
-        let wait = hosts.enter(&page("https://a.example/2")).unwrap_err();
+        hosts.enter(&page("https://a.example/1"), None).unwrap().rest(Duration::from_secs(86_400));
+        let wait = hosts.enter(&page("https://a.example/2"), None).unwrap_err();
         assert!(wait <= LONGEST + APART && wait > LONGEST / 2, "{wait:?}");
-        assert!(hosts.rests(&page("https://a.example/3")).is_some_and(|rest| rest <= LONGEST));
 
-        hosts.enter(&page("https://b.example/1")).unwrap().rest(Duration::from_millis(1));
+        hosts.enter(&page("https://b.example/1"), None).unwrap().rest(Duration::from_millis(1));
         std::thread::sleep(Duration::from_millis(5));
-        assert!(hosts.enter(&page("https://b.example/2")).is_ok());
+        assert!(hosts.enter(&page("https://b.example/2"), None).is_ok());
     }
 }

@@ -35,7 +35,7 @@ pub use charset::decoded;
 pub(in crate::adapters) use client::service_client;
 pub use content_type::ContentType;
 pub use error::{FetchError, SetupError};
-pub use headers::Headers;
+pub use headers::{Headers, retry_after};
 pub use hosts::{Hosts, Turn};
 pub use resolve::{Lookup, SystemLookup};
 

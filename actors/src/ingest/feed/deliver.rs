@@ -64,7 +64,10 @@ pub fn prepare(feed: Feed, feed_url: &str) -> Vec<Coming> {
     let otherwise = feed.site_url.unwrap_or_else(|| feed_url.to_owned());
     let coming = feed.items.into_iter().map(|item| {
         let url = item.url.clone().unwrap_or_else(|| otherwise.clone());
-        let normalized = PageUrl::parse(&url).map_or_else(|_| url.clone(), |page| page.key());
+        // What has no page of its own is no page's, though it is shown at the feed's.
+        let own = item.url.as_deref().map(PageUrl::parse);
+        let normalized =
+            own.map_or_else(String::new, |page| page.map_or_else(|_| url.clone(), |page| page.key()));
         Coming { key: hash([item.key.as_str()]), content: content_hash(&item), item, url, normalized }
     });
     coming.collect()
@@ -98,12 +101,12 @@ pub async fn deliver(
     if coming.is_empty() {
         return Ok(());
     }
-    let there = there(txn, feed, &coming).await?;
+    let mut there = there(txn, feed, &coming).await?;
     let (mut new, mut changed) = (Vec::new(), Vec::new());
     for coming in coming {
-        match there.find(&coming) {
+        match there.take(&coming) {
             Some(row) if row.content_hash == coming.content => {}
-            Some(row) => changed.push((row.clone(), coming)),
+            Some(row) => changed.push((row, coming)),
             None => new.push(coming),
         }
     }
@@ -114,26 +117,45 @@ pub async fn deliver(
 }
 
 /// The feed's entries that may be among those that come.
-struct There(Vec<entry::Model>);
+struct There {
+    /// By their ids in the feed.
+    known: HashMap<Vec<u8>, entry::Model>,
+    /// Those whose ids the feed does not give any more.
+    others: Vec<entry::Model>,
+}
 
 impl There {
-    /// By its id in the feed; else by page and title, for feeds that give their entries other ids.
-    fn find(&self, coming: &Coming) -> Option<&entry::Model> {
-        let same_page =
-            |row: &&entry::Model| row.normalized_url == coming.normalized && row.title == coming.item.title;
-        let by_key = self.0.iter().find(|row| row.key_hash == coming.key);
-        by_key.or_else(|| self.0.iter().find(same_page))
+    /// By its id in the feed; else by page and title, for feeds that give their entries other ids. Each is one of those that
+    /// come, and one that still comes under its own id is no other's.
+    fn take(&mut self, coming: &Coming) -> Option<entry::Model> {
+        if let Some(row) = self.known.remove(&coming.key) {
+            return Some(row);
+        }
+        let at = self.others.iter().position(|row| is_same_page(row, coming))?;
+        Some(self.others.swap_remove(at))
     }
+}
+
+/// Comments on a page differ in the part behind `#` alone.
+fn is_same_page(row: &entry::Model, coming: &Coming) -> bool {
+    let part = |url: &str| url.split_once('#').map(|(_, part)| part.to_owned());
+    !coming.normalized.is_empty()
+        && row.normalized_url == coming.normalized
+        && row.title == coming.item.title
+        && part(&row.url) == part(&coming.url)
 }
 
 async fn there(txn: &impl ConnectionTrait, feed: &feed::Model, coming: &[Coming]) -> Result<There, Error> {
     let keys = coming.iter().map(|coming| coming.key.clone());
-    let pages = coming.iter().map(|coming| coming.normalized.clone());
+    let pages = coming.iter().map(|coming| coming.normalized.clone()).filter(|page| !page.is_empty());
     let known = Condition::any()
         .add(entry::Column::KeyHash.is_in(keys))
         .add(entry::Column::NormalizedUrl.is_in(pages));
     let own = entry::Entity::owned_by(feed.user_id).filter(entry::Column::FeedId.eq(feed.id));
-    Ok(There(own.filter(known).all(txn).await?))
+    let given: HashSet<&Vec<u8>> = coming.iter().map(|coming| &coming.key).collect();
+    let rows = own.filter(known).all(txn).await?;
+    let (known, others) = rows.into_iter().partition::<Vec<_>, _>(|row| given.contains(&row.key_hash));
+    Ok(There { known: known.into_iter().map(|row| (row.key_hash.clone(), row)).collect(), others })
 }
 
 /// An update. The text of what the person saved stays as it was saved: there may be marks in it.
@@ -286,7 +308,7 @@ fn entry_row(feed: &feed::Model, document: DocumentId, coming: &Coming, now: Tim
         title: coming.item.title.clone(),
         author: coming.item.author.clone(),
         summary: coming.item.summary.clone(),
-        whole: coming.item.whole,
+        whole: coming.item.whole || coming.item.url.is_none(),
         enclosure_bytes: enclosure.as_ref().and_then(|enclosure| enclosure.bytes),
         enclosure_type: enclosure.as_ref().and_then(|enclosure| enclosure.media_type.clone()),
         enclosure_url: enclosure.map(|enclosure| enclosure.url),

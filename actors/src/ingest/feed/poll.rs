@@ -26,12 +26,10 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     };
     let answer = match PageUrl::parse(&source.url) {
         Ok(url) => {
-            let turn = app.hosts.enter(&url);
+            // What somebody waits for is the host's matter only where this feed itself asked to be left alone.
+            let turn = app.hosts.enter(&url, None);
             if let (Err(wait), Priority::Backlog) = (&turn, Priority::of(job)) {
                 return Err(Error::Busy(*wait).into());
-            }
-            if let Some(rest) = app.hosts.rests(&url) {
-                return Err(Error::Busy(rest).into());
             }
             let has_copy = source::copy(app.db.read(), id).await?.is_some();
             let validators = if has_copy { source::validators(&source) } else { Validators::default() };

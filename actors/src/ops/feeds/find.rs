@@ -15,8 +15,8 @@ use crate::ingest::feed::source;
 
 /// Somebody waits for all of it together.
 const PATIENCE: Duration = Duration::from_secs(25);
-/// A copy that came a moment ago serves the next follower without a fetch.
-const FRESH: Duration = Duration::from_secs(10 * 60);
+/// A copy that came a moment ago serves the next follower without a fetch; an older one is asked for what is new.
+const FRESH: Duration = Duration::from_secs(60);
 /// Feeds of a page that are tried, one after the other.
 const TRIED: usize = 4;
 /// Where many sites have theirs.

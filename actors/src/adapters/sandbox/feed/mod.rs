@@ -2,9 +2,11 @@
 //! each entry made plain.
 //!
 //! [`read`] tells a feed from a page; [`item`] reads an entry; [`words`] makes text of markup; [`links`] finds the feeds
-//! that a page names; [`opml`] reads lists of feeds.
+//! that a page names; [`opml`] reads lists of feeds; [`date`] reads dates.
 
+mod date;
 mod item;
+mod json;
 mod links;
 mod mend;
 mod opml;
@@ -12,6 +14,7 @@ mod opml;
 mod tests;
 mod words;
 
+use chrono::DateTime;
 use feed_rs::model::{self, FeedType};
 use feed_rs::parser::Builder;
 use serde::{Deserialize, Serialize};
@@ -107,6 +110,10 @@ pub fn read(bytes: &[u8], url: &str) -> Reading {
     let text = mend::without_mark(bytes);
     let feed = parsed(text.trim_ascii_start(), url).or_else(|| parsed(&mend::mended(&text)?, url));
     match feed {
+        Some(feed) if feed.feed_type == FeedType::JSON => {
+            let (hub, own) = json::hub_and_own(&text, &base);
+            Reading::Feed(Box::new(Feed { hub, own, ..shape(feed, &base) }))
+        }
         Some(feed) => Reading::Feed(Box::new(shape(feed, &base))),
         None => Reading::Page(links::of(&String::from_utf8_lossy(&text), &base)),
     }
@@ -117,6 +124,7 @@ fn parsed(bytes: &[u8], url: &str) -> Option<model::Feed> {
         .base_uri(Some(url))
         // An id that is made up from link and title would change with the title: the item's own rule decides.
         .id_generator(|_, _, _| String::new())
+        .timestamp_parser(|text| DateTime::from_timestamp_millis(date::millis(text)?))
         .build();
     parser.parse(bytes).ok()
 }
@@ -138,7 +146,8 @@ fn shape(feed: model::Feed, base: &Url) -> Feed {
         let item = item::of(entry, &kind, &authors, base, &mut left);
         let there = |other: &Item| {
             other.key == item.key
-                || (other.url.is_some() && other.url == item.url && other.title == item.title)
+                || (other.url.is_some()
+                    && (&other.url, &other.title, &other.text) == (&item.url, &item.title, &item.text))
         };
         if !items.iter().any(there) {
             items.push(item);

@@ -172,6 +172,16 @@ fn other_encodings_that_the_feed_declares_are_read() {
 }
 
 #[test]
+fn a_date_without_a_zone_is_one() {
+    let read = feed(concat!(
+        "<rss version=\"2.0\"><channel><title>T</title><item><title>One</title><link>/1</link>",
+        "<pubDate>Fri, 02 Jan 2026 03:04:05</pubDate></item></channel></rss>"
+    ));
+
+    assert_eq!(read.items[0].published_at, Some(1_767_323_045_000));
+}
+
+#[test]
 fn entities_of_a_bomb_are_not_expanded() {
     let bomb = concat!(
         "<?xml version=\"1.0\"?><!DOCTYPE r [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;\">",
