@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use actors::adapters::transcriber::{Heard, Said, TranscribeError, Transcriber, Whisper};
-use actors::ingest::queue::{self, Priority};
+use actors::adapters::transcriber::{Heard, Said, TranscribeError, Transcriber, Waiter, Whisper};
+use actors::ingest::queue::{self, Later, Priority};
 use actors::ingest::{Failure, Split, Text, media, put_text};
 use entity::id::{DocumentId, UserId};
 use entity::kind::{ContentType, JobState};
@@ -15,7 +15,7 @@ use entity::plan::Plan;
 use entity::{document, job, usage_month};
 use futures_util::future::BoxFuture;
 use sea_orm::ActiveValue::Set;
-use sea_orm::{ActiveModelTrait, EntityTrait, IntoActiveModel};
+use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
@@ -156,8 +156,9 @@ async fn keep(server: &Server, document: &document::Model, job: Option<&job::Mod
 }
 
 async fn heard(server: &Server, job: &job::Model, file: &Path) -> Result<Text, Failure> {
-    let turn = server.app().speech.turn().unwrap_or_else(|_| panic!("nobody hears"));
-    let text = media::text(server.app(), job, file, &*turn.transcriber, Instant::now()).await?;
+    let waiter = Waiter { user: job.user_id, priority: job.priority };
+    let turn = server.app().speech.turn(waiter).await.expect("somebody hears");
+    let text = media::text(server.app(), job, file, &*turn.transcriber).await?;
     Ok(text.expect("nobody else waits"))
 }
 
@@ -335,7 +336,8 @@ async fn what_waits_for_the_model_is_due_when_it_comes() {
     let app = server.app();
     let (now, later) = (app.clock.now(), Duration::from_secs(600));
     let (_, job) = held(&server, &key, user.id()).await;
-    assert!(queue::wait(app.db.write(), &job, media::NO_MODEL, later, now).await.unwrap());
+    let waits = Later { tried: false, reason: Some(media::NO_MODEL), after: later };
+    assert!(queue::put_back(app.db.write(), &job, waits, now).await.unwrap());
     let row = async || job::Entity::find_by_id(job.id).one(app.db.read()).await.unwrap().unwrap();
 
     queue::end_wait(app.db.write(), "something else", now).await.unwrap();
@@ -389,6 +391,65 @@ async fn a_long_recording_gives_way_to_anothers_and_holds_up_no_paper() {
     assert_eq!(status(&one, &long).await, "processing");
     hears.permits.add_permits(1000);
     eventually("the long one goes on", async || (status(&one, &long).await == "ready").then_some(())).await;
+}
+
+#[actix_web::test]
+async fn a_recording_that_gets_further_each_time_is_not_given_up() {
+    let server = Server::start().await;
+    let counting = Arc::new(Counting::default());
+    server.app().speech.set(counting.clone());
+    let key = server.user(Plan::Pro).await.full_key().await;
+    *counting.fails_at.lock().unwrap() = Some(1);
+    let ticket = uploaded(&key, "audio/wav", &std::fs::read(recording(30).path()).unwrap()).await;
+    let tries = || async {
+        let hears = job::Entity::find().filter(job::Column::Kind.eq("hear"));
+        hears.one(server.app().db.read()).await.unwrap().unwrap()
+    };
+
+    for window in 1..=queue::MOST_ATTEMPTS as usize + 1 {
+        eventually("it failed at this window", async || {
+            let row = tries().await;
+            let heard = counting.heard.load(Ordering::SeqCst);
+            (heard == window && row.state == JobState::Queued && row.error.is_some()).then_some(())
+        })
+        .await;
+        assert_eq!(tries().await.attempts, 1);
+        *counting.fails_at.lock().unwrap() = Some(window + 1);
+        server.clock.advance(Duration::from_secs(120));
+    }
+    *counting.fails_at.lock().unwrap() = None;
+    server.clock.advance(Duration::from_secs(120));
+    eventually("it is heard", async || (status(&key, &ticket).await == "ready").then_some(())).await;
+}
+
+#[actix_web::test]
+async fn a_host_that_does_not_answer_holds_up_nobody_elses_recording() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    server.app().speech.set(Arc::new(Counting::default()));
+    let one = server.user(Plan::Pro).await.full_key().await;
+    let other = server.user(Plan::Pro).await.full_key().await;
+    let silent = site.page("/talk.mp3", [Reply::Never]);
+    let item = format!("<item><title>Talk</title><enclosure url=\"{silent}\" type=\"audio/mpeg\"/></item>");
+    let body = format!("<rss version=\"2.0\"><channel><title>Talks</title>{item}</channel></rss>");
+    let headers = vec![("content-type", "application/rss+xml".to_owned())];
+    let feed = site.page("/feed", [Reply::Plain { status: 200, headers, body }]);
+    one.post("/rest/v1/feeds", json!({ "url": feed })).await.data(201);
+    let entry = eventually("the entry is there", async || {
+        let entries = one.get("/rest/v1/entries").await.data(200)["entries"].clone();
+        entries.get(0).map(|entry| entry["entryId"].as_str().unwrap().to_owned())
+    })
+    .await;
+    one.post(&format!("/rest/v1/entries/{entry}/transcribe"), json!({})).await.data(202);
+    eventually("it is asked for", async || site.was_asked("/talk.mp3").then_some(())).await;
+
+    let short = uploaded(&other, "audio/wav", &std::fs::read(recording(2).path()).unwrap()).await;
+
+    eventually("the other's is heard", async || (status(&other, &short).await == "ready").then_some(()))
+        .await;
+    let hears = job::Entity::find().filter(job::Column::Kind.eq("hear"));
+    let hears = hears.filter(job::Column::State.eq(JobState::Running));
+    let fetched = hears.all(server.app().db.read()).await.unwrap();
+    assert_eq!(fetched.len(), 1, "the silent host was given up already");
 }
 
 #[actix_web::test]

@@ -8,12 +8,12 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use reqwest::Client;
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, InvalidHeaderValue, RETRY_AFTER};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, InvalidHeaderValue};
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
 use super::{Heard, RATE, Said, TranscribeError, Transcriber, cleaned};
-use crate::adapters::fetch;
+use crate::adapters::fetch::{self, retry_after};
 
 /// Ten minutes: 19 MB, below the 25 MB that such endpoints take.
 const LONGEST: usize = 600 * RATE as usize;
@@ -106,9 +106,7 @@ impl Transcriber for Endpoint {
             let answer = request.send().await.map_err(|_| TranscribeError::Unreachable)?;
             let status = answer.status().as_u16();
             if status != 200 {
-                let after =
-                    answer.headers().get(RETRY_AFTER).and_then(|after| after.to_str().ok()?.parse().ok());
-                return Err(TranscribeError::Refused { status, after: after.map(Duration::from_secs) });
+                return Err(TranscribeError::Refused { status, after: retry_after(answer.headers()) });
             }
             let told = read(answer).await.and_then(|bytes| serde_json::from_slice::<Told>(&bytes).ok());
             told.map(|told| told.heard(length, language)).ok_or(TranscribeError::Unreachable)

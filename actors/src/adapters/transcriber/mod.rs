@@ -1,6 +1,7 @@
 //! Turns speech into timed text: the trait, the local model behind it by default, and an endpoint in its place.
 
 mod endpoint;
+mod turns;
 mod whisper;
 
 use std::collections::VecDeque;
@@ -9,11 +10,12 @@ use std::time::Duration;
 
 use entity::id::DocumentId;
 use futures_util::future::BoxFuture;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use self::turns::Taken;
 use super::blobs::ScratchFile;
 
 pub use endpoint::{Endpoint, EndpointSettings, SetupError};
+pub use turns::{Turns, Waiter};
 pub use whisper::Whisper;
 
 /// Samples of a second, in which every transcriber hears.
@@ -99,15 +101,22 @@ const KEPT: usize = 8;
 #[derive(Clone)]
 pub struct Speech {
     transcriber: Arc<RwLock<Option<Arc<dyn Transcriber>>>>,
-    turn: Arc<Semaphore>,
-    fetched: Arc<Mutex<VecDeque<(DocumentId, ScratchFile)>>>,
+    turns: Turns,
+    fetched: Arc<Mutex<VecDeque<Fetched>>>,
+}
+
+/// The file of a recording, and from where it was fetched.
+struct Fetched {
+    document: DocumentId,
+    url: String,
+    file: ScratchFile,
 }
 
 /// The turn of one recording.
 pub struct Turn {
     /// What hears it.
     pub transcriber: Arc<dyn Transcriber>,
-    _turn: OwnedSemaphorePermit,
+    _taken: Taken,
 }
 
 impl Drop for Turn {
@@ -116,21 +125,12 @@ impl Drop for Turn {
     }
 }
 
-/// Why there is no turn now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoTurn {
-    /// There is no transcriber yet.
-    NoModel,
-    /// Another recording is being heard.
-    Taken,
-}
-
 impl Speech {
     /// With this transcriber, or none as yet.
     pub fn new(transcriber: Option<Arc<dyn Transcriber>>) -> Self {
         Self {
             transcriber: Arc::new(RwLock::new(transcriber)),
-            turn: Arc::new(Semaphore::new(1)),
+            turns: Turns::default(),
             fetched: Arc::default(),
         }
     }
@@ -146,27 +146,38 @@ impl Speech {
     }
 
     /// Keeps the fetched file of a recording that others have a turn before; of too many the oldest goes.
-    pub fn keep(&self, document: DocumentId, file: ScratchFile) {
+    pub fn keep(&self, document: DocumentId, url: &str, file: ScratchFile) {
         let mut fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
-        fetched.retain(|(other, _)| *other != document);
-        fetched.push_back((document, file));
+        fetched.retain(|other| other.document != document);
+        fetched.push_back(Fetched { document, url: url.to_owned(), file });
         if fetched.len() > KEPT {
             fetched.pop_front();
         }
     }
 
-    /// The file of a recording, where it was kept.
-    pub fn fetched(&self, document: DocumentId) -> Option<ScratchFile> {
+    /// The file of a recording, where it was kept and is at this address still.
+    pub fn fetched(&self, document: DocumentId, url: &str) -> Option<ScratchFile> {
         let mut fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = fetched.iter().position(|(other, _)| *other == document)?;
-        fetched.remove(at).map(|(_, file)| file)
+        let at = fetched.iter().position(|other| other.document == document)?;
+        fetched.remove(at).filter(|kept| kept.url == url).map(|kept| kept.file)
     }
 
-    /// A turn for one recording, if there is a transcriber and it is free.
-    pub fn turn(&self) -> Result<Turn, NoTurn> {
-        let transcriber = self.transcriber().ok_or(NoTurn::NoModel)?;
-        let turn = self.turn.clone().try_acquire_owned().map_err(|_| NoTurn::Taken)?;
-        Ok(Turn { transcriber, _turn: turn })
+    /// The file of a recording that is not wanted any more goes.
+    pub fn forget(&self, document: DocumentId) {
+        let mut fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
+        fetched.retain(|other| other.document != document);
+    }
+
+    /// Whose recording is heard.
+    pub fn turns(&self) -> &Turns {
+        &self.turns
+    }
+
+    /// A turn for one recording, once those before it have had theirs; none without a transcriber.
+    pub async fn turn(&self, waiter: Waiter) -> Option<Turn> {
+        self.transcriber()?;
+        let taken = self.turns.take(waiter).await;
+        Some(Turn { transcriber: self.transcriber()?, _taken: taken })
     }
 }
 
@@ -194,37 +205,5 @@ mod tests {
             assert_eq!(cleaned(noise), None, "{noise}");
         }
         assert_eq!(cleaned("  (well)  then (yes) ").as_deref(), Some("(well) then (yes)"));
-    }
-
-    #[test]
-    fn one_recording_has_the_turn_until_it_is_over() {
-        struct Deaf;
-        impl Transcriber for Deaf {
-            fn model(&self) -> &str {
-                "deaf"
-            }
-            fn longest(&self) -> usize {
-                1
-            }
-            fn pauses(&self) -> bool {
-                false
-            }
-            fn hear(
-                &self,
-                _: Vec<i16>,
-                _: Option<String>,
-            ) -> BoxFuture<'static, Result<Heard, TranscribeError>> {
-                Box::pin(async { Ok(Heard::default()) })
-            }
-            fn rest(&self) {}
-        }
-        let speech = Speech::new(None);
-        assert_eq!(speech.turn().err(), Some(NoTurn::NoModel));
-
-        speech.set(Arc::new(Deaf));
-        let turn = speech.turn().ok();
-        assert_eq!(speech.turn().err(), Some(NoTurn::Taken));
-        drop(turn);
-        assert!(speech.turn().is_ok());
     }
 }

@@ -13,7 +13,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
-use super::attempt::Failure;
+use super::attempt::{Failure, say_reason};
 use super::places::{Places, Spoken};
 use super::queue::{self, Priority, Work};
 use super::store::Text;
@@ -22,7 +22,7 @@ use crate::adapters::blobs::{LocalFile, ScratchFile};
 use crate::adapters::fetch::{Got, Take, Wanted};
 use crate::adapters::sandbox::SandboxError;
 use crate::adapters::sandbox::sound::{Piece, Sound};
-use crate::adapters::transcriber::{Heard, NoTurn, RATE, TranscribeError, Transcriber, Turn};
+use crate::adapters::transcriber::{Heard, RATE, TranscribeError, Transcriber, Turn, Waiter};
 use crate::address::PageUrl;
 use crate::ai;
 use crate::app::App;
@@ -34,11 +34,12 @@ use windows::Windows;
 
 /// What a document says of itself while there is nothing to transcribe it.
 pub const NO_MODEL: &str = "waiting for the speech model";
-/// A model's arrival is seen at once by the process that it arrives at, and by others after this.
+/// A model's arrival wakes what waits for it, in the process that it arrives at; others look after this.
+const LOOK_FOR_MODEL: Duration = Duration::from_secs(3600);
+/// Longer than this nothing waits for the AI to go on without a look.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
-/// The transcriber is busy, which it is not for long: recordings wait on a track that lets one through at a time.
+/// Another recording is being heard.
 const TAKEN: &str = "waiting for its turn to be transcribed";
-const TURN: Duration = Duration::from_secs(5);
 const PAUSED: &str = "waiting until the AI goes on";
 /// Windows after which others have a turn: a few minutes of sound.
 const WINDOWS: usize = 6;
@@ -68,31 +69,34 @@ pub async fn ask(app: &App, job: &job::Model) -> Result<(), Failure> {
 /// # Errors
 /// [`Failure`], as every job.
 pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
-    let (id, began) = (DocumentId(job.subject), Instant::now());
+    let id = DocumentId(job.subject);
     let document = document::Entity::one_of(job.user_id, id).one(app.db.read()).await?;
-    let Some(document) = document.filter(|document| document.hidden_at.is_none()) else {
+    let Some(document) = document else {
+        app.speech.forget(id);
         queue::finish(app.db.write(), job, app.clock.now()).await?;
         return Ok(());
     };
-    // Before gigabytes are brought here for a recording that must wait.
-    let turn = turn(app)?;
-    let file = match (file::stored(app, job).await?, app.speech.fetched(id)) {
-        (Some(file), _) => Recording::Stored(file),
-        (None, Some(file)) => Recording::Fetched(file),
-        (None, None) => Recording::Fetched(fetch(app, &document).await?),
+    // Before gigabytes are brought here for a recording that nobody can hear.
+    app.speech.transcriber().ok_or_else(no_model)?;
+    let file = match file::stored(app, job).await? {
+        Some(file) => Recording::Stored(file),
+        None => fetched(app, &document).await?,
     };
     let said = document.content_type;
     if !page::is_recording(file::kind_of(app, job, file.path(), said).await?) {
         let text = file::text(app, job, file.path(), said).await?;
         return page::store(app, job, id, None, text.unwrap_or_default()).await;
     }
-    let text = text(app, job, file.path(), &*turn.transcriber, began).await;
+    let turn = turn(app, job).await?;
+    let text = text(app, job, file.path(), &*turn.transcriber).await;
     drop(turn);
-    if let (Ok(None) | Err(Failure::Waiting { .. } | Failure::Passing { .. }), Recording::Fetched(file)) =
-        (&text, file)
+    if let (
+        Ok(None) | Err(Failure::Waiting { .. } | Failure::Passing { .. }),
+        Recording::Fetched(file, url),
+    ) = (&text, file)
     {
         // Fetched once more it may be another file: many hosts put something else between the words each time.
-        app.speech.keep(id, file);
+        app.speech.keep(id, &url, file);
     }
     match text? {
         Some(text) => page::store(app, job, id, None, text).await,
@@ -107,14 +111,14 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
 /// The file of a recording, on this machine.
 enum Recording {
     Stored(LocalFile),
-    Fetched(ScratchFile),
+    Fetched(ScratchFile, String),
 }
 
 impl Recording {
     fn path(&self) -> &Path {
         match self {
             Recording::Stored(file) => file.path(),
-            Recording::Fetched(file) => file.path(),
+            Recording::Fetched(file, _) => file.path(),
         }
     }
 }
@@ -153,14 +157,24 @@ pub async fn is_heard(db: &impl ConnectionTrait, user: UserId, id: DocumentId) -
     Ok(heard.one(db).await?.is_some())
 }
 
-fn turn(app: &App) -> Result<Turn, Failure> {
-    app.speech.turn().map_err(|none| match none {
-        NoTurn::NoModel => Failure::Waiting { reason: NO_MODEL, after: LOOK_AGAIN },
-        NoTurn::Taken => Failure::Waiting { reason: TAKEN, after: TURN },
-    })
+fn no_model() -> Failure {
+    Failure::Waiting { reason: NO_MODEL, after: LOOK_FOR_MODEL }
 }
 
-async fn fetch(app: &App, document: &document::Model) -> Result<ScratchFile, Failure> {
+/// The job's turn at the transcriber. Its file is here already: a host that is slow to give one holds up nobody else's.
+async fn turn(app: &App, job: &job::Model) -> Result<Turn, Failure> {
+    if !app.speech.turns().is_free() {
+        say_reason(app.db.write(), job, TAKEN).await?;
+    }
+    app.speech.turn(waiter(job)).await.ok_or_else(no_model)
+}
+
+fn waiter(job: &job::Model) -> Waiter {
+    Waiter { user: job.user_id, priority: job.priority }
+}
+
+/// The recording at an address: fetched now, or kept since the turn before.
+async fn fetched(app: &App, document: &document::Model) -> Result<Recording, Failure> {
     let gone = || Failure::Permanent("the address leads to no recording".to_owned());
     let entry = entry::Entity::owned_by(document.user_id)
         .filter(entry::Column::DocumentId.eq(document.id))
@@ -169,9 +183,12 @@ async fn fetch(app: &App, document: &document::Model) -> Result<ScratchFile, Fai
         .await?;
     let url = entry.and_then(|entry| entry.enclosure_url).or_else(|| document.url.clone());
     let url = url.and_then(|url| PageUrl::parse(&url).ok()).ok_or_else(gone)?;
+    if let Some(file) = app.speech.fetched(document.id, url.as_str()) {
+        return Ok(Recording::Fetched(file, url.as_str().to_owned()));
+    }
     let keep = |_: Option<&str>| Take::Keep;
     match app.fetcher.get_or_keep(&url, Wanted::page(), &app.uploads.scratch, keep).await {
-        Ok(Got::File(kept)) => Ok(kept),
+        Ok(Got::File(kept)) => Ok(Recording::Fetched(kept, url.as_str().to_owned())),
         Ok(Got::Page(_) | Got::Left) => Err(gone()),
         Err(error) => Err(page::failed(error)),
     }
@@ -186,8 +203,8 @@ pub async fn text(
     job: &job::Model,
     file: &Path,
     transcriber: &dyn Transcriber,
-    began: Instant,
 ) -> Result<Option<Text>, Failure> {
+    let began = Instant::now();
     let id = DocumentId(job.subject);
     let found =
         document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).one(app.db.read()).await?;
@@ -268,7 +285,7 @@ async fn hear(
             making.add(app, job, Step { start, heard, given, until, progress, finished: false }).await?;
             heard_now += 1;
             let over = heard_now >= WINDOWS && began.elapsed() >= at_least;
-            if over && queue::others_wait(app.db.read(), job).await? {
+            if over && others_wait(app, job).await? {
                 return Ok(false);
             }
         }
@@ -279,6 +296,11 @@ async fn hear(
             return making.add(app, job, last).await.map(|()| true);
         }
     }
+}
+
+/// Whether somebody else's recording waits: for the transcriber, or for a place on the track.
+async fn others_wait(app: &App, job: &job::Model) -> Result<bool, Error> {
+    Ok(app.speech.turns().others_wait(waiter(job)) || queue::others_wait(app.db.read(), job).await?)
 }
 
 /// Passes over what was heard before; the rest of the piece in which that ends comes back.
