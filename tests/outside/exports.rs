@@ -3,7 +3,12 @@
 use std::io::{Cursor, Read};
 use std::sync::Arc;
 
+use entity::id::ImportId;
+use entity::kind::{ImportState, ImportedKind};
 use entity::plan::Plan;
+use entity::{import, import_row};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 
 use super::imports::{begin, once};
@@ -298,6 +303,56 @@ async fn an_export_that_is_imported_gives_the_same_library() {
         (found.data(200)["results"] == json!([])).then_some(())
     })
     .await;
+}
+
+#[actix_web::test]
+async fn what_somebody_takes_away_while_an_import_goes_on_is_left_out_of_it() {
+    let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
+    server.app().speech.set(Arc::new(Counting::default()));
+    let site = Site::start().await;
+    let user = server.user(Plan::Research).await;
+    let (session, key) = (user.sign_in().await, user.full_key().await);
+    fill(&session, &key, &site).await;
+    settled(&session).await;
+    let archive = packed(&session).await;
+    let other = server.user(Plan::Research).await.sign_in().await;
+    let id = begin(&other, &archive, &[]).await;
+    once(&other, &id, "done").await;
+    settled(&other).await;
+    let id_of = |thing: &Value, name: &str| thing[name].as_str().unwrap().to_owned();
+    for feed in all(&other, &format!("{LIBRARY}/feeds"), "feeds").await {
+        other.delete(&format!("{LIBRARY}/feeds/{}", id_of(&feed, "feedId"))).await.data(200);
+    }
+    let collections = all(&other, &format!("{LIBRARY}/collections"), "collections").await;
+    for collection in collections.iter().filter(|one| one["name"] == "Birds" || one["name"] == "Waders") {
+        other.delete(&format!("{LIBRARY}/collections/{}", id_of(collection, "collectionId"))).await;
+    }
+    // As if it had come no further than to the feeds and collections.
+    let (db, import) = (server.app().db.write(), id.parse().unwrap());
+    let rows = import_row::Entity::find().filter(import_row::Column::ImportId.eq(ImportId(import)));
+    let first = [ImportedKind::Collection, ImportedKind::Feed];
+    let done = rows.clone().filter(import_row::Column::Kind.is_in(first)).all(db).await.unwrap().len();
+    import_row::Entity::delete_many()
+        .filter(import_row::Column::ImportId.eq(ImportId(import)))
+        .filter(import_row::Column::Kind.is_not_in(first))
+        .exec(db)
+        .await
+        .unwrap();
+    import::Entity::update_many()
+        .col_expr(import::Column::State, Expr::value(ImportState::Failed))
+        .col_expr(import::Column::Done, Expr::value(done as i64))
+        .col_expr(import::Column::Error, Expr::value("the disk was full"))
+        .filter(import::Column::Id.eq(ImportId(import)))
+        .exec(db)
+        .await
+        .unwrap();
+
+    other.post(&format!("/app/api/imports/{id}/resume"), json!({})).await.data(200);
+
+    let report = once(&other, &id, "done").await["report"].clone();
+    let lost = report["skipped"].as_array().unwrap().iter();
+    let lost = lost.filter(|row| row["reason"] == "belongs to something that was not taken in").count();
+    assert!(lost >= 2, "{report}");
 }
 
 #[actix_web::test]

@@ -162,3 +162,43 @@ async fn a_page_that_sends_its_readers_on_is_the_page_that_they_come_to() {
     assert_eq!(circle["error"], "the page sends its readers on and on");
     assert!(inside["error"].as_str().unwrap().starts_with("URL_REJECTED"), "{inside}");
 }
+
+#[actix_web::test]
+async fn a_highlight_goes_with_its_words_when_the_page_is_fetched_again() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let page = |first: &str| {
+        Reply::Html(format!(
+            "<html><head><title>Herons</title></head><body><article><h1>Herons</h1>{first}\
+             <p>A heron stands in the reeds and waits for hours until a fish comes by.</p>\
+             <p>Then it strikes faster than anybody can see, and waits once more.</p></article></body></html>"
+        ))
+    };
+    let url = site.page("/heron", [page("")]);
+    let saved = key.save(json!({ "url": url })).await;
+    key.once(&saved, "ready").await;
+    let document = format!("/rest/v2/documents/{}", saved["documentId"].as_str().unwrap());
+    let text = async || key.get(&document).await.data(200)["text"].as_str().unwrap().to_owned();
+    let at = text().await.find("reeds").unwrap();
+    let path = format!("/rest/v1/bookmarks/{}/highlights", saved["bookmarkId"].as_str().unwrap());
+    key.post(&path, json!({ "text": "reeds", "startOffset": at, "endOffset": at + 5 })).await.data(201);
+
+    site.page(
+        "/heron",
+        [page("<p>In spring the herons of the lake come back to their old nests in the trees.</p>")],
+    );
+    session
+        .post(
+            &format!("/app/api/library/bookmarks/{}/refetch", saved["bookmarkId"].as_str().unwrap()),
+            json!({}),
+        )
+        .await
+        .data(202);
+    eventually("the new text is in", async || text().await.contains("spring").then_some(())).await;
+
+    let moved = key.get(&path).await.data(200)["highlights"][0].clone();
+    let now = text().await.find("reeds").unwrap();
+    assert_ne!(now, at);
+    assert_eq!((&moved["startOffset"], &moved["endOffset"]), (&json!(now), &json!(now + 5)));
+}

@@ -12,6 +12,7 @@ mod file;
 mod forget;
 mod index;
 mod magic;
+pub(crate) mod marks;
 pub mod media;
 pub mod model;
 mod page;

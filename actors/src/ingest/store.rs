@@ -8,6 +8,7 @@ use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
+use super::marks;
 use super::places::Places;
 use super::queue::{self, Priority, Work};
 use crate::adapters::sandbox::Heading;
@@ -94,6 +95,7 @@ pub async fn put_text(
     let total_chars = rows.last().map_or(0, |last| last.end_offset);
     insert_all::<chunk::Entity>(db, rows, None).await?;
     put_rendition(db, document, new.html, &new.outline).await?;
+    marks::follow(db, document, &new.text).await?;
     let mut row = document.clone().into_active_model();
     row.version = Set(version);
     row.total_chars = Set(total_chars);

@@ -1,11 +1,12 @@
 //! Bookmarks, of pages and uploads, and what was marked in them.
 
-use entity::id::{BookmarkId, CollectionId, DocumentId, HighlightId, UploadId, UserId};
+use entity::id::{BookmarkId, DocumentId, HighlightId, UploadId, UserId};
 use entity::kind::{BookmarkKind, ImportedKind};
 use entity::time::Timestamp;
-use entity::{bookmark, document, highlight, upload};
+use entity::{bookmark, chunk, document, highlight, upload};
 use sea_orm::{
-    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, Select,
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
+    QuerySelect, Select,
 };
 use serde_json::json;
 
@@ -16,11 +17,15 @@ use super::{UNKNOWN, WORDS, lost, texts};
 use crate::address::PageUrl;
 use crate::error::Error;
 use crate::exports::record::{Bookmark, File, Highlight, Text};
+use crate::ingest::marks;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::bookmarks::save::{self, NewBookmark};
 use crate::ops::highlights::{Marked, must_stand};
 use crate::text;
 use crate::uploads::stored::{self, Owner};
+
+/// Characters of a colour's name.
+const COLOR: usize = 50;
 
 /// A saved page or upload.
 pub async fn bookmark(
@@ -35,7 +40,7 @@ pub async fn bookmark(
         Err(why) => return Ok(Became::Passed(why)),
     };
     for old in std::mem::take(&mut given.collections) {
-        new.collections.extend(taking.became_a(txn, ImportedKind::Collection, old).await?.map(CollectionId));
+        new.collections.extend(taking.collection_of(txn, old).await?);
     }
     let (text, upload) = (given.text.take(), given.file.take());
     match upload {
@@ -190,9 +195,7 @@ pub async fn highlight(
         return Ok(Became::Passed(UNKNOWN.to_owned()));
     }
     let Some(saved) = bookmark::Entity::one_of(user, id).one(txn).await? else { return Ok(lost()) };
-    if !may_stand(txn, &saved, &given).await? {
-        return Ok(Became::Passed(UNKNOWN.to_owned()));
-    }
+    let given = in_place(txn, &saved, given).await?;
     if let Some(there) = same_highlight(user, id, &given).one(txn).await? {
         return Ok(Became::of(ImportedKind::Highlight, there.id.0, false));
     }
@@ -202,9 +205,7 @@ pub async fn highlight(
         bookmark_id: id,
         text: text::cut(&given.text, WORDS),
         note: given.note.map(|note| text::cut(&note, WORDS)),
-        color: given
-            .color
-            .filter(|color| color.len() <= 30 && color.bytes().all(|b| b.is_ascii_alphanumeric())),
+        color: given.color.map(|color| text::cut(&color, COLOR)),
         start_offset: given.start_offset,
         end_offset: given.end_offset,
         created_at: given.created_at,
@@ -219,22 +220,33 @@ pub(super) fn is_marked(given: &Highlight) -> bool {
     !given.text.is_empty() && given.start_offset >= 0 && given.end_offset > given.start_offset
 }
 
-/// Whether the words stand there, or the text is still to come.
-pub(super) async fn may_stand(
+/// The highlight where its words stand in the text: it may be another text than the one in which they were marked. Words
+/// that are gone are marked where they were.
+pub(super) async fn in_place(
     db: &impl ConnectionTrait,
     saved: &bookmark::Model,
-    given: &Highlight,
-) -> Result<bool, Error> {
-    let document = document::Entity::one_of(saved.user_id, saved.document_id).one(db).await?;
-    if document.is_none_or(|document| document.version == 0) {
-        return Ok(true);
-    }
+    given: Highlight,
+) -> Result<Highlight, Error> {
+    let (user, id) = (saved.user_id, saved.document_id);
     let marked = Marked { text: &given.text, start: given.start_offset, end: given.end_offset };
-    match must_stand(db, saved.user_id, saved, marked).await {
-        Ok(()) => Ok(true),
-        Err(Error::Invalid(_)) => Ok(false),
-        Err(error) => Err(error),
+    match must_stand(db, user, saved, marked).await {
+        Ok(()) => return Ok(given),
+        Err(Error::Invalid(_)) => {}
+        Err(error) => return Err(error),
     }
+    let document = document::Entity::one_of(user, id).one(db).await?;
+    let Some(version) = document.map(|document| document.version) else { return Ok(given) };
+    let passages = chunk::Entity::owned_by(user)
+        .filter(chunk::Column::DocumentId.eq(id))
+        .filter(chunk::Column::Version.eq(version))
+        .order_by_asc(chunk::Column::StartOffset)
+        .select_only()
+        .column(chunk::Column::Text);
+    let text: String = passages.into_tuple::<String>().all(db).await?.concat();
+    Ok(match marks::place(&text, &given.text, given.start_offset) {
+        Some((start_offset, end_offset)) => Highlight { start_offset, end_offset, ..given },
+        None => given,
+    })
 }
 
 /// What is marked at the same place of a bookmark.

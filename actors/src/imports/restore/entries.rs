@@ -30,9 +30,7 @@ pub async fn entry(
     // Its address is shown as a link.
     let Ok(page) = PageUrl::parse(&given.url) else { return Ok(Became::Passed(UNKNOWN.to_owned())) };
     let user = taking.import().user_id;
-    let Some(feed) = taking.became_a(txn, ImportedKind::Feed, given.feed).await?.map(FeedId) else {
-        return Ok(lost());
-    };
+    let Some(feed) = taking.feed_of(txn, given.feed).await? else { return Ok(lost()) };
     let Some((key, said)) = sums(&given) else { return Ok(Became::Passed(UNKNOWN.to_owned())) };
     if let Some(there) = same_entry(user, feed, &key).one(txn).await? {
         entry::Entity::update_many()

@@ -8,11 +8,12 @@ mod projects;
 mod texts;
 mod would;
 
-use entity::id::CollectionId;
-use entity::import_row;
+use entity::id::{CollectionId, FeedId};
 use entity::kind::ImportedKind;
 use entity::time::Timestamp;
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use entity::{collection, feed, import_row};
+use sea_orm::sea_query::LockType;
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
@@ -89,7 +90,7 @@ async fn collection(
     now: Timestamp,
 ) -> Result<Became, Error> {
     let parent = match given.parent {
-        Some(parent) => taking.became_a(txn, ImportedKind::Collection, parent).await?.map(CollectionId),
+        Some(parent) => taking.collection_of(txn, parent).await?,
         None => None,
     };
     let Some(name) = name_of(&given) else { return Ok(Became::Passed(UNKNOWN.to_owned())) };
@@ -181,5 +182,27 @@ impl Taking {
     ) -> Result<Option<Uuid>, Error> {
         let found = self.became(txn, id).await?;
         Ok(found.filter(|(kind, _)| *kind == wanted).map(|(_, id)| id))
+    }
+
+    /// The collection that a line became, which stays until the transaction ends; none where somebody deleted it meanwhile.
+    pub(super) async fn collection_of(
+        &self,
+        txn: &impl ConnectionTrait,
+        old: Uuid,
+    ) -> Result<Option<CollectionId>, Error> {
+        let Some(id) = self.became_a(txn, ImportedKind::Collection, old).await? else { return Ok(None) };
+        let there = collection::Entity::one_of(self.import().user_id, CollectionId(id));
+        Ok(there.lock(LockType::KeyShare).one(txn).await?.map(|row| row.id))
+    }
+
+    /// The feed that a line became, which stays until the transaction ends; none where somebody left it meanwhile.
+    pub(super) async fn feed_of(
+        &self,
+        txn: &impl ConnectionTrait,
+        old: Uuid,
+    ) -> Result<Option<FeedId>, Error> {
+        let Some(id) = self.became_a(txn, ImportedKind::Feed, old).await? else { return Ok(None) };
+        let there = feed::Entity::one_of(self.import().user_id, FeedId(id));
+        Ok(there.lock(LockType::KeyShare).one(txn).await?.map(|row| row.id))
     }
 }

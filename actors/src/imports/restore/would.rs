@@ -27,7 +27,7 @@ pub async fn would(taking: &mut Taking, db: &impl ConnectionTrait, value: Value)
         Record::Collection(given) => collection(taking, db, &given).await,
         Record::Feed(given) => feed(taking, db, &given).await,
         Record::Bookmark(given) => page(taking, db, &given).await,
-        Record::Highlight(given) => highlight(taking, db, &given).await,
+        Record::Highlight(given) => highlight(taking, db, given).await,
         Record::Entry(given) => entry(taking, db, &given).await,
         Record::Project(given) if given.name.trim().is_empty() => Ok(unknown()),
         Record::Project(given) => {
@@ -113,20 +113,22 @@ async fn page(taking: &mut Taking, db: &impl ConnectionTrait, given: &Bookmark) 
     })
 }
 
-async fn highlight(taking: &Taking, db: &impl ConnectionTrait, given: &Highlight) -> Result<Became, Error> {
+async fn highlight(
+    taking: &Taking,
+    db: &impl ConnectionTrait,
+    mut given: Highlight,
+) -> Result<Became, Error> {
     let Some(id) = taking.became_a(db, ImportedKind::Bookmark, given.bookmark).await?.map(BookmarkId) else {
         return Ok(lost());
     };
-    if !bookmarks::is_marked(given) {
+    if !bookmarks::is_marked(&given) {
         return Ok(unknown());
     }
     let user = taking.import().user_id;
-    if let Some(saved) = bookmark::Entity::one_of(user, id).one(db).await?
-        && !bookmarks::may_stand(db, &saved, given).await?
-    {
-        return Ok(unknown());
+    if let Some(saved) = bookmark::Entity::one_of(user, id).one(db).await? {
+        given = bookmarks::in_place(db, &saved, given).await?;
     }
-    let there = bookmarks::same_highlight(user, id, given).one(db).await?;
+    let there = bookmarks::same_highlight(user, id, &given).one(db).await?;
     Ok(found(ImportedKind::Highlight, there.map(|there| there.id.0)))
 }
 
