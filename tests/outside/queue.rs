@@ -6,7 +6,7 @@ use std::time::Duration;
 use actors::accounts::{self, NewAccount};
 use actors::clock::{Clock, TestClock};
 use actors::desk::Desk;
-use actors::ingest::queue::{self, Favour, LEASE, MOST_ATTEMPTS, Priority, Track, Work};
+use actors::ingest::queue::{self, Favour, LEASE, Later, MOST_DEATHS, Places, Priority, Track, Work};
 use carrel::settings::Settings;
 use entity::id::UserId;
 use entity::job;
@@ -51,8 +51,11 @@ impl Queue {
     /// The row as its worker has it, where there is one to claim.
     async fn claim(&self) -> Option<job::Model> {
         for track in Track::ALL {
-            if let Some(job) =
-                queue::claim(&self.desk.db, track, Favour::Waiting, self.now(), 1).await.unwrap().jobs.pop()
+            if let Some(job) = queue::claim(&self.desk.db, track, Favour::Waiting, self.now(), Places::any(1))
+                .await
+                .unwrap()
+                .jobs
+                .pop()
             {
                 return Some(job);
             }
@@ -111,7 +114,8 @@ async fn a_try_that_lost_its_lease_changes_nothing_more() {
     assert!(!queue::renew(db, &stale, now).await.unwrap());
     assert!(!queue::finish(db, &stale, now).await.unwrap());
     assert!(!queue::give_up(db, &stale, "late", now).await.unwrap());
-    assert!(!queue::retry(db, &stale, "late", Duration::ZERO, now).await.unwrap());
+    let later = |reason, after| Later { tried: true, reason: Some(reason), after };
+    assert!(!queue::put_back(db, &stale, later("late", Duration::ZERO), now).await.unwrap());
     assert!(!queue::release(db, &stale, now).await.unwrap());
 
     assert_eq!(queue.row(&current).await, before);
@@ -129,7 +133,7 @@ async fn a_job_whose_tries_all_died_with_their_process_is_given_up() {
         queue.clock.advance(LEASE + Duration::from_secs(1));
     }
 
-    let given_up = queue::claim(&queue.desk.db, Track::Web, Favour::Waiting, queue.now(), 1)
+    let given_up = queue::claim(&queue.desk.db, Track::Web, Favour::Waiting, queue.now(), Places::any(1))
         .await
         .unwrap()
         .dead
@@ -143,7 +147,7 @@ async fn a_job_whose_tries_all_died_with_their_process_is_given_up() {
     assert!(!queue::bury(db, &given_up, queue.now()).await.unwrap());
 
     let row = queue.row(&given_up).await;
-    assert_eq!((row.state, row.attempts), (JobState::Dead, MOST_ATTEMPTS));
+    assert_eq!((row.state, row.attempts), (JobState::Dead, MOST_DEATHS));
     assert_eq!(row.error.as_deref(), Some(queue::DIED));
 }
 
@@ -157,7 +161,8 @@ async fn ten_workers_at_once_claim_each_of_twenty_jobs_once() {
     let mut taken = Vec::new();
     while taken.len() < 20 {
         let now = queue.now();
-        let claims = (0..10).map(|_| queue::claim(&queue.desk.db, Track::Web, Favour::Waiting, now, 2));
+        let claims =
+            (0..10).map(|_| queue::claim(&queue.desk.db, Track::Web, Favour::Waiting, now, Places::any(2)));
         let claimed = futures_util::future::try_join_all(claims).await.unwrap();
         taken.extend(claimed.into_iter().flat_map(|claimed| claimed.jobs).map(|job| job.id));
     }
@@ -255,7 +260,8 @@ async fn those_who_always_want_more_do_not_keep_a_backlog_waiting_for_ever() {
         queue.ask(Work::Index, Uuid::now_v7()).await;
     }
     let claim = async |favour| {
-        let claimed = queue::claim(&queue.desk.db, Track::Library, favour, now, 2).await.unwrap();
+        let claimed =
+            queue::claim(&queue.desk.db, Track::Library, favour, now, Places::any(2)).await.unwrap();
         claimed.jobs.iter().map(|job| job.subject == imported).collect::<Vec<_>>()
     };
 
@@ -289,7 +295,8 @@ async fn a_retry_waits_for_its_time_and_then_for_its_turn() {
     queue.ask(Work::Page, Uuid::now_v7()).await;
     let failed = queue.claim().await.unwrap();
     let (db, minute) = (queue.desk.db.write(), Duration::from_secs(60));
-    assert!(queue::retry(db, &failed, "no answer", minute, queue.now()).await.unwrap());
+    let later = Later { tried: true, reason: Some("no answer"), after: minute };
+    assert!(queue::put_back(db, &failed, later, queue.now()).await.unwrap());
 
     queue::promote(&queue.desk.db, queue.now()).await.unwrap();
     assert!(queue.claim().await.is_none());
@@ -300,13 +307,38 @@ async fn a_retry_waits_for_its_time_and_then_for_its_turn() {
 }
 
 #[actix_web::test]
+async fn a_backlog_and_each_person_leave_places_to_others() {
+    let queue = Queue::new().await;
+    let (db, now, other) = (queue.desk.db.write(), queue.now(), queue.other_user().await);
+    for _ in 0..4 {
+        queue::ask(db, queue.user, Work::Page, Uuid::now_v7(), Priority::Backlog, now).await.unwrap();
+        queue.ask(Work::Page, Uuid::now_v7()).await;
+    }
+    queue::ask(db, other, Work::Page, Uuid::now_v7(), Priority::Now, now).await.unwrap();
+    let claim = async |favour, places| {
+        let jobs = queue::claim(&queue.desk.db, Track::Web, favour, now, places).await.unwrap().jobs;
+        let backlog = jobs.iter().filter(|job| Priority::of(job) == Priority::Backlog).count();
+        (jobs.len(), backlog, jobs.iter().filter(|job| job.user_id == other).count())
+    };
+
+    let all_taken = Places { taken: [(queue.user, 5)].into(), each: 5, ..Places::any(3) };
+    assert_eq!(claim(Favour::Waiting, all_taken).await, (1, 0, 1));
+    let almost = Places { taken: [(queue.user, 3)].into(), each: 5, ..Places::any(6) };
+    assert_eq!(claim(Favour::Backlog, almost).await, (2, 1, 0));
+    assert_eq!(claim(Favour::Waiting, Places { backlog: 1, ..Places::any(6) }).await, (4, 1, 0));
+    assert_eq!(claim(Favour::Backlog, Places { backlog: 0, ..Places::any(6) }).await, (0, 0, 0));
+}
+
+#[actix_web::test]
 async fn slow_sites_do_not_hold_up_what_is_here_already() {
     let queue = Queue::new().await;
     queue.ask(Work::Page, Uuid::now_v7()).await;
     queue.ask(Work::Text, Uuid::now_v7()).await;
 
-    let here =
-        queue::claim(&queue.desk.db, Track::Library, Favour::Waiting, queue.now(), 5).await.unwrap().jobs;
+    let here = queue::claim(&queue.desk.db, Track::Library, Favour::Waiting, queue.now(), Places::any(5))
+        .await
+        .unwrap()
+        .jobs;
 
     assert_eq!(here.iter().map(|job| job.kind.as_str()).collect::<Vec<_>>(), [Work::Text.name()]);
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use actors::ingest::queue::{self, Work};
 use entity::id::UserId;
 use entity::job;
+use entity::kind::JobState;
 use entity::plan::Plan;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use serde_json::{Value, json};
@@ -62,14 +63,30 @@ async fn what_waits_says_for_what() {
     assert!(waiting["nextAt"].is_string(), "{waiting}");
 }
 
-/// So many jobs of a person that wait for a time far away.
-async fn wait(server: &Server, user: UserId, jobs: u64) {
+/// A thing that is worked on, so that other work on it waits.
+async fn worked_on(server: &Server, user: UserId) -> Uuid {
     let now = server.app().clock.now();
-    let row = |_| job::Model {
-        run_at: now + Duration::from_secs(365 * 86_400),
-        ..job::Model::queued(user, Work::Relabel.name(), Uuid::now_v7(), (1, 10), now)
+    let row = job::Model {
+        state: JobState::Running,
+        lease_until: Some(now + Duration::from_secs(365 * 86_400)),
+        ..job::Model::queued(user, Work::Relabel.name(), Uuid::now_v7(), (1, 0), now)
     };
-    for some in (0..jobs).collect::<Vec<_>>().chunks(1_000) {
+    let subject = row.subject;
+    job::Entity::insert(row.into_active_model())
+        .exec_without_returning(server.app().db.write())
+        .await
+        .unwrap();
+    subject
+}
+
+/// So many jobs of a person that wait for their turn.
+async fn wait(server: &Server, user: UserId, subject: Uuid, priority: i16, numbers: std::ops::Range<u64>) {
+    let now = server.app().clock.now();
+    let row = |n: u64| job::Model {
+        turn: Some(1_000_000),
+        ..job::Model::queued(user, &format!("{priority}-{n}"), subject, (1, priority), now)
+    };
+    for some in numbers.collect::<Vec<_>>().chunks(1_000) {
         let rows = some.iter().map(|n| row(*n).into_active_model());
         job::Entity::insert_many(rows).exec_without_returning(server.app().db.write()).await.unwrap();
     }
@@ -81,10 +98,11 @@ async fn of_one_person_only_so_much_waits_and_of_others_as_before() {
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
     key.once(&key.save_text("https://site.example/known", "Known.").await, "ready").await;
-    wait(&server, user.id(), queue::MOST_WAITING - 1).await;
+    let subject = worked_on(&server, user.id()).await;
+    wait(&server, user.id(), subject, 0, 1..queue::MOST_WAITING).await;
     let new = |n: u32| json!({ "url": format!("https://site.example/{n}"), "text": "A heron." });
     key.post("/rest/v1/bookmarks", new(1)).await.data(201);
-    wait(&server, user.id(), 1).await;
+    wait(&server, user.id(), subject, 0, 0..1).await;
 
     let full = key.post("/rest/v1/bookmarks", new(2)).await;
     assert_eq!((full.refused(503), full.said("retry-after")), ("OVERLOADED", "60"));
@@ -93,8 +111,11 @@ async fn of_one_person_only_so_much_waits_and_of_others_as_before() {
         .data(200);
     let other = server.user(Plan::Pro).await.full_key().await;
     other.post("/rest/v1/bookmarks", new(3)).await.data(201);
-    let import =
-        begin(&session, b"{\"url\": \"https://site.example/4\", \"text\": \"Imported.\"}\n", &[]).await;
+    wait(&server, user.id(), subject, 10, 0..queue::MOST_WAITING).await;
+    let file: &[u8] = b"{\"url\": \"https://site.example/4\", \"text\": \"Imported.\"}\n";
+    let looked = begin(&session, file, &[("dryRun", "true")]).await;
+    once(&session, &looked, "checked").await;
+    let import = begin(&session, file, &[]).await;
     eventually("the import waits", async || {
         let rows = job::Entity::find().filter(job::Column::Kind.eq("import")).all(server.app().db.read());
         rows.await.unwrap().iter().any(|row| row.error.is_some()).then_some(())
@@ -103,7 +124,7 @@ async fn of_one_person_only_so_much_waits_and_of_others_as_before() {
 
     job::Entity::delete_many()
         .filter(job::Column::UserId.eq(user.id()))
-        .filter(job::Column::Kind.eq("relabel"))
+        .filter(job::Column::Subject.eq(subject))
         .exec(server.app().db.write())
         .await
         .unwrap();

@@ -67,7 +67,8 @@ async fn take(app: &App, job: &job::Model, import: import::Model) -> Result<(), 
             }
             return Ok(());
         }
-        if !queue::has_room(&txn, job.user_id).await? {
+        let asks = !taking.import().dry_run;
+        if asks && !queue::has_room(&txn, job.user_id, Priority::Backlog).await? {
             return Err(Failure::Waiting { reason: FULL, after: LOOK_AGAIN });
         }
         if !queue::advance(&txn, job, now).await? {

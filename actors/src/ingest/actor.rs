@@ -6,14 +6,14 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
-use entity::id::JobId;
+use entity::id::{JobId, UserId};
 use entity::job;
 use sea_orm::DbErr;
 use tokio::task::AbortHandle;
 use tracing::warn;
 
 use super::attempt::{bury, settle, work};
-use super::queue::{self, Claimed, Favour, Track, Work};
+use super::queue::{self, Claimed, Favour, Places, Priority, Track, Work};
 use super::{feed, forget, sweep};
 use crate::app::App;
 use crate::error::Error;
@@ -32,8 +32,8 @@ const MAINTAIN_EVERY: Duration = Duration::from_secs(30);
 const BACKLOG_EVERY: u64 = 8;
 /// Imports and exports at the same time: more would only wait for the database.
 const TRANSFERS: usize = 2;
-/// Recordings at the same time: a transcriber hears one.
-const RECORDINGS: usize = 1;
+/// Recordings at the same time: a transcriber hears one, and others are fetched meanwhile.
+const RECORDINGS: usize = 4;
 
 /// How many jobs may run at the same time.
 #[derive(Clone, Copy, Debug)]
@@ -135,8 +135,9 @@ impl IngestActor {
     /// Claims as many due jobs as there is room for.
     fn claim(&mut self, context: &mut Context<Self>) {
         let Some(app) = (self.find_app)() else { return };
-        let free: Vec<(Track, u64)> = Track::ALL.into_iter().map(|track| (track, self.free(track))).collect();
-        if self.claiming || self.stopped || free.iter().all(|(_, free)| *free == 0) {
+        let free: Vec<(Track, Places)> =
+            Track::ALL.into_iter().map(|track| (track, self.places(track))).collect();
+        if self.claiming || self.stopped || free.iter().all(|(_, places)| places.free == 0) {
             return;
         }
         self.claiming = true;
@@ -145,8 +146,8 @@ impl IngestActor {
             if self.claims.is_multiple_of(BACKLOG_EVERY) { Favour::Backlog } else { Favour::Waiting };
         let claim = async move {
             let mut all = Vec::new();
-            for (track, free) in free.into_iter().filter(|(_, free)| *free > 0) {
-                all.push(queue::claim(&app.db, track, favour, app.clock.now(), free).await);
+            for (track, places) in free.into_iter().filter(|(_, places)| places.free > 0) {
+                all.push(queue::claim(&app.db, track, favour, app.clock.now(), places).await);
             }
             (app, all)
         };
@@ -158,10 +159,26 @@ impl IngestActor {
         }));
     }
 
-    /// How many more jobs a track has room for.
-    fn free(&self, track: Track) -> u64 {
-        let taken = self.running.values().filter(|running| running.track == Some(track)).count();
-        self.room.of(track).saturating_sub(taken) as u64
+    /// How many more jobs a track has room for. Where work lasts, as with hosts that are slow, a backlog leaves a third of the
+    /// places to those who wait, and each person one to the others.
+    fn places(&self, track: Track) -> Places {
+        let own = || self.running.values().filter(|running| running.track == Some(track));
+        let backlog = own().filter(|running| Priority::of(&running.job) == Priority::Backlog).count();
+        let mut taken: HashMap<UserId, u64> = HashMap::new();
+        for running in own() {
+            *taken.entry(running.job.user_id).or_default() += 1;
+        }
+        let room = self.room.of(track);
+        let (of_backlog, each) = match track {
+            Track::Web | Track::Files | Track::Recordings => (room - (room + 1) / 3, (room - 1).max(1)),
+            Track::Library | Track::Transfers => (room, room),
+        };
+        Places {
+            free: room.saturating_sub(own().count()) as u64,
+            backlog: of_backlog.saturating_sub(backlog) as u64,
+            each: each as u64,
+            taken,
+        }
     }
 
     fn take(&mut self, app: &App, claimed: Result<Claimed, DbErr>, context: &mut Context<Self>) {
@@ -190,7 +207,8 @@ impl IngestActor {
 
     fn start(&mut self, app: App, job: job::Model, context: &mut Context<Self>) {
         if self.stopped {
-            // Claimed while the stop came in: its lease ends by itself.
+            // Claimed while the stop came in.
+            context.spawn(release(app, vec![job]).into_actor(self));
             return;
         }
         // After a clock's jump, or the machine's sleep, an own lease can be over: the older try must not go on beside.
@@ -290,15 +308,25 @@ impl Handler<Stop> for IngestActor {
         self.stopped = true;
         let running: Vec<Running> = self.running.drain().map(|(_, running)| running).collect();
         let app = (self.find_app)();
+        let ended = running.into_iter().map(|running| {
+            running.task.abort();
+            running.job
+        });
+        let ended: Vec<job::Model> = ended.collect();
         let release = async move {
-            let Some(app) = app else { return };
-            for Running { job, task, .. } in running {
-                task.abort();
-                if let Err(error) = queue::release(app.db.write(), &job, app.clock.now()).await {
-                    warn!(job.id = %job.id, %error, "could not put a job back");
-                }
+            if let Some(app) = app {
+                release(app, ended).await;
             }
         };
         Box::pin(release.into_actor(self))
+    }
+}
+
+/// Puts jobs back as if they had not been tried.
+async fn release(app: App, jobs: Vec<job::Model>) {
+    for job in jobs {
+        if let Err(error) = queue::release(app.db.write(), &job, app.clock.now()).await {
+            warn!(job.id = %job.id, %error, "could not put a job back");
+        }
     }
 }

@@ -1,9 +1,13 @@
 //! Asks for the index of many documents anew: all of them, or those that lack the vectors of a model. It writes jobs only,
 //! so the command line may do it beside a running service.
 
+use std::collections::BTreeMap;
+
 use entity::document;
+use entity::id::UserId;
 use entity::time::Timestamp;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
+use uuid::Uuid;
 
 use super::queue::{self, Priority, Work};
 use crate::db::Db;
@@ -37,8 +41,12 @@ async fn ask(db: &Db, which: Condition, now: Timestamp) -> Result<u64, Error> {
         after = Some(last.id);
         asked += some.len() as u64;
         let txn = db.begin().await?;
+        let mut of: BTreeMap<UserId, Vec<Uuid>> = BTreeMap::new();
         for document in &some {
-            queue::ask(&txn, document.user_id, Work::Index, document.id.0, Priority::Backlog, now).await?;
+            of.entry(document.user_id).or_default().push(document.id.0);
+        }
+        for (user, documents) in of {
+            queue::ask_all(&txn, user, Work::Index, documents, Priority::Backlog, now).await?;
         }
         txn.commit().await?;
     }

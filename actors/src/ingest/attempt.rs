@@ -11,7 +11,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 use tokio::task::JoinError;
 use tracing::{info, warn};
 
-use super::queue::{self, LEASE, MOST_ATTEMPTS, Work};
+use super::queue::{self, LEASE, Later, MOST_ATTEMPTS, Work};
 use super::{feed, file, forget, index, media, page};
 use crate::app::App;
 use crate::error::Error;
@@ -108,18 +108,51 @@ pub async fn settle(app: &App, job: &job::Model, ended: Result<Result<(), Failur
 
 async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbErr> {
     let now = app.clock.now();
-    if let Failure::Inside(Error::Busy(wait)) = failure {
-        // Not the job's fault, and over in a moment.
-        return queue::postpone(app.db.write(), job, wait.max(SOON), now).await.map(drop);
-    }
-    if let Failure::Waiting { reason, after } = failure {
-        let txn = app.db.begin().await?;
-        if queue::wait(&txn, job, reason, after, now).await? {
-            say_reason(&txn, job, reason).await?;
+    let txn = app.db.begin().await?;
+    let Some(job) = queue::current(&txn, job).await? else { return Ok(()) };
+    let held = match ending(&job, failure) {
+        Ending::Lost => false,
+        Ending::Later(after, reason) => {
+            let later = Later { tried: false, reason, after };
+            let held = queue::put_back(&txn, &job, later, now).await?;
+            if let Some(reason) = reason.filter(|_| held) {
+                say_reason(&txn, &job, reason).await?;
+            }
+            held
         }
-        return txn.commit().await;
-    }
+        Ending::Failed { reason, after } => {
+            let held = match after {
+                None => queue::give_up(&txn, &job, &reason, now).await?,
+                Some(after) => {
+                    let later = Later { tried: true, reason: Some(&reason), after };
+                    queue::put_back(&txn, &job, later, now).await?
+                }
+            };
+            if held {
+                mark_failed(&txn, &job, &reason, now).await?;
+            }
+            held
+        }
+    };
+    if held { txn.commit().await } else { Ok(()) }
+}
+
+/// What becomes of a job that did not end well.
+enum Ending {
+    /// Another worker has it.
+    Lost,
+    /// It waits, for what it says, as if it had not been tried.
+    Later(Duration, Option<&'static str>),
+    /// The try failed; another one after so long, or none.
+    Failed { reason: String, after: Option<Duration> },
+}
+
+fn ending(job: &job::Model, failure: Failure) -> Ending {
     let (reason, after, last) = match failure {
+        Failure::LeaseLost => return Ending::Lost,
+        Failure::Waiting { reason, after } => return Ending::Later(after, Some(reason)),
+        // Not the job's fault, and over in a moment.
+        Failure::Inside(Error::Busy(wait)) => return Ending::Later(wait.max(SOON), None),
         Failure::Passing { reason, after } => (reason, after, job.attempts >= MOST_ATTEMPTS),
         Failure::Permanent(reason) => (reason, None, true),
         Failure::Inside(error) => {
@@ -127,21 +160,10 @@ async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbE
             warn!(job.id = %job.id, job.kind = %job.kind, job.attempts, cause, "a job failed inside");
             ("something went wrong inside the service".to_owned(), None, job.attempts >= MOST_ATTEMPTS)
         }
-        Failure::LeaseLost | Failure::Waiting { .. } => return Ok(()),
     };
     info!(job.id = %job.id, job.kind = %job.kind, job.attempts, last, reason, "a try of a job failed");
-    let txn = app.db.begin().await?;
-    let held = if last {
-        queue::give_up(&txn, job, &reason, now).await?
-    } else {
-        let after = after.unwrap_or_default().max(queue::backoff(job));
-        queue::retry(&txn, job, &reason, after, now).await?
-    };
-    if held {
-        mark_failed(&txn, job, &reason, now).await?;
-        txn.commit().await?;
-    }
-    Ok(())
+    let after = after.unwrap_or_default().max(queue::backoff(job));
+    Ending::Failed { reason, after: (!last).then_some(after) }
 }
 
 /// Gives a job up whose tries all died with their process, and says so of what it was for, in one transaction.
@@ -183,7 +205,7 @@ async fn mark_failed(
 }
 
 /// Says of the job's document why it is not further.
-async fn say_reason(db: &impl ConnectionTrait, job: &job::Model, reason: &str) -> Result<(), DbErr> {
+pub async fn say_reason(db: &impl ConnectionTrait, job: &job::Model, reason: &str) -> Result<(), DbErr> {
     document::Entity::update_many()
         .filter(document::Column::UserId.eq(job.user_id))
         .filter(document::Column::Id.eq(DocumentId(job.subject)))

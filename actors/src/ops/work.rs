@@ -10,8 +10,8 @@ use entity::{document, job};
 use schemars::JsonSchema;
 use sea_orm::sea_query::{Expr, SimpleExpr};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
-    QueryTrait, Select,
+    ColumnTrait, Condition, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder,
+    QuerySelect, QueryTrait, Select,
 };
 use serde::Serialize;
 
@@ -95,7 +95,7 @@ impl Operation for ListWork {
         let under_way =
             makes_documents(user).filter(is_under_way()).select_only().column(job::Column::Subject);
         let failed = document::Entity::readable_by(user)
-            .filter(document::Column::Status.eq(DocumentStatus::Failed))
+            .filter(has_failed())
             .filter(document::Column::Id.not_in_subquery(under_way.into_query()))
             .order_by_desc(document::Column::UpdatedAt);
         let mut work = Vec::new();
@@ -111,6 +111,13 @@ impl Operation for ListWork {
             work,
         })
     }
+}
+
+/// There is no text, or no newer one: what is readable keeps the reason.
+fn has_failed() -> Condition {
+    Condition::any()
+        .add(document::Column::Status.eq(DocumentStatus::Failed))
+        .add(document::Column::Error.is_not_null())
 }
 
 /// Spelled out, as in the partial index.
@@ -131,10 +138,10 @@ async fn views(app: &App, user: UserId, jobs: Vec<job::Model>) -> Result<Vec<Wor
     let ids = jobs.iter().map(|job| DocumentId(job.subject));
     let documents = document::Entity::readable_by(user).filter(document::Column::Id.is_in(ids));
     let documents = documents.all(app.db.read()).await?;
-    let mut documents: HashMap<_, _> = documents.into_iter().map(|row| (row.id, row)).collect();
+    let documents: HashMap<_, _> = documents.into_iter().map(|row| (row.id, row)).collect();
     let mut views = Vec::with_capacity(jobs.len());
     for job in jobs {
-        let Some(document) = documents.remove(&DocumentId(job.subject)) else { continue };
+        let Some(document) = documents.get(&DocumentId(job.subject)).cloned() else { continue };
         let hears = Work::named(&job.kind) == Some(Work::Hear);
         let progress = if hears { media::progress(app, &document).await? } else { None };
         views.push(WorkView::of(job, document, progress));
@@ -204,13 +211,16 @@ impl Operation for RetryWork {
         let (user, now) = (caller.user, app.clock.now());
         let txn = app.db.begin().await?;
         let document = document::Entity::one_of(user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
-        if document.status != DocumentStatus::Failed {
+        if document.status != DocumentStatus::Failed && document.error.is_none() {
             return Err(Error::Conflict("its text has not failed"));
         }
         let work = last_work(&txn, &document).await?.ok_or(Error::Conflict("nothing was tried for it"))?;
         queue::ask(&txn, user, work, document.id.0, Priority::Now, now).await?;
+        // What is readable stays so.
+        let is_ready = document.status == DocumentStatus::Ready;
+        let status = if is_ready { DocumentStatus::Ready } else { DocumentStatus::Processing };
         document::Entity::update_many()
-            .col_expr(document::Column::Status, Expr::value(DocumentStatus::Processing))
+            .col_expr(document::Column::Status, Expr::value(status))
             .col_expr(document::Column::Error, Expr::value(None::<String>))
             .filter(document::Column::UserId.eq(user))
             .filter(document::Column::Id.eq(document.id))

@@ -4,9 +4,9 @@
 //! up after its last try too. Each claim writes a fencing token of its own: whoever lost the lease finds another one there
 //! and changes nothing more.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use entity::id::JobId;
+use entity::id::{JobId, UserId};
 use entity::job::{Column, Entity, Model};
 use entity::kind::JobState;
 use entity::time::Timestamp;
@@ -16,7 +16,7 @@ use sea_orm::{
 };
 use sea_orm::{SqlErr, sea_query::SimpleExpr};
 
-use super::{LEASE, MOST_ATTEMPTS, Priority, Track};
+use super::{LEASE, MOST_DEATHS, Priority, Track};
 use crate::db::Db;
 
 /// Whose work comes first.
@@ -37,28 +37,67 @@ pub struct Claimed {
     pub dead: Vec<Model>,
 }
 
-/// Takes up to `most` due jobs of a track under a lease: first those whose lease is over, then those whose turn it is. Two
-/// jobs never work on one subject at a time, or the slower of them could put an older version over a newer one.
+/// The places of a track that are free.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// All of them.
+    pub free: u64,
+    /// How many of them a backlog may take.
+    pub backlog: u64,
+    /// How many each person may have, and who has how many.
+    pub each: u64,
+    /// Who has how many now.
+    pub taken: HashMap<UserId, u64>,
+}
+
+impl Places {
+    /// So many, for whoever comes.
+    pub fn any(free: u64) -> Self {
+        Self { free, backlog: free, each: free, taken: HashMap::new() }
+    }
+
+    /// Takes one for a job, where there is one.
+    fn take(&mut self, job: &Model) -> bool {
+        let is_backlog = Priority::of(job) == Priority::Backlog;
+        let own = self.taken.entry(job.user_id).or_default();
+        if self.free == 0 || *own >= self.each || (is_backlog && self.backlog == 0) {
+            return false;
+        }
+        *own += 1;
+        self.free -= 1;
+        self.backlog -= u64::from(is_backlog);
+        true
+    }
+
+    /// Those who have as many as they may.
+    fn full(&self) -> Vec<UserId> {
+        self.taken.iter().filter(|(_, taken)| **taken >= self.each).map(|(user, _)| *user).collect()
+    }
+}
+
+/// Takes due jobs of a track under a lease, as many as there are places: first those whose lease is over, then those whose
+/// turn it is. Two jobs never work on one subject at a time, or the slower of them could put an older version over a newer
+/// one.
 pub async fn claim(
     db: &Db,
     track: Track,
     favour: Favour,
     now: Timestamp,
-    most: u64,
+    places: Places,
 ) -> Result<Claimed, DbErr> {
     // A look without a lock first: mostly there is nothing.
-    let (over, up) = (over(track, now), up(track));
+    let (over, up) = (over(track, now), up(track, &places.full()));
     if over.clone().one(db.read()).await?.is_none() && up.clone().one(db.read()).await?.is_none() {
         return Ok(Claimed::default());
     }
+    let (all, backlog) = (places.free, places.backlog);
+    let soon = up.clone().filter(Column::Priority.lt(Priority::Backlog.number()));
+    let later = up.filter(Column::Priority.eq(Priority::Backlog.number()));
     let from = match favour {
-        Favour::Waiting => vec![(over, most), (up, most)],
-        Favour::Backlog => {
-            let backlog = up.clone().filter(Column::Priority.eq(Priority::Backlog.number()));
-            vec![(over, most), (backlog, 1), (up, most)]
-        }
+        Favour::Waiting => vec![(over, all), (soon, all), (later, backlog)],
+        Favour::Backlog => vec![(over, all), (later.clone(), 1.min(backlog)), (soon, all), (later, backlog)],
     };
-    match take(db, from, now, most).await {
+    match take(db, from, now, places).await {
         // Another node took a job of the same subject at the same moment: the next look finds what is left.
         Err(error) if matches!(error.sql_err(), Some(SqlErr::UniqueConstraintViolation(_))) => {
             Ok(Claimed::default())
@@ -71,21 +110,23 @@ async fn take(
     db: &Db,
     from: Vec<(Select<Entity>, u64)>,
     now: Timestamp,
-    most: u64,
+    mut places: Places,
 ) -> Result<Claimed, DbErr> {
     let txn = db.begin().await?;
     let (mut claimed, mut subjects) = (Claimed::default(), HashSet::new());
     for (some, at_most) in from {
-        let left = most.saturating_sub(claimed.jobs.len() as u64).min(at_most);
+        let left = places.free.min(at_most);
         let jobs =
             some.limit(left).lock_with_behavior(LockType::Update, LockBehavior::SkipLocked).all(&txn).await?;
         for job in jobs {
-            if !subjects.insert(job.subject) {
+            if subjects.contains(&job.subject) {
                 continue;
             }
-            if job.state == JobState::Running && job.attempts >= MOST_ATTEMPTS {
+            if job.state == JobState::Running && job.attempts >= MOST_DEATHS {
+                subjects.insert(job.subject);
                 claimed.dead.push(job);
-            } else {
+            } else if places.take(&job) {
+                subjects.insert(job.subject);
                 claimed.jobs.push(lease(&txn, job, now).await?);
             }
         }
@@ -104,17 +145,16 @@ fn over(track: Track, now: Timestamp) -> Select<Entity> {
 }
 
 /// Waiting jobs in the order of their turns, but for those whose subject is worked on. One whose worker died comes first,
-/// on its own track: until then its subject waits, and nobody else's.
-fn up(track: Track) -> Select<Entity> {
+/// on its own track: until then its subject waits, and nobody else's. Nothing of those who have places enough.
+fn up(track: Track, full: &[UserId]) -> Select<Entity> {
     let worked_on =
         Query::select().column(Column::Subject).from(Entity).and_where(is(JobState::Running)).to_owned();
-    Entity::find()
+    let due = Entity::find()
         .filter(Expr::cust("state = 'queued' AND turn IS NOT NULL"))
         .filter(Column::Track.eq(track.number()))
-        .filter(Column::Subject.not_in_subquery(worked_on))
-        .order_by_asc(Column::Priority)
-        .order_by_asc(Column::Turn)
-        .order_by_asc(Column::Id)
+        .filter(Column::Subject.not_in_subquery(worked_on));
+    let due = if full.is_empty() { due } else { due.filter(Column::UserId.is_not_in(full.iter().copied())) };
+    due.order_by_asc(Column::Priority).order_by_asc(Column::Turn).order_by_asc(Column::Id)
 }
 
 /// Spelled out, as in the partial indexes.

@@ -62,41 +62,38 @@ fn ended(job: &Model, state: JobState, reason: Option<&str>, now: Timestamp) -> 
         .filter(held(job))
 }
 
-/// Puts the job back as if it had not been tried, for a little later: something that it needs is busy.
-pub async fn postpone(
+/// How a job goes back for later.
+#[derive(Clone, Copy, Debug)]
+pub struct Later<'a> {
+    /// The try counts: something went wrong. Else it is as if it had not been tried, because what it needs is not there.
+    pub tried: bool,
+    /// What it waits for, or why the try failed, in words for the person.
+    pub reason: Option<&'a str>,
+    /// Not before so long.
+    pub after: Duration,
+}
+
+/// Puts the job back for later. What it did well since it was claimed counts: see [`advance`].
+pub async fn put_back(
     db: &impl ConnectionTrait,
     job: &Model,
-    after: Duration,
+    later: Later<'_>,
     now: Timestamp,
 ) -> Result<bool, DbErr> {
     let back = Back {
-        attempts: job.attempts - 1,
+        attempts: if later.tried { job.attempts } else { job.attempts - 1 },
         done: job.done,
-        reason: None,
-        run_at: now + after,
+        reason: later.reason,
+        run_at: now + later.after,
         turn: None,
         priority: job.priority,
     };
     back.put(db, job, now).await
 }
 
-/// Puts the job back as if it had not been tried, with what it waits for.
-pub async fn wait(
-    db: &impl ConnectionTrait,
-    job: &Model,
-    reason: &str,
-    after: Duration,
-    now: Timestamp,
-) -> Result<bool, DbErr> {
-    let back = Back {
-        attempts: job.attempts - 1,
-        done: job.done,
-        reason: Some(reason),
-        run_at: now + after,
-        turn: None,
-        priority: job.priority,
-    };
-    back.put(db, job, now).await
+/// The job as it stands, where it is still this try's: one that got further since it was claimed has its tries again.
+pub async fn current(db: &impl ConnectionTrait, job: &Model) -> Result<Option<Model>, DbErr> {
+    Entity::find().filter(held(job)).one(db).await
 }
 
 /// What waits for this waits no longer.
@@ -118,25 +115,6 @@ pub async fn advance(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> 
         .col_expr(Column::LeaseUntil, Expr::value(now + LEASE))
         .col_expr(Column::Attempts, Expr::value(1));
     Ok(renewed.filter(held(job)).exec(db).await?.rows_affected > 0)
-}
-
-/// Puts the job back for a later try.
-pub async fn retry(
-    db: &impl ConnectionTrait,
-    job: &Model,
-    reason: &str,
-    after: Duration,
-    now: Timestamp,
-) -> Result<bool, DbErr> {
-    let back = Back {
-        attempts: job.attempts,
-        done: job.done,
-        reason: Some(reason),
-        run_at: now + after,
-        turn: None,
-        priority: job.priority,
-    };
-    back.put(db, job, now).await
 }
 
 /// Puts the job back as if it had not been tried: the service is stopping.

@@ -1,8 +1,8 @@
 //! The queue of durable work: rows with a lease, a fencing token, tries, and an end.
 //!
 //! It is bounded: of each kind at most one job waits and one runs for a thing, however often it is asked for; beyond
-//! [`MOST_WAITING`] of a person's nothing more is taken from them; what runs at a time is bounded by the track's room. What waits is a
-//! row, and takes no memory.
+//! [`MOST_WAITING`] of a person's no more is saved or imported; what runs at a time is bounded by the track's room. What waits
+//! is a row, and takes no memory.
 //!
 //! [`ask`] writes the intent, in the transaction that makes the work necessary. [`claim()`] takes what is due, fairly
 //! ([`turn`]), and each try ends in one of the ways of [`ending`].
@@ -22,19 +22,22 @@ use uuid::Uuid;
 
 use crate::db::insert_all;
 
-pub use claim::{Claimed, Favour, claim};
+pub use claim::{Claimed, Favour, Places, claim};
 pub use ending::{
-    DIED, advance, backoff, bury, end_wait, finish, give_up, give_way, postpone, release, renew, retry,
-    sweep, wait,
+    DIED, Later, advance, backoff, bury, current, end_wait, finish, give_up, give_way, put_back, release,
+    renew, sweep,
 };
 pub use turn::promote;
 
 /// A try that says nothing for so long is taken for dead. Its worker renews at a third of that.
 pub const LEASE: Duration = Duration::from_secs(12);
-/// Jobs of one person that wait: beyond them saves are refused, and imports wait.
+/// Jobs of one person that wait for their turn: beyond so many that they wait for saves are refused, and beyond so many of a
+/// backlog imports wait.
 pub const MOST_WAITING: u64 = 100_000;
 /// After so many tries a job is given up.
 pub const MOST_ATTEMPTS: i32 = 6;
+/// After so many tries that died with their process a job is given up.
+pub const MOST_DEATHS: i32 = 3;
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,7 +173,7 @@ pub enum Track {
     Files,
     /// Takes whole libraries in, or packs them.
     Transfers,
-    /// Hears recordings, for about as long as they play.
+    /// Fetches recordings and hears them, for about as long as they play.
     Recordings,
 }
 
@@ -224,14 +227,15 @@ impl Priority {
     }
 }
 
-/// Whether a person may ask for more: fewer than [`MOST_WAITING`] jobs of theirs wait.
-pub async fn has_room(db: &impl ConnectionTrait, user: UserId) -> Result<bool, DbErr> {
+/// Whether a person may ask for more: fewer than [`MOST_WAITING`] jobs of theirs that are wanted as soon wait for their turn.
+pub async fn has_room(db: &impl ConnectionTrait, user: UserId, wanted: Priority) -> Result<bool, DbErr> {
     let beyond = Entity::owned_by(user)
         .select_only()
         .column(Column::Id)
         // Spelled out, as in the partial index.
-        .filter(Expr::cust("state IN ('queued', 'running')"))
-        .filter(Expr::cust("state = 'queued'"))
+        .filter(Expr::cust("state = 'queued' AND turn IS NOT NULL"))
+        .filter(Column::Track.is_in(Track::ALL.map(Track::number)))
+        .filter(Column::Priority.eq(wanted.number()))
         .offset(MOST_WAITING - 1)
         .limit(1);
     Ok(beyond.into_tuple::<JobId>().one(db).await?.is_none())

@@ -115,7 +115,7 @@ pub async fn save_in(
         return Ok((if changed { touch(txn, there, now).await? } else { there }, false));
     }
     // A backlog waits before it comes here.
-    if priority == Priority::Now && !queue::has_room(txn, user).await? {
+    if priority == Priority::Now && !queue::has_room(txn, user, priority).await? {
         return Err(Error::Busy(FULL));
     }
     if let Some((entry, document)) = saved::entry_at(txn, user, &row.normalized_url).await? {
