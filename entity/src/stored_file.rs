@@ -41,6 +41,11 @@ impl Entity {
         Self::find().filter(Column::UploadId.eq(id))
     }
 
+    /// The bytes of several uploads.
+    pub fn of_uploads(ids: impl IntoIterator<Item = UploadId>) -> Select<Entity> {
+        Self::find().filter(Column::UploadId.is_in(ids))
+    }
+
     /// The file of an import.
     pub fn of_import(id: ImportId) -> Select<Entity> {
         Self::find().filter(Column::ImportId.eq(id))

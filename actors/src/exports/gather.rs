@@ -453,10 +453,12 @@ impl Beside {
             beside.collections.entry(row.bookmark_id).or_default().push(row.collection_id.0);
         }
         let rows = upload::Entity::owned_by(user).filter(upload::Column::DocumentId.is_in(documents));
-        for row in rows.all(db).await? {
+        let rows = rows.all(db).await?;
+        let files = stored_file::Entity::of_uploads(rows.iter().map(|row| row.id)).all(db).await?;
+        let mut paths: HashMap<_, _> = files.into_iter().map(|file| (file.upload_id, file.path)).collect();
+        for row in rows {
             let Some(document) = row.document_id else { continue };
-            let file = stored_file::Entity::of_upload(row.id).one(db).await?;
-            beside.stored.extend(file.map(|file| (document, file.path)));
+            beside.stored.extend(paths.remove(&Some(row.id)).map(|path| (document, path)));
             beside.uploads.insert(document, row);
         }
         Ok(beside)

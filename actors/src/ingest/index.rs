@@ -4,7 +4,7 @@ use entity::id::{DocumentId, UserId};
 use entity::kind::{BudgetGroup, DocumentStatus};
 use entity::{bookmark, chunk, collection_bookmark, document, job};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::attempt::Failure;
 use super::queue::{self, Priority, Work};
@@ -80,12 +80,7 @@ async fn finish(
     let now = app.clock.now();
     let txn = app.db.begin().await?;
     if !queue::finish(&txn, job, now).await? {
-        if document::Entity::of(job.user_id)
-            .filter(document::Column::Id.eq(document.id))
-            .one(&txn)
-            .await?
-            .is_none()
-        {
+        if is_gone(&txn, job.user_id, document.id).await? {
             // The account was removed meanwhile, and its jobs with it.
             drop(txn);
             app.retrieval.forget(job.user_id, document.id).await?;
@@ -98,7 +93,7 @@ async fn finish(
     }
     // The bookmark before its document, as whoever deletes it takes them: nobody waits in a circle.
     bookmark::Entity::touch_of(&txn, job.user_id, document.id, now).await?;
-    document::Entity::update_many()
+    let updated = document::Entity::update_many()
         .col_expr(document::Column::IndexedVersion, Expr::value(document.version))
         .col_expr(document::Column::VectorsOf, Expr::value(model))
         .col_expr(document::Column::Status, Expr::value(DocumentStatus::Ready))
@@ -108,13 +103,24 @@ async fn finish(
         .filter(document::Column::Version.eq(document.version))
         .exec(&txn)
         .await?;
+    let gone = updated.rows_affected == 0 && is_gone(&txn, job.user_id, document.id).await?;
     chunk::Entity::delete_many()
         .filter(chunk::Column::UserId.eq(job.user_id))
         .filter(chunk::Column::DocumentId.eq(document.id))
         .filter(chunk::Column::Version.lt(document.version))
         .exec(&txn)
         .await?;
-    Ok(txn.commit().await?)
+    txn.commit().await?;
+    if gone {
+        // Its feed was left meanwhile: what this try put in came behind what took it out.
+        app.retrieval.forget(job.user_id, document.id).await?;
+    }
+    Ok(())
+}
+
+async fn is_gone(db: &impl ConnectionTrait, user: UserId, id: DocumentId) -> Result<bool, Error> {
+    let row = document::Entity::of(user).filter(document::Column::Id.eq(id)).one(db).await?;
+    Ok(row.is_none())
 }
 
 /// What a passage means is told by its title too: measured, it is worth more than a point of nDCG.

@@ -71,7 +71,7 @@ impl<'a> Scan<'a> {
             self.extent.text += before - found.map_or(0, |()| self.rest.len());
             found?;
             match self.rest.first()? {
-                b'!' if self.rest.starts_with(b"!--") => self.skip_past(b"-->")?,
+                b'!' if self.rest.starts_with(b"!--") => self.skip_comment()?,
                 b'/' => {
                     let name = self.take_name(1);
                     self.skip_past(b">")?;
@@ -103,6 +103,15 @@ impl<'a> Scan<'a> {
         if let Some(at) = self.open.iter().rposition(|open| open.eq_ignore_ascii_case(name)) {
             self.open.truncate(at);
         }
+    }
+
+    /// Comments end at `--!>` too (HTML, section 13.2.5.52).
+    fn skip_comment(&mut self) -> Option<()> {
+        let at = self.rest.windows(3).position(|window| window == b"-->");
+        let loud = self.rest.windows(4).position(|window| window == b"--!>");
+        let behind = [at.map(|at| at + 3), loud.map(|at| at + 4)].into_iter().flatten().min()?;
+        self.rest = self.rest.get(behind..)?;
+        Some(())
     }
 
     fn skip_past(&mut self, end: &[u8]) -> Option<()> {
@@ -232,6 +241,15 @@ mod tests {
     fn a_million_nested_elements_are_refused() {
         assert_eq!(check(&"<div>".repeat(1_000_000)), Err(Unreadable::TooDeep));
         assert_eq!(check(&"<div></span>".repeat(1_000)), Err(Unreadable::TooDeep));
+    }
+
+    #[test]
+    fn comments_hide_nothing_behind_them() {
+        let nested = "<div>".repeat(1_000);
+        for comment in ["<!-- a -->", "<!-- a --!>", "<!-->", "<!--->", "<!---->"] {
+            assert_eq!(check(&format!("{comment}{nested}")), Err(Unreadable::TooDeep), "{comment}");
+        }
+        assert!(check(&format!("<!-- {nested} -->")).is_ok());
     }
 
     #[test]

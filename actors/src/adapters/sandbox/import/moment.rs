@@ -33,7 +33,8 @@ fn written(text: &str) -> Option<OffsetDateTime> {
     let with_t = text.replacen(' ', "T", 1).replace(' ', "");
     let parse = |text: &str| OffsetDateTime::parse(text, &Rfc3339).ok();
     let date = || Date::parse(text, format_description!("[year]-[month]-[day]")).ok();
-    let american = || Date::parse(text, format_description!("[month]/[day]/[year]")).ok();
+    let american =
+        || Date::parse(text, format_description!("[month padding:none]/[day padding:none]/[year]")).ok();
     parse(&with_t)
         .or_else(|| parse(&format!("{with_t}Z")))
         .or_else(|| parse(&with_colon(&with_t)?))

@@ -7,6 +7,7 @@ use super::archive::Archive;
 use super::lenient::or_default;
 use super::moment::moment;
 use super::row::{Found, Page, Row};
+use super::source::unread;
 use super::wire::{CONTENT, NoImport};
 
 /// Bytes of one list of pages.
@@ -33,19 +34,33 @@ pub fn fits(names: &[String]) -> bool {
 }
 
 fn is_list(name: &str) -> bool {
-    name.starts_with("metadata_") && name.ends_with(".json")
+    last(name).starts_with("metadata_") && name.ends_with(".json")
+}
+
+/// A file's name without its folders.
+fn last(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 /// Every page, list by list.
 pub fn read(mut archive: Archive) -> Result<impl Iterator<Item = Row>, NoImport> {
-    let mut lists: Vec<String> = archive.names().into_iter().filter(|name| is_list(name)).collect();
-    lists.sort_by_key(|name| first_number(name));
+    let (mut lists, beside): (Vec<String>, Vec<String>) =
+        archive.names().into_iter().partition(|name| is_list(name));
+    lists.sort_by_key(|name| first_number(last(name)));
+    // Who packs it anew may put all of it into a folder.
+    let folder = lists.first().and_then(|list| list.strip_suffix(last(list))).unwrap_or_default().to_owned();
+    let papers = beside.into_iter().filter(|name| name.to_ascii_lowercase().ends_with(".pdf"));
+    let papers: Vec<Row> = papers.map(|name| unread(&name)).collect();
     let mut all = Vec::new();
     for name in lists {
         let list = archive.short(&name, LIST).ok_or(NoImport::TooLarge)?;
         all.extend(from_slice::<Vec<Saved>>(&list).map_err(|_| NoImport::Damaged)?);
     }
-    Ok(all.into_iter().zip(1..).map(move |(saved, line)| Row { line, found: found(saved, &mut archive) }))
+    let pages = all
+        .into_iter()
+        .zip(1..)
+        .map(move |(saved, line)| Row { line, found: found(saved, &folder, &mut archive) });
+    Ok(pages.chain(papers))
 }
 
 fn first_number(name: &str) -> u64 {
@@ -54,7 +69,7 @@ fn first_number(name: &str) -> u64 {
     digits.parse().unwrap_or_default()
 }
 
-fn found(saved: Saved, archive: &mut Archive) -> Found {
+fn found(saved: Saved, folder: &str, archive: &mut Archive) -> Found {
     let Some(url) = saved.url else { return Found::Passed("has no address".to_owned()) };
     let slug = saved.slug.unwrap_or_default();
     // One that is too long here, or another row's, is fetched instead.
@@ -62,8 +77,8 @@ fn found(saved: Saved, archive: &mut Archive) -> Found {
         let bytes = archive.text(&name, most).ok().flatten()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     };
-    let marked = packed(format!("highlights/{slug}.md"), MARKED);
-    let html = packed(format!("content/{slug}.html"), CONTENT);
+    let marked = packed(format!("{folder}highlights/{slug}.md"), MARKED);
+    let html = packed(format!("{folder}content/{slug}.html"), CONTENT);
     let progress = saved.reading_progress.map(|percent| percent / 100.0);
     let page = Page {
         url,

@@ -96,7 +96,7 @@ fn archive(file: Arc<File>, wanted: Option<Format>) -> Result<Source, NoImport> 
 }
 
 /// A file of an archive that is left, so that its person knows.
-fn unread(name: &str) -> Row {
+pub(super) fn unread(name: &str) -> Row {
     let name = text::cut(&text::one_line(name), NAME);
     Row { line: 1, found: Found::Passed(format!("is a file that is not read: {name}")) }
 }
