@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::imports::{begin, once};
 use super::transcripts::{Counting, recording};
 use super::uploads;
-use crate::world::{Client, Home, Key, Program, Reply, Server, Site, eventually, files, program};
+use crate::world::{Client, Home, Key, Program, Reply, Server, Site, article, eventually, files, program};
 
 const LIBRARY: &str = "/app/api/library";
 
@@ -174,7 +174,7 @@ async fn fill(session: &Client, key: &Key, site: &Site) {
     let bookmark = saved["bookmarkId"].as_str().unwrap();
     let text = session.get(&format!("{LIBRARY}/documents/{}", saved["documentId"].as_str().unwrap())).await;
     let at = text.data(200)["text"].as_str().unwrap().find("reeds").unwrap();
-    let mark = json!({ "text": "reeds", "startOffset": at, "endOffset": at + 5, "note": "where", "color": "yellow" });
+    let mark = json!({ "text": "reeds", "startOffset": at, "endOffset": at + 5, "note": "where", "color": "#ffeb3b" });
     let marked = session.post(&format!("{LIBRARY}/bookmarks/{bookmark}/highlights"), mark).await;
     let highlight = marked.data(201)["highlight"]["highlightId"]
         .as_str()
@@ -220,7 +220,8 @@ async fn fill(session: &Client, key: &Key, site: &Site) {
         )
         .await
         .data(201);
-    let items = json!({ "items": [{ "bookmarkId": bookmark }, { "highlightId": highlight, "role": "background" }, { "entryId": entry }] });
+    let page = site.page("/by-address", [article("By its address", "A bittern booms")]);
+    let items = json!({ "items": [{ "bookmarkId": bookmark }, { "highlightId": highlight, "role": "background" }, { "entryId": entry }, { "url": page }] });
     session.post(&format!("{LIBRARY}/projects/{project}/items"), items).await.data(201);
 }
 

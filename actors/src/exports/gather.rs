@@ -280,6 +280,7 @@ impl Gathering<'_> {
                 id: item.id.0,
                 project: row.id.0,
                 thing,
+                named: Some(item.kind),
                 role: item.role,
                 pinned: item.pinned,
                 added_at: item.added_at,

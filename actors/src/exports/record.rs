@@ -1,7 +1,7 @@
 //! The lines of an export: what a person has, one thing a line. What stands here is the format: a later version of the
 //! service reads it too.
 
-use entity::kind::{BookmarkKind, ContentType, DecisionStatus, ItemRole, ProjectStatus};
+use entity::kind::{BookmarkKind, ContentType, DecisionStatus, ItemKind, ItemRole, ProjectStatus};
 use entity::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -317,6 +317,9 @@ pub struct Item {
     pub project: Uuid,
     /// The bookmark, highlight, note or entry.
     pub thing: Uuid,
+    /// By what it was named: one that came by its address is a bookmark too.
+    #[serde(default)]
+    pub named: Option<ItemKind>,
     /// What it is to the project.
     pub role: ItemRole,
     /// Shown first, and given way last.

@@ -1,7 +1,7 @@
 //! Projects, with their decisions, notes and the places of things in them.
 
 use entity::id::{BookmarkId, DecisionId, EntryId, HighlightId, NoteId, ProjectId, UserId};
-use entity::kind::ImportedKind;
+use entity::kind::{ImportedKind, ItemKind};
 use entity::time::Timestamp;
 use entity::{decision, note, project, project_item, user};
 use sea_orm::sea_query::Expr;
@@ -140,7 +140,10 @@ pub(super) async fn thing_of(
         Some(_) | None => return Ok(None),
     };
     match projects::find(db, taking.import().user_id, &Wanted { named, role: given.role }).await {
-        Ok(chosen) => Ok(chosen),
+        Ok(chosen) => Ok(chosen.map(|chosen| match (chosen.kind, given.named) {
+            (ItemKind::Bookmark, Some(ItemKind::Url)) => Chosen { kind: ItemKind::Url, ..chosen },
+            _ => chosen,
+        })),
         Err(Error::NotFound) => Ok(None),
         Err(error) => Err(error),
     }
