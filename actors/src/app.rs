@@ -23,6 +23,7 @@ use crate::desk::Desk;
 use crate::error::Error;
 use crate::grants::{GrantSettings, Grants};
 use crate::idempotency::Idempotency;
+use crate::imports::Arriving;
 use crate::ingest::feed::push::Push;
 use crate::ingest::{Ingest, Room};
 use crate::keys::Keys;
@@ -123,6 +124,8 @@ pub struct Parts {
     pub push: Option<Push>,
     /// Uploads and their files.
     pub uploads: Uploads,
+    /// Whose file of an import comes in.
+    pub arriving: Arriving,
     /// Recordings to text.
     pub speech: Speech,
     /// Signed cursors.
@@ -194,6 +197,7 @@ impl App {
                 import_bytes: setup.import_bytes,
                 turns: Turns::default(),
             },
+            arriving: Arriving::default(),
             speech: Speech::new(transcriber(setup.transcription)?),
             cursors: Cursors::new(key),
             signup: setup.signup,

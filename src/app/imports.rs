@@ -9,7 +9,7 @@ use actors::adapters::blobs::PART;
 use actors::app::App;
 use actors::error::Error;
 use actors::fields;
-use actors::imports::Format;
+use actors::imports::{self, Format};
 use actors::ops::imports::{BeginImport, ListImports};
 use actors::perform::perform_for;
 use actors::uploads::stored::{Held, Written};
@@ -56,6 +56,8 @@ async fn begin(
 ) -> Result<actors::ops::imports::OneImport, Error> {
     own_origin(request, app)?;
     let caller = signed_in(request, app).await?;
+    let _alone = app.arriving.alone(caller.user).await;
+    imports::may_begin(&app.desk, caller.user).await?;
     perform_for(app, &caller, async || read(request, app, payload).await).await
 }
 

@@ -423,6 +423,22 @@ async fn a_recording_that_gets_further_each_time_is_not_given_up() {
 }
 
 #[actix_web::test]
+async fn a_recording_that_was_cut_off_says_how_much_is_missing() {
+    let server = Server::start().await;
+    server.app().speech.set(Arc::new(Counting::default()));
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let whole = std::fs::read(recording(10).path()).unwrap();
+    let ticket = uploaded(&key, "audio/wav", &whole[..whole.len() / 2]).await;
+
+    eventually("it is heard", async || (status(&key, &ticket).await == "ready").then_some(())).await;
+
+    let bookmark = key.get(&uploads::path(&ticket)).await.data(200)["bookmarkId"].clone();
+    let shown = key.get(&format!("/rest/v1/bookmarks/{}", bookmark.as_str().unwrap())).await;
+    let lacks = shown.data(200)["bookmark"]["lacks"].clone();
+    assert_eq!(lacks, "10 seconds of 20 seconds could not be heard: the file is damaged", "{shown:?}");
+}
+
+#[actix_web::test]
 async fn a_host_that_does_not_answer_holds_up_nobody_elses_recording() {
     let (server, site) = (Server::start().await, Site::start().await);
     server.app().speech.set(Arc::new(Counting::default()));
@@ -513,13 +529,25 @@ async fn an_endpoint_hears_in_place_of_the_local_model_and_is_asked_again_when_i
         eventually("it is asked", async || (ears.forms().len() == times).then_some(())).await;
     };
 
+    // A clock that goes on within a try ends its lease.
+    let waits = async || {
+        eventually("it waits", async || {
+            let hears = job::Entity::find().filter(job::Column::Kind.eq("hear"));
+            let row = hears.one(server.app().db.read()).await.unwrap();
+            row.is_some_and(|row| row.state == JobState::Queued).then_some(())
+        })
+        .await;
+    };
+
     asked(1).await;
+    waits().await;
     // Not before it wants to be, and once more after an answer that makes no sense.
     server.clock.advance(Duration::from_secs(1700));
     tokio::time::sleep(Duration::from_secs(2)).await;
     asked(1).await;
     server.clock.advance(Duration::from_secs(1900));
     asked(2).await;
+    waits().await;
     server.clock.advance(Duration::from_secs(86_400));
     asked(3).await;
 

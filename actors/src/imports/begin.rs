@@ -82,6 +82,15 @@ pub(super) async fn must_have_file(txn: &impl ConnectionTrait, id: ImportId) -> 
     }
 }
 
+/// Whether another file may come: asked before one is read, and again when it is here.
+///
+/// # Errors
+/// [`Error::Conflict`] where as many are under way as may be; the database.
+pub async fn may_begin(desk: &Desk, user: UserId) -> Result<(), Error> {
+    let txn = desk.db.begin().await?;
+    make_room(&txn, user).await
+}
+
 async fn make_room(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error> {
     // Held, so that two that begin at once count each other.
     user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.ok_or(Error::NotFound)?;

@@ -6,6 +6,7 @@
 //! became of each row is kept, for the report and for taking everything back.
 
 mod added;
+mod arriving;
 mod begin;
 mod folders;
 mod job;
@@ -41,7 +42,8 @@ use crate::error::Error;
 use crate::ingest::queue::{self, Work};
 
 pub use crate::adapters::sandbox::import::Format;
-pub use begin::{New, begin, find, note, skipped, start};
+pub use arriving::Arriving;
+pub use begin::{New, begin, find, may_begin, note, skipped, start};
 pub use job::run;
 pub use made::bookmarks as made_bookmarks;
 pub use pause::{pause, resume};

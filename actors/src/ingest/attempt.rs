@@ -20,6 +20,8 @@ use crate::{exports, imports};
 
 /// Work that met something busy is tried again no sooner.
 const SOON: Duration = Duration::from_secs(2);
+/// Told of work that waits for a host.
+const AT_HOST: &str = "waiting for its turn at the host";
 
 /// Why a job did not end well.
 #[derive(Debug)]
@@ -40,6 +42,8 @@ pub enum Failure {
         /// When to look again.
         after: Duration,
     },
+    /// Others are asking the same host, or it asked to be left alone: it waits so long.
+    Turn(Duration),
     /// Another worker has the job by now.
     LeaseLost,
     /// Something inside went wrong: another try, and the cause for the log.
@@ -112,10 +116,14 @@ async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbE
     let Some(job) = queue::current(&txn, job).await? else { return Ok(()) };
     let held = match ending(&job, failure) {
         Ending::Lost => false,
-        Ending::Later(after, reason) => {
+        Ending::Postponed(after, reason) => {
             let later = Later { tried: false, reason, after };
+            queue::put_back(&txn, &job, later, now).await?
+        }
+        Ending::Waits(after, reason) => {
+            let later = Later { tried: false, reason: Some(reason), after };
             let held = queue::put_back(&txn, &job, later, now).await?;
-            if let Some(reason) = reason.filter(|_| held) {
+            if held {
                 say_reason(&txn, &job, reason).await?;
             }
             held
@@ -141,8 +149,10 @@ async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbE
 enum Ending {
     /// Another worker has it.
     Lost,
-    /// It waits, for what it says, as if it had not been tried.
-    Later(Duration, Option<&'static str>),
+    /// It comes again in a moment, as if it had not been tried; the job alone says why.
+    Postponed(Duration, Option<&'static str>),
+    /// It waits, as if it had not been tried, and its document says for what.
+    Waits(Duration, &'static str),
     /// The try failed; another one after so long, or none.
     Failed { reason: String, after: Option<Duration> },
 }
@@ -150,9 +160,10 @@ enum Ending {
 fn ending(job: &job::Model, failure: Failure) -> Ending {
     let (reason, after, last) = match failure {
         Failure::LeaseLost => return Ending::Lost,
-        Failure::Waiting { reason, after } => return Ending::Later(after, Some(reason)),
+        Failure::Waiting { reason, after } => return Ending::Waits(after, reason),
+        Failure::Turn(wait) => return Ending::Postponed(wait, Some(AT_HOST)),
         // Not the job's fault, and over in a moment.
-        Failure::Inside(Error::Busy(wait)) => return Ending::Later(wait.max(SOON), None),
+        Failure::Inside(Error::Busy(wait)) => return Ending::Postponed(wait.max(SOON), None),
         Failure::Passing { reason, after } => (reason, after, job.attempts >= MOST_ATTEMPTS),
         Failure::Permanent(reason) => (reason, None, true),
         Failure::Inside(error) => {

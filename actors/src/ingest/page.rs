@@ -59,12 +59,8 @@ async fn fetch_in_turn(
     let Some(url) = url.filter(|_| Priority::of(job) == Priority::Backlog) else {
         return fetch(app, job, document).await;
     };
-    let mut turn = app.hosts.enter(&url, Some(job.user_id)).map_err(Error::Busy)?;
-    let fetched = fetch(app, job, document).await;
-    if let Err(Failure::Passing { after: Some(wait), .. }) = &fetched {
-        turn.rest(*wait);
-    }
-    fetched
+    let _turn = app.hosts.enter(&url, Some(job.user_id)).map_err(Failure::Turn)?;
+    fetch(app, job, document).await
 }
 
 /// Puts the text in and ends the job, in one transaction. `used` is the given content that it was made from.
@@ -175,7 +171,11 @@ async fn fetch_at(app: &App, job: &job::Model, url: &PageUrl) -> Result<Found, F
     };
     let of_file =
         |text: Option<Text>| text.map_or(Found::Recording(None), |text| Found::Text(Box::new(text)));
-    match app.fetcher.get_or_keep(url, Wanted::page(), &app.uploads.scratch, how).await.map_err(failed)? {
+    let got = app.fetcher.get_or_keep(url, Wanted::page(), &app.uploads.scratch, how).await;
+    if let Err(error) = &got {
+        app.hosts.heed(error);
+    }
+    match got.map_err(failed)? {
         Got::Page(page) if magic::at_once(&page.body).is_some() => {
             let (kept, _) = app.uploads.scratch.file().map_err(BlobError::from)?;
             tokio::fs::write(kept.path(), &page.body).await.map_err(BlobError::from)?;

@@ -6,7 +6,7 @@
 //! and the rest is guessed, in which the top-level domain helps. Bytes that fit nothing become U+FFFD.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Encoding, UTF_8};
+use encoding_rs::{Encoding, ISO_2022_JP, UTF_8};
 
 use super::prescan;
 
@@ -31,6 +31,11 @@ pub fn decoded(bytes: &[u8]) -> String {
 }
 
 fn guess(bytes: &[u8], host: &str) -> &'static Encoding {
+    // Seven bits: told by its escapes into two-byte characters and back.
+    let escapes = |to: &[u8]| bytes.windows(to.len()).any(|window| window == to);
+    if bytes.is_ascii() && escapes(b"\x1b$B") && escapes(b"\x1b(B") {
+        return ISO_2022_JP;
+    }
     if std::str::from_utf8(bytes).is_ok() {
         return UTF_8;
     }
@@ -45,7 +50,9 @@ fn guess(bytes: &[u8], host: &str) -> &'static Encoding {
 /// The last label of a host name, in the only form that the detector takes: lower case letters, digits, hyphens.
 fn top_level_domain(host: &str) -> Option<&[u8]> {
     let (_, last) = host.trim_end_matches('.').rsplit_once('.')?;
-    let plain = last.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+    // The last number of an address is no domain.
+    let plain = last.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        && !last.bytes().all(|byte| byte.is_ascii_digit());
     (plain && !last.is_empty()).then_some(last.as_bytes())
 }
 
@@ -80,6 +87,12 @@ mod tests {
         );
         let xml = b"<?xml version='1.0' encoding='iso-8859-2'?><t>\xB1</t>";
         assert_eq!(decode(xml, None, HOST), "<?xml version='1.0' encoding='iso-8859-2'?><t>ą</t>");
+    }
+
+    #[test]
+    fn seven_bit_japanese_is_known_by_its_escapes() {
+        let bytes = b"<p>\x1b$B$3$s$K$A$O\x1b(B</p>";
+        assert_eq!(decode(bytes, None, "127.0.0.1"), "<p>こんにちは</p>");
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub enum FetchError {
         status: u16,
         /// How long the server asks not to be asked again.
         retry_after: Option<Duration>,
+        /// Host and port that answered, after redirects.
+        host: String,
     },
     /// One redirect after the other.
     #[error("redirected more than {} times", super::MAX_REDIRECTS)]
@@ -76,7 +78,7 @@ impl FetchError {
     /// How long the server asks not to be asked again, a day at most; only said with 429 and 503.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Status { status: 429 | 503, retry_after } => *retry_after,
+            Self::Status { status: 429 | 503, retry_after, .. } => *retry_after,
             Self::Status { .. }
             | Self::Rejected(_)
             | Self::Timeout(_)
@@ -147,7 +149,7 @@ mod tests {
     use super::*;
 
     fn status(status: u16) -> FetchError {
-        FetchError::Status { status, retry_after: Some(Duration::from_secs(60)) }
+        FetchError::Status { status, retry_after: Some(Duration::from_secs(60)), host: String::new() }
     }
 
     #[test]

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use entity::id::UserId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::FetchError;
 use crate::address::PageUrl;
 
 /// Searches of a site, for a feed say, that go on at the same time: each asks many addresses while somebody waits.
 const SEARCHES: usize = 8;
-/// Whatever a host says, it is asked again after this.
-const LONGEST: Duration = Duration::from_secs(3600);
+/// Whatever a host says of one address, it is asked for others again after this.
+const LONGEST: Duration = Duration::from_secs(600);
 /// Those who wait for a host come one after the other, so far apart.
 const APART: Duration = Duration::from_secs(1);
 
@@ -45,14 +46,13 @@ impl Default for Hosts {
 pub struct Turn {
     hosts: Hosts,
     host: String,
-    rest: Duration,
 }
 
 impl Hosts {
     /// A turn at the host of this address; or after how long to ask again: what a person waits for is told another time
     /// each. Nobody's are what serves many.
     pub fn enter(&self, url: &PageUrl, user: Option<UserId>) -> Result<Turn, Duration> {
-        let (name, now) = (format!("{}:{}", url.host(), url.port()), Instant::now());
+        let (name, now) = (name(url), Instant::now());
         let mut known = self.known();
         known.retain(|_, host| {
             host.last.retain(|_, last| *last > now);
@@ -66,7 +66,17 @@ impl Hosts {
             return Err(last.duration_since(now));
         }
         host.asked = true;
-        Ok(Turn { hosts: self.clone(), host: name, rest: Duration::ZERO })
+        Ok(Turn { hosts: self.clone(), host: name })
+    }
+
+    /// Nobody else asks a host that answered so before the time that it named (`Retry-After`).
+    pub fn heed(&self, answer: &FetchError) {
+        let (FetchError::Status { host, .. }, Some(wait)) = (answer, answer.retry_after()) else { return };
+        let until = Instant::now() + wait.min(LONGEST);
+        let new = || Host { asked: false, rests_until: until, last: HashMap::new() };
+        let mut known = self.known();
+        let host = known.entry(host.clone()).or_insert_with(new);
+        host.rests_until = host.rests_until.max(until);
     }
 
     /// A place for a search of a site; none while all are taken.
@@ -80,18 +90,15 @@ impl Hosts {
     }
 }
 
-impl Turn {
-    /// The host asked to be left alone for so long (`Retry-After`): nobody else asks it before.
-    pub fn rest(&mut self, wait: Duration) {
-        self.rest = wait.min(LONGEST);
-    }
+/// By what a host is known.
+pub(super) fn name(url: &PageUrl) -> String {
+    format!("{}:{}", url.host(), url.port())
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
         if let Some(host) = self.hosts.known().get_mut(&self.host) {
             host.asked = false;
-            host.rests_until = Instant::now() + self.rest;
         }
     }
 }
@@ -124,11 +131,15 @@ mod tests {
     fn a_host_that_asks_for_it_is_left_alone_by_all() {
         let hosts = Hosts::default();
 
-        hosts.enter(&page("https://a.example/1"), None).unwrap().rest(Duration::from_secs(86_400));
+        let refused = |host: &str, wait| {
+            let retry_after = Some(wait);
+            hosts.heed(&FetchError::Status { status: 429, retry_after, host: format!("{host}:443") });
+        };
+        refused("a.example", Duration::from_secs(86_400));
         let wait = hosts.enter(&page("https://a.example/2"), None).unwrap_err();
         assert!(wait <= LONGEST + APART && wait > LONGEST / 2, "{wait:?}");
 
-        hosts.enter(&page("https://b.example/1"), None).unwrap().rest(Duration::from_millis(1));
+        refused("b.example", Duration::from_millis(1));
         std::thread::sleep(Duration::from_millis(5));
         assert!(hosts.enter(&page("https://b.example/2"), None).is_ok());
     }

@@ -326,7 +326,9 @@ fn answered(response: &Response) -> Result<(), FetchError> {
         return Ok(());
     }
     let retry_after = Headers::of(response.headers()).retry_after;
-    Err(FetchError::Status { status: status.as_u16(), retry_after })
+    let host =
+        PageUrl::parse(response.url().as_str()).map_or_else(|_| String::new(), |url| hosts::name(&url));
+    Err(FetchError::Status { status: status.as_u16(), retry_after, host })
 }
 
 fn is_redirect(status: StatusCode) -> bool {

@@ -136,13 +136,19 @@ impl There {
     }
 }
 
-/// Comments on a page differ in the part behind `#` alone.
+/// A show's episodes may all lead to its one page, and comments on a page differ in the part behind `#` alone.
 fn is_same_page(row: &entry::Model, coming: &Coming) -> bool {
     let part = |url: &str| url.split_once('#').map(|(_, part)| part.to_owned());
     !coming.normalized.is_empty()
         && row.normalized_url == coming.normalized
         && row.title == coming.item.title
         && part(&row.url) == part(&coming.url)
+        && (row.content_hash == coming.content || is_of_one_time(row, coming))
+}
+
+fn is_of_one_time(row: &entry::Model, coming: &Coming) -> bool {
+    let told = coming.item.published_at.map(Timestamp::from_millis);
+    told.is_some() && row.published_at == told
 }
 
 async fn there(txn: &impl ConnectionTrait, feed: &feed::Model, coming: &[Coming]) -> Result<There, Error> {

@@ -29,13 +29,13 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
             // What somebody waits for is the host's matter only where this feed itself asked to be left alone.
             let turn = app.hosts.enter(&url, None);
             if let (Err(wait), Priority::Backlog) = (&turn, Priority::of(job)) {
-                return Err(Error::Busy(*wait).into());
+                return Err(Failure::Turn(*wait));
             }
             let has_copy = source::copy(app.db.read(), id).await?.is_some();
             let validators = if has_copy { source::validators(&source) } else { Validators::default() };
             let answer = fetch::fetch(app, &url, validators).await;
-            if let (Err(Unfetched::Fetch(error)), Ok(mut turn)) = (&answer, turn) {
-                turn.rest(error.retry_after().unwrap_or_default());
+            if let Err(Unfetched::Fetch(error)) = &answer {
+                app.hosts.heed(error);
             }
             answer
         }

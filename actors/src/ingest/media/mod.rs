@@ -45,6 +45,9 @@ const PAUSED: &str = "waiting until the AI goes on";
 const WINDOWS: usize = 6;
 /// A longer recording is refused: a day.
 const MOST_SECONDS: u64 = 24 * 3600;
+/// Less than so much that is missing is no loss: in seconds, and as a part of the whole.
+const NOTICED: f64 = 1.5;
+const LITTLE: f64 = 0.02;
 /// Bytes at either end by which a recording is told from another of the same length.
 const ENDS: u64 = 64 * 1024;
 
@@ -211,13 +214,39 @@ pub async fn text(
     let document = found.ok_or_else(|| Failure::Permanent("the document is gone".to_owned()))?;
     let recording = fingerprint(file).await.map_err(Error::internal)?;
     let mut making = rows::begin(app, &document, recording, transcriber.model()).await?;
+    let mut lost = Lost::default();
     if !making.row.finished {
         waits_no_longer(app, &document).await?;
-        if !hear(app, job, file, transcriber, &mut making, began).await? {
-            return Ok(None);
+        match hear(app, job, file, transcriber, &mut making, began).await? {
+            Some(told) => lost = told,
+            None => return Ok(None),
         }
     }
-    gathered(app, &making.row).await.map(Some)
+    let text = gathered(app, &making.row).await?;
+    Ok(Some(Text { lacks: lost.lacks(&text.text), ..text }))
+}
+
+/// Seconds of a recording that could not be decoded, and of all of it.
+#[derive(Default)]
+struct Lost {
+    seconds: f64,
+    whole: f64,
+}
+
+impl Lost {
+    /// What is missing in a transcript, in words for the person.
+    fn lacks(&self, text: &str) -> Option<String> {
+        if self.seconds >= NOTICED && self.seconds >= self.whole * LITTLE {
+            let (lost, whole) = (length(self.seconds), length(self.whole));
+            return Some(format!("{lost} of {whole} could not be heard: the file is damaged"));
+        }
+        text.is_empty().then(|| "nobody is heard to speak in it".to_owned())
+    }
+}
+
+fn length(seconds: f64) -> String {
+    let whole = seconds.round();
+    if whole < 120.0 { format!("{whole} seconds") } else { format!("{} minutes", (whole / 60.0).round()) }
 }
 
 /// What the document said while it waited is over.
@@ -243,7 +272,7 @@ pub async fn progress(app: &App, document: &document::Model) -> Result<Option<f6
     Ok(all.into_iter().max_by_key(|row| row.version).map(|row| row.progress))
 }
 
-/// Hears what is left; `false` where others wait and this has had its turn.
+/// Hears what is left, and tells what could not be decoded; none where others wait and this has had its turn.
 async fn hear(
     app: &App,
     job: &job::Model,
@@ -251,7 +280,7 @@ async fn hear(
     transcriber: &dyn Transcriber,
     making: &mut Making,
     began: Instant,
-) -> Result<bool, Failure> {
+) -> Result<Option<Lost>, Failure> {
     let file = std::fs::File::open(file).map_err(Error::internal)?;
     let broken = |error| page::unread(error, job);
     let mut sound = app.sandbox.sound(file).await.map_err(broken)?;
@@ -286,14 +315,16 @@ async fn hear(
             heard_now += 1;
             let over = heard_now >= WINDOWS && began.elapsed() >= at_least;
             if over && others_wait(app, job).await? {
-                return Ok(false);
+                return Ok(None);
             }
         }
         if ended {
             let (start, until) = (seconds(windows.heard()), windows.heard());
             let last =
                 Step { start, heard: Heard::default(), given: 0, until, progress: 1.0, finished: true };
-            return making.add(app, job, last).await.map(|()| true);
+            let whole = sound.seconds().unwrap_or_default().max(start);
+            making.add(app, job, last).await?;
+            return Ok(Some(Lost { seconds: sound.lost(), whole }));
         }
     }
 }

@@ -60,7 +60,8 @@ struct Sources<'a> {
 
 impl Sources<'_> {
     fn site_name(&self) -> Option<String> {
-        let found = self.found.map(|found| found.sitename.as_str());
+        // The extractor takes the host of any address that the page claims.
+        let found = self.found.map(|found| found.sitename.as_str()).filter(|name| !self.is_other_host(name));
         let names = [
             self.heads.first(&["og:site_name"]),
             self.notes.publisher.as_deref(),
@@ -68,6 +69,12 @@ impl Sources<'_> {
             found,
         ];
         names.into_iter().flatten().find_map(|name| line(name, NAME)).filter(|name| !name.contains("://"))
+    }
+
+    fn is_other_host(&self, name: &str) -> bool {
+        let own = self.base.as_ref().and_then(Url::host_str).unwrap_or_default();
+        let plain = |host: &str| host.trim_start_matches("www.").to_lowercase();
+        name.contains('.') && !name.contains(char::is_whitespace) && plain(name) != plain(own)
     }
 
     fn title(&self, site_name: Option<&str>) -> Option<String> {

@@ -83,6 +83,9 @@ pub enum Unreadable {
     /// There is not a word on it.
     #[error("the page has no text")]
     NoText,
+    /// It says in words what its server does not say by its status.
+    #[error("the page says that it is not there")]
+    NotThere,
     /// Elements within elements, past what any browser shows.
     #[error("the page nests its elements too deeply")]
     TooDeep,
@@ -102,6 +105,9 @@ pub fn read(html: &str, url: &str) -> Result<Article, Unreadable> {
     let article = facts::read(&page, url, draft.as_ref().map(|draft| &draft.metadata));
     let Rendition { text, html, outline } =
         chosen(&page, Url::parse(url).ok().as_ref(), draft.as_ref(), &article);
+    if article.title.as_deref().is_some_and(|title| signs::says_it_is_gone(title, &text)) {
+        return Err(Unreadable::NotThere);
+    }
     // What stands there in place of the page is no text of it.
     let (text, html, outline) =
         if signs::asks_for_script(&text) { Default::default() } else { (text, html, outline) };

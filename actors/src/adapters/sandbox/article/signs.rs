@@ -50,6 +50,23 @@ const SCRIPT_WALL: usize = 300;
 const ASKS: &str = "enable, turn on, activate, requires, need, aktivier, einschalten, benötigt, activer, activez, nécessite, \
     habilit, activa, requiere, attiva, abilita, ative, schakel, włącz, включите";
 
+/// A page that is not there says little beside that, in characters.
+const APOLOGY: usize = 400;
+/// Titles of pages that are not there.
+const GONE: &str = "404, not found, page not found, error 404, file not found, nicht gefunden, seite nicht gefunden, \
+    page introuvable, page non trouvée, página no encontrada, pagina no encontrada, pagina non trovata, \
+    página não encontrada, pagina niet gevonden, nie znaleziono, страница не найдена, ページが見つかりません";
+
+/// Whether a page that a server gives as one says by its title that it is not there.
+pub fn says_it_is_gone(title: &str, text: &str) -> bool {
+    let title = title.to_lowercase();
+    let title = title.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let named = entries(GONE).any(|gone| {
+        title.strip_prefix(gone).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
+    });
+    named && text.chars().nth(APOLOGY).is_none()
+}
+
 /// Whether a page's whole text asks for JavaScript.
 pub fn asks_for_script(text: &str) -> bool {
     let text = text.to_lowercase();
@@ -126,6 +143,17 @@ mod tests {
         assert!(asks_for_script("Bitte aktivieren Sie JavaScript in Ihrem Browser."));
         assert!(!asks_for_script("JavaScript is a language of the web."));
         assert!(!asks_for_script(&"You need JavaScript, and here is why. ".repeat(20)));
+    }
+
+    #[test]
+    fn a_page_that_is_not_there_says_so_by_its_title_and_little_else() {
+        for title in ["404 Not Found", "Page not found | Herons", "Seite nicht gefunden", "- 404 -"] {
+            assert!(says_it_is_gone(title, "Sorry, there is nothing here."), "{title}");
+        }
+        assert!(!says_it_is_gone("404 Not Found", &"How the status came about. ".repeat(20)));
+        assert!(
+            !says_it_is_gone("4042 herons", "Counted.") && !says_it_is_gone("Lost and not found", "Words.")
+        );
     }
 
     #[test]

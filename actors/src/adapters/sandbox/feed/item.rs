@@ -1,5 +1,7 @@
 //! One entry of a feed.
 
+use std::collections::HashMap;
+
 use feed_rs::model::{Entry, FeedType, Link, Person};
 use url::Url;
 
@@ -43,7 +45,7 @@ pub fn of(entry: Entry, kind: &FeedType, authors: &[Person], base: &Url, left: &
     left.text = left.text.saturating_sub(text.len());
     let published = entry.published.or(entry.updated).map(|moment| moment.timestamp_millis());
     Item {
-        key: key(&entry.id, url.as_deref(), &title),
+        key: entry.id.trim().to_owned(),
         author: names(&entry.authors).or_else(|| names(authors)),
         whole: whole && fits,
         url,
@@ -77,9 +79,21 @@ fn bounded(found: Option<Rendition>, left: &mut Left) -> (Option<Rendition>, boo
     (Some(Rendition { text: kept, html, outline }), true)
 }
 
-fn key(id: &str, url: Option<&str>, title: &str) -> String {
-    let id = id.trim();
-    if id.is_empty() { url.unwrap_or(title).to_owned() } else { id.to_owned() }
+/// Gives a key to those that have no id: the address, else the title; where several have the same, what they say beside it.
+pub fn name_all(items: &mut [Item]) {
+    let short = |item: &Item| item.url.clone().unwrap_or_else(|| item.title.clone());
+    let mut count: HashMap<String, usize> = HashMap::new();
+    for item in items.iter().filter(|item| item.key.is_empty()) {
+        *count.entry(short(item)).or_default() += 1;
+    }
+    for item in items.iter_mut().filter(|item| item.key.is_empty()) {
+        let short = short(item);
+        let told = item.published_at.map_or_else(|| item.text.clone(), |at| at.to_string());
+        item.key = match count.get(&short) {
+            Some(2..) => format!("{short}\n{}\n{told}", item.title),
+            Some(_) | None => short,
+        };
+    }
 }
 
 fn is_whole(text: &str) -> bool {

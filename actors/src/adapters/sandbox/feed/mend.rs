@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use serde_json::{Value, from_slice, to_vec};
 
+/// Elements of HTML without an end, of those that stand in texts.
+const VOID: [&str; 5] = ["br", "hr", "img", "wbr", "input"];
 /// What the longest name of a character holds: `&CounterClockwiseContourIntegral;`.
 const LONGEST_NAME: usize = 33;
 
@@ -88,12 +90,29 @@ fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, from)) = rest.split_once("<![CDATA[") {
-        escape(before, &mut out);
+        escape(&closed_void(before), &mut out);
         let (inside, after) = from.split_once("]]>").unwrap_or((from, ""));
         out.extend(["<![CDATA[", inside, "]]>"]);
         rest = after;
     }
-    escape(rest, &mut out);
+    escape(&closed_void(rest), &mut out);
+    out
+}
+
+/// Tags of HTML that nobody closes, closed.
+fn closed_void(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut parts = text.split('<');
+    out.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        out.push('<');
+        let name = part.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+        let is_void = VOID.iter().any(|void| void.eq_ignore_ascii_case(name));
+        match part.split_once('>').filter(|(tag, _)| is_void && !tag.ends_with('/')) {
+            Some((tag, rest)) => out.extend([tag, "/>", rest]),
+            None => out.push_str(part),
+        }
+    }
     out
 }
 

@@ -67,7 +67,8 @@ pub struct Feed {
 /// An entry of a feed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
-    /// What tells it from the others of its feed: its id there, else its address, else its title.
+    /// What tells it from the others of its feed: its id there, else its address, else its title, and what it says where that
+    /// is not enough.
     pub key: String,
     /// Its page, `http` or `https`.
     pub url: Option<String>,
@@ -141,9 +142,11 @@ fn shape(feed: model::Feed, base: &Url) -> Feed {
     let authors = feed.authors;
     let entries = newest(feed.entries);
     let mut left = Left { text: MOST_TEXT, html: MOST_HTML };
-    let mut items: Vec<Item> = Vec::with_capacity(entries.len());
-    for entry in entries {
-        let item = item::of(entry, &kind, &authors, base, &mut left);
+    let mut all: Vec<Item> =
+        entries.into_iter().map(|entry| item::of(entry, &kind, &authors, base, &mut left)).collect();
+    item::name_all(&mut all);
+    let mut items: Vec<Item> = Vec::with_capacity(all.len());
+    for item in all {
         let there = |other: &Item| {
             other.key == item.key
                 || (other.url.is_some()

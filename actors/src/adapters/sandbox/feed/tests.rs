@@ -279,3 +279,32 @@ proptest! {
         read_opml(&text);
     }
 }
+
+#[test]
+fn items_without_an_id_are_told_by_all_that_they_say_where_less_is_not_enough() {
+    let item = |day: u32, more: &str| {
+        format!(
+            "<item><title>Note</title><pubDate>0{day} Jan 2024 00:00:00 GMT</pubDate>{more}<description>On day {day}.</description></item>"
+        )
+    };
+    let of = |items: &[String]| {
+        feed(&format!("<rss version=\"2.0\"><channel><title>T</title>{}</channel></rss>", items.concat()))
+    };
+
+    let three = of(&[item(3, ""), item(2, ""), item(1, "")]);
+    assert_eq!(three.items.len(), 3);
+    assert_eq!(of(&[item(3, ""), item(2, "")]).items[1].key, three.items[1].key);
+    let link = "<link>/changes</link>";
+    assert_eq!(of(&[item(2, link), item(1, link)]).items.len(), 2);
+    assert_eq!(of(&[item(2, link)]).items[0].key, "https://example.org/changes");
+}
+
+#[test]
+fn a_tag_that_nobody_closes_costs_no_feed() {
+    let read = feed(concat!(
+        "<rss version=\"2.0\"><channel><title>T</title><link>https://example.org/</link><item><title>One</title>",
+        "<link>/1</link><description>a <br> heron <img src=\"x.png\"> calls</description></item></channel></rss>"
+    ));
+
+    assert_eq!((read.items.len(), read.items[0].url.as_deref()), (1, Some("https://example.org/1")));
+}

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::track::Recording;
 use super::wire::{Ask, NoSound, PIECE, Told};
@@ -21,7 +22,7 @@ pub fn answer_all(mut parent: UnixStream, mut meter: Meter) -> Result<(), WireEr
         // Without a share of its own the piece still has what the wall clock leaves it.
         let _ = meter.renew();
         let (told, body) = match (ask, &mut decoding) {
-            (Ask::Open, place) => match open() {
+            (Ask::Open, place) => match survived(open) {
                 Ok(opened) => {
                     (Told::Opened { seconds: place.insert(opened).recording.seconds() }, Vec::new())
                 }
@@ -33,6 +34,11 @@ pub fn answer_all(mut parent: UnixStream, mut meter: Meter) -> Result<(), WireEr
         };
         wire::write(&mut parent, &told, &body)?;
     }
+}
+
+/// What trips over a file is told as what it is: one that makes no sense.
+fn survived<T>(decode: impl FnOnce() -> Result<T, NoSound>) -> Result<T, NoSound> {
+    catch_unwind(AssertUnwindSafe(decode)).unwrap_or(Err(NoSound::Damaged))
 }
 
 fn open() -> Result<Decoding, NoSound> {
@@ -48,7 +54,8 @@ struct Decoding {
 
 impl Decoding {
     fn piece(&mut self, give: bool) -> (Told, Vec<u8>) {
-        if let Err(reason) = self.recording.fill(&mut self.waiting, PIECE) {
+        let filled = survived(|| self.recording.fill(&mut self.waiting, PIECE));
+        if let Err(reason) = filled {
             return (Told::Unheard { reason }, Vec::new());
         }
         let samples = self.waiting.len().min(PIECE);
@@ -58,7 +65,7 @@ impl Decoding {
         } else {
             Vec::new()
         };
-        (Told::Piece { samples, read: self.recording.read() }, body)
+        (Told::Piece { samples, read: self.recording.read(), lost: self.recording.lost() }, body)
     }
 }
 

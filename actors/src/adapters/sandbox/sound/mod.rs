@@ -26,6 +26,7 @@ pub struct Sound {
     worker: Worker,
     wall: std::time::Duration,
     seconds: Option<f64>,
+    lost: f64,
 }
 
 /// A part of a recording.
@@ -43,7 +44,7 @@ impl Sound {
     /// Starts a child over this file, open for reading.
     pub(super) async fn open(pool: &Pool, file: File) -> Result<Self, SandboxError> {
         let (worker, wall) = pool.reader_of(file, Duty::Sound).await?;
-        let mut sound = Self { worker, wall, seconds: None };
+        let mut sound = Self { worker, wall, seconds: None, lost: 0.0 };
         match sound.ask(Ask::Open).await? {
             (Told::Opened { seconds }, _) => Ok(Self { seconds, ..sound }),
             (Told::Unheard { reason }, _) => Err(reason.into()),
@@ -54,6 +55,11 @@ impl Sound {
     /// The recording's length, where its file says so.
     pub fn seconds(&self) -> Option<f64> {
         self.seconds
+    }
+
+    /// Seconds of sound that should have been there by now and could not be decoded.
+    pub fn lost(&self) -> f64 {
+        self.lost
     }
 
     /// The next piece; none at the end.
@@ -73,9 +79,13 @@ impl Sound {
     }
 
     async fn piece(&mut self, ask: Ask) -> Result<Option<Piece>, SandboxError> {
-        match self.ask(ask).await? {
+        let told = self.ask(ask).await?;
+        if let (Told::Piece { lost, .. }, _) = &told {
+            self.lost = *lost;
+        }
+        match told {
             (Told::Piece { samples: 0, .. }, _) => Ok(None),
-            (Told::Piece { samples: count, read }, body) if count <= PIECE => {
+            (Told::Piece { samples: count, read, .. }, body) if count <= PIECE => {
                 let (pairs, _) = body.as_chunks::<2>();
                 let samples = pairs.iter().map(|pair| i16::from_le_bytes(*pair)).collect();
                 Ok(Some(Piece { samples, count, read }))

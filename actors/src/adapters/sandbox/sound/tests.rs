@@ -184,3 +184,27 @@ async fn mutilated_recordings_are_heard_in_part_or_refused() {
     }
     all(sandbox.sound(sample("tone.wav")).await.unwrap()).await;
 }
+
+#[tokio::test]
+async fn what_trips_its_decoder_is_damaged_and_what_is_cut_off_says_how_much_is_lost() {
+    let sandbox = sandbox();
+    let mut strange = b"RIFF$\0\0\0WAVEfmt \x10\0\0\0\x01\0".to_vec();
+    strange.extend(b"\xff\xff\x01\0\0\0\0\x7d\0\0\x02\0\x10\0data\x80\x84\x1e\0");
+    strange.extend((0..2_000_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8));
+    let length = strange.len() as u64;
+    let heard = match sandbox.sound(file(&strange, length)).await {
+        Ok(mut sound) => sound.next().await.map(drop),
+        Err(error) => Err(error),
+    };
+    assert!(matches!(heard, Ok(()) | Err(SandboxError::Unheard(NoSound::Damaged))), "{heard:?}");
+
+    let mut whole = Vec::new();
+    std::io::Read::read_to_end(&mut sample("tone.flac"), &mut whole).unwrap();
+    let half = whole.len() / 2;
+    let mut cut = sandbox.sound(file(&whole[..half], half as u64)).await.unwrap();
+    while cut.next().await.unwrap().is_some() {}
+    assert!(cut.lost() > 0.3, "{}", cut.lost());
+    let mut sound = sandbox.sound(sample("tone.flac")).await.unwrap();
+    while sound.next().await.unwrap().is_some() {}
+    assert!(sound.lost() < 0.1, "{}", sound.lost());
+}

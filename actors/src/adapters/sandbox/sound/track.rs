@@ -13,6 +13,7 @@ use symphonia::core::codecs::audio::well_known::CODEC_ID_ALAC;
 use symphonia::core::codecs::audio::{AudioCodecParameters, CODEC_ID_NULL_AUDIO};
 use symphonia::core::errors::Error;
 use symphonia::core::formats::probe::Hint;
+use symphonia::core::formats::well_known::{FORMAT_ID_ADTS, FORMAT_ID_MP3};
 use symphonia::core::formats::{FormatOptions, FormatReader, Track, TrackType};
 use symphonia::core::io::{MediaSource, MediaSourceStream};
 use symphonia::core::meta::MetadataOptions;
@@ -47,6 +48,9 @@ pub struct Recording {
     heard: f64,
     ahead: f64,
     faults: u32,
+    /// Seconds that silence took the place of, behind a fault; whether there was one.
+    lost: f64,
+    faulty: bool,
     ended: bool,
 }
 
@@ -82,6 +86,8 @@ impl Recording {
             heard: 0.0,
             ahead: 0.0,
             faults: 0,
+            lost: 0.0,
+            faulty: false,
             ended: false,
         })
     }
@@ -97,6 +103,14 @@ impl Recording {
         (self.read.load(Ordering::Relaxed) as f64 / self.bytes.max(1) as f64).min(1.0)
     }
 
+    /// Seconds that could not be decoded, as far as can be told: those behind faults, and at the end those that are missing of
+    /// the length that the file says. (Of MPEG streams without a container that is an estimate, and says nothing.)
+    pub fn lost(&self) -> f64 {
+        let guessed = matches!(self.format.format_info().format, FORMAT_ID_MP3 | FORMAT_ID_ADTS);
+        let missing = self.seconds.filter(|_| self.ended && !guessed).map_or(0.0, |whole| whole - self.heard);
+        self.lost + missing.max(0.0)
+    }
+
     /// Decodes until `samples` holds `most` or more, or the recording ends.
     pub fn fill(&mut self, samples: &mut Vec<f32>, most: usize) -> Result<(), NoSound> {
         while samples.len() < most && !self.ended {
@@ -106,7 +120,7 @@ impl Recording {
                 Ok(None) => self.end(samples),
                 // One stream after the other in one file.
                 Err(Error::ResetRequired) => self.begin_anew(samples)?,
-                Err(Error::DecodeError(_)) if self.faults < MOST_FAULTS => self.faults += 1,
+                Err(Error::DecodeError(_)) if self.faults < MOST_FAULTS => self.fault(),
                 // Cut off, or damaged beyond repair: what was heard counts.
                 Err(_) if self.heard > 0.0 => self.end(samples),
                 Err(_) => return Err(NoSound::Damaged),
@@ -119,7 +133,7 @@ impl Recording {
         let rate = match self.codec.decode(packet, &mut self.mono) {
             Ok(rate) => rate,
             Err(Fault::Packet) if self.faults < MOST_FAULTS => {
-                self.faults += 1;
+                self.fault();
                 return Ok(());
             }
             Err(Fault::Packet | Fault::Track) if self.heard > 0.0 => {
@@ -156,7 +170,14 @@ impl Recording {
             let silence = (gap * f64::from(RATE)).round() as usize;
             samples.resize(samples.len() + silence, 0.0);
             self.heard += gap;
+            self.lost += if self.faulty { gap } else { 0.0 };
         }
+        self.faulty = false;
+    }
+
+    fn fault(&mut self) {
+        self.faults += 1;
+        self.faulty = true;
     }
 
     fn flush(&mut self, samples: &mut Vec<f32>) {

@@ -39,6 +39,8 @@ pub enum Told {
         samples: usize,
         /// The part of the file that was read by now, 0 to 1.
         read: f64,
+        /// Seconds of sound that should have been there by now and could not be decoded.
+        lost: f64,
     },
     /// It cannot be decoded.
     Unheard {
