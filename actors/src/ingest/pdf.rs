@@ -54,7 +54,9 @@ fn put_together(read: PdfText) -> Text {
 /// What a person has to know of pages that are not in the text.
 fn lacks(facts: &Facts, pages: usize) -> Option<String> {
     let of = |count: usize, are: &str| (count > 0).then(|| format!("{count} of {pages} pages {are}"));
-    let told = [of(facts.pictures, "are pictures without text"), of(facts.broken, "could not be read")];
+    let cut_off = facts.cut_off.then(|| "the file is cut off: words are missing".to_owned());
+    let told =
+        [of(facts.pictures, "are pictures without text"), of(facts.broken, "could not be read"), cut_off];
     let told: Vec<String> = told.into_iter().flatten().collect();
     (!told.is_empty()).then(|| told.join("; "))
 }
@@ -186,6 +188,8 @@ mod tests {
             lacks(&facts(3, 1), 9).as_deref(),
             Some("3 of 9 pages are pictures without text; 1 of 9 pages could not be read")
         );
+        let cut = Facts { cut_off: true, ..Facts::default() };
+        assert_eq!(lacks(&cut, 9).as_deref(), Some("the file is cut off: words are missing"));
     }
 
     #[test]

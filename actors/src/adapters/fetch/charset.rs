@@ -90,6 +90,15 @@ mod tests {
     }
 
     #[test]
+    fn a_page_of_kana_is_known_whoever_sent_it() {
+        let page = "<p>これはひらがなで書かれたページです。さぎは水の中に立って魚を待っています。</p>";
+        let (bytes, ..) = encoding_rs::SHIFT_JIS.encode(page);
+        for host in [HOST, "127.0.0.1", "example.jp"] {
+            assert_eq!(decode(&bytes, None, host), page, "{host}");
+        }
+    }
+
+    #[test]
     fn seven_bit_japanese_is_known_by_its_escapes() {
         let bytes = b"<p>\x1b$B$3$s$K$A$O\x1b(B</p>";
         assert_eq!(decode(bytes, None, "127.0.0.1"), "<p>こんにちは</p>");

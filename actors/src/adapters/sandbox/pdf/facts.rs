@@ -31,6 +31,8 @@ pub struct Facts {
     pub pictures: usize,
     /// Pages that could not be read.
     pub broken: usize,
+    /// The file stops before its end: words may be missing on any page.
+    pub cut_off: bool,
 }
 
 /// The facts of a document.
@@ -44,6 +46,7 @@ pub fn read(pdf: &Pdf) -> Facts {
         outline: Vec::new(),
         pictures: 0,
         broken: 0,
+        cut_off: false,
     }
 }
 

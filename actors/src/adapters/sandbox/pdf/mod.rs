@@ -38,6 +38,8 @@ use glyphs::{Collector, Glyph};
 /// Stands between two pages in the text that a child gives back, and nowhere else in it.
 pub const PAGE_END: char = '\u{c}';
 
+/// The sign of a file's end is looked for in so many of its last bytes at least.
+const TAIL: usize = 4_096;
 /// More pages than any book has.
 const MOST_PAGES: usize = 20_000;
 
@@ -73,6 +75,7 @@ pub enum NoText {
 /// # Errors
 /// See [`NoText`].
 pub fn read(bytes: Vec<u8>) -> Result<(Facts, String), NoText> {
+    let cut_off = is_cut_off(&bytes);
     let pdf = Pdf::new(bytes).map_err(refused)?;
     match pdf.pages().len() {
         0 => return Err(NoText::Damaged),
@@ -82,7 +85,14 @@ pub fn read(bytes: Vec<u8>) -> Result<(Facts, String), NoText> {
     let outline = outline::read(&pdf);
     let said = facts::read(&pdf);
     let (text, seen) = text(&pdf, &outline)?;
-    Ok((Facts { outline, pictures: seen.scans, broken: seen.broken, ..said }, text))
+    Ok((Facts { outline, pictures: seen.scans, broken: seen.broken, cut_off, ..said }, text))
+}
+
+/// Whether a file has no sign of an end (ISO 32000-1, section 7.5.5) in its last tenth. Some have something else behind it.
+fn is_cut_off(bytes: &[u8]) -> bool {
+    const END: &[u8] = b"%%EOF";
+    let tail = bytes.get(bytes.len() - (bytes.len() / 10).max(TAIL).min(bytes.len())..).unwrap_or_default();
+    !tail.windows(END.len()).any(|window| window == END)
 }
 
 fn refused(error: LoadPdfError) -> NoText {

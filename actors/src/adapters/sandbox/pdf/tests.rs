@@ -45,6 +45,16 @@ fn said(text: &str) -> String {
 }
 
 #[test]
+fn a_file_that_stops_before_its_end_says_so() {
+    let whole = pdf(&[&said("Words.")], &[]);
+    let end = whole.windows(9).rposition(|window| window == b"startxref").unwrap();
+
+    let (facts, text) = read(whole[..end].to_vec()).unwrap();
+    assert_eq!((facts.cut_off, text.as_str()), (true, "Words."));
+    assert!(!read(whole).unwrap().0.cut_off);
+}
+
+#[test]
 fn pages_and_what_the_document_says_of_itself_are_read() {
     let (facts, text) = read(pdf(&[&said("First page."), &said("Second page.")], &[])).unwrap();
 
