@@ -244,16 +244,27 @@ async fn settled(session: &Client) {
     .await;
 }
 
-#[actix_web::test]
-async fn an_export_that_is_imported_gives_the_same_library() {
+/// A service that fetches from sites of the tests, and hears.
+async fn served() -> Server {
     let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
     server.app().speech.set(Arc::new(Counting::default()));
-    let site = Site::start().await;
+    server
+}
+
+/// Somebody who has one of each thing that there is, and all of it packed.
+async fn full_archive(server: &Server, site: &Site) -> (Client, Vec<u8>) {
     let user = server.user(Plan::Research).await;
     let (session, key) = (user.sign_in().await, user.full_key().await);
-    fill(&session, &key, &site).await;
+    fill(&session, &key, site).await;
     settled(&session).await;
     let archive = packed(&session).await;
+    (session, archive)
+}
+
+#[actix_web::test]
+async fn an_export_that_is_imported_gives_the_same_library() {
+    let (server, site) = (served().await, Site::start().await);
+    let (session, archive) = full_archive(&server, &site).await;
     let other = server.user(Plan::Research).await.sign_in().await;
 
     let looked = begin(&other, &archive, &[("dryRun", "true")]).await;
@@ -308,14 +319,8 @@ async fn an_export_that_is_imported_gives_the_same_library() {
 
 #[actix_web::test]
 async fn what_somebody_takes_away_while_an_import_goes_on_is_left_out_of_it() {
-    let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
-    server.app().speech.set(Arc::new(Counting::default()));
-    let site = Site::start().await;
-    let user = server.user(Plan::Research).await;
-    let (session, key) = (user.sign_in().await, user.full_key().await);
-    fill(&session, &key, &site).await;
-    settled(&session).await;
-    let archive = packed(&session).await;
+    let (server, site) = (served().await, Site::start().await);
+    let (_, archive) = full_archive(&server, &site).await;
     let other = server.user(Plan::Research).await.sign_in().await;
     let id = begin(&other, &archive, &[]).await;
     once(&other, &id, "done").await;

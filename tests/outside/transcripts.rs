@@ -9,7 +9,7 @@ use std::time::Duration;
 use actors::adapters::transcriber::{Heard, Said, TranscribeError, Transcriber, Waiter, Whisper};
 use actors::ingest::queue::{self, Later, Priority};
 use actors::ingest::{Failure, Split, Text, media, put_text};
-use entity::id::{DocumentId, UserId};
+use entity::id::DocumentId;
 use entity::kind::{ContentType, JobState};
 use entity::plan::Plan;
 use entity::{document, job, usage_month};
@@ -118,8 +118,10 @@ pub fn recording(seconds: u32) -> tempfile::NamedTempFile {
     file
 }
 
-/// A document that is a recording, and the job that a worker holds for it.
-async fn held(server: &Server, key: &Key, user: UserId) -> (document::Model, job::Model) {
+/// A document that is a recording, the job that a worker holds for it, and its owner's key.
+async fn held(server: &Server) -> (Key, document::Model, job::Model) {
+    let owner = server.user(Plan::Pro).await;
+    let (user, key) = (owner.id(), owner.full_key().await);
     let saved = key.save_text("https://example.org/talk", "not heard yet").await;
     let ready = key.once(&saved, "ready").await;
     let id = DocumentId(ready["documentId"].as_str().unwrap().parse::<Uuid>().unwrap());
@@ -140,7 +142,7 @@ async fn held(server: &Server, key: &Key, user: UserId) -> (document::Model, job
         .exec_without_returning(app.db.write())
         .await
         .unwrap();
-    (row, job)
+    (key, row, job)
 }
 
 /// Brings a text in, and ends the job that made it, where one did.
@@ -165,9 +167,7 @@ async fn heard(server: &Server, job: &job::Model, file: &Path) -> Result<Text, F
 #[actix_web::test]
 async fn a_recording_that_was_stopped_goes_on_where_it_stopped_and_is_read_with_its_times() {
     let server = Server::start().await;
-    let user = server.user(Plan::Pro).await;
-    let key = user.full_key().await;
-    let (document, job) = held(&server, &key, user.id()).await;
+    let (key, document, job) = held(&server).await;
     let (file, counting) = (recording(10), Arc::new(Counting::default()));
     server.app().speech.set(counting.clone());
     let path = format!("/rest/v2/documents/{}/transcript", document.id);
@@ -216,9 +216,7 @@ async fn a_recording_that_was_stopped_goes_on_where_it_stopped_and_is_read_with_
 #[actix_web::test]
 async fn a_text_that_comes_in_between_two_turns_takes_nothing_of_what_was_heard() {
     let server = Server::start().await;
-    let user = server.user(Plan::Pro).await;
-    let key = user.full_key().await;
-    let (document, job) = held(&server, &key, user.id()).await;
+    let (_, document, job) = held(&server).await;
     let (file, counting) = (recording(10), Arc::new(Counting::default()));
     server.app().speech.set(counting.clone());
     *counting.fails_at.lock().unwrap() = Some(3);
@@ -255,9 +253,7 @@ fn famous() -> Option<(PathBuf, PathBuf)> {
 async fn a_famous_sentence_is_heard_in_its_language_and_time() {
     let Some((file, model)) = famous() else { return };
     let server = Server::start().await;
-    let user = server.user(Plan::Pro).await;
-    let key = user.full_key().await;
-    let (document, job) = held(&server, &key, user.id()).await;
+    let (key, document, job) = held(&server).await;
     server.app().speech.set(Arc::new(Whisper::new("whisper-base", &model)));
 
     let text = heard(&server, &job, &file).await.unwrap();
@@ -277,16 +273,14 @@ async fn a_famous_sentence_is_heard_in_its_language_and_time() {
 #[actix_web::test]
 async fn seconds_that_are_heard_count_once_in_the_budget() {
     let server = Server::start().await;
-    let user = server.user(Plan::Pro).await;
-    let key = user.full_key().await;
-    let (_, job) = held(&server, &key, user.id()).await;
+    let (key, _, job) = held(&server).await;
     server.app().speech.set(Arc::new(Counting::default()));
     let file = recording(10);
 
     heard(&server, &job, file.path()).await.unwrap();
     heard(&server, &job, file.path()).await.unwrap();
 
-    let month = usage_month::Entity::owned_by(user.id()).all(server.app().db.read()).await.unwrap();
+    let month = usage_month::Entity::owned_by(job.user_id).all(server.app().db.read()).await.unwrap();
     let row = month.iter().find(|row| row.budget_group == entity::kind::BudgetGroup::Transcription).unwrap();
     assert_eq!(row.times, 1);
     assert!((100..=200).contains(&row.tokens), "{}", row.tokens);
@@ -298,9 +292,7 @@ async fn seconds_that_are_heard_count_once_in_the_budget() {
 #[actix_web::test]
 async fn a_try_that_lost_its_lease_writes_nothing() {
     let server = Server::start().await;
-    let user = server.user(Plan::Pro).await;
-    let key = user.full_key().await;
-    let (document, mut job) = held(&server, &key, user.id()).await;
+    let (key, document, mut job) = held(&server).await;
     server.app().speech.set(Arc::new(Counting::default()));
     job.lease_token = Some(Uuid::now_v7());
 
@@ -314,9 +306,7 @@ async fn a_try_that_lost_its_lease_writes_nothing() {
 #[actix_web::test]
 async fn without_a_speech_model_a_recording_waits_and_a_file_without_sound_says_so() {
     let server = Server::start().await;
-    let user = server.user(Plan::Pro).await;
-    let key = user.full_key().await;
-    let (_, job) = held(&server, &key, user.id()).await;
+    let (_, _, job) = held(&server).await;
 
     let waits = media::run(server.app(), &job).await;
     assert!(matches!(waits, Err(Failure::Waiting { reason: media::NO_MODEL, .. })), "{waits:?}");
@@ -331,11 +321,9 @@ async fn without_a_speech_model_a_recording_waits_and_a_file_without_sound_says_
 #[actix_web::test]
 async fn what_waits_for_the_model_is_due_when_it_comes() {
     let server = Server::start().await;
-    let user = server.user(Plan::Pro).await;
-    let key = user.full_key().await;
     let app = server.app();
     let (now, later) = (app.clock.now(), Duration::from_secs(600));
-    let (_, job) = held(&server, &key, user.id()).await;
+    let (_, _, job) = held(&server).await;
     let waits = Later { tried: false, reason: Some(media::NO_MODEL), after: later };
     assert!(queue::put_back(app.db.write(), &job, waits, now).await.unwrap());
     let row = async || job::Entity::find_by_id(job.id).one(app.db.read()).await.unwrap().unwrap();

@@ -1,30 +1,18 @@
 //! Files of imports come in one after another for each person: what was not counted yet cannot fill the disk.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-
 use entity::id::UserId;
-use tokio::sync::OwnedMutexGuard;
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use crate::kit::Shared;
 
 /// Whose file comes in. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Arriving(Arc<Mutex<HashMap<UserId, Weak<tokio::sync::Mutex<()>>>>>);
+pub struct Arriving(Shared<UserId, Mutex<()>>);
 
 impl Arriving {
     /// Waits until no other file of this person comes in.
     pub async fn alone(&self, user: UserId) -> OwnedMutexGuard<()> {
-        self.of(user).lock_owned().await
-    }
-
-    fn of(&self, user: UserId) -> Arc<tokio::sync::Mutex<()>> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|_, of| of.strong_count() > 0);
-        let there = all.get(&user).and_then(Weak::upgrade);
-        there.unwrap_or_else(|| {
-            let of = Arc::default();
-            all.insert(user, Arc::downgrade(&of));
-            of
-        })
+        self.0.of(user).lock_owned().await
     }
 }
 

@@ -4,6 +4,7 @@
 //! - [`keep`] starts an actor and starts it anew whatever it died of (actix's supervisor does not, after a panic).
 //! - [`Batch`] gathers small writes by number; an actor that [`Gathers`] writes them together, one write after another.
 //! - [`Beat`] says again and again that something is under way, as long as it is.
+//! - [`Shared`] keeps one thing for each key, as long as somebody holds it.
 //! - [`Workers`] runs blocking work: what somebody waits for never stands behind the background.
 
 mod batch;
@@ -12,6 +13,7 @@ mod gather;
 mod health;
 mod keeper;
 mod port;
+mod shared;
 mod work;
 
 pub use batch::Batch;
@@ -20,4 +22,5 @@ pub use gather::{Flush, Gathers, Turn, Write};
 pub use health::{Health, Report};
 pub use keeper::{Kept, keep};
 pub use port::{Port, Unanswered};
+pub use shared::Shared;
 pub use work::{Lane, Workers};

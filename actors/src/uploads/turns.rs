@@ -2,16 +2,17 @@
 //! written, so that no more is on the disk than was announced, and what it replaces. The newest goes on: a client that comes
 //! again has given its last connection up, whether or not that is known here.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use entity::id::UploadId;
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
+use crate::kit::Shared;
+
 /// Whose turn it is at each upload that bytes come for.
 #[derive(Clone, Debug, Default)]
-pub struct Turns(Arc<Mutex<HashMap<UploadId, Weak<Arriving>>>>);
+pub struct Turns(Shared<UploadId, Arriving>);
 
 #[derive(Debug, Default)]
 struct Arriving {
@@ -30,7 +31,7 @@ pub struct Turn {
 impl Turns {
     /// Ends the turn of whoever has it at this upload, and waits until that is done.
     pub async fn of(&self, upload: UploadId) -> Turn {
-        let of = self.arriving(upload);
+        let of = self.0.of(upload);
         let over = CancellationToken::new();
         let older = {
             let mut newest = of.newest.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,17 +40,6 @@ impl Turns {
         older.cancel();
         let held = of.lock.clone().lock_owned().await;
         Turn { over, _held: held, _of: of }
-    }
-
-    fn arriving(&self, upload: UploadId) -> Arc<Arriving> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|_, arriving| arriving.strong_count() > 0);
-        let there = all.get(&upload).and_then(Weak::upgrade);
-        there.unwrap_or_else(|| {
-            let arriving = Arc::<Arriving>::default();
-            all.insert(upload, Arc::downgrade(&arriving));
-            arriving
-        })
     }
 }
 

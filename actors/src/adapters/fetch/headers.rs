@@ -44,8 +44,8 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok().map(str::trim).filter(|value| !value.is_empty())
 }
 
-/// When to come again, a day at most: seconds, or a date. A date is measured from the answer's own `Date`, so that neither clock matters,
-/// and from ours where there is none.
+/// When to come again, a day at most: seconds, or a date. A date is measured from the answer's own `Date`, so that neither
+/// clock matters, and from ours where there is none.
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let value = text(headers, RETRY_AFTER)?;
     let wait = match value.parse::<u64>() {

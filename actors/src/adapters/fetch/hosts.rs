@@ -35,6 +35,12 @@ struct Host {
     last: HashMap<Option<UserId>, Instant>,
 }
 
+impl Host {
+    fn resting(rests_until: Instant) -> Self {
+        Self { asked: false, rests_until, last: HashMap::new() }
+    }
+}
+
 impl Default for Hosts {
     fn default() -> Self {
         Self { known: Arc::default(), searches: Arc::new(Semaphore::new(SEARCHES)) }
@@ -58,8 +64,7 @@ impl Hosts {
             host.last.retain(|_, last| *last > now);
             host.asked || host.rests_until > now || !host.last.is_empty()
         });
-        let new = || Host { asked: false, rests_until: now, last: HashMap::new() };
-        let host = known.entry(name.clone()).or_insert_with(new);
+        let host = known.entry(name.clone()).or_insert_with(|| Host::resting(now));
         if host.asked || host.rests_until > now {
             let last = host.last.entry(user).or_insert(now);
             *last = (*last).max(host.rests_until).max(now) + APART;
@@ -73,9 +78,8 @@ impl Hosts {
     pub fn heed(&self, answer: &FetchError) {
         let (FetchError::Status { host, .. }, Some(wait)) = (answer, answer.retry_after()) else { return };
         let until = Instant::now() + wait.min(LONGEST);
-        let new = || Host { asked: false, rests_until: until, last: HashMap::new() };
         let mut known = self.known();
-        let host = known.entry(host.clone()).or_insert_with(new);
+        let host = known.entry(host.clone()).or_insert_with(|| Host::resting(until));
         host.rests_until = host.rests_until.max(until);
     }
 

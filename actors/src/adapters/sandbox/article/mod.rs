@@ -67,8 +67,8 @@ pub struct Article {
     pub moved_to: Option<String>,
     /// The headings of the text.
     pub outline: Vec<Heading>,
-    /// Plain text in NFC, empty only where there is a title or another page: paragraphs and headings with an empty line between them, an item of a list or a row
-    /// of a table a line.
+    /// Plain text in NFC, empty only where there is a title or another page: paragraphs and headings with an empty line
+    /// between them, an item of a list or a row of a table a line.
     #[serde(skip)]
     pub text: String,
     /// The same words as HTML that is safe to show: see [`rendition`].
