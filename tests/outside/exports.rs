@@ -220,6 +220,11 @@ async fn fill(session: &Client, key: &Key, site: &Site) {
         )
         .await
         .data(201);
+    let made = session.post("/app/api/projects", json!({ "name": "Ended" })).await;
+    let ended = made.data(201)["project"]["id"].as_str().unwrap().to_owned();
+    let note = json!({ "title": "Last", "bodyMd": "It is done." });
+    session.post(&format!("/app/api/projects/{ended}/notes"), note).await.data(201);
+    session.patch(&format!("/app/api/projects/{ended}"), json!({ "status": "archived" })).await.data(200);
     let page = site.page("/by-address", [article("By its address", "A bittern booms")]);
     let items = json!({ "items": [{ "bookmarkId": bookmark }, { "highlightId": highlight, "role": "background" }, { "entryId": entry }, { "url": page }] });
     session.post(&format!("{LIBRARY}/projects/{project}/items"), items).await.data(201);

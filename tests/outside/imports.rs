@@ -9,6 +9,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Database, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 
+use super::exports::paper;
 use crate::world::{Client, Home, Program, Reply, Server, Site, article, eventually, program};
 
 /// Begins an import; its id.
@@ -52,6 +53,23 @@ fn list(links: &str) -> String {
     format!(
         "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<TITLE>Bookmarks</TITLE>\n<H1>Bookmarks</H1>\n<DL><p>\n{links}</DL><p>\n"
     )
+}
+
+fn zipped(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, bytes) in files {
+        zip.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+        std::io::Write::write_all(&mut zip, bytes).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+/// What a dry run says, and what then comes of it.
+async fn looked_and_taken(session: &Client, file: &[u8]) -> (Value, Value) {
+    let looked = begin(session, file, &[("dryRun", "true")]).await;
+    let looked = once(session, &looked, "checked").await;
+    let id = begin(session, file, &[]).await;
+    (looked["report"].clone(), once(session, &id, "done").await)
 }
 
 fn counts(import: &Value) -> [i64; 3] {
@@ -103,24 +121,16 @@ async fn a_list_of_a_browser_is_taken_in_and_its_pages_are_read_behind_it() {
 async fn every_format_is_known_by_its_bytes() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
-    let zip = {
-        let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-        let options = zip::write::SimpleFileOptions::default();
-        for (name, text) in [
-            (
-                "metadata_0_to_1.json",
-                r#"[{"slug": "o", "title": "Omnivore", "url": "https://f.example/omnivore", "labels": ["x"]}]"#,
-            ),
-            (
-                "content/o.html",
-                "<article><h1>Omnivore</h1><p>Whoever has seen a heron remembers it for a long time.</p></article>",
-            ),
-        ] {
-            zip.start_file(name, options).unwrap();
-            std::io::Write::write_all(&mut zip, text.as_bytes()).unwrap();
-        }
-        zip.finish().unwrap().into_inner()
-    };
+    let zip = zipped(&[
+        (
+            "metadata_0_to_1.json",
+            br#"[{"slug": "o", "title": "Omnivore", "url": "https://f.example/omnivore", "labels": ["x"]}]"#,
+        ),
+        (
+            "content/o.html",
+            b"<article><h1>Omnivore</h1><p>Whoever has seen a heron remembers it for a long time.</p></article>",
+        ),
+    ]);
     let text = |text: &str| text.as_bytes().to_vec();
     let files = [
         ("jsonl", text(r#"{"url": "https://f.example/jsonl", "title": "Jsonl", "text": "T"}"#)),
@@ -187,6 +197,90 @@ async fn every_format_is_known_by_its_bytes() {
     expected.sort();
     let found: Vec<_> = titles(&session).await.iter().map(|title| title.to_lowercase()).collect();
     assert_eq!(found, expected);
+}
+
+#[actix_web::test]
+async fn texts_without_a_page_become_notes() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Free).await.sign_in().await;
+    let karakeep = json!({ "bookmarks": [
+        { "createdAt": 1_700_000_000, "title": "Herons", "tags": ["birds"], "content": { "type": "text", "text": "They stand *still* for hours." } },
+        { "createdAt": 1_700_000_000, "title": "Herons", "tags": ["birds"], "content": { "type": "text", "text": "They stand *still* for hours." } },
+        { "createdAt": 1, "title": "A picture", "tags": [], "content": null },
+    ], "lists": [] });
+    let mymind =
+        "id,type,title,url,content,note,tags,created\n1,Note,,,A bittern booms.,,,2023-11-14T22:13:20Z\n";
+
+    let (looked, first) = looked_and_taken(&session, karakeep.to_string().as_bytes()).await;
+    let (_, second) = looked_and_taken(&session, mymind.as_bytes()).await;
+
+    assert_eq!((counts(&first), &first["report"]), ([1, 1, 1], &looked));
+    assert_eq!(counts(&second), [1, 0, 0]);
+    let projects = session.get("/app/api/projects").await.data(200)["projects"].clone();
+    assert_eq!((projects.as_array().unwrap().len(), &projects[0]["name"]), (1, &json!("Imported notes")));
+    let path = format!("/app/api/projects/{}/notes", projects[0]["id"].as_str().unwrap());
+    let notes = async || session.get(&path).await.data(200)["notes"].as_array().cloned().unwrap_or_default();
+    let of = async |title: &str| notes().await.into_iter().find(|note| note["title"] == title).unwrap();
+    let herons = of("Herons").await;
+    assert_eq!(
+        (&herons["bodyMd"], &herons["createdAt"]),
+        (&json!("They stand *still* for hours.\n\nTags: birds"), &json!("2023-11-14T22:13:20.000Z"))
+    );
+    of("A bittern booms.").await;
+    eventually("it is found", async || {
+        let found = session.get("/app/api/library/search?q=bittern").await;
+        (found.data(200)["results"].as_array().unwrap().len() == 1).then_some(())
+    })
+    .await;
+    assert_eq!(counts(&looked_and_taken(&session, mymind.as_bytes()).await.1), [0, 1, 0]);
+    // The project was made for the first; it stays while something is in it.
+    for (import, left) in [(first, 1), (second, 0)] {
+        let id = import["id"].as_str().unwrap().to_owned();
+        step(&session, &id, "undo").await;
+        once(&session, &id, "undone").await;
+        let there = session.get(&path).await.body["data"]["notes"].as_array().map_or(0, Vec::len);
+        assert_eq!(there, left);
+    }
+}
+
+#[actix_web::test]
+async fn papers_of_an_archive_are_read_with_their_pages() {
+    let server = Server::start().await;
+    let list =
+        br#"[{"slug": "p", "title": "On herons", "url": "https://f.example/p.pdf", "labels": ["birds"]}]"#;
+    let file = zipped(&[("metadata_0_to_1.json", list), ("content/p.pdf", &paper("A paper about herons"))]);
+    let session = server.user(Plan::Pro).await.sign_in().await;
+
+    let (looked, done) = looked_and_taken(&session, &file).await;
+
+    assert_eq!((counts(&done), &done["report"]), ([1, 0, 0], &looked));
+    let read = eventually("the paper is read", async || {
+        let listed = session.get("/app/api/library/bookmarks").await;
+        let found = listed.data(200)["bookmarks"][0].clone();
+        (found["status"] == "ready").then_some(found)
+    })
+    .await;
+    assert_eq!(
+        (&read["title"], &read["tags"], &read["canonicalUrl"]),
+        (&json!("On herons"), &json!(["birds"]), &json!("https://f.example/p.pdf"))
+    );
+    let chunks = session
+        .get(&format!("/app/api/library/documents/{}/chunks", read["documentId"].as_str().unwrap()))
+        .await
+        .data(200)["chunks"]
+        .clone();
+    assert!(
+        chunks[0]["page"] == 1 && chunks[0]["text"].as_str().unwrap().contains("about herons"),
+        "{chunks}"
+    );
+    let (looked, again) = looked_and_taken(&session, &file).await;
+    assert_eq!((counts(&again), &again["report"]), ([0, 1, 0], &looked));
+    // Who may keep no files keeps the address.
+    let free = server.user(Plan::Free).await.sign_in().await;
+    let (looked, done) = looked_and_taken(&free, &file).await;
+    assert_eq!((counts(&done), &done["report"]), ([1, 0, 0], &looked));
+    let listed = free.get("/app/api/library/bookmarks").await;
+    assert_eq!(listed.data(200)["bookmarks"][0]["url"], "https://f.example/p.pdf");
 }
 
 #[actix_web::test]

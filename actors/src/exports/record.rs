@@ -153,6 +153,29 @@ pub struct Text {
     pub outline: Vec<Heading>,
 }
 
+impl Text {
+    /// That of a file that is still to be read.
+    pub fn unread(content_type: ContentType, title: String, title_given: bool) -> Self {
+        Self {
+            content_type,
+            title,
+            title_given,
+            author: None,
+            site_name: None,
+            description: None,
+            image_url: None,
+            published_at: None,
+            canonical_url: None,
+            lacks: None,
+            language: None,
+            passages: Vec::new(),
+            spoken: Vec::new(),
+            html: None,
+            outline: Vec::new(),
+        }
+    }
+}
+
 /// A passage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -28,6 +28,7 @@ impl Taking {
             let (line, source) = (row.line(), restore::id_of(&row));
             let became = match row.found {
                 Found::Save(given) => self.would_save(db, given).await?,
+                Found::Note(note) => self.would_note(db, note).await?,
                 Found::Feed(outline) => self.would_follow(db, &outline).await?,
                 Found::Record(value) => restore::would(self, db, value).await?,
                 Found::Passed(why) => Became::Passed(why),
@@ -38,7 +39,13 @@ impl Taking {
         Ok(all)
     }
 
-    async fn would_save(&mut self, db: &impl ConnectionTrait, given: Save) -> Result<Became, Error> {
+    async fn would_save(&mut self, db: &impl ConnectionTrait, mut given: Save) -> Result<Became, Error> {
+        if let Some(file) = given.file.take()
+            && let Some(sum) = &file.sha256
+            && restore::refusal(self.means(), self.import(), &file, self.bytes).await?.is_none()
+        {
+            return self.would_upload(db, given, sum, file.bytes).await;
+        }
         let new = match line::read(given.fields, &self.means().guard) {
             Ok(new) => new,
             Err(why) => return Ok(Became::Passed(why)),
@@ -47,6 +54,22 @@ impl Taking {
         let there = save::with_address(db, self.import().user_id, &key).await?;
         let id = there.as_ref().map_or(Uuid::nil(), |there| there.id.0);
         Ok(Became::of(ImportedKind::Bookmark, id, there.is_none() && self.seen.insert(key)))
+    }
+
+    async fn would_upload(
+        &mut self,
+        db: &impl ConnectionTrait,
+        given: Save,
+        sum: &str,
+        bytes: u64,
+    ) -> Result<Became, Error> {
+        if let Err(why) = line::read_whole(given.fields) {
+            return Ok(Became::Passed(why));
+        }
+        let there = restore::same_file(self, db, sum).await?;
+        let is_new = there.is_none() && self.seen.insert(sum.to_owned());
+        self.bytes += if is_new { bytes } else { 0 };
+        Ok(Became::of(ImportedKind::Bookmark, there.map_or(Uuid::nil(), |there| there.id.0), is_new))
     }
 
     async fn would_follow(&mut self, db: &impl ConnectionTrait, outline: &Outline) -> Result<Became, Error> {

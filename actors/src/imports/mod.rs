@@ -13,6 +13,7 @@ mod job;
 mod line;
 mod look;
 mod made;
+mod notes;
 mod pages;
 mod pause;
 mod restore;

@@ -1,17 +1,21 @@
-//! Saved pages of a lot: those that are new in a few statements, each of the others by itself.
+//! Saved pages of a lot: those that are new in a few statements, each of the others by itself. A page that came as a file
+//! becomes an upload.
 
 use entity::bookmark;
 use entity::id::CollectionId;
-use entity::kind::ImportedKind;
+use entity::kind::{ContentType, ImportedKind};
 use entity::time::Timestamp;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use uuid::Uuid;
 
 use super::folders::Folders;
+use super::restore::{self, Brought};
 use super::take::{Became, Taking, Took};
 use super::{added, line};
 use crate::adapters::sandbox::import::Save;
 use crate::address::PageUrl;
 use crate::error::Error;
+use crate::exports::record::{File, Text};
 use crate::ingest::queue::Priority;
 use crate::ops::bookmarks::lot::{Saved, save_new};
 use crate::ops::bookmarks::save::{self, NewBookmark};
@@ -21,7 +25,8 @@ struct Page {
     line: i64,
     new: NewBookmark,
     folders: Vec<Vec<String>>,
-    beside: Vec<CollectionId>,
+    beside: Vec<(ImportedKind, Uuid)>,
+    file: Option<(File, Brought)>,
 }
 
 impl Page {
@@ -35,18 +40,23 @@ impl Taking {
     pub(super) async fn pages(
         &mut self,
         txn: &impl ConnectionTrait,
-        saves: Vec<(i64, Save)>,
+        saves: Vec<(i64, Save, Option<Brought>)>,
         now: Timestamp,
     ) -> Result<Vec<Took>, Error> {
         let user = self.import().user_id;
         let (mut all, mut pages) = (Vec::with_capacity(saves.len()), Vec::with_capacity(saves.len()));
-        for (line, save) in saves {
-            match self.page(txn, line, save).await? {
+        for (line, save, file) in saves {
+            match self.page(txn, line, save, file).await? {
                 Ok(page) => pages.push(page),
                 Err(passed) => all.push(passed),
             }
         }
         self.file(txn, &mut pages, now).await?;
+        for mut page in pages.extract_if(.., |page| page.file.is_some()) {
+            let Some((said, file)) = page.file.take() else { continue };
+            let became = self.paper(txn, std::mem::take(&mut page.new), said, file, now).await?;
+            all.push(page.took(became));
+        }
         self.hold(txn, &pages).await?;
         let news = pages.iter_mut().map(|page| std::mem::take(&mut page.new)).collect();
         let saved = save_new(txn, user, news, Priority::Backlog, now).await?;
@@ -66,9 +76,20 @@ impl Taking {
         txn: &impl ConnectionTrait,
         line: i64,
         given: Save,
+        file: Option<Brought>,
     ) -> Result<Result<Page, Took>, Error> {
         let passed = |why| Took { line, source: None, became: Became::Passed(why), beside: Vec::new() };
-        let mut new = match line::read(given.fields, &self.means().guard) {
+        let (read, file) = match (given.file, file) {
+            (Some(said), Some(file @ Brought::Here(..))) => {
+                (line::read_whole(given.fields), Some((said, file)))
+            }
+            // What is not taken as a file may be had from its address.
+            (_, Some(Brought::Refused(why))) => {
+                (line::read(given.fields, &self.means().guard).map_err(|_| why.to_owned()), None)
+            }
+            _ => (line::read(given.fields, &self.means().guard), None),
+        };
+        let mut new = match read {
             Ok(new) => new,
             Err(why) => return Ok(Err(passed(why))),
         };
@@ -79,7 +100,22 @@ impl Taking {
         }
         new.progress = given.progress.unwrap_or(new.progress);
         let folders = std::iter::once(given.folders).chain(given.also).collect();
-        Ok(Ok(Page { line, new, folders, beside: Vec::new() }))
+        Ok(Ok(Page { line, new, folders, beside: Vec::new(), file }))
+    }
+
+    /// A page that came as a file. Its address stays with it as that by which the paper is known.
+    async fn paper(
+        &self,
+        txn: &impl ConnectionTrait,
+        new: NewBookmark,
+        said: File,
+        file: Brought,
+        now: Timestamp,
+    ) -> Result<Became, Error> {
+        let title = new.title.clone().unwrap_or_else(|| said.filename.clone());
+        let unread = Text::unread(ContentType::Pdf, title, new.title.is_some());
+        let text = Text { canonical_url: Some(new.url.clone()), ..unread };
+        restore::uploaded(self, txn, new, said, Some(file), Some(text), now).await
     }
 
     /// Puts each page into its innermost folders, as collections.
@@ -113,7 +149,7 @@ impl Taking {
             let mut all = Vec::with_capacity(page.folders.len());
             for path in &page.folders {
                 let (place, made) = self.folders().find(txn, user, path, now).await?;
-                page.beside.extend(made);
+                page.beside.extend(made.into_iter().map(|id| (ImportedKind::Collection, id.0)));
                 all.extend(place);
             }
             places.push(all);

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use entity::id::{CollectionId, ImportRowId};
+use entity::id::ImportRowId;
 use entity::import::{self, Column};
 use entity::import_row;
 use entity::kind::{ImportState, ImportedKind, RowOutcome};
@@ -15,7 +15,7 @@ use super::Means;
 use super::added::Added;
 use super::folders::Folders;
 use super::restore::{self, Brought};
-use crate::adapters::sandbox::import::{Found, Import, Row};
+use crate::adapters::sandbox::import::{Found, Import, Row, Save};
 use crate::adapters::sandbox::{Outline, SandboxError};
 use crate::db::insert_all;
 use crate::error::Error;
@@ -43,12 +43,12 @@ pub struct Tally {
     skipped: i32,
 }
 
-/// A row that was taken, and the collections that were made for it.
+/// A row that was taken, and what was made for it on the way: collections for its folders, a project for notes.
 pub(super) struct Took {
     pub(super) line: i64,
     pub(super) source: Option<Uuid>,
     pub(super) became: Became,
-    pub(super) beside: Vec<CollectionId>,
+    pub(super) beside: Vec<(ImportedKind, Uuid)>,
 }
 
 /// A row, with the file that came with it.
@@ -145,12 +145,16 @@ impl Taking {
     pub async fn read(&self, reading: &mut Import) -> Result<Vec<Given>, Unread> {
         let rows = reading.rows().await?;
         let (mut given, mut brought) = (Vec::with_capacity(rows.len()), 0);
-        for row in rows {
-            let file = match restore::file_of(&row).filter(|_| !self.import.dry_run) {
+        for mut row in rows {
+            if self.import.dry_run {
+                summed(reading, &mut row).await?;
+                given.push(Given::of(row));
+                continue;
+            }
+            let file = match restore::file_of(&row) {
                 Some(file) => {
-                    let bytes = file.bytes();
-                    let came = restore::bring(&self.means, &self.import, reading, file, brought).await?;
-                    brought += if matches!(came, Brought::Here(..)) { bytes } else { 0 };
+                    let came = restore::bring(&self.means, &self.import, reading, &file, brought).await?;
+                    brought += if matches!(came, Brought::Here(..)) { file.bytes } else { 0 };
                     Some(came)
                 }
                 None => None,
@@ -171,7 +175,7 @@ impl Taking {
             if self.import.dry_run { self.look(txn, lot).await? } else { self.all(txn, lot, now).await? };
         for Took { line, source, became, beside } in all {
             tally.count(&became);
-            rows.extend(beside.into_iter().map(|id| self.beside(line, id, now)));
+            rows.extend(beside.into_iter().map(|(kind, id)| self.beside(line, kind, id, now)));
             // What would have become of a row is no row to be taken back.
             if !self.import.dry_run || matches!(became, Became::Passed(_)) {
                 rows.push(self.row(line, source, became, now));
@@ -208,18 +212,23 @@ impl Taking {
     ) -> Result<Vec<Took>, Error> {
         let (mut all, mut saves) = (Vec::with_capacity(lot.len()), Vec::new());
         for Given { row, file } in lot {
-            let (line, source) = (row.line(), restore::id_of(&row));
+            let (line, source, mut beside) = (row.line(), restore::id_of(&row), Vec::new());
             let became = match row.found {
                 Found::Save(save) => {
-                    saves.push((line, save));
+                    saves.push((line, save, file));
                     continue;
+                }
+                Found::Note(note) => {
+                    let (became, project) = self.note(txn, note, now).await?;
+                    beside.extend(project.map(|id| (ImportedKind::Project, id.0)));
+                    became
                 }
                 Found::Feed(outline) => self.feed(txn, &outline, now).await?,
                 Found::Record(value) => restore::record(self, txn, value, file, now).await?,
                 Found::Passed(why) => Became::Passed(why),
             };
             self.knows(source, &became);
-            all.push(Took { line, source, became, beside: Vec::new() });
+            all.push(Took { line, source, became, beside });
         }
         all.extend(self.pages(txn, saves, now).await?);
         Ok(all)
@@ -266,9 +275,9 @@ impl Taking {
         }
     }
 
-    /// A collection that was made for a folder on the way.
-    fn beside(&self, line: i64, collection: CollectionId, now: Timestamp) -> import_row::Model {
-        let made = Became::Created(ImportedKind::Collection, collection.0);
+    /// What was made on the way.
+    fn beside(&self, line: i64, kind: ImportedKind, id: Uuid, now: Timestamp) -> import_row::Model {
+        let made = Became::Created(kind, id);
         import_row::Model { outcome: RowOutcome::Beside, ..self.row(line, None, made, now) }
     }
 
@@ -289,6 +298,16 @@ impl Taking {
             .await?;
         Ok(())
     }
+}
+
+/// Tells a file's sum where its list does not: a dry run knows by it what is there already.
+async fn summed(reading: &mut Import, row: &mut Row) -> Result<(), Unread> {
+    if let Found::Save(Save { file: Some(file), .. }) = &mut row.found
+        && file.sha256.is_none()
+    {
+        file.sha256 = restore::sum_of(reading, file).await?;
+    }
+    Ok(())
 }
 
 impl Became {

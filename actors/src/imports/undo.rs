@@ -68,6 +68,8 @@ pub async fn run(app: &App, job: &job::Model, import: &import::Model) -> Result<
             .filter(import_row::Column::MadeId.is_not_null())
             .filter(import_row::Column::Kind.ne(ImportedKind::Collection))
             .order_by_desc(import_row::Column::Line)
+            // What was made beside a row goes after the row: `beside` comes before the names of all other outcomes.
+            .order_by_desc(import_row::Column::Outcome)
             .order_by_desc(import_row::Column::Id)
             .limit(LOT)
             .all(&txn)
@@ -149,8 +151,8 @@ async fn take_back(txn: &impl ConnectionTrait, app: &App, row: &import_row::Mode
                 own.filter(highlight::Column::Id.eq(HighlightId(id))).exec(txn).await?;
                 Ok(())
             }
-            ImportedKind::Project => gone(projects::delete(txn, user, ProjectId(id), now).await),
-            ImportedKind::Note => gone(notes::delete(txn, user, NoteId(id), now).await),
+            ImportedKind::Project => gone(projects::delete_empty(txn, user, ProjectId(id)).await),
+            ImportedKind::Note => gone(notes::take_back(txn, user, NoteId(id), now).await),
             ImportedKind::Decision => {
                 let own = decision::Entity::delete_many().filter(decision::Column::UserId.eq(user));
                 own.filter(decision::Column::Id.eq(DecisionId(id))).exec(txn).await?;

@@ -8,6 +8,7 @@ use entity::kind::ContentType;
 use entity::time::Timestamp;
 use entity::{bookmark, document, note, project};
 use schemars::JsonSchema;
+use sea_orm::sea_query::Expr;
 use sea_orm::{
     ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel,
     QueryFilter, QuerySelect,
@@ -22,11 +23,11 @@ use crate::ingest::{Split, Text, put_text};
 use crate::kit::Lane;
 use crate::text;
 
-pub use change::{ChangeNote, DeleteNote, delete};
-pub use create::{CreateNote, NoteCreated, Place};
+pub use change::{ChangeNote, DeleteNote, take_back};
+pub use create::{CreateNote, NoteCreated, Place, first_line};
 
 /// Characters that a note has at most.
-const LONGEST: usize = 100_000;
+pub const LONGEST: usize = 100_000;
 /// What the text of a note may be.
 pub const BODY: Kind = Kind::Words { min: 1, max: LONGEST };
 
@@ -116,6 +117,20 @@ pub async fn add_to_project(
     note::Entity::insert(note.clone().into_active_model()).exec_without_returning(txn).await?;
     put_text(txn, &document, text, priority, now).await?;
     Ok(note)
+}
+
+/// Gives a note that is taken in the age that it had.
+///
+/// # Errors
+/// The database.
+pub async fn was_made(txn: &impl ConnectionTrait, note: &note::Model, at: Timestamp) -> Result<(), Error> {
+    note::Entity::update_many()
+        .col_expr(note::Column::CreatedAt, Expr::value(at))
+        .filter(note::Column::UserId.eq(note.user_id))
+        .filter(note::Column::Id.eq(note.id))
+        .exec(txn)
+        .await?;
+    Ok(())
 }
 
 /// The notes on a bookmark, to which nobody else writes until the transaction ends.

@@ -92,7 +92,11 @@ async fn page(
     Ok(Became::of(ImportedKind::Bookmark, row.id.0, true))
 }
 
-async fn uploaded(
+/// An upload, whose file was brought; one of the same bytes gets what it lacks.
+///
+/// # Errors
+/// The database.
+pub async fn uploaded(
     taking: &Taking,
     txn: &impl ConnectionTrait,
     new: NewBookmark,
@@ -163,7 +167,7 @@ fn upload_row(row: &bookmark::Model, id: UploadId, said: File, sum: String, now:
 }
 
 /// The bookmark of an upload with the same bytes.
-pub(super) async fn same_file(
+pub async fn same_file(
     taking: &Taking,
     txn: &impl ConnectionTrait,
     sum: &str,

@@ -1,4 +1,4 @@
-//! Files that come in an export, brought into the store before the transaction that gives them to their uploads.
+//! Files that come in an archive, brought into the store before the transaction that gives them to their uploads.
 
 use std::fmt;
 
@@ -17,29 +17,12 @@ use crate::text::hexadecimal;
 use crate::uploads::stored::{Held, Written};
 use crate::uploads::{self, MediaType};
 
-/// A file as a line names it.
-#[derive(Clone, Debug)]
-pub struct FileOf(File);
-
-impl From<File> for FileOf {
-    fn from(file: File) -> Self {
-        Self(file)
-    }
-}
-
 /// What came of bringing a file.
 pub enum Brought {
     /// It is in the store, with this sum, and waits to be given to its upload.
     Here(Held, String),
     /// It is not taken, and why.
     Refused(&'static str),
-}
-
-impl FileOf {
-    /// Its length, as the line says.
-    pub fn bytes(&self) -> u64 {
-        self.0.bytes
-    }
 }
 
 impl fmt::Debug for Brought {
@@ -59,10 +42,10 @@ pub async fn bring(
     means: &Means,
     import: &import::Model,
     reading: &mut Import,
-    FileOf(file): FileOf,
+    file: &File,
     before: u64,
 ) -> Result<Brought, Unread> {
-    if let Some(why) = refusal(means, import, &file, before).await? {
+    if let Some(why) = refusal(means, import, file, before).await? {
         return Ok(Brought::Refused(why));
     }
     match reading.file(file.path.clone()).await {
@@ -72,7 +55,7 @@ pub async fn bring(
     }
     let store = &*means.store;
     let mut written = Written::begin(&means.desk, store).await?;
-    match copy(reading, &mut written, &file).await {
+    match copy(reading, Some(&mut written), file).await {
         Ok(Some(sum)) => Ok(Brought::Here(written.finish(&means.desk, store).await?, sum)),
         Ok(None) => {
             written.abort(&means.desk, store).await;
@@ -89,16 +72,31 @@ pub async fn bring(
     }
 }
 
+/// The sum of a file that is left where it is; `None` where it is not as the list says.
+///
+/// # Errors
+/// The child that reads the archive.
+pub async fn sum_of(reading: &mut Import, file: &File) -> Result<Option<String>, Unread> {
+    let sum = match reading.file(file.path.clone()).await {
+        Ok(()) => copy(reading, None, file).await,
+        Err(error) => Err(error.into()),
+    };
+    match sum {
+        Err(Unread::Sandbox(SandboxError::NoImport(_))) => Ok(None),
+        sum => sum,
+    }
+}
+
 /// Why a file is not even looked at.
-pub(super) async fn refusal(
+///
+/// # Errors
+/// The database.
+pub async fn refusal(
     means: &Means,
     import: &import::Model,
     file: &File,
     before: u64,
 ) -> Result<Option<&'static str>, Error> {
-    if !file.path.starts_with("files/") {
-        return Ok(Some("its file stands where none is"));
-    }
     let db = means.desk.db.read();
     let Some(owner) = user::Entity::find_by_id(import.user_id).one(db).await? else {
         return Ok(Some("its owner is gone"));
@@ -116,7 +114,11 @@ pub(super) async fn refusal(
 }
 
 /// The sum of what was copied; `None` where it is not what was said.
-async fn copy(reading: &mut Import, written: &mut Written, file: &File) -> Result<Option<String>, Unread> {
+async fn copy(
+    reading: &mut Import,
+    mut written: Option<&mut Written>,
+    file: &File,
+) -> Result<Option<String>, Unread> {
     let (mut sum, mut got) = (Sha256::new(), 0_u64);
     loop {
         let piece = reading.piece().await?;
@@ -128,7 +130,9 @@ async fn copy(reading: &mut Import, written: &mut Written, file: &File) -> Resul
             return Ok(None);
         }
         sum.update(&piece);
-        written.write(Bytes::from(piece)).await?;
+        if let Some(written) = &mut written {
+            written.write(Bytes::from(piece)).await?;
+        }
     }
     let sum = hexadecimal(&sum.finalize());
     let same = got == file.bytes && file.sha256.as_ref().is_none_or(|said| *said == sum);

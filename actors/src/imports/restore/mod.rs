@@ -21,13 +21,14 @@ use uuid::Uuid;
 use super::folders;
 use super::take::{Became, MAY_NOT, Taking};
 use crate::adapters::sandbox::Outline;
-use crate::adapters::sandbox::import::{Found, Row};
+use crate::adapters::sandbox::import::{Found, Row, Save};
 use crate::error::Error;
 use crate::exports::record::{Collection, Feed, File, Record};
 use crate::ops::feeds;
 use crate::text;
 
-pub use files::{Brought, FileOf, bring};
+pub use bookmarks::{same_file, uploaded};
+pub use files::{Brought, bring, refusal, sum_of};
 pub use would::would;
 
 /// Characters of a name or a title.
@@ -40,10 +41,15 @@ const UNKNOWN: &str = "is no line of an export that is known";
 const LOST: &str = "belongs to something that was not taken in";
 
 /// The file that a row comes with.
-pub fn file_of(row: &Row) -> Option<FileOf> {
-    let Found::Record(value) = &row.found else { return None };
-    let file = value.get("file").filter(|file| file.is_object())?;
-    File::deserialize(file).ok().map(FileOf::from)
+pub fn file_of(row: &Row) -> Option<File> {
+    match &row.found {
+        Found::Record(value) => {
+            let file = value.get("file").filter(|file| file.is_object())?;
+            File::deserialize(file).ok()
+        }
+        Found::Save(Save { file, .. }) => file.clone(),
+        Found::Note(_) | Found::Feed(_) | Found::Passed(_) => None,
+    }
 }
 
 /// The id that the thing of a line had.

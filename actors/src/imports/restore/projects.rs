@@ -109,12 +109,7 @@ pub async fn note(
     }
     let passages = notes::passages(&new.body);
     let row = notes::add_to_project(txn, &project, new, passages, Priority::Backlog, now).await?;
-    note::Entity::update_many()
-        .col_expr(note::Column::CreatedAt, Expr::value(given.created_at))
-        .filter(note::Column::UserId.eq(project.user_id))
-        .filter(note::Column::Id.eq(row.id))
-        .exec(txn)
-        .await?;
+    notes::was_made(txn, &row, given.created_at).await?;
     Ok(Became::of(ImportedKind::Note, row.id.0, true))
 }
 

@@ -123,25 +123,37 @@ impl Operation for DeleteNote {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
         let txn = app.db.begin().await?;
-        delete(&txn, caller.user, self.0, app.clock.now()).await?;
+        let (row, home) = open(&txn, caller.user, self.0).await?;
+        remove(&txn, &row, home, Priority::Now, app.clock.now()).await?;
         txn.commit().await?;
         app.ingest.wake();
         Ok(Gone {})
     }
 }
 
-/// Deletes a note, within a transaction.
+/// Takes back a note that an import brought, of an archived project too.
 ///
 /// # Errors
-/// As [`open`].
-pub async fn delete(
+/// [`Error::NotFound`] as [`open`].
+pub async fn take_back(
     txn: &impl ConnectionTrait,
     user: UserId,
     id: NoteId,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let (row, home) = open(txn, user, id).await?;
-    queue::ask(txn, user, Work::Forget, row.document_id.0, Priority::Now, now).await?;
+    let (row, home) = held(txn, user, id).await?;
+    remove(txn, &row, home, Priority::Backlog, now).await
+}
+
+async fn remove(
+    txn: &impl ConnectionTrait,
+    row: &note::Model,
+    home: Home,
+    priority: Priority,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let user = row.user_id;
+    queue::ask(txn, user, Work::Forget, row.document_id.0, priority, now).await?;
     // The note, and its place in projects, go with its document.
     let text = document::Entity::delete_many().filter(document::Column::UserId.eq(user));
     text.filter(document::Column::Id.eq(row.document_id)).exec(txn).await?;
@@ -168,10 +180,19 @@ impl Home {
 /// # Errors
 /// [`Error::NotFound`] where it is not the user's or its bookmark was deleted, and [`Error::ProjectArchived`].
 async fn open(txn: &impl ConnectionTrait, user: UserId, id: NoteId) -> Result<(note::Model, Home), Error> {
+    let (row, home) = held(txn, user, id).await?;
+    match home {
+        Home::Project(project) => Ok((row, Home::Project(projects::must_be_open(project)?))),
+        Home::Bookmark(_) => Ok((row, home)),
+    }
+}
+
+/// The note and what it belongs to, whether that may be written to or not.
+async fn held(txn: &impl ConnectionTrait, user: UserId, id: NoteId) -> Result<(note::Model, Home), Error> {
     let own = || note::Entity::one_of(user, id);
     let found = own().one(txn).await?.ok_or(Error::NotFound)?;
     let home = match (found.project_id, found.bookmark_id) {
-        (Some(project), _) => Home::Project(projects::open_for_writing(txn, user, project).await?),
+        (Some(project), _) => Home::Project(projects::locked(txn, user, project).await?),
         (None, Some(bookmark)) => {
             let row = bookmark::Entity::one_of(user, bookmark).one(txn).await?.ok_or(Error::NotFound)?;
             locked_on_bookmark(txn, &row).await?;

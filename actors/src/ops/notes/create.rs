@@ -118,7 +118,7 @@ fn with_paragraph(before: &str, title: Option<&str>, body: &str) -> String {
 }
 
 /// The first words of a text, as its title: without the signs that make a heading or a list of them.
-fn first_line(body: &str) -> String {
+pub fn first_line(body: &str) -> String {
     let mark = |c: char| c.is_whitespace() || matches!(c, '#' | '*' | '-' | '>');
     let mut lines = body.lines().map(|line| line.trim_matches(mark));
     let line = lines.find(|line| !line.is_empty()).unwrap_or_else(|| body.trim());

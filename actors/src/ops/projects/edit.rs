@@ -4,7 +4,7 @@ use entity::id::{DocumentId, ProjectId, UserId};
 use entity::kind::ProjectStatus;
 use entity::scope::Scope;
 use entity::time::Timestamp;
-use entity::{document, project};
+use entity::{decision, document, project, project_item};
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
 };
@@ -192,10 +192,7 @@ impl Operation for DeleteProject {
 }
 
 /// Deletes a project with all that is in it, within a transaction.
-///
-/// # Errors
-/// [`Error::NotFound`].
-pub async fn delete(
+async fn delete(
     txn: &impl ConnectionTrait,
     user: UserId,
     id: ProjectId,
@@ -216,5 +213,21 @@ pub async fn delete(
     let texts = document::Entity::delete_many().filter(document::Column::UserId.eq(user));
     texts.filter(of_project).exec(txn).await?;
     project.into_active_model().delete(txn).await?;
+    Ok(())
+}
+
+/// Deletes a project, archived or not, in which nothing is; another one stays.
+///
+/// # Errors
+/// [`Error::NotFound`].
+pub async fn delete_empty(txn: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<(), Error> {
+    let project = locked(txn, user, id).await?;
+    let notes = document::Entity::of(user).filter(document::Column::ProjectId.eq(project.id));
+    let is_empty = notes.one(txn).await?.is_none()
+        && decision::Entity::within(&project).one(txn).await?.is_none()
+        && project_item::Entity::within(&project).one(txn).await?.is_none();
+    if is_empty {
+        project.into_active_model().delete(txn).await?;
+    }
     Ok(())
 }

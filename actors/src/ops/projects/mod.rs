@@ -28,7 +28,7 @@ use crate::error::Error;
 pub use add_items::{AddItems, Added, put};
 pub use context::{CONTEXT_MAX_CHARS, Context, ContextProject, Decided, NoteText, ReadContext, Source};
 pub use decisions::{ChangeDecision, CreateDecision, DeleteDecision, ListDecisions};
-pub use edit::{ChangeProject, CreateProject, DeleteProject, ShowProject, delete};
+pub use edit::{ChangeProject, CreateProject, DeleteProject, ShowProject, delete_empty};
 pub use items::{ChangeItem, ListItems, RemoveItem};
 pub use list::{LIST_LIMIT, LIST_STATUS, ListProjects, Projects};
 pub use notes::{AddNote, ListNotes, WriteNote};
@@ -61,7 +61,11 @@ pub struct Gone {}
 ///
 /// # Errors
 /// [`Error::NotFound`] where it is not the user's.
-async fn locked(txn: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<project::Model, Error> {
+pub async fn locked(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    id: ProjectId,
+) -> Result<project::Model, Error> {
     project::Entity::one_of(user, id).lock_exclusive().one(txn).await?.ok_or(Error::NotFound)
 }
 
@@ -77,7 +81,11 @@ pub async fn open_for_writing(
     must_be_open(locked(txn, user, id).await?)
 }
 
-fn must_be_open(project: project::Model) -> Result<project::Model, Error> {
+/// The project, if it may be written to.
+///
+/// # Errors
+/// [`Error::ProjectArchived`].
+pub fn must_be_open(project: project::Model) -> Result<project::Model, Error> {
     match project.status {
         ProjectStatus::Active => Ok(project),
         ProjectStatus::Archived => Err(Error::ProjectArchived),

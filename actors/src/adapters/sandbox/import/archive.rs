@@ -50,6 +50,11 @@ impl Archive {
         self.zip.file_names().flatten().map(std::borrow::Cow::into_owned).collect()
     }
 
+    /// How long a file says that it is.
+    pub fn length(&mut self, name: &str) -> Option<u64> {
+        self.zip.by_name(name).ok().map(|file| file.size())
+    }
+
     /// A file, unpacked as it is read.
     pub fn unpack(&mut self, name: &str) -> Result<Unpacked, NoImport> {
         let (start, packed, size, how) = {

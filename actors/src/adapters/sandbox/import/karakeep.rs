@@ -36,6 +36,7 @@ struct Bookmark {
 #[derive(Deserialize)]
 struct Content {
     url: Option<String>,
+    text: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -63,17 +64,15 @@ pub fn is_one(file: &Value) -> bool {
 }
 
 fn found(bookmark: Bookmark, tree: &Tree) -> Found {
-    let Some(url) = bookmark.content.and_then(|content| content.url) else {
-        return Found::Passed("has no address".to_owned());
-    };
+    let (url, text) = bookmark.content.map(|content| (content.url, content.text)).unwrap_or_default();
     let mut lists = bookmark.lists.iter().map(|id| tree.path(id)).filter(|path| !path.is_empty());
     let page = Page {
-        url,
+        url: url.unwrap_or_default(),
         title: bookmark.title,
         tags: bookmark.tags,
         folders: lists.next().unwrap_or_default(),
         also: lists.collect(),
-        notes: bookmark.note.into_iter().collect(),
+        notes: text.into_iter().chain(bookmark.note).collect(),
         saved_at: bookmark.created_at.and_then(|at| moment(&at.to_string())),
         favorite: bookmark.favourited,
         archived: bookmark.archived,
@@ -86,15 +85,18 @@ fn found(bookmark: Bookmark, tree: &Tree) -> Found {
 mod tests {
     use serde_json::json;
 
+    use super::super::row::Note;
     use super::*;
 
     #[test]
-    fn lists_are_folders_and_texts_without_an_address_are_told() {
+    fn lists_are_folders_and_texts_without_an_address_are_notes() {
         let export = json!({
             "bookmarks": [
                 {"createdAt": 1_700_000_000, "title": "One", "tags": ["a"], "lists": ["2", "3"],
                  "content": {"type": "link", "url": "https://a.example/1"}, "note": "N", "archived": true},
-                {"createdAt": 1, "content": {"type": "text", "text": "words"}},
+                {"createdAt": 1_700_000_000, "tags": ["a", "b"], "lists": ["2"], "note": "N", "favourited": true,
+                 "content": {"type": "text", "text": "words"}},
+                {"createdAt": 1, "title": "A picture", "content": null},
             ],
             "lists": [
                 {"id": "1", "name": "Top", "parentId": null}, {"id": "2", "name": "Sub", "parentId": "1"},
@@ -114,6 +116,13 @@ mod tests {
             json!({"url": "https://a.example/1", "title": "One", "tags": ["a"], "notes": "N",
                    "savedAt": "2023-11-14T22:13:20Z", "archived": true})
         );
-        assert!(matches!(&rows[1].found, Found::Passed(why) if why == "has no address"));
+        let note = Note {
+            title: None,
+            body: "words\n\nN\n\nTags: a, b\n\nIn: Top / Sub".to_owned(),
+            saved_at: Some("2023-11-14T22:13:20Z".to_owned()),
+            pinned: true,
+        };
+        assert_eq!(rows[1].found, Found::Note(note));
+        assert_eq!(rows[2].found, Found::Passed("has no address".to_owned()));
     }
 }

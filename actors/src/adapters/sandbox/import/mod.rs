@@ -35,7 +35,7 @@ use wire::{Ask, LONGEST, PIECE, ROWS, Told};
 
 pub use format::{Format, UnknownFormat};
 pub use own::{LIBRARY, SIGN, VERSION, document};
-pub use row::{Found, Row, Save};
+pub use row::{Found, Note, Row, Save};
 pub use wire::NoImport;
 
 /// A file that is being read. Its child ends with it.

@@ -1,4 +1,6 @@
-//! Omnivore's archive: `metadata_N_to_M.json`, each page as it was in `content/`, what was marked in `highlights/`.
+//! Omnivore's archive: `metadata_N_to_M.json`, each page or paper as it was in `content/`, what was marked in `highlights/`.
+
+use std::collections::HashSet;
 
 use serde::Deserialize;
 use serde_json::from_slice;
@@ -9,6 +11,7 @@ use super::moment::moment;
 use super::row::{Found, Page, Row};
 use super::source::unread;
 use super::wire::{CONTENT, NoImport};
+use crate::exports::record::File;
 
 /// Bytes of one list of pages.
 const LIST: usize = 64 << 20;
@@ -50,17 +53,26 @@ pub fn read(mut archive: Archive) -> Result<impl Iterator<Item = Row>, NoImport>
     // Who packs it anew may put all of it into a folder.
     let folder = lists.first().and_then(|list| list.strip_suffix(last(list))).unwrap_or_default().to_owned();
     let papers = beside.into_iter().filter(|name| name.to_ascii_lowercase().ends_with(".pdf"));
-    let papers: Vec<Row> = papers.map(|name| unread(&name)).collect();
+    let mut papers: HashSet<String> = papers.collect();
     let mut all = Vec::new();
     for name in lists {
         let list = archive.short(&name, LIST).ok_or(NoImport::TooLarge)?;
         all.extend(from_slice::<Vec<Saved>>(&list).map_err(|_| NoImport::Damaged)?);
     }
+    // Each belongs to one row: the first that names it.
+    let own = |saved: Saved| {
+        let name = format!("{folder}content/{}.pdf", saved.slug.as_deref().unwrap_or_default());
+        let paper = papers.take(&name);
+        (saved, paper)
+    };
+    let all: Vec<_> = all.into_iter().map(own).collect();
+    let mut left: Vec<_> = papers.into_iter().collect();
+    left.sort();
     let pages = all
         .into_iter()
         .zip(1..)
-        .map(move |(saved, line)| Row { line, found: found(saved, &folder, &mut archive) });
-    Ok(pages.chain(papers))
+        .map(move |((saved, paper), line)| Row { line, found: found(saved, paper, &folder, &mut archive) });
+    Ok(pages.chain(left.into_iter().map(|name| unread(&name))))
 }
 
 fn first_number(name: &str) -> u64 {
@@ -69,7 +81,7 @@ fn first_number(name: &str) -> u64 {
     digits.parse().unwrap_or_default()
 }
 
-fn found(saved: Saved, folder: &str, archive: &mut Archive) -> Found {
+fn found(saved: Saved, paper: Option<String>, folder: &str, archive: &mut Archive) -> Found {
     let Some(url) = saved.url else { return Found::Passed("has no address".to_owned()) };
     let slug = saved.slug.unwrap_or_default();
     // One that is too long here, or another row's, is fetched instead.
@@ -89,9 +101,21 @@ fn found(saved: Saved, folder: &str, archive: &mut Archive) -> Found {
         archived: saved.state.is_some_and(|state| state.eq_ignore_ascii_case("archived")),
         progress,
         html,
+        file: paper.and_then(|path| file(path, archive)),
         ..Page::default()
     };
     page.into()
+}
+
+/// A paper of the archive.
+fn file(path: String, archive: &mut Archive) -> Option<File> {
+    Some(File {
+        filename: last(&path).to_owned(),
+        content_type: "application/pdf".to_owned(),
+        bytes: archive.length(&path)?,
+        sha256: None,
+        path,
+    })
 }
 
 #[cfg(test)]
@@ -137,5 +161,28 @@ mod tests {
         );
         let Found::Save(second) = &rows[1].found else { panic!() };
         assert_eq!((rows[1].line, second.progress, &second.fields["archived"]), (2, Some(0.5), &json!(true)));
+    }
+
+    #[test]
+    fn a_paper_belongs_to_the_first_row_that_names_it() {
+        let row = |n: u8| json!({"slug": "p", "url": format!("https://a.example/{n}.pdf")});
+        let list = json!([row(1), row(2)]).to_string();
+        let file = packed(&[
+            ("export/metadata_0_to_9.json", list.as_bytes()),
+            ("export/content/p.pdf", b"%PDF-1.4"),
+            ("export/content/other.pdf", b"%PDF-1.4"),
+        ]);
+
+        let rows: Vec<_> = read(Archive::open(file).unwrap()).unwrap().map(|row| row.found).collect();
+
+        let [Found::Save(first), Found::Save(second), Found::Passed(why)] = &rows[..] else {
+            panic!("{rows:?}")
+        };
+        let paper = first.file.as_ref().unwrap();
+        assert_eq!(
+            (paper.path.as_str(), paper.filename.as_str(), paper.bytes),
+            ("export/content/p.pdf", "p.pdf", 8)
+        );
+        assert!(second.file.is_none() && why.ends_with("export/content/other.pdf"), "{rows:?}");
     }
 }

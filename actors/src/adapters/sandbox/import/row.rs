@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::super::feed::Outline;
+use crate::exports::record::File;
 
 /// A row of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +28,10 @@ impl Row {
                 save.fields.values_mut().for_each(strip);
                 save.folders.iter_mut().chain(save.also.iter_mut().flatten()).for_each(strip_text);
                 Found::Save(save)
+            }
+            Found::Note(mut note) => {
+                note.title.iter_mut().chain([&mut note.body]).for_each(strip_text);
+                Found::Note(note)
             }
             Found::Feed(mut feed) => {
                 [&mut feed.title, &mut feed.folder].into_iter().flatten().for_each(strip_text);
@@ -63,6 +68,8 @@ fn strip_text(text: &mut String) {
 pub enum Found {
     /// A page that was saved.
     Save(Save),
+    /// A text without a page.
+    Note(Note),
     /// A feed that was followed.
     Feed(Outline),
     /// A line of an export of this service.
@@ -83,12 +90,28 @@ pub struct Save {
     pub also: Vec<Vec<String>>,
     /// How far it was read, 0 to 1.
     pub progress: Option<f64>,
+    /// The page itself, as a file of the archive.
+    #[serde(default)]
+    pub file: Option<File>,
+}
+
+/// A text that was kept without a page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Note {
+    /// Its title.
+    pub title: Option<String>,
+    /// Its words, as Markdown; tags and folders, for which notes have no place, stand below them.
+    pub body: String,
+    /// When it was saved, as RFC 3339.
+    pub saved_at: Option<String>,
+    /// Marked as a favourite.
+    pub pinned: bool,
 }
 
 /// A saved page as the formats tell of it.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// Its address.
+    /// Its address; one without is a note, where something was written or marked.
     pub url: String,
     /// Its title.
     pub title: Option<String>,
@@ -110,13 +133,19 @@ pub struct Page {
     pub progress: Option<f64>,
     /// The page itself.
     pub html: Option<String>,
+    /// The same as a file of the archive.
+    pub file: Option<File>,
 }
 
 impl From<Page> for Found {
     fn from(page: Page) -> Self {
-        let tags: Vec<_> = page.tags.iter().map(|tag| tag.trim()).filter(|tag| !tag.is_empty()).collect();
-        let notes: Vec<_> =
-            page.notes.iter().map(|note| note.trim()).filter(|note| !note.is_empty()).collect();
+        if page.url.trim().is_empty() { without_address(page) } else { Found::Save(page.into()) }
+    }
+}
+
+impl From<Page> for Save {
+    fn from(page: Page) -> Self {
+        let (tags, notes) = (filled(&page.tags), filled(&page.notes));
         let mut fields = Map::new();
         let mut put = |name: &str, value: Option<Value>| {
             if let Some(value) = value {
@@ -133,13 +162,30 @@ impl From<Page> for Found {
         put("favorite", page.favorite.then_some(Value::Bool(true)));
         put("archived", page.archived.then_some(Value::Bool(true)));
         put("html", page.html.filter(|html| !html.trim().is_empty()).map(Value::from));
-        let path = |names: &Vec<String>| -> Vec<String> {
-            names.iter().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
-        };
+        let path = |names: &Vec<String>| filled(names).into_iter().map(str::to_owned).collect();
         let progress = page.progress.filter(|part| (0.0..=1.0).contains(part));
         let also = page.also.iter().map(path).collect();
-        Found::Save(Save { fields, folders: path(&page.folders), also, progress })
+        Save { fields, folders: path(&page.folders), also, progress, file: page.file }
     }
+}
+
+/// Those in which something stands.
+fn filled(texts: &[String]) -> Vec<&str> {
+    texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()).collect()
+}
+
+fn without_address(page: Page) -> Found {
+    let words = filled(&page.notes);
+    if words.is_empty() {
+        return Found::Passed("has no address".to_owned());
+    }
+    let tags = Some(filled(&page.tags).join(", ")).filter(|tags| !tags.is_empty());
+    let folders = std::iter::once(&page.folders).chain(&page.also).map(|path| filled(path).join(" / "));
+    let below = tags.map(|tags| format!("Tags: {tags}")).into_iter();
+    let below = below.chain(folders.filter(|path| !path.is_empty()).map(|path| format!("In: {path}")));
+    let body = words.into_iter().map(str::to_owned).chain(below).collect::<Vec<_>>().join("\n\n");
+    let title = page.title.as_deref().map(str::trim).filter(|title| !title.is_empty()).map(str::to_owned);
+    Found::Note(Note { title, body, saved_at: page.saved_at, pinned: page.favorite })
 }
 
 /// A marked passage as a paragraph of a note.

@@ -65,11 +65,11 @@ fn archive(file: Arc<File>, wanted: Option<Format>) -> Result<Source, NoImport> 
     let names = archive.names();
     if names.iter().any(|name| name == own::SIGN) {
         let rows = own::read(archive)?;
-        let files = Archive::open(file)?;
-        return Ok(Source { archive: Some(files), ..Source::of(Format::Carrel, rows) });
+        return Ok(Source { archive: Some(Archive::open(file)?), ..Source::of(Format::Carrel, rows) });
     }
     if omnivore::fits(&names) {
-        return Ok(Source::of(Format::Omnivore, omnivore::read(archive)?));
+        let rows = omnivore::read(archive)?;
+        return Ok(Source { archive: Some(Archive::open(file)?), ..Source::of(Format::Omnivore, rows) });
     }
     // Pocket, for one, packs its tables.
     let mut packed: Vec<_> = names.into_iter().filter(|name| is_packed_list(name)).collect();

@@ -3,7 +3,7 @@
 use super::super::format::Format;
 use super::super::moment::moment;
 use super::super::row::{Page, split};
-use super::{Cells, Table, address};
+use super::{Cells, Table};
 
 pub const TABLE: Table = Table {
     format: Format::Mymind,
@@ -14,7 +14,8 @@ pub const TABLE: Table = Table {
 
 fn read(cells: &Cells<'_>) -> Result<Page, &'static str> {
     Ok(Page {
-        url: address(cells)?,
+        // What was written down there has none.
+        url: cells.text("url").unwrap_or_default(),
         title: cells.text("title"),
         tags: split(cells.get("tags").unwrap_or_default(), ','),
         notes: [cells.text("content"), cells.text("note")].into_iter().flatten().collect(),
