@@ -36,7 +36,9 @@ impl Counted {
             return;
         }
         match queue::depths(app.db.read()).await {
-            Ok(depths) => depths.into_iter().for_each(|Depth { track, waiting, running }| {
+            Ok(depths) => depths.into_iter().for_each(|Depth { track, waiting, running, since }| {
+                let late = since.map_or(0, |since| (app.clock.now().millis() - since.millis()).max(0) / 1000);
+                metrics::gauge!("carrel_jobs_late_seconds", "track" => track).set(late as f64);
                 metrics::gauge!("carrel_jobs", "track" => track, "state" => "waiting").set(waiting as f64);
                 metrics::gauge!("carrel_jobs", "track" => track, "state" => "running").set(running as f64);
             }),

@@ -323,6 +323,34 @@ async fn an_export_that_is_imported_gives_the_same_library() {
 }
 
 #[actix_web::test]
+async fn the_list_for_browsers_keeps_the_folders() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let made = async |body: Value| {
+        let made = session.post(&format!("{LIBRARY}/collections"), body).await;
+        made.data(201)["collection"]["collectionId"].as_str().unwrap().to_owned()
+    };
+    let top = made(json!({ "name": "Birds & <more>" })).await;
+    let inner = made(json!({ "name": "Waders", "parentId": top })).await;
+    let other = made(json!({ "name": "Also" })).await;
+    for (n, places) in [(1, json!([inner, other])), (2, json!([top])), (3, json!([]))] {
+        let page = json!({ "url": format!("https://l.example/{n}"), "title": format!("Page {n}"), "text": "T", "collectionIds": places });
+        session.post(&format!("{LIBRARY}/bookmarks"), page).await.data(201);
+    }
+    let mut zip = zip::ZipArchive::new(Cursor::new(packed(&session).await)).unwrap();
+    let mut list = String::new();
+    zip.by_name("bookmarks.html").unwrap().read_to_string(&mut list).unwrap();
+
+    let taker = server.user(Plan::Pro).await.sign_in().await;
+    let id = begin(&taker, list.as_bytes(), &[]).await;
+    assert_eq!(once(&taker, &id, "done").await["report"]["skippedRows"], 0);
+
+    let (here, there) = (library(&session).await, library(&taker).await);
+    assert_eq!(there["collections"].as_array().unwrap().len(), 3);
+    assert_eq!(there["collections"], here["collections"], "{list}");
+}
+
+#[actix_web::test]
 async fn what_somebody_takes_away_while_an_import_goes_on_is_left_out_of_it() {
     let (server, site) = (served().await, Site::start().await);
     let (_, archive) = full_archive(&server, &site).await;

@@ -583,6 +583,7 @@ async fn a_recording_whose_service_was_killed_goes_on_where_it_stopped() {
     for line in ["track=\"recordings\",state=\"running\"} 1", "track=\"web\",state=\"waiting\"} 0"] {
         assert!(metrics.contains(&format!("carrel_jobs{{{line}")), "{metrics}");
     }
+    assert!(metrics.contains("carrel_jobs_late_seconds{track=\"recordings\"} 0"), "{metrics}");
     running.kill();
     ears.answers([(200, HEARD)]);
     let running = Program::start_with(&home, "data", &ears.settings()).await;

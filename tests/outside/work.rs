@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::imports::{begin, once};
-use crate::world::{Client, Reply, Server, Site, article, eventually};
+use super::uploads;
+use crate::world::{Client, Home, Program, Reply, Server, Site, article, eventually, program};
 
 async fn shown(session: &Client) -> Value {
     session.get("/app/api/work").await.data(200).clone()
@@ -131,4 +132,23 @@ async fn of_one_person_only_so_much_waits_and_of_others_as_before() {
     server.clock.advance(Duration::from_secs(61));
     assert_eq!(once(&session, &import, "done").await["report"]["created"], 1);
     key.post("/rest/v1/bookmarks", new(2)).await.data(201);
+}
+
+#[actix_web::test]
+async fn what_was_given_up_is_counted() {
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let key = running.holder(&id, &secret);
+
+    let ticket = uploads::uploaded(&key, "application/pdf", b"no paper at all").await;
+    eventually("it is given up", async || {
+        (key.get(&uploads::path(&ticket)).await.data(200)["status"] == "failed").then_some(())
+    })
+    .await;
+
+    let (_, _, metrics) = running.stranger().download("/metrics").await;
+    let metrics = String::from_utf8(metrics).unwrap();
+    assert!(metrics.contains("carrel_jobs_given_up_total{work=\"file\"} 1"), "{metrics}");
+    running.terminate().await;
 }

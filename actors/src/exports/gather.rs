@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
-use entity::kind::{BookmarkKind, ItemKind};
+use entity::kind::ItemKind;
 use entity::{
     bookmark, bookmark_tag, chunk, collection, collection_bookmark, decision, document, entry, export, feed,
     highlight, note, project, project_item, rendition, stored_file, transcript_segment, upload,
@@ -28,7 +28,7 @@ use crate::ops::{feeds, rendition as shown_as};
 use crate::text::hexadecimal;
 
 /// Rows that are read at once.
-const SOME: u64 = 200;
+pub(super) const SOME: u64 = 200;
 
 /// Sends everything.
 ///
@@ -41,30 +41,21 @@ pub async fn all(app: &App, export: &export::Model, to: &Sender<Part>) -> Result
     gathering.file(LIBRARY, true).await?;
     gathering.collections().await?;
     gathering.feeds().await?;
-    gathering.bookmarks(Lines::Records).await?;
+    gathering.bookmarks().await?;
     gathering.highlights().await?;
     gathering.entries().await?;
     gathering.projects().await?;
     gathering.texts().await?;
-    gathering.file("bookmarks.html", true).await?;
-    gathering.bytes(bookmarks::HEAD).await?;
-    gathering.bookmarks(Lines::Html).await?;
-    gathering.bytes(bookmarks::FOOT).await?;
+    bookmarks::list(&gathering).await?;
     let opml = feeds::list(app.db.read(), export.user_id).await?;
     gathering.whole("feeds.opml", opml).await?;
     gathering.files().await
 }
 
-/// As what bookmarks are written.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Lines {
-    Records,
-    Html,
-}
-
-struct Gathering<'a> {
+/// What is sent, and to whom.
+pub(super) struct Gathering<'a> {
     app: &'a App,
-    user: UserId,
+    pub(super) user: UserId,
     to: &'a Sender<Part>,
     /// Documents whose texts are to come.
     texts: Vec<DocumentId>,
@@ -91,7 +82,7 @@ macro_rules! in_lots {
 }
 
 impl Gathering<'_> {
-    fn db(&self) -> &DatabaseConnection {
+    pub(super) fn db(&self) -> &DatabaseConnection {
         self.app.db.read()
     }
 
@@ -99,11 +90,11 @@ impl Gathering<'_> {
         self.to.send(part).await.map_err(|_| Error::internal("the archive takes no more"))
     }
 
-    async fn file(&self, name: &str, packed: bool) -> Result<(), Error> {
+    pub(super) async fn file(&self, name: &str, packed: bool) -> Result<(), Error> {
         self.send(Part::File { name: name.to_owned(), packed }).await
     }
 
-    async fn bytes(&self, text: &str) -> Result<(), Error> {
+    pub(super) async fn bytes(&self, text: &str) -> Result<(), Error> {
         self.send(Part::Bytes(text.as_bytes().to_vec())).await
     }
 
@@ -158,27 +149,17 @@ impl Gathering<'_> {
         Ok(())
     }
 
-    async fn bookmarks(&mut self, lines: Lines) -> Result<(), Error> {
+    async fn bookmarks(&mut self) -> Result<(), Error> {
         in_lots!(self, bookmark, |some| {
             let beside = Beside::of(self, &some).await?;
             for row in some {
-                let title = beside.titles.get(&row.document_id).cloned().unwrap_or_default();
                 let record = beside.record(&row);
-                match lines {
-                    Lines::Records => {
-                        self.texts.push(row.document_id);
-                        if let Some(file) = &record.file {
-                            self.files.extend(
-                                beside.stored.get(&row.document_id).map(|at| (at.clone(), file.path.clone())),
-                            );
-                        }
-                        self.line(&Record::Bookmark(Box::new(record))).await?;
-                    }
-                    Lines::Html if row.kind == BookmarkKind::Page => {
-                        self.bytes(&bookmarks::line(&record, &title)).await?;
-                    }
-                    Lines::Html => {}
+                self.texts.push(row.document_id);
+                if let Some(file) = &record.file {
+                    let at = beside.stored.get(&row.document_id);
+                    self.files.extend(at.map(|at| (at.clone(), file.path.clone())));
                 }
+                self.line(&Record::Bookmark(Box::new(record))).await?;
             }
         });
         Ok(())
@@ -421,7 +402,7 @@ fn entry_record(row: entry::Model, bookmark: Option<Uuid>) -> Entry {
 
 /// What stands beside some bookmarks in other tables.
 #[derive(Default)]
-struct Beside {
+pub(super) struct Beside {
     titles: HashMap<DocumentId, String>,
     tags: HashMap<BookmarkId, Vec<String>>,
     notes: HashMap<BookmarkId, String>,
@@ -431,7 +412,7 @@ struct Beside {
 }
 
 impl Beside {
-    async fn of(gathering: &Gathering<'_>, some: &[bookmark::Model]) -> Result<Self, Error> {
+    pub(super) async fn of(gathering: &Gathering<'_>, some: &[bookmark::Model]) -> Result<Self, Error> {
         let (db, user) = (gathering.db(), gathering.user);
         let ids: Vec<BookmarkId> = some.iter().map(|row| row.id).collect();
         let documents: Vec<DocumentId> = some.iter().map(|row| row.document_id).collect();
@@ -465,7 +446,11 @@ impl Beside {
         Ok(beside)
     }
 
-    fn record(&self, row: &bookmark::Model) -> Bookmark {
+    pub(super) fn title(&self, row: &bookmark::Model) -> &str {
+        self.titles.get(&row.document_id).map_or("", String::as_str)
+    }
+
+    pub(super) fn record(&self, row: &bookmark::Model) -> Bookmark {
         let file = self.uploads.get(&row.document_id).map(|upload| File {
             path: format!("files/{}", upload.id),
             filename: upload.filename.clone(),

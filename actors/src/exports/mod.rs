@@ -6,7 +6,7 @@
 //! | `library.jsonl` | one thing a line ([`record`]): collections, feeds, bookmarks, highlights, entries, projects |
 //! | `documents/ID.json` | the text of a document, passage by passage, and what it says of itself |
 //! | `files/ID` | the files of uploads |
-//! | `bookmarks.html` | the saved pages, for any browser |
+//! | `bookmarks.html` | the saved pages in the folders of their collections, for any browser |
 //! | `feeds.opml` | the feeds, for any reader |
 //!
 //! An export that is imported gives the same library ([`crate::imports`]). It is packed by a job, kept for a week, and

@@ -114,7 +114,9 @@ async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbE
     let now = app.clock.now();
     let txn = app.db.begin().await?;
     let Some(job) = queue::current(&txn, job).await? else { return Ok(()) };
-    let held = match ending(&job, failure) {
+    let ending = ending(&job, failure);
+    let last = matches!(ending, Ending::Failed { after: None, .. });
+    let held = match ending {
         Ending::Lost => false,
         Ending::Postponed(after, reason) => {
             let later = Later { tried: false, reason, after };
@@ -142,7 +144,13 @@ async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbE
             held
         }
     };
-    if held { txn.commit().await } else { Ok(()) }
+    if held {
+        txn.commit().await?;
+        if last {
+            given_up(&job);
+        }
+    }
+    Ok(())
 }
 
 /// What becomes of a job that did not end well.
@@ -184,8 +192,16 @@ pub async fn bury(app: &App, job: &job::Model) -> Result<(), DbErr> {
     if queue::bury(&txn, job, now).await? {
         mark_failed(&txn, job, queue::DIED, now).await?;
         txn.commit().await?;
+        given_up(job);
     }
     Ok(())
+}
+
+/// Counts a job that nobody tries again by itself.
+fn given_up(job: &job::Model) {
+    if let Some(work) = Work::named(&job.kind) {
+        metrics::counter!("carrel_jobs_given_up_total", "work" => work.name()).increment(1);
+    }
 }
 
 /// A document whose text or index could not be made says so. What stays readable and found, because only a newer text or

@@ -250,6 +250,8 @@ pub struct Depth {
     pub waiting: u64,
     /// Jobs that run.
     pub running: u64,
+    /// Since when the first of those that wait might have begun.
+    pub since: Option<Timestamp>,
 }
 
 /// How much there is to do on each track.
@@ -259,18 +261,22 @@ pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
         .column(Column::Track)
         .column(Column::State)
         .column_as(Column::Id.count(), "jobs")
+        .column_as(Column::RunAt.min(), "since")
         .filter(Expr::cust("state IN ('queued', 'running')"))
         .group_by(Column::Track)
         .group_by(Column::State);
-    let rows: Vec<(i16, JobState, i64)> = counted.into_tuple().all(db).await?;
+    let rows: Vec<(i16, JobState, i64, Option<Timestamp>)> = counted.into_tuple().all(db).await?;
+    let row = |track: Track, state: JobState| {
+        rows.iter().find(|(number, found, ..)| (*number, *found) == (track.number(), state))
+    };
     let jobs = |track: Track, state: JobState| {
-        let row = rows.iter().find(|(number, found, _)| (*number, *found) == (track.number(), state));
-        row.map_or(0, |(_, _, jobs)| u64::try_from(*jobs).unwrap_or_default())
+        row(track, state).map_or(0, |(_, _, jobs, _)| u64::try_from(*jobs).unwrap_or_default())
     };
     let depth = |track: Track| Depth {
         track: track.name(),
         waiting: jobs(track, JobState::Queued),
         running: jobs(track, JobState::Running),
+        since: row(track, JobState::Queued).and_then(|(.., since)| *since),
     };
     Ok(Track::ALL.into_iter().map(depth).collect())
 }

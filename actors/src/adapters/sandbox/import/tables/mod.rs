@@ -6,13 +6,13 @@ mod mymind;
 mod pocket;
 mod raindrop;
 mod readwise;
+mod records;
 
-use std::io::Cursor;
-
-use csv::{ReaderBuilder, StringRecord};
+use csv::StringRecord;
 
 use super::format::Format;
 use super::row::{Found, Page, Row};
+use records::Records;
 
 /// What is known of a program's table.
 pub struct Table {
@@ -56,7 +56,7 @@ impl<'a> Cells<'a> {
 
 /// The table that a text is; with this name, or by its header.
 pub fn of(text: &str, wanted: Option<Format>) -> Option<&'static Table> {
-    let header = header(text)?;
+    let header = header(text);
     let fits = |table: &&Table| match wanted {
         Some(format) => format == table.format && header.iter().any(|name| name == "url"),
         None => table.needs.iter().all(|column| header.iter().any(|name| name == column)),
@@ -64,34 +64,25 @@ pub fn of(text: &str, wanted: Option<Format>) -> Option<&'static Table> {
     ALL.into_iter().find(fits)
 }
 
-fn header(text: &str) -> Option<Vec<String>> {
-    let first = reader(text).headers().ok()?.clone();
-    Some(first.iter().map(|name| name.trim().to_lowercase()).collect())
-}
-
-fn reader(text: &str) -> csv::Reader<Cursor<Vec<u8>>> {
-    ReaderBuilder::new().flexible(true).from_reader(Cursor::new(text.as_bytes().to_vec()))
+fn header(text: &str) -> Vec<String> {
+    Records::of(text).0
 }
 
 impl Table {
     /// Columns of a table that are not read.
     pub fn unread(&self, text: &str) -> Vec<String> {
         let is_known = |name: &String| self.known.contains(&name.as_str());
-        header(text).unwrap_or_default().into_iter().filter(|name| !is_known(name)).collect()
+        header(text).into_iter().filter(|name| !is_known(name)).collect()
     }
 
     /// Every row behind the header.
     pub fn rows(&'static self, text: &str) -> impl Iterator<Item = Row> + use<> {
-        let header = header(text).unwrap_or_default();
-        let mut line = 1;
-        reader(text).into_records().map(move |record| {
-            let Ok(record) = record else {
-                return Row { line, found: Found::Passed("is no row of a table".to_owned()) };
-            };
-            line = record.position().map_or(line, csv::Position::line);
-            let read = (self.read)(&Cells { header: &header, record: &record });
+        let (header, mut records) = Records::of(text);
+        std::iter::from_fn(move || {
+            let (line, record) = records.next()?;
+            let read = record.and_then(|record| (self.read)(&Cells { header: &header, record: &record }));
             let found = read.map_or_else(|why| Found::Passed(why.to_owned()), Found::from);
-            Row { line, found }
+            Some(Row { line, found })
         })
     }
 }
