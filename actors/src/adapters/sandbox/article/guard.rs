@@ -107,10 +107,14 @@ impl<'a> Scan<'a> {
 
     /// Comments end at `--!>` too (HTML, section 13.2.5.52).
     fn skip_comment(&mut self) -> Option<()> {
-        let at = self.rest.windows(3).position(|window| window == b"-->");
-        let loud = self.rest.windows(4).position(|window| window == b"--!>");
-        let behind = [at.map(|at| at + 3), loud.map(|at| at + 4)].into_iter().flatten().min()?;
-        self.rest = self.rest.get(behind..)?;
+        let rest = self.rest;
+        let end = |(at, window): (usize, &[u8])| match window {
+            b"-->" => Some(at + 3),
+            b"--!" if rest.get(at + 3) == Some(&b'>') => Some(at + 4),
+            _ => None,
+        };
+        let behind = rest.windows(3).enumerate().find_map(end)?;
+        self.rest = rest.get(behind..)?;
         Some(())
     }
 
@@ -250,6 +254,13 @@ mod tests {
             assert_eq!(check(&format!("{comment}{nested}")), Err(Unreadable::TooDeep), "{comment}");
         }
         assert!(check(&format!("<!-- {nested} -->")).is_ok());
+    }
+
+    #[test]
+    fn a_million_comments_take_one_pass() {
+        for comment in ["<!---->", "<!----!>", "<!-- --!"] {
+            assert!(check(&comment.repeat(1_000_000)).is_ok(), "{comment}");
+        }
     }
 
     #[test]

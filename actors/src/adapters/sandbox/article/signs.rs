@@ -53,7 +53,7 @@ const ASKS: &str = "enable, turn on, activate, requires, need, aktivier, einscha
 /// A page that is not there says little beside that, in characters.
 const APOLOGY: usize = 400;
 /// Titles of pages that are not there.
-const GONE: &str = "404, not found, page not found, error 404, file not found, nicht gefunden, seite nicht gefunden, \
+const GONE: &str = "not found, 404 not found, page not found, error 404, file not found, nicht gefunden, seite nicht gefunden, \
     page introuvable, page non trouvée, página no encontrada, pagina no encontrada, pagina non trovata, \
     página não encontrada, pagina niet gevonden, nie znaleziono, страница не найдена, ページが見つかりません";
 
@@ -64,7 +64,12 @@ pub fn says_it_is_gone(title: &str, text: &str) -> bool {
     let named = entries(GONE).any(|gone| {
         title.strip_prefix(gone).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
     });
-    named && text.chars().nth(APOLOGY).is_none()
+    // The number alone is a title of other things too: of 404 Media, say.
+    let numbered = title.strip_prefix("404").is_some_and(|rest| {
+        let rest = rest.trim_start();
+        !rest.starts_with(|c: char| c.is_alphanumeric()) || rest.starts_with("error")
+    });
+    (named || numbered) && text.chars().nth(APOLOGY).is_none()
 }
 
 /// Whether a page's whole text asks for JavaScript.
@@ -152,7 +157,9 @@ mod tests {
         }
         assert!(!says_it_is_gone("404 Not Found", &"How the status came about. ".repeat(20)));
         assert!(
-            !says_it_is_gone("4042 herons", "Counted.") && !says_it_is_gone("Lost and not found", "Words.")
+            !says_it_is_gone("4042 herons", "Counted.")
+                && !says_it_is_gone("404 Media", "Subscribe to read.")
+                && !says_it_is_gone("Lost and not found", "Words.")
         );
     }
 
