@@ -37,8 +37,13 @@ pub enum Relation {}
 impl ActiveModelBehavior for ActiveModel {}
 
 impl Entity {
+    /// The rows of one user.
+    pub fn owned_by(user: UserId) -> Select<Entity> {
+        Self::find().filter(Column::UserId.eq(user))
+    }
+
     /// The rows of an import, if it is this user's.
     pub fn within(user: UserId, import: ImportId) -> Select<Entity> {
-        Self::find().filter(Column::UserId.eq(user)).filter(Column::ImportId.eq(import))
+        Self::owned_by(user).filter(Column::ImportId.eq(import))
     }
 }

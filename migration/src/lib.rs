@@ -25,6 +25,7 @@ mod m0018_feed_push;
 mod m0019_document_facts;
 mod m0020_work_under_way;
 mod m0021_renditions;
+mod m0022_imported_things;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -56,6 +57,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0019_document_facts::STEP),
             Box::new(m0020_work_under_way::STEP),
             Box::new(m0021_renditions::STEP),
+            Box::new(m0022_imported_things::STEP),
         ]
     }
 }

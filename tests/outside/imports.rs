@@ -232,9 +232,10 @@ async fn texts_without_a_page_become_notes() {
         (found.data(200)["results"].as_array().unwrap().len() == 1).then_some(())
     })
     .await;
-    assert_eq!(counts(&looked_and_taken(&session, mymind.as_bytes()).await.1), [0, 1, 0]);
-    // The project was made for the first; it stays while something is in it.
-    for (import, left) in [(first, 1), (second, 0)] {
+    let (_, third) = looked_and_taken(&session, mymind.as_bytes()).await;
+    assert_eq!(counts(&third), [0, 1, 0]);
+    // The project was made for the first, and stays while something is in it; the third relies on the second's note.
+    for (import, left) in [(first, 1), (second, 1), (third, 0)] {
         let id = import["id"].as_str().unwrap().to_owned();
         step(&session, &id, "undo").await;
         once(&session, &id, "undone").await;
@@ -349,6 +350,39 @@ async fn what_was_taken_in_is_taken_back_and_what_was_there_is_as_it_was() {
         session.post(&format!("/app/api/imports/{id}/undo"), json!({})).await.refused(409),
         "CONFLICT"
     );
+}
+
+#[actix_web::test]
+async fn what_others_rely_on_is_not_taken_back() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let page = |n: u8| {
+        format!("{{\"url\": \"https://s.example/{n}\", \"title\": \"{n}\", \"text\": \"Some words.\"}}\n")
+    };
+    let begun = async |file: String| {
+        let id = begin(&session, file.as_bytes(), &[]).await;
+        once(&session, &id, "done").await;
+        id
+    };
+    let first = begun([1, 2, 3].map(page).concat()).await;
+    let second = begun(page(2)).await;
+    let marked = eventually("the page is read", async || {
+        let listed = session.get("/app/api/library/bookmarks?q=3").await;
+        let found = listed.data(200)["bookmarks"][0].clone();
+        (found["status"] == "ready").then(|| found["bookmarkId"].as_str().unwrap().to_owned())
+    })
+    .await;
+    let words = json!({ "text": "Some", "startOffset": 0, "endOffset": 4 });
+    session.post(&format!("/app/api/library/bookmarks/{marked}/highlights"), words).await.data(201);
+    let undone = async |id: &str| {
+        step(&session, id, "undo").await;
+        once(&session, id, "undone").await;
+    };
+
+    undone(&first).await;
+    assert_eq!(titles(&session).await, ["2", "3"]);
+    undone(&second).await;
+    assert_eq!(titles(&session).await, ["3"]);
 }
 
 #[actix_web::test]

@@ -67,9 +67,13 @@ impl Taking {
             return Ok(Became::Passed(why));
         }
         let there = restore::same_file(self, db, sum).await?;
-        let is_new = there.is_none() && self.seen.insert(sum.to_owned());
-        self.bytes += if is_new { bytes } else { 0 };
-        Ok(Became::of(ImportedKind::Bookmark, there.map_or(Uuid::nil(), |there| there.id.0), is_new))
+        let Some(there) = there else {
+            self.bytes += bytes;
+            return Ok(Became::Created(ImportedKind::Bookmark, Uuid::nil()));
+        };
+        let became = Became::of(ImportedKind::Bookmark, there.id.0, false);
+        self.is_taken(&became);
+        Ok(became)
     }
 
     async fn would_follow(&mut self, db: &impl ConnectionTrait, outline: &Outline) -> Result<Became, Error> {

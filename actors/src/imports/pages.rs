@@ -55,6 +55,7 @@ impl Taking {
         for mut page in pages.extract_if(.., |page| page.file.is_some()) {
             let Some((said, file)) = page.file.take() else { continue };
             let became = self.paper(txn, std::mem::take(&mut page.new), said, file, now).await?;
+            self.is_taken(&became);
             all.push(page.took(became));
         }
         self.hold(txn, &pages).await?;

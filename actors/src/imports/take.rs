@@ -255,6 +255,11 @@ impl Taking {
         }
     }
 
+    /// Remembers that a thing is this line's: another line of the same bytes becomes another one.
+    pub(super) fn is_taken(&mut self, became: &Became) {
+        self.knows(became.thing().map(|(_, id)| id), became);
+    }
+
     fn row(&self, line: i64, source: Option<Uuid>, became: Became, now: Timestamp) -> import_row::Model {
         let made_id = became.thing().map(|(_, id)| id).filter(|_| !self.import.dry_run);
         let (outcome, kind, detail) = match became {

@@ -139,7 +139,11 @@ async fn take_back(txn: &impl ConnectionTrait, app: &App, row: &import_row::Mode
             added::unmark(txn, user, EntryId(id), added).await
         }
         (RowOutcome::Updated | RowOutcome::Skipped, _) => Ok(()),
+        (RowOutcome::Created | RowOutcome::Beside, _) if hand_on(txn, user, row.import_id, id).await? => {
+            Ok(())
+        }
         (RowOutcome::Created | RowOutcome::Beside, kind) => match kind {
+            ImportedKind::Bookmark if is_used(txn, user, BookmarkId(id)).await? => Ok(()),
             ImportedKind::Bookmark => {
                 gone(bookmarks::delete(txn, user, BookmarkId(id), Priority::Backlog, now).await)
             }
@@ -169,6 +173,37 @@ async fn take_back(txn: &impl ConnectionTrait, app: &App, row: &import_row::Mode
     }
 }
 
+/// What another import found there too stays, and is that one's from now on; whether there is one.
+async fn hand_on(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    import: ImportId,
+    thing: Uuid,
+) -> Result<bool, Error> {
+    let others = import_row::Entity::owned_by(user)
+        .filter(import_row::Column::MadeId.eq(thing))
+        .filter(import_row::Column::ImportId.ne(import))
+        .filter(import_row::Column::Outcome.eq(RowOutcome::Updated))
+        .order_by_asc(import_row::Column::Id);
+    let Some(other) = others.one(txn).await? else { return Ok(false) };
+    import_row::Entity::update_many()
+        .col_expr(import_row::Column::Outcome, Expr::value(RowOutcome::Created))
+        .filter(import_row::Column::UserId.eq(other.user_id))
+        .filter(import_row::Column::Id.eq(other.id))
+        .exec(txn)
+        .await?;
+    Ok(true)
+}
+
+/// Whether its person has marked something in it since, or put it into a project: then it stays.
+async fn is_used(txn: &impl ConnectionTrait, user: UserId, id: BookmarkId) -> Result<bool, Error> {
+    let Some(row) = bookmark::Entity::one_of(user, id).one(txn).await? else { return Ok(false) };
+    let marked = highlight::Entity::owned_by(user).filter(highlight::Column::BookmarkId.eq(id));
+    let placed =
+        project_item::Entity::owned_by(user).filter(project_item::Column::DocumentId.eq(row.document_id));
+    Ok(marked.one(txn).await?.is_some() || placed.one(txn).await?.is_some())
+}
+
 /// What is gone already need not go.
 fn gone<T>(done: Result<T, Error>) -> Result<(), Error> {
     match done {
@@ -191,6 +226,11 @@ async fn remove_collections(app: &App, job: &job::Model, import: &import::Model)
             txn.commit().await?;
         }
         if stay.len() == left.len() {
+            let txn = app.db.begin().await?;
+            for collection in stay {
+                hand_on(&txn, import.user_id, import.id, collection.0).await?;
+            }
+            txn.commit().await?;
             return Ok(());
         }
         left = stay;

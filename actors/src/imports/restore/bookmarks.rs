@@ -1,12 +1,12 @@
 //! Bookmarks, of pages and uploads, and what was marked in them.
 
-use entity::id::{BookmarkId, DocumentId, HighlightId, UploadId, UserId};
+use entity::id::{BookmarkId, DocumentId, HighlightId, UploadId};
 use entity::kind::{BookmarkKind, ImportedKind};
 use entity::time::Timestamp;
 use entity::{bookmark, chunk, document, highlight, upload};
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
-    QuerySelect, Select,
+    QuerySelect,
 };
 use serde_json::json;
 
@@ -166,7 +166,7 @@ fn upload_row(row: &bookmark::Model, id: UploadId, said: File, sum: String, now:
     }
 }
 
-/// The bookmark of an upload with the same bytes.
+/// The bookmark of an upload with the same bytes, where no other line is that already: two of one file stay two.
 pub async fn same_file(
     taking: &Taking,
     txn: &impl ConnectionTrait,
@@ -176,9 +176,10 @@ pub async fn same_file(
     let same = upload::Entity::owned_by(user)
         .filter(upload::Column::Sha256.eq(sum))
         .filter(upload::Column::CompletedAt.is_not_null());
-    for upload in same.all(txn).await? {
+    for upload in same.order_by_asc(upload::Column::Id).all(txn).await? {
         let Some(id) = upload.bookmark_id else { continue };
-        if let Some(row) = bookmark::Entity::one_of(user, id).one(txn).await? {
+        let Some(row) = bookmark::Entity::one_of(user, id).one(txn).await? else { continue };
+        if !taking.is_some_lines(txn, ImportedKind::Bookmark, id.0).await? {
             return Ok(Some(row));
         }
     }
@@ -200,7 +201,7 @@ pub async fn highlight(
     }
     let Some(saved) = bookmark::Entity::one_of(user, id).one(txn).await? else { return Ok(lost()) };
     let given = in_place(txn, &saved, given).await?;
-    if let Some(there) = same_highlight(user, id, &given).one(txn).await? {
+    if let Some(there) = same_highlight(taking, txn, id, &given).await? {
         return Ok(Became::of(ImportedKind::Highlight, there.id.0, false));
     }
     let row = highlight::Model {
@@ -236,6 +237,8 @@ pub(super) async fn in_place(
     match must_stand(db, user, saved, marked).await {
         Ok(()) => return Ok(given),
         Err(Error::Invalid(_)) => {}
+        // Somebody deleted it meanwhile.
+        Err(Error::NotFound) => return Ok(given),
         Err(error) => return Err(error),
     }
     let document = document::Entity::one_of(user, id).one(db).await?;
@@ -253,16 +256,24 @@ pub(super) async fn in_place(
     })
 }
 
-/// What is marked at the same place of a bookmark.
-pub(super) fn same_highlight(
-    user: UserId,
+/// What is marked at the same place of a bookmark, where no other line is that already.
+pub(super) async fn same_highlight(
+    taking: &Taking,
+    db: &impl ConnectionTrait,
     bookmark: BookmarkId,
     given: &Highlight,
-) -> Select<highlight::Entity> {
-    highlight::Entity::owned_by(user)
+) -> Result<Option<highlight::Model>, Error> {
+    let there = highlight::Entity::owned_by(taking.import().user_id)
         .filter(highlight::Column::BookmarkId.eq(bookmark))
         .filter(highlight::Column::StartOffset.eq(given.start_offset))
         .filter(highlight::Column::EndOffset.eq(given.end_offset))
+        .order_by_asc(highlight::Column::Id);
+    for row in there.all(db).await? {
+        if !taking.is_some_lines(db, ImportedKind::Highlight, row.id.0).await? {
+            return Ok(Some(row));
+        }
+    }
+    Ok(None)
 }
 
 /// The document of a bookmark that was taken in.

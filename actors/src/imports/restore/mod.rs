@@ -163,7 +163,7 @@ impl Taking {
     }
 
     /// Whether a line of this import became that thing.
-    async fn is_some_lines(
+    pub(super) async fn is_some_lines(
         &self,
         db: &impl ConnectionTrait,
         kind: ImportedKind,

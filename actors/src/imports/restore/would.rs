@@ -128,7 +128,7 @@ async fn highlight(
     if let Some(saved) = bookmark::Entity::one_of(user, id).one(db).await? {
         given = bookmarks::in_place(db, &saved, given).await?;
     }
-    let there = bookmarks::same_highlight(user, id, &given).one(db).await?;
+    let there = bookmarks::same_highlight(taking, db, id, &given).await?;
     Ok(found(ImportedKind::Highlight, there.map(|there| there.id.0)))
 }
 

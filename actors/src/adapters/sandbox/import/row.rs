@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::feed::Outline;
 use crate::exports::record::File;
+use crate::text;
 
 /// A row of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -153,9 +154,8 @@ impl From<Page> for Save {
             }
         };
         put("url", Some(json!(page.url.trim())));
-        let title =
-            page.title.as_deref().map(str::trim).filter(|title| !title.is_empty() && *title != page.url);
-        put("title", title.map(Value::from));
+        let title = page.title.as_deref().map(text::one_line);
+        put("title", title.filter(|title| !title.is_empty() && *title != page.url).map(Value::from));
         put("tags", (!tags.is_empty()).then(|| json!(tags)));
         put("notes", (!notes.is_empty()).then(|| json!(notes.join("\n\n"))));
         put("savedAt", page.saved_at.map(Value::from));
@@ -184,7 +184,7 @@ fn without_address(page: Page) -> Found {
     let below = tags.map(|tags| format!("Tags: {tags}")).into_iter();
     let below = below.chain(folders.filter(|path| !path.is_empty()).map(|path| format!("In: {path}")));
     let body = words.into_iter().map(str::to_owned).chain(below).collect::<Vec<_>>().join("\n\n");
-    let title = page.title.as_deref().map(str::trim).filter(|title| !title.is_empty()).map(str::to_owned);
+    let title = page.title.as_deref().map(text::one_line).filter(|title| !title.is_empty());
     Found::Note(Note { title, body, saved_at: page.saved_at, pinned: page.favorite })
 }
 

@@ -197,7 +197,7 @@ mod tests {
                 vec!["Top".to_owned(), "Sub".to_owned()]
             )
         );
-        assert_eq!(of(text, None).unwrap().unread(text), ["colour of the day"]);
+        assert_eq!(of(text, None).unwrap().unread(text), ["excerpt", "colour of the day"]);
     }
 
     #[test]

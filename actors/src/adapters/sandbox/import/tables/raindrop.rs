@@ -9,19 +9,7 @@ use super::{Cells, Table, address};
 pub const TABLE: Table = Table {
     format: Format::Raindrop,
     needs: &["url"],
-    known: &[
-        "id",
-        "title",
-        "note",
-        "excerpt",
-        "url",
-        "folder",
-        "tags",
-        "created",
-        "cover",
-        "highlights",
-        "favorite",
-    ],
+    known: &["id", "title", "note", "url", "folder", "tags", "created", "highlights", "favorite"],
     read,
 };
 
