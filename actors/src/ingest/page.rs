@@ -13,7 +13,7 @@ use super::queue::{self, Priority, Work};
 use super::store::{Split, Text, put_text};
 use super::{file, magic, media};
 use crate::adapters::blobs::BlobError;
-use crate::adapters::fetch::{ContentType as SaidType, FetchError, Fetched, Got, Take, Wanted};
+use crate::adapters::fetch::{ContentType as SaidType, FetchError, Fetched, Got, Take, Turn, Wanted};
 use crate::adapters::sandbox::{Article, Page, SandboxError, Unreadable};
 use crate::address::PageUrl;
 use crate::app::App;
@@ -56,11 +56,16 @@ async fn fetch_in_turn(
     document: &document::Model,
 ) -> Result<Option<Text>, Failure> {
     let url = document.url.as_deref().and_then(|url| PageUrl::parse(url).ok());
-    let Some(url) = url.filter(|_| Priority::of(job) == Priority::Backlog) else {
-        return fetch(app, job, document).await;
-    };
-    let _turn = app.hosts.enter(&url, Some(job.user_id)).map_err(Failure::Turn)?;
+    let _turn = url.map(|url| turn_at(app, job, &url)).transpose()?;
     fetch(app, job, document).await
+}
+
+/// A turn at the host of an address; what somebody waits for needs none.
+pub(super) fn turn_at(app: &App, job: &job::Model, url: &PageUrl) -> Result<Option<Turn>, Failure> {
+    if Priority::of(job) != Priority::Backlog {
+        return Ok(None);
+    }
+    app.hosts.enter(url, Some(job.user_id)).map(Some).map_err(Failure::Turn)
 }
 
 /// Puts the text in and ends the job, in one transaction. `used` is the given content that it was made from.

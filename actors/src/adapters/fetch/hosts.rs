@@ -94,9 +94,15 @@ impl Hosts {
     }
 }
 
-/// By what a host is known.
+/// By what a host is known: a site is one whether it is asked by http or https, and with `www.` or without, for it sends from
+/// the one to the other.
 pub(super) fn name(url: &PageUrl) -> String {
-    format!("{}:{}", url.host(), url.port())
+    let host = url.host();
+    let host = host.strip_prefix("www.").unwrap_or(&host);
+    match url.port() {
+        80 | 443 => host.to_owned(),
+        port => format!("{host}:{port}"),
+    }
 }
 
 impl Drop for Turn {
@@ -137,11 +143,19 @@ mod tests {
 
         let refused = |host: &str, wait| {
             let retry_after = Some(wait);
-            hosts.heed(&FetchError::Status { status: 429, retry_after, host: format!("{host}:443") });
+            hosts.heed(&FetchError::Status {
+                status: 429,
+                retry_after,
+                host: name(&page(&format!("https://{host}/"))),
+            });
         };
         refused("a.example", Duration::from_secs(86_400));
         let wait = hosts.enter(&page("https://a.example/2"), None).unwrap_err();
         assert!(wait <= LONGEST + APART && wait > LONGEST / 2, "{wait:?}");
+        for same in ["http://a.example/3", "https://www.a.example/4"] {
+            assert!(hosts.enter(&page(same), None).is_err(), "{same}");
+        }
+        assert!(hosts.enter(&page("https://a.example:8443/"), None).is_ok());
 
         refused("b.example", Duration::from_millis(1));
         std::thread::sleep(Duration::from_millis(5));

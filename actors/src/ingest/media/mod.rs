@@ -35,7 +35,7 @@ use windows::Windows;
 /// What a document says of itself while there is nothing to transcribe it.
 pub const NO_MODEL: &str = "waiting for the speech model";
 /// A model's arrival wakes what waits for it, in the process that it arrives at; others look after this.
-const LOOK_FOR_MODEL: Duration = Duration::from_secs(3600);
+const LOOK_FOR_MODEL: Duration = Duration::from_secs(300);
 /// Longer than this nothing waits for the AI to go on without a look.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 /// Another recording is being heard.
@@ -83,21 +83,16 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     app.speech.transcriber().ok_or_else(no_model)?;
     let file = match file::stored(app, job).await? {
         Some(file) => Recording::Stored(file),
-        None => fetched(app, &document).await?,
+        None => fetched(app, job, &document).await?,
     };
     let said = document.content_type;
     if !page::is_recording(file::kind_of(app, job, file.path(), said).await?) {
         let text = file::text(app, job, file.path(), said).await?;
         return page::store(app, job, id, None, text.unwrap_or_default()).await;
     }
-    let turn = turn(app, job).await?;
-    let text = text(app, job, file.path(), &*turn.transcriber).await;
-    drop(turn);
-    if let (
-        Ok(None) | Err(Failure::Waiting { .. } | Failure::Passing { .. }),
-        Recording::Fetched(file, url),
-    ) = (&text, file)
-    {
+    let text = in_turn(app, job, file.path()).await;
+    let ended = matches!(text, Ok(Some(_)) | Err(Failure::Permanent(_) | Failure::LeaseLost));
+    if let (false, Recording::Fetched(file, url)) = (ended, file) {
         // Fetched once more it may be another file: many hosts put something else between the words each time.
         app.speech.keep(id, &url, file);
     }
@@ -172,12 +167,18 @@ async fn turn(app: &App, job: &job::Model) -> Result<Turn, Failure> {
     app.speech.turn(waiter(job)).await.ok_or_else(no_model)
 }
 
+/// The text, when it is this job's turn.
+async fn in_turn(app: &App, job: &job::Model, file: &Path) -> Result<Option<Text>, Failure> {
+    let turn = turn(app, job).await?;
+    text(app, job, file, &*turn.transcriber).await
+}
+
 fn waiter(job: &job::Model) -> Waiter {
     Waiter { user: job.user_id, priority: job.priority }
 }
 
-/// The recording at an address: fetched now, or kept since the turn before.
-async fn fetched(app: &App, document: &document::Model) -> Result<Recording, Failure> {
+/// The recording at an address: fetched now, with the manners of [`page`], or kept since the turn before.
+async fn fetched(app: &App, job: &job::Model, document: &document::Model) -> Result<Recording, Failure> {
     let gone = || Failure::Permanent("the address leads to no recording".to_owned());
     let entry = entry::Entity::owned_by(document.user_id)
         .filter(entry::Column::DocumentId.eq(document.id))
@@ -189,11 +190,15 @@ async fn fetched(app: &App, document: &document::Model) -> Result<Recording, Fai
     if let Some(file) = app.speech.fetched(document.id, url.as_str()) {
         return Ok(Recording::Fetched(file, url.as_str().to_owned()));
     }
+    let _turn = page::turn_at(app, job, &url)?;
     let keep = |_: Option<&str>| Take::Keep;
     match app.fetcher.get_or_keep(&url, Wanted::page(), &app.uploads.scratch, keep).await {
         Ok(Got::File(kept)) => Ok(Recording::Fetched(kept, url.as_str().to_owned())),
         Ok(Got::Page(_) | Got::Left) => Err(gone()),
-        Err(error) => Err(page::failed(error)),
+        Err(error) => {
+            app.hosts.heed(&error);
+            Err(page::failed(error))
+        }
     }
 }
 
@@ -214,14 +219,16 @@ pub async fn text(
     let document = found.ok_or_else(|| Failure::Permanent("the document is gone".to_owned()))?;
     let recording = fingerprint(file).await.map_err(Error::internal)?;
     let mut making = rows::begin(app, &document, recording, transcriber.model()).await?;
-    let mut lost = Lost::default();
-    if !making.row.finished {
+    let lost = if making.row.finished {
+        // All of it was heard before its text could be put in.
+        lost_of(app, job, file).await?
+    } else {
         waits_no_longer(app, &document).await?;
         match hear(app, job, file, transcriber, &mut making, began).await? {
-            Some(told) => lost = told,
+            Some(lost) => lost,
             None => return Ok(None),
         }
-    }
+    };
     let text = gathered(app, &making.row).await?;
     Ok(Some(Text { lacks: lost.lacks(&text.text), ..text }))
 }
@@ -332,6 +339,19 @@ async fn hear(
 /// Whether somebody else's recording waits: for the transcriber, or for a place on the track.
 async fn others_wait(app: &App, job: &job::Model) -> Result<bool, Error> {
     Ok(app.speech.turns().others_wait(waiter(job)) || queue::others_wait(app.db.read(), job).await?)
+}
+
+/// What of a recording cannot be decoded.
+async fn lost_of(app: &App, job: &job::Model, file: &Path) -> Result<Lost, Failure> {
+    let file = std::fs::File::open(file).map_err(Error::internal)?;
+    let broken = |error| page::unread(error, job);
+    let mut sound = app.sandbox.sound(file).await.map_err(broken)?;
+    let mut samples = 0;
+    while let Some(piece) = sound.pass().await.map_err(broken)? {
+        samples += piece.count as u64;
+    }
+    let whole = sound.seconds().unwrap_or_default().max(seconds(samples));
+    Ok(Lost { seconds: sound.lost(), whole })
 }
 
 /// Passes over what was heard before; the rest of the piece in which that ends comes back.

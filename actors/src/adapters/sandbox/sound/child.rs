@@ -55,7 +55,10 @@ struct Decoding {
 impl Decoding {
     fn piece(&mut self, give: bool) -> (Told, Vec<u8>) {
         let filled = survived(|| self.recording.fill(&mut self.waiting, PIECE));
-        if let Err(reason) = filled {
+        // What was heard before counts.
+        if let Err(reason) = filled
+            && !self.recording.stop()
+        {
             return (Told::Unheard { reason }, Vec::new());
         }
         let samples = self.waiting.len().min(PIECE);

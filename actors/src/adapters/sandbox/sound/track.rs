@@ -29,6 +29,8 @@ use super::wire::{NoSound, RATE};
 const GAP: f64 = 0.1;
 /// A longer one is a clock that was set anew.
 const JUMP: f64 = 600.0;
+/// No container that is read has sound of a lower rate, in samples a second; a file that says so would be heard for days.
+const LOWEST_RATE: u32 = 4_000;
 /// So many faults one after the other, and the rest is taken for lost.
 const MOST_FAULTS: u32 = 2_000;
 
@@ -39,7 +41,10 @@ pub struct Recording {
     track: u32,
     base: Option<TimeBase>,
     codec: Codec,
-    seconds: Option<f64>,
+    length: Option<Length>,
+    /// Up to where any track goes, by the file's clock, and the clocks of all.
+    until: f64,
+    bases: Vec<(u32, TimeBase)>,
     read: Arc<AtomicU64>,
     bytes: u64,
     resampler: Option<(u32, Resampler)>,
@@ -71,14 +76,17 @@ impl Recording {
                 NoSound::Damaged
             }
         })?;
-        let (track, base, codec, seconds) = choose(&*format, &again)?;
+        let (track, base, codec, length) = choose(&*format, &again)?;
+        let bases = format.tracks().iter().filter_map(|track| Some((track.id, track.time_base?))).collect();
         Ok(Self {
             format,
             file: again,
             track,
             base,
             codec,
-            seconds,
+            length,
+            until: 0.0,
+            bases,
             read,
             bytes,
             resampler: None,
@@ -94,7 +102,13 @@ impl Recording {
 
     /// Its length, where the file says so.
     pub fn seconds(&self) -> Option<f64> {
-        self.seconds
+        self.length.map(|length| length.seconds)
+    }
+
+    /// Ends it here, where something was heard: its decoder is not to be asked again.
+    pub fn stop(&mut self) -> bool {
+        self.ended = true;
+        self.heard > 0.0
     }
 
     /// The part of the file that was read, 0 to 1.
@@ -104,10 +118,13 @@ impl Recording {
     }
 
     /// Seconds that could not be decoded, as far as can be told: those behind faults, and at the end those that are missing of
-    /// the length that the file says. (Of MPEG streams without a container that is an estimate, and says nothing.)
+    /// the length that the file says. (Of MPEG streams without a container that is an estimate, and says nothing.) A film may
+    /// be longer than its sound: where the length is the film's, what its other tracks have is not missing.
     pub fn lost(&self) -> f64 {
         let guessed = matches!(self.format.format_info().format, FORMAT_ID_MP3 | FORMAT_ID_ADTS);
-        let missing = self.seconds.filter(|_| self.ended && !guessed).map_or(0.0, |whole| whole - self.heard);
+        let there = |length: &Length| if length.of_all { self.heard.max(self.until) } else { self.heard };
+        let told = self.length.filter(|_| self.ended && !guessed);
+        let missing = told.map_or(0.0, |length| length.seconds - there(&length));
         self.lost + missing.max(0.0)
     }
 
@@ -116,7 +133,7 @@ impl Recording {
         while samples.len() < most && !self.ended {
             match self.format.next_packet() {
                 Ok(Some(packet)) if packet.track_id == self.track => self.take(&packet, samples)?,
-                Ok(Some(_)) => {}
+                Ok(Some(packet)) => self.pass(&packet),
                 Ok(None) => self.end(samples),
                 // One stream after the other in one file.
                 Err(Error::ResetRequired) => self.begin_anew(samples)?,
@@ -131,6 +148,7 @@ impl Recording {
 
     fn take(&mut self, packet: &Packet, samples: &mut Vec<f32>) -> Result<(), NoSound> {
         let rate = match self.codec.decode(packet, &mut self.mono) {
+            Ok(rate) if rate < LOWEST_RATE => return Err(NoSound::Damaged),
             Ok(rate) => rate,
             Err(Fault::Packet) if self.faults < MOST_FAULTS => {
                 self.fault();
@@ -155,6 +173,13 @@ impl Recording {
         let length = self.mono.len() as f64 / f64::from(rate);
         self.heard += length;
         Ok(())
+    }
+
+    /// A packet of another track.
+    fn pass(&mut self, packet: &Packet) {
+        if let Some((_, base)) = self.bases.iter().find(|(track, _)| *track == packet.track_id) {
+            self.until = self.until.max(seconds(packet.pts.get(), *base));
+        }
     }
 
     /// Puts silence where the file's clock runs ahead of what was decoded.
@@ -223,7 +248,15 @@ fn begins_well(mut file: &File) -> bool {
     read.is_ok() && (wave || signs.into_iter().any(|(at, sign)| begins(at, sign)))
 }
 
-type Chosen = (u32, Option<TimeBase>, Codec, Option<f64>);
+/// How long a recording is, as its file says.
+#[derive(Clone, Copy)]
+struct Length {
+    seconds: f64,
+    /// Of the whole file, and not of the track.
+    of_all: bool,
+}
+
+type Chosen = (u32, Option<TimeBase>, Codec, Option<Length>);
 
 fn choose(format: &dyn FormatReader, file: &File) -> Result<Chosen, NoSound> {
     let (mut found, mut film) = (NoSound::Silent, None);
@@ -247,13 +280,14 @@ fn named(params: &AudioCodecParameters, film: &Film, track: u32) -> Option<Audio
     Some(AudioCodecParameters { codec: CODEC_ID_ALAC, extra_data: Some(config.into()), ..params.clone() })
 }
 
-fn length(format: &dyn FormatReader, track: &Track) -> Option<f64> {
+fn length(format: &dyn FormatReader, track: &Track) -> Option<Length> {
     let of = |duration: Option<symphonia::core::units::Duration>, base: Option<TimeBase>| {
         Some(seconds(i64::try_from(duration?.get()).ok()?, base?))
     };
     let about = format.media_info();
-    let told = of(track.duration, track.time_base).or_else(|| of(about.duration, about.time_base));
-    told.filter(|told| told.is_finite() && *told > 0.0)
+    let own = of(track.duration, track.time_base).map(|seconds| Length { seconds, of_all: false });
+    let all = || of(about.duration, about.time_base).map(|seconds| Length { seconds, of_all: true });
+    own.or_else(all).filter(|told| told.seconds.is_finite() && told.seconds > 0.0)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "times of recordings are small")]
