@@ -105,7 +105,7 @@ pub async fn deliver(
     let (mut new, mut changed) = (Vec::new(), Vec::new());
     for coming in coming {
         match there.take(&coming) {
-            Some(row) if row.content_hash == coming.content => {}
+            Some(row) if row.content_hash == coming.content => known_by(txn, &row, &coming).await?,
             Some(row) => changed.push((row, coming)),
             None => new.push(coming),
         }
@@ -114,6 +114,19 @@ pub async fn deliver(
         change(txn, feed, row, coming, now).await?;
     }
     insert(txn, feed, new, now).await
+}
+
+/// An entry that says the same under another id is known by that from now on: the next one under its old id is another.
+async fn known_by(txn: &impl ConnectionTrait, row: &entry::Model, coming: &Coming) -> Result<(), Error> {
+    if row.key_hash != coming.key {
+        entry::Entity::update_many()
+            .col_expr(entry::Column::KeyHash, Expr::value(coming.key.clone()))
+            .filter(entry::Column::UserId.eq(row.user_id))
+            .filter(entry::Column::Id.eq(row.id))
+            .exec(txn)
+            .await?;
+    }
+    Ok(())
 }
 
 /// The feed's entries that may be among those that come.
@@ -136,14 +149,15 @@ impl There {
     }
 }
 
-/// A show's episodes may all lead to its one page, and comments on a page differ in the part behind `#` alone.
+/// A show's episodes may all lead to its one page, and comments on a page differ in the part behind `#` alone. What has no
+/// page is the same where all of it is.
 fn is_same_page(row: &entry::Model, coming: &Coming) -> bool {
     let part = |url: &str| url.split_once('#').map(|(_, part)| part.to_owned());
-    !coming.normalized.is_empty()
-        && row.normalized_url == coming.normalized
+    let says_the_same = row.content_hash == coming.content;
+    row.normalized_url == coming.normalized
         && row.title == coming.item.title
         && part(&row.url) == part(&coming.url)
-        && (row.content_hash == coming.content || is_of_one_time(row, coming))
+        && (says_the_same || (!coming.normalized.is_empty() && is_of_one_time(row, coming)))
 }
 
 fn is_of_one_time(row: &entry::Model, coming: &Coming) -> bool {
@@ -154,9 +168,16 @@ fn is_of_one_time(row: &entry::Model, coming: &Coming) -> bool {
 async fn there(txn: &impl ConnectionTrait, feed: &feed::Model, coming: &[Coming]) -> Result<There, Error> {
     let keys = coming.iter().map(|coming| coming.key.clone());
     let pages = coming.iter().map(|coming| coming.normalized.clone()).filter(|page| !page.is_empty());
+    let without = coming.iter().filter(|coming| coming.normalized.is_empty());
+    let without = without.map(|coming| coming.content.clone());
     let known = Condition::any()
         .add(entry::Column::KeyHash.is_in(keys))
-        .add(entry::Column::NormalizedUrl.is_in(pages));
+        .add(entry::Column::NormalizedUrl.is_in(pages))
+        .add(
+            Condition::all()
+                .add(entry::Column::NormalizedUrl.eq(""))
+                .add(entry::Column::ContentHash.is_in(without)),
+        );
     let own = entry::Entity::owned_by(feed.user_id).filter(entry::Column::FeedId.eq(feed.id));
     let given: HashSet<&Vec<u8>> = coming.iter().map(|coming| &coming.key).collect();
     let rows = own.filter(known).all(txn).await?;

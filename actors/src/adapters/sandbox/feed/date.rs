@@ -49,17 +49,20 @@ fn by_number(text: &str) -> Option<Parts> {
 }
 
 /// `Fri, 2 Jan 2026 03:04:05 +0100`, and its parts in another order.
-fn by_name(text: &str) -> Option<Parts> {
+fn by_name(whole: &str) -> Option<Parts> {
     let (mut month, mut time, mut offset) = (None, None, None);
     let mut numbers = Vec::new();
     let mut afternoon = None;
+    // The day of the week, which in some languages begins like a month.
+    let text = whole.split_once(',').filter(|(day, _)| !day.contains(|c: char| c.is_ascii_digit()));
+    let text = text.map_or(whole, |(_, behind)| behind);
     for part in text.split(|c: char| c.is_whitespace() || c == ',').filter(|part| !part.is_empty()) {
         let small = part.to_ascii_lowercase();
         if part.contains(':') && time.is_none() {
             time = Some(clock(part)?);
         } else if let Some(number) = number(&small) {
             numbers.push(number);
-        } else if let Some(found) = month_of(&small).filter(|_| month.is_none()) {
+        } else if let Some(found) = month_of(&small) {
             month = Some(found);
         } else if matches!(&*small, "am" | "pm") {
             afternoon = Some(small == "pm");
@@ -172,6 +175,8 @@ mod tests {
             "January 2nd, 2026 3:04:05 AM",
             "Fri Jan 02 04:04:05 +0100 2026",
             "Fri Jan 02 04:04:05 CET 2026",
+            "mar., 02 janv. 2026 04:04:05 +0100",
+            "mar 02 jan 2026 04:04:05 +0100",
         ] {
             assert_eq!(told(text).as_deref(), Some("2026-01-02T03:04:05Z"), "{text}");
         }

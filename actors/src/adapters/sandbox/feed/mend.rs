@@ -105,9 +105,15 @@ fn closed_void(text: &str) -> String {
     let mut parts = text.split('<');
     out.push_str(parts.next().unwrap_or_default());
     for part in parts {
-        out.push('<');
-        let name = part.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+        let (ends, name) = part.strip_prefix('/').map_or((false, part), |name| (true, name));
+        let name = name.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
         let is_void = VOID.iter().any(|void| void.eq_ignore_ascii_case(name));
+        if let Some((_, rest)) = part.split_once('>').filter(|_| is_void && ends) {
+            // Its beginning has ended it.
+            out.push_str(rest);
+            continue;
+        }
+        out.push('<');
         match part.split_once('>').filter(|(tag, _)| is_void && !tag.ends_with('/')) {
             Some((tag, rest)) => out.extend([tag, "/>", rest]),
             None => out.push_str(part),
@@ -144,6 +150,14 @@ mod tests {
         assert_eq!(
             mended_text(b"<rss><a>R & D &amp; &#38; &nbsp; ?a=1&b=2;<![CDATA[a & b]]></a></rss>"),
             "<rss><a>R &amp; D &amp; &#38; &nbsp; ?a=1&amp;b=2;<![CDATA[a & b]]></a></rss>"
+        );
+    }
+
+    #[test]
+    fn tags_of_html_are_closed_once() {
+        assert_eq!(
+            mended_text(b"<rss>a<br>b<br></br>c<img src='x'></img>d<BR/>e</rss>"),
+            "<rss>a<br/>b<br/>c<img src='x'/>d<BR/>e</rss>"
         );
     }
 
