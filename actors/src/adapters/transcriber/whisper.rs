@@ -23,6 +23,11 @@ const SHORTEST: usize = RATE as usize + RATE as usize / 10;
 /// Half of the cores, and never more than this: the model's threads wait for each other by spinning, so on a machine that
 /// has other things to do each of them wastes what the others wait for.
 const MOST_THREADS: usize = 4;
+/// Of the half minute only what is there is looked at, with so much behind it, and never less than this: in places of 20 ms.
+const PLACE: usize = RATE as usize / 50;
+const BEHIND: usize = 64;
+const LEAST: usize = 256;
+const MOST: usize = 1_500;
 /// A language that is told with less than this may be another one.
 const CERTAIN: f32 = 0.7;
 /// How far the thread steps back: 10 of 19 leaves it a tenth of a core that someone else wants.
@@ -113,7 +118,7 @@ impl Inner {
             Some(known) => (known.to_owned(), true),
             None => detect(state, &samples, self.threads)?,
         };
-        state.full(self.parameters(&language), &samples)?;
+        state.full(self.parameters(&language, samples.len()), &samples)?;
         #[expect(clippy::cast_precision_loss, reason = "a window is short")]
         let length = window.len() as f64 / f64::from(RATE);
         let segments = state.as_iter().filter_map(|segment| {
@@ -125,10 +130,12 @@ impl Inner {
         Ok(Heard { segments: segments.collect(), language: Some(language), certain })
     }
 
-    fn parameters<'a>(&self, language: &'a str) -> FullParams<'a, 'static> {
+    fn parameters<'a>(&self, language: &'a str, samples: usize) -> FullParams<'a, 'static> {
         let mut how = FullParams::new(SamplingStrategy::Greedy { best_of: 2 });
         how.set_n_threads(i32::try_from(self.threads).unwrap_or(1));
         how.set_language(Some(language));
+        let places = (samples / PLACE + BEHIND).clamp(LEAST, MOST);
+        how.set_audio_ctx(i32::try_from(places).unwrap_or_default());
         // A window that begins with the text of the one before may repeat it for ever.
         how.set_no_context(true);
         how.set_suppress_blank(true);
