@@ -13,8 +13,10 @@ use crate::error::Error;
 pub async fn follow(db: &impl ConnectionTrait, document: &document::Model, text: &str) -> Result<(), Error> {
     let Some(bookmark) = document.bookmark_id else { return Ok(()) };
     let own = highlight::Entity::owned_by(document.user_id);
-    for row in own.filter(highlight::Column::BookmarkId.eq(bookmark)).all(db).await? {
-        let Some((start, end)) = place(text, &row.text, row.start_offset) else { continue };
+    let rows = own.filter(highlight::Column::BookmarkId.eq(bookmark)).all(db).await?;
+    let marked: Vec<_> = rows.iter().map(|row| (row.text.as_str(), row.start_offset)).collect();
+    for (row, (start, end)) in rows.iter().zip(places(text, &marked)).filter_map(|(row, at)| Some((row, at?)))
+    {
         if (start, end) == (row.start_offset, row.end_offset) {
             continue;
         }
@@ -31,19 +33,63 @@ pub async fn follow(db: &impl ConnectionTrait, document: &document::Model, text:
 
 /// Where words stand in a text, nearest to a place: offsets in Unicode scalar values.
 pub fn place(text: &str, words: &str, near: i32) -> Option<(i32, i32)> {
-    if words.is_empty() {
-        return None;
-    }
-    let near = usize::try_from(near).unwrap_or_default();
-    let near = text.char_indices().nth(near).map_or(text.len(), |(byte, _)| byte);
-    let found = text.match_indices(words).map(|(byte, _)| byte).min_by_key(|byte| byte.abs_diff(near))?;
-    let start = text.get(..found)?.chars().count();
-    let end = start + words.chars().count();
-    Some((i32::try_from(start).ok()?, i32::try_from(end).ok()?))
+    places(text, &[(words, near)]).pop().flatten()
+}
+
+/// The same for many words at once. The text is looked through for those alone that have moved.
+fn places(text: &str, marked: &[(&str, i32)]) -> Vec<Option<(i32, i32)>> {
+    let near: Vec<_> = marked.iter().map(|(_, near)| usize::try_from(*near).unwrap_or_default()).collect();
+    let starts: Vec<_> = marked
+        .iter()
+        .zip(bytes_of(text, &near))
+        .map(|((words, _), near)| {
+            let stands = text.get(near..).is_some_and(|rest| rest.starts_with(words));
+            let found =
+                || text.match_indices(words).map(|(byte, _)| byte).min_by_key(|byte| byte.abs_diff(near));
+            if words.is_empty() { None } else { Some(near).filter(|_| stands).or_else(found) }
+        })
+        .collect();
+    let found: Vec<_> = starts.iter().flatten().copied().collect();
+    let mut chars = chars_of(text, &found).into_iter();
+    let place = |(start, (words, _)): (Option<usize>, &(&str, i32))| {
+        let start = start.and_then(|_| chars.next())?;
+        Some((i32::try_from(start).ok()?, i32::try_from(start + words.chars().count()).ok()?))
+    };
+    starts.into_iter().zip(marked).map(place).collect()
+}
+
+/// The bytes at which these characters begin; the end for those behind it.
+fn bytes_of(text: &str, chars: &[usize]) -> Vec<usize> {
+    let mut at = text.char_indices().map(|(byte, _)| byte).enumerate().peekable();
+    in_order(chars, |char| {
+        while at.next_if(|(count, _)| *count < char).is_some() {}
+        at.peek().map_or(text.len(), |(_, byte)| *byte)
+    })
+}
+
+/// How many characters are before these bytes, at which characters begin.
+fn chars_of(text: &str, bytes: &[usize]) -> Vec<usize> {
+    let (mut at, mut count) = (0, 0);
+    in_order(bytes, |byte| {
+        count += text.get(at..byte).map_or(0, |passed| passed.chars().count());
+        at = at.max(byte);
+        count
+    })
+}
+
+/// What is found for each of these, looked up from the smallest to the largest.
+fn in_order(all: &[usize], mut find: impl FnMut(usize) -> usize) -> Vec<usize> {
+    let mut sorted: Vec<_> = all.iter().copied().enumerate().collect();
+    sorted.sort_by_key(|(_, value)| *value);
+    let mut found: Vec<_> = sorted.into_iter().map(|(place, value)| (place, find(value))).collect();
+    found.sort_unstable();
+    found.into_iter().map(|(_, found)| found).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -55,5 +101,19 @@ mod tests {
         assert_eq!(place(text, "reeds", 30), Some((33, 38)));
         assert_eq!(place(text, "reeds", i32::MAX), Some((33, 38)));
         assert_eq!((place(text, "heron", 3), place(text, "", 3)), (None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn many_are_placed_as_each_by_itself(text in "[aäb ]{0,40}", marked in prop::collection::vec(("[aäb]{0,2}", -1..50_i32), 0..6)) {
+            let marked: Vec<_> = marked.iter().map(|(words, near)| (words.as_str(), *near)).collect();
+            let chars: Vec<char> = text.chars().collect();
+            for (at, (words, near)) in places(&text, &marked).into_iter().zip(&marked) {
+                prop_assert_eq!(at, place(&text, words, *near));
+                let found = at.map(|(start, end)| chars[start as usize..end as usize].iter().collect::<String>());
+                let there = !words.is_empty() && text.contains(words);
+                prop_assert_eq!(found.as_deref(), there.then_some(*words));
+            }
+        }
     }
 }

@@ -214,6 +214,10 @@ impl Operation for RetryWork {
         if document.status != DocumentStatus::Failed && document.error.is_none() {
             return Err(Error::Conflict("its text has not failed"));
         }
+        let runs = makes_documents(user).filter(job::Column::Subject.eq(document.id.0));
+        if runs.filter(is(JobState::Running)).one(&txn).await?.is_some() {
+            return Err(Error::Conflict("it is being worked on"));
+        }
         let work = last_work(&txn, &document).await?.ok_or(Error::Conflict("nothing was tried for it"))?;
         queue::ask(&txn, user, work, document.id.0, Priority::Now, now).await?;
         // What is readable stays so.

@@ -16,7 +16,7 @@ use sea_orm::{
 };
 use sea_orm::{SqlErr, sea_query::SimpleExpr};
 
-use super::{LEASE, MOST_DEATHS, Priority, Track};
+use super::{LEASE, MOST_ATTEMPTS, MOST_DEATHS, Priority, Track};
 use crate::db::Db;
 
 /// Whose work comes first.
@@ -122,7 +122,7 @@ async fn take(
             if subjects.contains(&job.subject) {
                 continue;
             }
-            if job.state == JobState::Running && job.attempts >= MOST_DEATHS {
+            if job.state == JobState::Running && job.attempts >= most_tries(&job) {
                 subjects.insert(job.subject);
                 claimed.dead.push(job);
             } else if places.take(&job) {
@@ -133,6 +133,12 @@ async fn take(
     }
     txn.commit().await?;
     Ok(claimed)
+}
+
+/// Tries after which a job whose last one died is given up. One that failed before for a reason of its own has the tries of
+/// a failure: not each of them was a death.
+fn most_tries(job: &Model) -> i32 {
+    if job.error.is_none() { MOST_DEATHS } else { MOST_ATTEMPTS }
 }
 
 /// Running jobs whose lease is over.

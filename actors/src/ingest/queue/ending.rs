@@ -117,8 +117,9 @@ pub async fn advance(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> 
     Ok(renewed.filter(held(job)).exec(db).await?.rows_affected > 0)
 }
 
-/// Puts the job back as if it had not been tried: the service is stopping.
+/// Puts the job back as if it had not been tried: the service is stopping. What it did well since it was claimed counts.
 pub async fn release(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
+    let Some(job) = &current(db, job).await? else { return Ok(false) };
     let turn = Some(turn::next(db, job.user_id, job.track, job.priority).await?);
     let (attempts, priority) = (job.attempts - 1, job.priority);
     let back = Back { attempts, done: job.done, reason: None, run_at: now, turn, priority };

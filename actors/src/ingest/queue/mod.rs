@@ -228,13 +228,22 @@ impl Priority {
 }
 
 /// Whether a person may ask for more: fewer than [`MOST_WAITING`] jobs of theirs that are wanted as soon wait for their turn.
+/// Of a backlog those count too that wait for their time, at a host for example: a look takes longer then, and is taken
+/// once for many.
 pub async fn has_room(db: &impl ConnectionTrait, user: UserId, wanted: Priority) -> Result<bool, DbErr> {
+    // Spelled out, as in the partial indexes.
+    let waiting = match wanted {
+        Priority::Now => Condition::all()
+            .add(Expr::cust("state = 'queued' AND turn IS NOT NULL"))
+            .add(Column::Track.is_in(Track::ALL.map(Track::number))),
+        Priority::Backlog => Condition::all()
+            .add(Expr::cust("state IN ('queued', 'running')"))
+            .add(Column::State.eq(JobState::Queued)),
+    };
     let beyond = Entity::owned_by(user)
         .select_only()
         .column(Column::Id)
-        // Spelled out, as in the partial index.
-        .filter(Expr::cust("state = 'queued' AND turn IS NOT NULL"))
-        .filter(Column::Track.is_in(Track::ALL.map(Track::number)))
+        .filter(waiting)
         .filter(Column::Priority.eq(wanted.number()))
         .offset(MOST_WAITING - 1)
         .limit(1);
