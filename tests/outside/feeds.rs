@@ -247,6 +247,43 @@ async fn entries_without_pages_of_their_own_stay_what_the_feed_says() {
 }
 
 #[actix_web::test]
+async fn entries_without_ids_stay_themselves_whatever_stands_beside_them() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = key(&server).await;
+    for link in ["<link>/x</link>", ""] {
+        let changes = |numbers: &[u32]| {
+            let item = |n: &u32| {
+                format!(
+                    "<item><title>Changes</title>{link}<description>Change {n}.</description>\
+                     <pubDate>Fri, 0{n} Mar 2024 10:00:00 GMT</pubDate></item>"
+                )
+            };
+            let items: String = numbers.iter().map(item).collect();
+            let body = format!("<rss version=\"2.0\"><channel><title>X</title>{items}</channel></rss>");
+            sent(200, &[("content-type", "application/rss+xml")], &body)
+        };
+        let path = format!("/feed{}", link.len());
+        let followed = follow(&key, &site.page(&path, [changes(&[1])])).await;
+        let before = entries(&key).await.len();
+        for numbers in [&[2, 1][..], &[2], &[3, 2], &[3]] {
+            site.page(&path, [changes(numbers)]);
+            server.clock.advance(HOUR);
+            refresh(&key, &followed).await;
+            eventually("it is delivered", async || queue_is_empty(&server).await.then_some(())).await;
+        }
+
+        let all = entries_once(&key, before + 2).await;
+        let mut said: Vec<&str> = all
+            .iter()
+            .filter(|entry| entry["feedId"] == followed["feedId"])
+            .map(|entry| id(entry, "summary"))
+            .collect();
+        said.sort_unstable();
+        assert_eq!(said, ["Change 1.", "Change 2.", "Change 3."], "{link}");
+    }
+}
+
+#[actix_web::test]
 async fn comments_of_one_title_on_one_page_are_entries_of_their_own() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;

@@ -152,6 +152,23 @@ async fn a_job_whose_tries_all_died_with_their_process_is_given_up() {
 }
 
 #[actix_web::test]
+async fn tries_that_failed_for_a_reason_are_no_deaths() {
+    let queue = Queue::new().await;
+    queue.ask(Work::Page, Uuid::now_v7()).await;
+    let later = Later { tried: true, reason: Some("no answer"), after: Duration::ZERO };
+    for _ in 1..MOST_DEATHS {
+        let failed = queue.claim().await.unwrap();
+        assert!(queue::put_back(queue.desk.db.write(), &failed, later, queue.now()).await.unwrap());
+        queue::promote(&queue.desk.db, queue.now()).await.unwrap();
+    }
+    assert_eq!(queue.claim().await.unwrap().attempts, MOST_DEATHS);
+
+    queue.clock.advance(LEASE + Duration::from_secs(1));
+
+    assert_eq!(queue.claim().await.unwrap().attempts, MOST_DEATHS + 1, "its first death");
+}
+
+#[actix_web::test]
 async fn ten_workers_at_once_claim_each_of_twenty_jobs_once() {
     let queue = Queue::new().await;
     for _ in 0..20 {
@@ -209,6 +226,22 @@ async fn a_job_that_is_put_back_at_a_stop_has_lost_no_try() {
     let held = queue.claim().await.unwrap();
 
     assert!(queue::release(queue.desk.db.write(), &held, queue.now()).await.unwrap());
+
+    assert_eq!(queue.claim().await.unwrap().attempts, 1);
+}
+
+#[actix_web::test]
+async fn what_got_further_before_a_stop_has_its_tries_again() {
+    let queue = Queue::new().await;
+    queue.ask(Work::Page, Uuid::now_v7()).await;
+    let (db, first) = (queue.desk.db.write(), queue.claim().await.unwrap());
+    let later = Later { tried: true, reason: None, after: Duration::ZERO };
+    assert!(queue::put_back(db, &first, later, queue.now()).await.unwrap());
+    queue::promote(&queue.desk.db, queue.now()).await.unwrap();
+    let second = queue.claim().await.unwrap();
+    assert!(queue::advance(db, &second, queue.now()).await.unwrap());
+
+    assert!(queue::release(db, &second, queue.now()).await.unwrap());
 
     assert_eq!(queue.claim().await.unwrap().attempts, 1);
 }

@@ -98,7 +98,7 @@ impl Hosts {
 /// the one to the other.
 pub(super) fn name(url: &PageUrl) -> String {
     let host = url.host();
-    let host = host.strip_prefix("www.").unwrap_or(&host);
+    let host = host.strip_prefix("www.").unwrap_or(host);
     match url.port() {
         80 | 443 => host.to_owned(),
         port => format!("{host}:{port}"),

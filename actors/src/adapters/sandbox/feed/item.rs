@@ -79,19 +79,19 @@ fn bounded(found: Option<Rendition>, left: &mut Left) -> (Option<Rendition>, boo
     (Some(Rendition { text: kept, html, outline }), true)
 }
 
-/// Gives a key to those that have no id: the address, else the title; where several have the same, what they say beside it.
+/// Gives a key to those that have no id: the address; where several have the same, or there is none, with the title and the
+/// time, else all that it says.
 pub fn name_all(items: &mut [Item]) {
-    let short = |item: &Item| item.url.clone().unwrap_or_else(|| item.title.clone());
     let mut count: HashMap<String, usize> = HashMap::new();
-    for item in items.iter().filter(|item| item.key.is_empty()) {
-        *count.entry(short(item)).or_default() += 1;
+    for url in items.iter().filter(|item| item.key.is_empty()).filter_map(|item| item.url.clone()) {
+        *count.entry(url).or_default() += 1;
     }
     for item in items.iter_mut().filter(|item| item.key.is_empty()) {
-        let short = short(item);
         let told = item.published_at.map_or_else(|| item.text.clone(), |at| at.to_string());
-        item.key = match count.get(&short) {
-            Some(2..) => format!("{short}\n{}\n{told}", item.title),
-            Some(_) | None => short,
+        let url = item.url.clone().unwrap_or_default();
+        item.key = match count.get(&url) {
+            Some(1) => url,
+            Some(_) | None => format!("{url}\n{}\n{told}", item.title),
         };
     }
 }
