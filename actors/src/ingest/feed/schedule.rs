@@ -32,10 +32,11 @@ pub fn interval(feed: &Feed, now: Timestamp) -> Duration {
     every.max(asked).clamp(SHORTEST, LONGEST)
 }
 
-/// How long to wait after this many failures in a row, at least as long as its server asks.
-pub fn after_failure(interval: Duration, failures: i32, asked: Option<Duration>) -> Duration {
+/// How long to wait after this many failures in a row, at least as long as its server asks. However seldom a feed is fetched,
+/// after its first failure it is asked soon: most of them pass.
+pub fn after_failure(failures: i32, asked: Option<Duration>) -> Duration {
     let doublings = u32::try_from(failures.saturating_sub(1)).unwrap_or(0).min(16);
-    let wait = interval.max(AGAIN).saturating_mul(1 << doublings).min(LONGEST);
+    let wait = AGAIN.saturating_mul(1 << doublings).min(LONGEST);
     wait.max(asked.unwrap_or_default())
 }
 
@@ -81,9 +82,9 @@ mod tests {
 
     #[test]
     fn failures_double_the_wait_up_to_a_day() {
-        let waits = [1, 2, 3, 9, i32::MAX].map(|failures| after_failure(HOUR, failures, None));
-        assert_eq!(waits, [HOUR, 2 * HOUR, 4 * HOUR, LONGEST, LONGEST]);
-        assert_eq!(after_failure(SHORTEST, 1, Some(5 * HOUR)), 5 * HOUR);
+        let waits = [1, 2, 3, 9, i32::MAX].map(|failures| after_failure(failures, None));
+        assert_eq!(waits, [HOUR / 2, HOUR, 2 * HOUR, LONGEST, LONGEST]);
+        assert_eq!(after_failure(1, Some(5 * HOUR)), 5 * HOUR);
     }
 
     proptest! {

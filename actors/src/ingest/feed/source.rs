@@ -134,8 +134,7 @@ pub async fn failed(
     now: Timestamp,
 ) -> Result<(), Error> {
     let failures = source.failures.saturating_add(1);
-    let interval = Duration::from_secs(u64::try_from(source.interval_seconds).unwrap_or(0));
-    let wait = schedule::spread(source.id, schedule::after_failure(interval, failures, fault.wait));
+    let wait = schedule::spread(source.id, schedule::after_failure(failures, fault.wait));
     let mut changed = source.into_active_model();
     changed.next_fetch_at = Set((!fault.gone).then_some(now + wait));
     changed.wait_until = Set(fault.wait.map(|wait| now + wait));
