@@ -192,6 +192,7 @@ async fn fill(session: &Client, key: &Key, site: &Site) {
         uploaded(key, "application/pdf", &paper("A paper about herons")).await;
     }
     uploaded(key, "audio/wav", &std::fs::read(recording(4).path()).unwrap()).await;
+    uploaded(key, "audio/wav", &silence()).await;
     let feed = "<rss version=\"2.0\"><channel><title>The Reeds</title><item><title>Spring</title><link>/spring</link><guid>1</guid><description>They nest.</description></item><item><title>Autumn</title><link>/autumn</link><guid>2</guid><description>They leave.</description></item></channel></rss>";
     let reply = Reply::Plain {
         status: 200,
@@ -232,6 +233,24 @@ async fn fill(session: &Client, key: &Key, site: &Site) {
     let page = site.page("/by-address", [article("By its address", "A bittern booms")]);
     let items = json!({ "items": [{ "bookmarkId": bookmark }, { "highlightId": highlight, "role": "background" }, { "entryId": entry }, { "url": page }] });
     session.post(&format!("{LIBRARY}/projects/{project}/items"), items).await.data(201);
+}
+
+/// A second in which nothing is to be heard.
+fn silence() -> Vec<u8> {
+    let (rate, bytes) = (16_000_u32, 32_000_u32);
+    let head = [
+        &b"RIFF"[..],
+        &(bytes + 36).to_le_bytes(),
+        b"WAVEfmt ",
+        &16_u32.to_le_bytes(),
+        &[1, 0, 1, 0],
+        &rate.to_le_bytes(),
+        &(2 * rate).to_le_bytes(),
+        &[2, 0, 16, 0],
+        b"data",
+        &bytes.to_le_bytes(),
+    ];
+    [head.concat(), vec![0; bytes as usize]].concat()
 }
 
 /// Sends a file and waits until it is read.

@@ -59,7 +59,8 @@ pub async fn put(
     given: Text,
     now: Timestamp,
 ) -> Result<bool, Error> {
-    if given.passages.is_empty() {
+    // Of what has no words and says why, nothing more is to be had.
+    if given.passages.is_empty() && given.lacks.is_none() {
         return Ok(false);
     }
     let (mut whole, mut pieces, mut chars) = (String::new(), Vec::with_capacity(given.passages.len()), 0);
