@@ -19,6 +19,7 @@ use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
 use crate::kit::Lane;
+use crate::ops::notes;
 use crate::text;
 use crate::uploads::MediaType;
 
@@ -209,7 +210,8 @@ async fn read(app: &App, job: &job::Model, page: Fetched) -> Result<Found, Failu
         if text.trim().is_empty() {
             return Err(Failure::Permanent("the page has no text".to_owned()));
         }
-        return Ok(Found::Text(Box::new(Text { text, ..Text::default() })));
+        let title = Some(notes::first_line(&text));
+        return Ok(Found::Text(Box::new(Text { text, title, ..Text::default() })));
     }
     let url = page.url.as_str().to_owned();
     let html = app.workers.run(Lane::Background, move || page.text()).await?;
@@ -238,14 +240,25 @@ fn rejected(refusal: &crate::address::Refusal) -> Failure {
     Failure::Permanent(format!("URL_REJECTED: the address {refusal}"))
 }
 
+/// Media types by which servers say that something is to be kept, and not what it is.
+const UNNAMED: [&str; 8] = [
+    "application/octet-stream",
+    "application/x-octet-stream",
+    "binary/octet-stream",
+    "application/download",
+    "application/x-download",
+    "application/force-download",
+    "application/x-force-download",
+    "application/unknown",
+];
+
 /// Pages are read, what may be a PDF, audio or video is kept as a file, and the rest is left.
 fn take(media_type: Option<&str>) -> Take {
     let Some(said) = media_type else { return Take::Read };
     if is_html(said) || is_plain(media_type) {
         return Take::Read;
     }
-    let unnamed =
-        matches!(said, "application/octet-stream" | "binary/octet-stream" | "application/x-download");
+    let unnamed = UNNAMED.contains(&said);
     let kept = MediaType::parse(said).and_then(|said| said.content_type()).is_some();
     if unnamed || kept { Take::Keep } else { Take::Leave }
 }

@@ -24,7 +24,7 @@ impl MediaType {
         match self.0.split_once('/')? {
             ("application", "pdf" | "x-pdf") => Some(ContentType::Pdf),
             ("audio", _) | ("application", "ogg") => Some(ContentType::Audio),
-            ("video", _) => Some(ContentType::Video),
+            ("video", _) | ("application", "mp4") => Some(ContentType::Video),
             _ => None,
         }
     }
@@ -55,6 +55,7 @@ mod tests {
         assert_eq!(becomes("Application/PDF; version=1.7"), Some(ContentType::Pdf));
         assert_eq!(becomes("audio/ogg; codecs=opus"), Some(ContentType::Audio));
         assert_eq!(becomes("video/mp4"), Some(ContentType::Video));
+        assert_eq!(becomes("application/mp4"), Some(ContentType::Video));
     }
 
     #[test]
