@@ -29,6 +29,8 @@ use super::wire::{NoSound, RATE};
 const GAP: f64 = 0.1;
 /// A longer one is a clock that was set anew.
 const JUMP: f64 = 600.0;
+/// Bytes of a packet of MPEG's transport stream.
+const PACKET: usize = 188;
 /// No container that is read has sound of a lower rate, in samples a second; a file that says so would be heard for days.
 const LOWEST_RATE: u32 = 4_000;
 /// So many faults one after the other, and the rest is taken for lost.
@@ -62,6 +64,9 @@ pub struct Recording {
 impl Recording {
     /// Finds out what the file is, and which of its tracks is heard: the default one, else the first that can be.
     pub fn open(file: File) -> Result<Self, NoSound> {
+        if is_other(&file) {
+            return Err(NoSound::Kind);
+        }
         let bytes = file.metadata().map_or(0, |found| found.len());
         let read = Arc::new(AtomicU64::new(0));
         let again = file.try_clone().map_err(|_| NoSound::Damaged)?;
@@ -236,6 +241,18 @@ fn probe(
     let stream = MediaSourceStream::new(Box::new(counted), Default::default());
     let (format, about) = (FormatOptions::default(), MetadataOptions::default());
     symphonia::default::get_probe().probe(&Hint::new(), stream, format, about)
+}
+
+/// Whether a file is a container that is not read. Within its packets frames of MPEG audio would be found that are no
+/// recording.
+fn is_other(mut file: &File) -> bool {
+    let mut head = [0; 2 * PACKET + 1];
+    let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.read(&mut head));
+    let stream = [0, PACKET, 2 * PACKET].iter().all(|at| head.get(*at) == Some(&0x47));
+    // Flash, MPEG's program stream, the Advanced Systems Format.
+    let marks: [&[u8]; 4] =
+        [b"FLV\x01", b"\x00\x00\x01\xba", b"\x00\x00\x01\xb3", b"\x30\x26\xb2\x75\x8e\x66\xcf\x11"];
+    read.is_ok() && (stream || marks.iter().any(|mark| head.starts_with(mark)))
 }
 
 /// Whether a file of which nothing could be made begins like one that is read: the rest is missing, or broken.
