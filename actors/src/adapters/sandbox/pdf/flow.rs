@@ -121,8 +121,10 @@ fn append(text: &mut String, line: &str, new: bool) {
         return;
     }
     match broken(text, line) {
-        Some(Broken::Word) => {
-            text.pop();
+        Some(broken @ (Broken::Word | Broken::Compound)) => {
+            if broken == Broken::Word {
+                text.pop();
+            }
             let (half, rest) = line.split_once(' ').unwrap_or((line, ""));
             text.push_str(half);
             if !rest.is_empty() {
@@ -153,6 +155,8 @@ fn append(text: &mut String, line: &str, new: bool) {
 enum Broken {
     /// The two halves are a word.
     Word,
+    /// They are one with its hyphen, as other words of the same run have theirs, or an address.
+    Compound,
     /// The word is whole; the next one shares its end.
     Shared,
 }
@@ -165,7 +169,22 @@ fn broken(text: &str, line: &str) -> Option<Broken> {
         return None;
     }
     let first = line.split(' ').next().unwrap_or_default();
-    Some(if hyphen != '\u{ad}' && SHARED.contains(&first) { Broken::Shared } else { Broken::Word })
+    let run = text.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let half = run.strip_suffix(hyphen).unwrap_or(run);
+    Some(match hyphen {
+        '\u{ad}' => Broken::Word,
+        _ if SHARED.contains(&first) => Broken::Shared,
+        _ if keeps_hyphen(half) => Broken::Compound,
+        _ => Broken::Word,
+    })
+}
+
+/// Whether what a line's end broke has a hyphen there anyway: an address, a letter by itself, and behind a small word within a
+/// run of them (`state-of-the-`). Other parts of such runs are broken as words are.
+fn keeps_hyphen(half: &str) -> bool {
+    let small = |part: &str| part.chars().count() <= 3 && part.chars().all(char::is_lowercase);
+    let part = half.rsplit_once(['-', '\u{2010}']).map(|(_, part)| part);
+    half.contains("://") || half.chars().count() == 1 || part.is_some_and(small)
 }
 
 #[cfg(test)]
@@ -191,6 +210,12 @@ mod tests {
     fn a_hyphen_that_is_meant_stays() {
         assert_eq!(page(&[("Vor- ", 0.0, 10.0), ("und Nachteile", 12.0, 10.0)]), "Vor- und Nachteile");
         assert_eq!(page(&[("Anglo-", 0.0, 10.0), ("Saxon", 12.0, 10.0)]), "Anglo-\nSaxon");
+        for (first, second) in [("state-of-the-", "art"), ("http://ex.org/some-", "path/page"), ("x-", "ray")]
+        {
+            let whole = format!("{first}{second}\nand more");
+            assert_eq!(page(&[(first, 0.0, 10.0), (&format!("{second} and more"), 12.0, 10.0)]), whole);
+        }
+        assert_eq!(page(&[("Open-Source-Soft-", 0.0, 10.0), ("ware", 12.0, 10.0)]), "Open-Source-Software");
     }
 
     #[test]
