@@ -18,6 +18,9 @@ const LIST: usize = 64 << 20;
 /// Bytes of what was marked in a page.
 const MARKED: usize = 1 << 20;
 
+/// What its lists say beside what is read.
+pub const UNREAD: [&str; 3] = ["author", "description", "thumbnail"];
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Saved {

@@ -69,7 +69,9 @@ fn archive(file: Arc<File>, wanted: Option<Format>) -> Result<Source, NoImport> 
     }
     if omnivore::fits(&names) {
         let rows = omnivore::read(archive)?;
-        return Ok(Source { archive: Some(Archive::open(file)?), ..Source::of(Format::Omnivore, rows) });
+        let unread_columns = omnivore::UNREAD.iter().map(|name| (*name).to_owned()).collect();
+        let archive = Some(Archive::open(file)?);
+        return Ok(Source { archive, unread_columns, ..Source::of(Format::Omnivore, rows) });
     }
     // Pocket, for one, packs its tables.
     let mut packed: Vec<_> = names.into_iter().filter(|name| is_packed_list(name)).collect();

@@ -11,8 +11,6 @@ pub const TABLE: Table = Table {
     needs: &["url", "in queue", "last interaction date"],
     known: &[
         "title",
-        "author",
-        "publisher",
         "url",
         "tags",
         "word count",
