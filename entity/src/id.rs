@@ -31,6 +31,11 @@ macro_rules! ids {
             pub fn new(now: Timestamp) -> Self {
                 Self(fresh(now))
             }
+
+            /// When it was made, to the millisecond.
+            pub fn made_at(self) -> Option<Timestamp> {
+                moment(self.0)
+            }
         }
 
         impl fmt::Display for $name {
@@ -144,6 +149,13 @@ fn fresh(now: Timestamp) -> Uuid {
     uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid()
 }
 
+/// The time that an id holds; only one of version 7 holds one.
+fn moment(id: Uuid) -> Option<Timestamp> {
+    let (seconds, nanos) = id.get_timestamp()?.to_unix();
+    let millis = i64::try_from(seconds).ok()?.checked_mul(1000)?;
+    Some(Timestamp::from_millis(millis.checked_add(i64::from(nanos / 1_000_000))?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,9 +173,10 @@ mod tests {
 
     #[test]
     fn a_new_id_is_of_version_7_and_holds_its_time() {
-        let id = UserId::new(Timestamp::from_millis(1_700_000_000_123));
+        let now = Timestamp::from_millis(1_700_000_000_123);
+        let id = UserId::new(now);
 
-        assert_eq!(id.0.get_version_num(), 7);
-        assert_eq!(id.0.get_timestamp().map(|t| t.to_unix().0), Some(1_700_000_000));
+        assert_eq!((id.0.get_version_num(), id.made_at()), (7, Some(now)));
+        assert_eq!(UserId(Uuid::new_v4()).made_at(), None);
     }
 }

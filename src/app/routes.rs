@@ -4,6 +4,7 @@ use actix_web::http::StatusCode;
 use actors::ops::activity::ListActivity;
 use actors::ops::apps::{DisconnectApp, ListApps};
 use actors::ops::exports::{BeginExport, ShowExport};
+use actors::ops::import_rows::ListImportRows;
 use actors::ops::imports::{ListImports, MoveImport, ShowImport};
 use actors::ops::keys::{ChangeKey, CreateKey, ListKeys, RegenerateKey, RevokeKey};
 use actors::ops::notes::{ChangeNote, DeleteNote};
@@ -52,6 +53,7 @@ pub static ROUTES: &[Route] = &[
     route!(GET "/work" as "GET /work" => ListWork),
     route!(POST "/work/{id}/retry" as "POST /work/:id/retry" => RetryWork, status |_| StatusCode::ACCEPTED),
     route!(GET "/imports/{id}" as "GET /imports/:id" => ShowImport),
+    route!(GET "/imports/{id}/rows" as "GET /imports/:id/rows" => ListImportRows),
     route!(POST "/imports/{id}/start" as "POST /imports/:id/start" => MoveImport, read MoveImport::start),
     route!(POST "/imports/{id}/pause" as "POST /imports/:id/pause" => MoveImport, read MoveImport::pause),
     route!(POST "/imports/{id}/resume" as "POST /imports/:id/resume" => MoveImport, read MoveImport::resume),

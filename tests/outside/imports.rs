@@ -212,10 +212,32 @@ async fn texts_without_a_page_become_notes() {
         "id,type,title,url,content,note,tags,created\n1,Note,,,A bittern booms.,,,2023-11-14T22:13:20Z\n";
 
     let (looked, first) = looked_and_taken(&session, karakeep.to_string().as_bytes()).await;
+    let rows = format!("/app/api/imports/{}/rows", first["id"].as_str().unwrap());
     let (_, second) = looked_and_taken(&session, mymind.as_bytes()).await;
 
     assert_eq!((counts(&first), &first["report"]), ([1, 1, 1], &looked));
     assert_eq!(counts(&second), [1, 0, 0]);
+    let page = session.get(&format!("{rows}?limit=2")).await.data(200).clone();
+    let told = |row: &Value| {
+        (row["line"].clone(), row["outcome"].clone(), row["kind"].clone(), row["reason"].clone())
+    };
+    let two: Vec<_> = page["rows"].as_array().unwrap().iter().map(told).collect();
+    assert_eq!(
+        two,
+        [
+            (json!(1), json!("created"), json!("note"), json!(null)),
+            (json!(2), json!("updated"), json!("note"), json!(null))
+        ]
+    );
+    let next = page["nextCursor"].as_str().unwrap();
+    let rest = session.get(&format!("{rows}?limit=2&cursor={next}")).await.data(200).clone();
+    assert_eq!(
+        (rest["rows"][0]["outcome"].clone(), rest["rows"][0]["reason"].clone(), rest["nextCursor"].clone()),
+        (json!("skipped"), json!("has no address"), json!(null))
+    );
+    let skipped = session.get(&format!("{rows}?outcome=skipped")).await.data(200)["rows"].clone();
+    assert_eq!(skipped, rest["rows"]);
+    session.get(&format!("{rows}?outcome=beside")).await.refused(400);
     let projects = session.get("/app/api/projects").await.data(200)["projects"].clone();
     assert_eq!((projects.as_array().unwrap().len(), &projects[0]["name"]), (1, &json!("Imported notes")));
     let path = format!("/app/api/projects/{}/notes", projects[0]["id"].as_str().unwrap());
@@ -297,6 +319,10 @@ async fn a_dry_run_changes_nothing_and_is_taken_in_at_a_word() {
     let looked = once(&session, &id, "checked").await;
 
     assert_eq!((counts(&looked), &looked["dryRun"]), ([1, 1, 1], &json!(true)));
+    let rows = session.get(&format!("/app/api/imports/{id}/rows")).await.data(200)["rows"].clone();
+    let outcomes: Vec<_> = rows.as_array().unwrap().iter().map(|row| row["outcome"].clone()).collect();
+    assert_eq!(outcomes, ["created", "updated", "skipped"]);
+    assert!(rows.as_array().unwrap().iter().all(|row| row["id"] == json!(null)), "{rows}");
     assert!(titles(&session).await.is_empty() && collections(&session).await.is_empty());
     for not in ["pause", "resume", "undo"] {
         assert_eq!(
@@ -383,6 +409,58 @@ async fn what_others_rely_on_is_not_taken_back() {
     assert_eq!(titles(&session).await, ["2", "3"]);
     undone(&second).await;
     assert_eq!(titles(&session).await, ["3"]);
+}
+
+#[actix_web::test]
+async fn what_was_written_or_kept_since_is_not_taken_back() {
+    let (server, site) =
+        (Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await, Site::start().await);
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let feed = |n: u8| {
+        let item = "<item><title>Spring</title><guid>1</guid><link>/s</link></item>";
+        let body = format!("<rss version=\"2.0\"><channel><title>F{n}</title>{item}</channel></rss>");
+        let headers = vec![("content-type", "application/rss+xml".to_owned())];
+        site.page(&format!("/feed{n}"), [Reply::Plain { status: 200, headers, body }])
+    };
+    let [one, other] = [feed(1), feed(2)];
+    let feeds = format!(
+        "<opml version=\"2.0\"><body><outline xmlUrl=\"{one}\"/><outline xmlUrl=\"{other}\"/></body></opml>"
+    );
+    let text = |n: u8| json!({ "title": n.to_string(), "content": { "type": "text", "text": "Words." } });
+    let notes = json!({ "bookmarks": [text(1), text(2)], "lists": [] }).to_string();
+    let mut imports = Vec::new();
+    for file in [feeds, notes] {
+        let id = begin(&session, file.as_bytes(), &[]).await;
+        once(&session, &id, "done").await;
+        imports.push(id);
+    }
+    let entries = eventually("the entries are there", async || {
+        // One host is asked for one feed a second.
+        server.clock.advance(Duration::from_secs(1));
+        let all =
+            session.get("/app/api/library/entries").await.data(200)["entries"].as_array().unwrap().clone();
+        (all.len() == 2).then_some(all)
+    })
+    .await;
+    let starred = entries[0]["entryId"].as_str().unwrap();
+    session.patch(&format!("/app/api/library/entries/{starred}"), json!({ "starred": true })).await.data(200);
+    let project =
+        session.get("/app/api/projects").await.data(200)["projects"][0]["id"].as_str().unwrap().to_owned();
+    let path = format!("/app/api/projects/{project}/notes");
+    let all = async || session.get(&path).await.data(200)["notes"].as_array().unwrap().clone();
+    let changed = all().await[0]["noteId"].as_str().unwrap().to_owned();
+    server.clock.advance(Duration::from_secs(1));
+    session.patch(&format!("/app/api/notes/{changed}"), json!({ "bodyMd": "My own words." })).await.data(200);
+
+    for id in imports {
+        step(&session, &id, "undo").await;
+        once(&session, &id, "undone").await;
+    }
+
+    let left = all().await;
+    assert_eq!((left.len(), &left[0]["bodyMd"]), (1, &json!("My own words.")));
+    let left = session.get("/app/api/library/entries").await.data(200)["entries"].clone();
+    assert_eq!((left.as_array().unwrap().len(), left[0]["entryId"].as_str()), (1, Some(starred)));
 }
 
 #[actix_web::test]

@@ -34,6 +34,24 @@ async fn what_failed_is_shown_with_its_reason_and_tried_again_by_hand() {
     let failed = &work["work"][0];
     assert_eq!((&failed["stage"], &failed["documentId"]), (&json!("failed"), &saved["documentId"]));
     assert!(failed["reason"].as_str().is_some_and(|reason| reason.contains("404")), "{failed}");
+    let other = key.save(json!({ "url": site.page("/bittern", [Reply::Status(404)]) })).await;
+    key.once(&other, "failed").await;
+    let listed = async |more: &str| {
+        session.get(&format!("/app/api/work?stage=failed&limit=1{more}")).await.data(200).clone()
+    };
+    let first = listed("").await;
+    let second = listed(&format!("&cursor={}", first["nextCursor"].as_str().unwrap())).await;
+    assert_eq!(
+        [&first, &second]
+            .map(|page| (page["work"][0]["documentId"].clone(), page["work"].as_array().unwrap().len())),
+        [&other, &saved].map(|saved| (saved["documentId"].clone(), 1))
+    );
+    assert_eq!((&second["nextCursor"], &second["failed"]), (&json!(null), &json!(2)));
+    session.get("/app/api/work?cursor=x").await.refused(400);
+    session
+        .delete(&format!("/app/api/library/bookmarks/{}", other["bookmarkId"].as_str().unwrap()))
+        .await
+        .data(200);
     let retry = format!("/app/api/work/{}/retry", saved["documentId"].as_str().unwrap());
     let stranger = server.user(Plan::Pro).await.sign_in().await;
     assert_eq!(stranger.post(&retry, json!({})).await.refused(404), "NOT_FOUND");

@@ -176,10 +176,7 @@ impl Taking {
         for Took { line, source, became, beside } in all {
             tally.count(&became);
             rows.extend(beside.into_iter().map(|(kind, id)| self.beside(line, kind, id, now)));
-            // What would have become of a row is no row to be taken back.
-            if !self.import.dry_run || matches!(became, Became::Passed(_)) {
-                rows.push(self.row(line, source, became, now));
-            }
+            rows.push(self.row(line, source, became, now));
         }
         insert_all::<import_row::Entity>(txn, rows, None).await?;
         self.advance(txn, count, tally).await

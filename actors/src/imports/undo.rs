@@ -2,12 +2,15 @@
 //! marks, progress, notes. What was deleted can be restored as after any deletion.
 
 use entity::id::{
-    BookmarkId, CollectionId, DecisionId, EntryId, FeedId, HighlightId, ImportId, NoteId, ProjectId,
-    ProjectItemId, UserId,
+    BookmarkId, CollectionId, DecisionId, DocumentId, EntryId, FeedId, HighlightId, ImportId, NoteId,
+    ProjectId, ProjectItemId, UserId,
 };
 use entity::import::{self, Column, Entity};
 use entity::kind::{ImportState, ImportedKind, RowOutcome};
-use entity::{bookmark, collection, collection_bookmark, decision, highlight, import_row, job, project_item};
+use entity::{
+    bookmark, collection, collection_bookmark, decision, entry, highlight, import_row, job, note,
+    project_item,
+};
 use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
@@ -147,6 +150,7 @@ async fn take_back(txn: &impl ConnectionTrait, app: &App, row: &import_row::Mode
             ImportedKind::Bookmark => {
                 gone(bookmarks::delete(txn, user, BookmarkId(id), Priority::Backlog, now).await)
             }
+            ImportedKind::Feed if has_kept(txn, row, FeedId(id)).await? => Ok(()),
             ImportedKind::Feed => gone(feeds::leave(txn, user, FeedId(id), now).await),
             // They go last, once nothing is in them any more.
             ImportedKind::Collection => Ok(()),
@@ -156,6 +160,7 @@ async fn take_back(txn: &impl ConnectionTrait, app: &App, row: &import_row::Mode
                 Ok(())
             }
             ImportedKind::Project => gone(projects::delete_empty(txn, user, ProjectId(id)).await),
+            ImportedKind::Note if is_own(txn, user, NoteId(id)).await? => Ok(()),
             ImportedKind::Note => gone(notes::take_back(txn, user, NoteId(id), now).await),
             ImportedKind::Decision => {
                 let own = decision::Entity::delete_many().filter(decision::Column::UserId.eq(user));
@@ -199,9 +204,47 @@ async fn hand_on(
 async fn is_used(txn: &impl ConnectionTrait, user: UserId, id: BookmarkId) -> Result<bool, Error> {
     let Some(row) = bookmark::Entity::one_of(user, id).one(txn).await? else { return Ok(false) };
     let marked = highlight::Entity::owned_by(user).filter(highlight::Column::BookmarkId.eq(id));
-    let placed =
-        project_item::Entity::owned_by(user).filter(project_item::Column::DocumentId.eq(row.document_id));
-    Ok(marked.one(txn).await?.is_some() || placed.one(txn).await?.is_some())
+    Ok(marked.one(txn).await?.is_some() || is_placed(txn, user, [row.document_id]).await?)
+}
+
+/// Whether one of these documents stands in a project. What the import itself put there was taken back before them.
+async fn is_placed(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    documents: impl IntoIterator<Item = DocumentId>,
+) -> Result<bool, Error> {
+    let placed = project_item::Entity::owned_by(user);
+    let placed = placed.filter(project_item::Column::DocumentId.is_in(documents));
+    Ok(placed.one(txn).await?.is_some())
+}
+
+/// Whether its person has written in a note since, or put it into a project: it cannot be restored, so it stays.
+async fn is_own(txn: &impl ConnectionTrait, user: UserId, id: NoteId) -> Result<bool, Error> {
+    let Some(row) = note::Entity::one_of(user, id).one(txn).await? else { return Ok(false) };
+    // Its own times may be older: an export brings them along.
+    let is_changed = id.made_at().is_some_and(|taken_in| row.updated_at > taken_in);
+    Ok(is_changed || is_placed(txn, user, [row.document_id]).await?)
+}
+
+/// Whether its person keeps something of a feed: an entry that was starred since, or stands in a project. The stars of an
+/// export are the import's own.
+async fn has_kept(txn: &impl ConnectionTrait, row: &import_row::Model, id: FeedId) -> Result<bool, Error> {
+    let entries = entry::Entity::owned_by(row.user_id).filter(entry::Column::FeedId.eq(id));
+    let brought = import_row::Entity::within(row.user_id, row.import_id)
+        .filter(import_row::Column::Kind.eq(ImportedKind::Entry));
+    if brought.one(txn).await?.is_none()
+        && entries.clone().filter(entry::Column::Starred.eq(true)).one(txn).await?.is_some()
+    {
+        return Ok(true);
+    }
+    let documents: Vec<DocumentId> =
+        entries.select_only().column(entry::Column::DocumentId).into_tuple().all(txn).await?;
+    for some in documents.chunks(AT_ONCE) {
+        if is_placed(txn, row.user_id, some.iter().copied()).await? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// What is gone already need not go.

@@ -15,6 +15,7 @@ pub mod entries;
 pub mod exports;
 pub mod feeds;
 pub mod highlights;
+pub mod import_rows;
 pub mod imports;
 pub mod keys;
 pub mod notes;

@@ -19,25 +19,48 @@ use super::target::Target;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
-use crate::fields::{Field, Values};
+use crate::fields::{Field, Kind, Values};
 use crate::ingest::media;
 use crate::ingest::queue::{self, Priority, Work};
+use crate::ops::page::{CURSOR, PageOf};
 use crate::perform::Operation;
 
-/// Of each state so many are listed.
+/// The name of the list that a cursor goes on in.
+const FAILED: &str = "failed work";
+/// Of each state so many are listed where no `limit` is given.
 const LISTED: u64 = 50;
 
-/// What is being made, and what could not be.
+/// What is being made, and what could not be: the first of each, or a page of what failed.
 #[derive(Debug)]
-pub struct ListWork;
+pub struct ListWork {
+    failed: bool,
+    page: PageOf,
+}
 
 impl ListWork {
-    /// It takes none.
-    pub const FIELDS: &'static [Field] = &[];
+    /// The parameters of the route.
+    pub const FIELDS: &'static [Field] = &[
+        Field::optional(
+            "stage",
+            Kind::Choice(&["failed"]),
+            "Only what could not be made, page by page; else the first of each stage.",
+        ),
+        CURSOR,
+        Field::optional(
+            "limit",
+            Kind::Integer { min: 1, max: 100 },
+            "How many of each stage; 50 when left out.",
+        ),
+    ];
 
-    /// Reads nothing.
-    pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
-        Ok(Self)
+    /// Reads the parameters.
+    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+        let failed = values.name("stage").is_some();
+        let page = PageOf::read(&mut values, LISTED);
+        if page.cursor.is_some() && !failed {
+            return Err(Error::invalid("cursor", "goes with stage=failed"));
+        }
+        Ok(Self { failed, page })
     }
 }
 
@@ -83,6 +106,7 @@ pub struct AllWork {
     running: u64,
     failed: u64,
     work: Vec<WorkView>,
+    next_cursor: Option<String>,
 }
 
 impl Operation for ListWork {
@@ -96,21 +120,39 @@ impl Operation for ListWork {
             makes_documents(user).filter(is_under_way()).select_only().column(job::Column::Subject);
         let failed = document::Entity::readable_by(user)
             .filter(has_failed())
-            .filter(document::Column::Id.not_in_subquery(under_way.into_query()))
-            .order_by_desc(document::Column::UpdatedAt);
+            .filter(document::Column::Id.not_in_subquery(under_way.into_query()));
         let mut work = Vec::new();
-        for state in [JobState::Running, JobState::Queued] {
+        for state in [JobState::Running, JobState::Queued].into_iter().filter(|_| !self.failed) {
             let some = jobs(state).order_by_asc(job::Column::Priority).order_by_asc(job::Column::RunAt);
-            work.extend(views(app, user, some.limit(LISTED).all(db).await?).await?);
+            work.extend(views(app, user, some.limit(self.page.limit).all(db).await?).await?);
         }
-        work.extend(failed.clone().limit(LISTED).all(db).await?.into_iter().map(WorkView::failed));
+        let before: Option<(Timestamp, DocumentId)> = self.page.position(app, user, FAILED)?;
+        let mut latest = failed
+            .clone()
+            .filter(before.map_or_else(Condition::all, is_before))
+            .order_by_desc(document::Column::UpdatedAt)
+            .order_by_desc(document::Column::Id)
+            .limit(self.page.limit + 1)
+            .all(db)
+            .await?;
+        let next_cursor = self.page.cut(app, user, FAILED, &mut latest, |row| (row.updated_at, row.id));
+        work.extend(latest.into_iter().map(WorkView::failed));
         Ok(AllWork {
+            next_cursor: next_cursor.filter(|_| self.failed),
             waiting: jobs(JobState::Queued).count(db).await?,
             running: jobs(JobState::Running).count(db).await?,
             failed: failed.count(db).await?,
             work,
         })
     }
+}
+
+/// What stands behind this in the list of what failed.
+fn is_before((updated_at, id): (Timestamp, DocumentId)) -> Condition {
+    let (updated, own) = (document::Column::UpdatedAt, document::Column::Id);
+    Condition::any()
+        .add(updated.lt(updated_at))
+        .add(Condition::all().add(updated.eq(updated_at)).add(own.lt(id)))
 }
 
 /// There is no text, or no newer one: what is readable keeps the reason.

@@ -1,0 +1,109 @@
+//! The rows of an import, and what became of each: of a dry run, what would.
+
+use entity::id::{ImportId, ImportRowId};
+use entity::import_row::{Column, Entity, Model};
+use entity::kind::{ImportedKind, RowOutcome};
+use entity::scope::Scope;
+use schemars::JsonSchema;
+use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::fields::{Field, Kind, Values};
+use crate::imports;
+use crate::ops::page::{CURSOR, PageOf};
+use crate::ops::target::Target;
+use crate::perform::Operation;
+
+/// Rows of a page where no `limit` is given.
+const DEFAULT_LIMIT: u64 = 100;
+
+/// A page of an import's rows.
+#[derive(Debug)]
+pub struct ListImportRows {
+    import: ImportId,
+    outcome: Option<RowOutcome>,
+    page: PageOf,
+}
+
+impl ListImportRows {
+    /// The parameters of the route.
+    pub const FIELDS: &'static [Field] = &[
+        Field::optional(
+            "outcome",
+            Kind::Choice(&["created", "updated", "skipped"]),
+            "Only rows of which this became.",
+        ),
+        CURSOR,
+        Field::optional("limit", Kind::Integer { min: 1, max: 1000 }, "How many at most; 100 when left out."),
+    ];
+
+    /// Reads path and parameters.
+    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+        let outcome = values.name("outcome").and_then(|name| name.parse().ok());
+        Ok(Self { import: target.id(0)?, outcome, page: PageOf::read(&mut values, DEFAULT_LIMIT) })
+    }
+}
+
+/// A row of the file.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct RowView {
+    /// Where it begins in the file.
+    line: i64,
+    /// What became of it.
+    outcome: RowOutcome,
+    /// What it is; none of a row that was passed over.
+    kind: Option<ImportedKind>,
+    /// What it became, or what was there already; none of a dry run, and of what was taken back.
+    id: Option<Uuid>,
+    /// Why it was passed over.
+    reason: Option<String>,
+}
+
+impl From<Model> for RowView {
+    fn from(row: Model) -> Self {
+        let reason = row.detail.filter(|_| row.outcome == RowOutcome::Skipped);
+        Self { line: row.line, outcome: row.outcome, kind: row.kind, id: row.made_id, reason }
+    }
+}
+
+/// Rows in the order of the file.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportRows {
+    rows: Vec<RowView>,
+    next_cursor: Option<String>,
+}
+
+impl Operation for ListImportRows {
+    type Reply = ImportRows;
+    const SCOPES: &'static [Scope] = &[];
+
+    async fn run(self, caller: &Caller, app: &App) -> Result<ImportRows, Error> {
+        let import = imports::find(app, caller.user, self.import).await?;
+        let list = format!("import rows {} {:?}", import.id.0, self.outcome);
+        let after: Option<(i64, ImportRowId)> = self.page.position(app, caller.user, &list)?;
+        let outcome = match self.outcome {
+            Some(outcome) => Column::Outcome.eq(outcome),
+            None => Column::Outcome.ne(RowOutcome::Beside),
+        };
+        let behind = after.map(|(line, id)| {
+            let same_line = Condition::all().add(Column::Line.eq(line)).add(Column::Id.gt(id));
+            Condition::any().add(Column::Line.gt(line)).add(same_line)
+        });
+        let mut rows = Entity::within(caller.user, import.id)
+            .filter(outcome)
+            .filter(behind.unwrap_or_else(Condition::all))
+            .order_by_asc(Column::Line)
+            .order_by_asc(Column::Id)
+            .limit(self.page.limit + 1)
+            .all(app.db.read())
+            .await?;
+        let next_cursor = self.page.cut(app, caller.user, &list, &mut rows, |row| (row.line, row.id));
+        Ok(ImportRows { rows: rows.into_iter().map(RowView::from).collect(), next_cursor })
+    }
+}
