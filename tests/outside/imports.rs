@@ -412,6 +412,34 @@ async fn what_others_rely_on_is_not_taken_back() {
 }
 
 #[actix_web::test]
+async fn labels_that_two_imports_say_stay_until_both_are_taken_back() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let saved = json!({ "url": "https://s.example/1", "tags": ["mine"] });
+    session.post("/app/api/library/bookmarks", saved).await.data(201);
+    let mut imports = Vec::new();
+    for tags in ["mine,birds", "birds,rivers"] {
+        let link = format!("<DT><A HREF=\"https://s.example/1\" TAGS=\"{tags}\">One</A>\n<DD>On {tags}\n");
+        let id = begin(&session, list(&link).as_bytes(), &[]).await;
+        once(&session, &id, "done").await;
+        imports.push(id);
+    }
+    let kept = async || {
+        let row = session.get("/app/api/library/bookmarks").await.data(200)["bookmarks"][0].clone();
+        let mut tags: Vec<String> = serde_json::from_value(row["tags"].clone()).unwrap();
+        tags.sort();
+        tags
+    };
+    assert_eq!(kept().await, ["birds", "mine", "rivers"]);
+
+    for (id, left) in imports.iter().zip([vec!["birds", "mine", "rivers"], vec!["mine"]]) {
+        step(&session, id, "undo").await;
+        once(&session, id, "undone").await;
+        assert_eq!(kept().await, left);
+    }
+}
+
+#[actix_web::test]
 async fn what_was_written_or_kept_since_is_not_taken_back() {
     let (server, site) =
         (Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await, Site::start().await);

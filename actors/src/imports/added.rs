@@ -1,5 +1,5 @@
 //! What an import adds to a bookmark that was there: tags and collections, and marks, progress and notes where it had none.
-//! Only what was new is written down, so that it can be taken back.
+//! What was new is written down, so that it can be taken back, and what was there, so that it stays where others go.
 
 use std::collections::HashSet;
 
@@ -9,8 +9,8 @@ use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection_bookmark, entry, note};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
-use serde::{Deserialize, Serialize};
 
+use super::said::{Added, Said};
 use super::take::Became;
 use crate::error::Error;
 use crate::ingest::queue::Priority;
@@ -20,35 +20,6 @@ use crate::ops::notes;
 
 /// Characters of the notes on a bookmark.
 const LONGEST_NOTES: usize = 100_000;
-
-/// What was new to a bookmark, or to an entry.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Added {
-    tags: Vec<String>,
-    collections: Vec<CollectionId>,
-    favorite: bool,
-    archived: bool,
-    progress: Option<f64>,
-    /// What was written behind the notes that were there.
-    notes: Option<String>,
-    /// An entry was marked as read.
-    read: bool,
-    /// An entry was starred.
-    starred: bool,
-}
-
-impl Added {
-    /// Marks that an entry was given.
-    pub fn marks(read: bool, starred: bool) -> Self {
-        Self { read, starred, ..Self::default() }
-    }
-
-    /// As it is kept; nothing for nothing.
-    pub fn kept(&self) -> Option<String> {
-        (*self != Self::default()).then(|| serde_json::to_string(self).unwrap_or_default())
-    }
-}
 
 /// Adds to a bookmark what it lacks of a page.
 ///
@@ -73,57 +44,74 @@ pub async fn to(
         .all(txn)
         .await?;
     let was_in: HashSet<CollectionId> = was_in.into_iter().map(|place| place.collection_id).collect();
-    let added = Added {
-        tags: new.tags.iter().filter(|tag| !had.contains(*tag)).cloned().collect(),
-        collections: new.collections.iter().filter(|id| !was_in.contains(id)).copied().collect(),
+    let (known_tags, tags) = new.tags.iter().cloned().partition(|tag| had.contains(tag));
+    let (known_places, collections) = new.collections.iter().copied().partition(|id| was_in.contains(id));
+    let progress = Some(new.progress).filter(|progress| *progress > 0.0);
+    let (notes, known_notes) = add_notes(txn, &row, new.notes.as_deref().unwrap_or_default(), now).await?;
+    let known = Said {
+        tags: known_tags,
+        collections: known_places,
+        favorite: new.favorite && row.favorite,
+        archived: new.archived && row.archived,
+        progress: progress.filter(|_| row.progress > 0.0),
+        notes: known_notes,
+        ..Said::default()
+    };
+    let new = Said {
+        tags,
+        collections,
         favorite: new.favorite && !row.favorite,
         archived: new.archived && !row.archived,
-        progress: Some(new.progress).filter(|progress| *progress > 0.0 && row.progress <= 0.0),
-        notes: add_notes(txn, &row, new.notes.as_deref().unwrap_or_default(), now).await?,
-        ..Added::default()
+        progress: progress.filter(|_| row.progress <= 0.0),
+        notes,
+        ..Said::default()
     };
-    save::add_tags(txn, &row, &added.tags).await?;
-    for collection in &added.collections {
+    save::add_tags(txn, &row, &new.tags).await?;
+    for collection in &new.collections {
         save::put_in(txn, user, *collection, row.id, now).await?;
     }
     let row = bookmark::Model {
-        favorite: row.favorite || added.favorite,
-        archived: row.archived || added.archived,
-        progress: added.progress.unwrap_or(row.progress),
+        favorite: row.favorite || new.favorite,
+        archived: row.archived || new.archived,
+        progress: new.progress.unwrap_or(row.progress),
         ..row
     };
     let id = row.id;
-    changed(txn, row, &added, now).await?;
-    Ok(Became::Updated(ImportedKind::Bookmark, id.0, added))
+    changed(txn, row, &new, now).await?;
+    Ok(Became::Updated(ImportedKind::Bookmark, id.0, Added { new, known }))
 }
 
-/// Writes notes behind those that are there, unless they say it already; what was written.
+/// Writes notes behind those that are there, unless they say it already; what was written, or was there.
 async fn add_notes(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
     new: &str,
     now: Timestamp,
-) -> Result<Option<String>, Error> {
+) -> Result<(Option<String>, Option<String>), Error> {
     let there = note::Entity::owned_by(row.user_id).filter(note::Column::BookmarkId.eq(row.id));
     let body = there.one(txn).await?.map(|note| note.body).unwrap_or_default();
     if new.is_empty() || body.contains(new) {
-        return Ok(None);
+        return Ok((None, Some(new.to_owned()).filter(|new| !new.is_empty())));
     }
     let more = if body.is_empty() { new.to_owned() } else { format!("\n\n{new}") };
     let body = format!("{body}{more}");
     if body.chars().count() > LONGEST_NOTES {
-        return Ok(None);
+        return Ok((None, None));
     }
     notes::write_on_bookmark(txn, row, &body, Priority::Backlog, now).await?;
-    Ok(Some(more))
+    Ok((Some(more), None))
 }
 
 /// Takes the marks back that an entry was given.
 ///
 /// # Errors
 /// The database.
-pub async fn unmark(txn: &impl ConnectionTrait, user: UserId, id: EntryId, kept: &str) -> Result<(), Error> {
-    let Ok(added) = serde_json::from_str::<Added>(kept) else { return Ok(()) };
+pub async fn unmark(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    id: EntryId,
+    added: &Said,
+) -> Result<(), Error> {
     for (column, given) in [(entry::Column::Read, added.read), (entry::Column::Starred, added.starred)] {
         if given {
             entry::Entity::update_many()
@@ -145,10 +133,9 @@ pub async fn take_back(
     txn: &impl ConnectionTrait,
     user: UserId,
     id: BookmarkId,
-    kept: &str,
+    added: &Said,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let Ok(added) = serde_json::from_str::<Added>(kept) else { return Ok(()) };
     if save::lock(txn, bookmark::Entity::one_of(user, id)).await?.is_empty() {
         return Ok(());
     }
@@ -177,16 +164,16 @@ pub async fn take_back(
         progress,
         ..row
     };
-    changed(txn, row, &added, now).await
+    changed(txn, row, added, now).await
 }
 
 async fn changed(
     txn: &impl ConnectionTrait,
     row: bookmark::Model,
-    added: &Added,
+    added: &Said,
     now: Timestamp,
 ) -> Result<(), Error> {
-    if *added == Added::default() {
+    if *added == Said::default() {
         return Ok(());
     }
     bookmark::Entity::update_many()

@@ -17,6 +17,7 @@ mod notes;
 mod pages;
 mod pause;
 mod restore;
+mod said;
 mod take;
 mod undo;
 

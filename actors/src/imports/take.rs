@@ -12,9 +12,9 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use uuid::Uuid;
 
 use super::Means;
-use super::added::Added;
 use super::folders::Folders;
 use super::restore::{self, Brought};
+use super::said::Added;
 use crate::adapters::sandbox::import::{Found, Import, Row, Save};
 use crate::adapters::sandbox::{Outline, SandboxError};
 use crate::db::insert_all;

@@ -16,7 +16,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder
 use uuid::Uuid;
 
 use super::pause::release_pages;
-use super::{added, begin, made};
+use super::{added, begin, made, said};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::error::Error;
@@ -134,12 +134,10 @@ async fn take_back(txn: &impl ConnectionTrait, app: &App, row: &import_row::Mode
     };
     match (row.outcome, kind) {
         (RowOutcome::Updated, ImportedKind::Bookmark) => {
-            let added = row.detail.as_deref().unwrap_or_default();
-            added::take_back(txn, user, BookmarkId(id), added, now).await
+            added::take_back(txn, user, BookmarkId(id), &said::alone(txn, row).await?, now).await
         }
         (RowOutcome::Updated, ImportedKind::Entry) => {
-            let added = row.detail.as_deref().unwrap_or_default();
-            added::unmark(txn, user, EntryId(id), added).await
+            added::unmark(txn, user, EntryId(id), &said::alone(txn, row).await?).await
         }
         (RowOutcome::Updated | RowOutcome::Skipped, _) => Ok(()),
         (RowOutcome::Created | RowOutcome::Beside, _) if hand_on(txn, user, row.import_id, id).await? => {

@@ -7,7 +7,7 @@ use entity::{document, entry};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, Select};
 
-use super::super::added::Added;
+use super::super::said::{Added, Said};
 use super::super::take::{Became, Taking};
 use super::bookmarks::document_of;
 use super::{NAME, UNKNOWN, lost, texts};
@@ -40,7 +40,10 @@ pub async fn entry(
             .filter(entry::Column::Id.eq(there.id))
             .exec(txn)
             .await?;
-        let added = Added::marks(given.read && !there.read, given.starred && !there.starred);
+        let added = Added {
+            new: Said::marks(given.read && !there.read, given.starred && !there.starred),
+            known: Said::marks(given.read && there.read, given.starred && there.starred),
+        };
         return Ok(Became::Updated(ImportedKind::Entry, there.id.0, added));
     }
     let id = EntryId::new(given.sorted_at);
