@@ -427,6 +427,22 @@ async fn a_recording_that_was_cut_off_says_how_much_is_missing() {
 }
 
 #[actix_web::test]
+async fn a_recording_is_called_what_its_file_calls_it() {
+    let server = Server::start().await;
+    server.app().speech.set(Arc::new(Counting::default()));
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let tag = b"ID3\x03\0\0\0\0\0\x11TIT2\0\0\0\x07\0\0\0Herons";
+    let sound = include_bytes!("../../actors/src/adapters/sandbox/sound/samples/tone.mp3");
+
+    let ticket = uploaded(&key, "audio/mpeg", &[&tag[..], sound].concat()).await;
+
+    eventually("it is heard", async || (status(&key, &ticket).await == "ready").then_some(())).await;
+    let bookmark = key.get(&uploads::path(&ticket)).await.data(200)["bookmarkId"].clone();
+    let shown = key.get(&format!("/rest/v1/bookmarks/{}", bookmark.as_str().unwrap())).await;
+    assert_eq!(shown.data(200)["bookmark"]["title"], "Herons");
+}
+
+#[actix_web::test]
 async fn a_host_that_does_not_answer_holds_up_nobody_elses_recording() {
     let (server, site) = (Server::start().await, Site::start().await);
     server.app().speech.set(Arc::new(Counting::default()));

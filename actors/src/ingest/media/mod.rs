@@ -21,7 +21,7 @@ use super::{file, page};
 use crate::adapters::blobs::{LocalFile, ScratchFile};
 use crate::adapters::fetch::{Got, Take, Wanted};
 use crate::adapters::sandbox::SandboxError;
-use crate::adapters::sandbox::sound::{Piece, Sound};
+use crate::adapters::sandbox::sound::{About, Piece, Sound};
 use crate::adapters::transcriber::{Heard, RATE, TranscribeError, Transcriber, Turn, Waiter};
 use crate::address::PageUrl;
 use crate::ai;
@@ -219,35 +219,54 @@ pub async fn text(
     let document = found.ok_or_else(|| Failure::Permanent("the document is gone".to_owned()))?;
     let recording = fingerprint(file).await.map_err(Error::internal)?;
     let mut making = rows::begin(app, &document, recording, transcriber.model()).await?;
-    let lost = if making.row.finished {
+    let whole = if making.row.finished {
         // All of it was heard before its text could be put in.
-        lost_of(app, job, file).await?
+        decoded(app, job, file).await?
     } else {
         waits_no_longer(app, &document).await?;
         match hear(app, job, file, transcriber, &mut making, began).await? {
-            Some(lost) => lost,
+            Some(whole) => whole,
             None => return Ok(None),
         }
     };
     let text = gathered(app, &making.row).await?;
-    Ok(Some(Text { lacks: lost.lacks(&text.text), ..text }))
+    let lacks = whole.lacks(&text.text);
+    // What a feed calls its episode is the better name.
+    let About { title, author, .. } =
+        if is_entry(app, &document).await? { About::default() } else { whole.about };
+    Ok(Some(Text { lacks, title, author, ..text }))
 }
 
-/// Seconds of a recording that could not be decoded, and of all of it.
-#[derive(Default)]
-struct Lost {
+async fn is_entry(app: &App, document: &document::Model) -> Result<bool, Error> {
+    let own = entry::Entity::owned_by(document.user_id).filter(entry::Column::DocumentId.eq(document.id));
+    Ok(own.one(app.db.read()).await?.is_some())
+}
+
+/// A recording that was decoded to its end: its seconds, those of them that could not be, and what it says of itself.
+struct Whole {
     seconds: f64,
-    whole: f64,
+    lost: f64,
+    about: About,
 }
 
-impl Lost {
+impl Whole {
+    /// A recording whose end was come to, after so many seconds.
+    fn of(sound: &Sound, seconds: f64) -> Self {
+        let seconds = sound.seconds().unwrap_or_default().max(seconds);
+        Self { seconds, lost: sound.lost(), about: sound.about().clone() }
+    }
+
     /// What is missing in a transcript, in words for the person.
     fn lacks(&self, text: &str) -> Option<String> {
-        if self.seconds >= NOTICED && self.seconds >= self.whole * LITTLE {
-            let (lost, whole) = (length(self.seconds), length(self.whole));
+        if self.lost >= NOTICED && self.lost >= self.seconds * LITTLE {
+            let (lost, whole) = (length(self.lost), length(self.seconds));
             return Some(format!("{lost} of {whole} could not be heard: the file is damaged"));
         }
-        text.is_empty().then(|| "nobody is heard to speak in it".to_owned())
+        let others = match self.about.tracks {
+            0 | 1 => String::new(),
+            tracks => format!(": one of its {tracks} sound tracks was heard"),
+        };
+        text.is_empty().then(|| format!("nobody is heard to speak in it{others}"))
     }
 }
 
@@ -287,7 +306,7 @@ async fn hear(
     transcriber: &dyn Transcriber,
     making: &mut Making,
     began: Instant,
-) -> Result<Option<Lost>, Failure> {
+) -> Result<Option<Whole>, Failure> {
     let file = std::fs::File::open(file).map_err(Error::internal)?;
     let broken = |error| page::unread(error, job);
     let mut sound = app.sandbox.sound(file).await.map_err(broken)?;
@@ -329,9 +348,8 @@ async fn hear(
             let (start, until) = (seconds(windows.heard()), windows.heard());
             let last =
                 Step { start, heard: Heard::default(), given: 0, until, progress: 1.0, finished: true };
-            let whole = sound.seconds().unwrap_or_default().max(start);
             making.add(app, job, last).await?;
-            return Ok(Some(Lost { seconds: sound.lost(), whole }));
+            return Ok(Some(Whole::of(&sound, start)));
         }
     }
 }
@@ -341,8 +359,8 @@ async fn others_wait(app: &App, job: &job::Model) -> Result<bool, Error> {
     Ok(app.speech.turns().others_wait(waiter(job)) || queue::others_wait(app.db.read(), job).await?)
 }
 
-/// What of a recording cannot be decoded.
-async fn lost_of(app: &App, job: &job::Model, file: &Path) -> Result<Lost, Failure> {
+/// Decodes a recording for what of it cannot be.
+async fn decoded(app: &App, job: &job::Model, file: &Path) -> Result<Whole, Failure> {
     let file = std::fs::File::open(file).map_err(Error::internal)?;
     let broken = |error| page::unread(error, job);
     let mut sound = app.sandbox.sound(file).await.map_err(broken)?;
@@ -350,8 +368,7 @@ async fn lost_of(app: &App, job: &job::Model, file: &Path) -> Result<Lost, Failu
     while let Some(piece) = sound.pass().await.map_err(broken)? {
         samples += piece.count as u64;
     }
-    let whole = sound.seconds().unwrap_or_default().max(seconds(samples));
-    Ok(Lost { seconds: sound.lost(), whole })
+    Ok(Whole::of(&sound, seconds(samples)))
 }
 
 /// Passes over what was heard before; the rest of the piece in which that ends comes back.

@@ -23,9 +23,7 @@ pub fn answer_all(mut parent: UnixStream, mut meter: Meter) -> Result<(), WireEr
         let _ = meter.renew();
         let (told, body) = match (ask, &mut decoding) {
             (Ask::Open, place) => match survived(open) {
-                Ok(opened) => {
-                    (Told::Opened { seconds: place.insert(opened).recording.seconds() }, Vec::new())
-                }
+                Ok(opened) => (place.insert(opened).opened(), Vec::new()),
                 Err(reason) => (Told::Unheard { reason }, Vec::new()),
             },
             (Ask::Give, Some(decoding)) => decoding.piece(true),
@@ -53,6 +51,10 @@ struct Decoding {
 }
 
 impl Decoding {
+    fn opened(&mut self) -> Told {
+        Told::Opened { seconds: self.recording.seconds(), about: self.recording.about() }
+    }
+
     fn piece(&mut self, give: bool) -> (Told, Vec<u8>) {
         let filled = survived(|| self.recording.fill(&mut self.waiting, PIECE));
         // What was heard before counts.

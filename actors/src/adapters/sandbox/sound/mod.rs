@@ -18,14 +18,15 @@ use std::fs::File;
 use super::SandboxError;
 use super::pool::{Pool, Worker};
 use super::wire::Duty;
+pub use wire::{About, NoSound, PIECE, RATE};
 use wire::{Ask, PIECE_BYTES, Told};
-pub use wire::{NoSound, PIECE, RATE};
 
 /// A recording that is being decoded. Its child ends with it.
 pub struct Sound {
     worker: Worker,
     wall: std::time::Duration,
     seconds: Option<f64>,
+    about: About,
     lost: f64,
 }
 
@@ -44,9 +45,9 @@ impl Sound {
     /// Starts a child over this file, open for reading.
     pub(super) async fn open(pool: &Pool, file: File) -> Result<Self, SandboxError> {
         let (worker, wall) = pool.reader_of(file, Duty::Sound).await?;
-        let mut sound = Self { worker, wall, seconds: None, lost: 0.0 };
+        let mut sound = Self { worker, wall, seconds: None, about: About::default(), lost: 0.0 };
         match sound.ask(Ask::Open).await? {
-            (Told::Opened { seconds }, _) => Ok(Self { seconds, ..sound }),
+            (Told::Opened { seconds, about }, _) => Ok(Self { seconds, about, ..sound }),
             (Told::Unheard { reason }, _) => Err(reason.into()),
             (Told::Piece { .. }, _) => Err(SandboxError::Crashed),
         }
@@ -55,6 +56,11 @@ impl Sound {
     /// The recording's length, where its file says so.
     pub fn seconds(&self) -> Option<f64> {
         self.seconds
+    }
+
+    /// What it says of itself.
+    pub fn about(&self) -> &About {
+        &self.about
     }
 
     /// Seconds of sound that should have been there by now and could not be decoded.

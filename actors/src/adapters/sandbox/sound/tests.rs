@@ -91,6 +91,31 @@ async fn every_common_container_and_codec_is_decoded_in_time_and_loudness() {
     }
 }
 
+/// A text frame of ID3, version 2.3, in ISO 8859-1.
+fn frame(name: &[u8; 4], text: &[u8]) -> Vec<u8> {
+    let length = (text.len() as u32 + 1).to_be_bytes();
+    [&name[..], &length, b"\0\0\0", text].concat()
+}
+
+#[tokio::test]
+async fn what_a_recording_says_of_itself_is_told() {
+    use std::io::Read;
+    let frames = [frame(b"TPE1", b"A. Voice"), frame(b"TIT2", b" Herons\nat night ")].concat();
+    let mut bytes = [b"ID3\x03\0\0\0\0\0", &[frames.len() as u8][..], &frames].concat();
+    sample("tone.mp3").read_to_end(&mut bytes).unwrap();
+
+    let sound = sandbox().sound(file(&bytes, bytes.len() as u64)).await.unwrap();
+
+    let about = sound.about();
+    assert_eq!(
+        (about.title.as_deref(), about.author.as_deref()),
+        (Some("Herons at night"), Some("A. Voice"))
+    );
+    assert_eq!((about.tracks, all(sound).await.len() > RATE as usize), (1, true));
+    let plain = sandbox().sound(sample("film.mkv")).await.unwrap();
+    assert_eq!((plain.about().title.as_deref(), plain.about().tracks), (None, 1));
+}
+
 #[tokio::test]
 async fn a_piece_that_is_passed_over_leaves_the_next_at_its_place() {
     let mut sound = sandbox().sound(long(45)).await.unwrap();

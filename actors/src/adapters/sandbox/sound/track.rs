@@ -16,14 +16,15 @@ use symphonia::core::formats::probe::Hint;
 use symphonia::core::formats::well_known::{FORMAT_ID_ADTS, FORMAT_ID_MP3};
 use symphonia::core::formats::{FormatOptions, FormatReader, Track, TrackType};
 use symphonia::core::io::{MediaSource, MediaSourceStream};
-use symphonia::core::meta::MetadataOptions;
+use symphonia::core::meta::{MetadataOptions, StandardTag};
 use symphonia::core::packet::Packet;
 use symphonia::core::units::TimeBase;
 
 use super::codec::{Codec, Fault};
 use super::quicktime::Film;
 use super::resample::Resampler;
-use super::wire::{NoSound, RATE};
+use super::wire::{About, LONGEST, NoSound, RATE};
+use crate::text;
 
 /// A shorter gap is how packets are timed, and nothing is missing.
 const GAP: f64 = 0.1;
@@ -108,6 +109,27 @@ impl Recording {
     /// Its length, where the file says so.
     pub fn seconds(&self) -> Option<f64> {
         self.length.map(|length| length.seconds)
+    }
+
+    /// What its file says of it, and how many sound tracks it has.
+    pub fn about(&mut self) -> About {
+        let tracks = self.format.tracks().iter();
+        let tracks = tracks.filter(|track| matches!(track.codec_params, Some(CodecParameters::Audio(_))));
+        let mut about = About { tracks: tracks.count(), ..About::default() };
+        let mut revisions = self.format.metadata();
+        loop {
+            let tags = revisions.current().into_iter().flat_map(|revision| &revision.media.tags);
+            for tag in tags.filter_map(|tag| tag.std.as_ref()) {
+                match tag {
+                    StandardTag::TrackTitle(title) => about.title = about.title.or_else(|| named(title)),
+                    StandardTag::Artist(artist) => about.author = about.author.or_else(|| named(artist)),
+                    _ => {}
+                }
+            }
+            if revisions.pop().is_none() {
+                return about;
+            }
+        }
     }
 
     /// Ends it here, where something was heard: its decoder is not to be asked again.
@@ -282,8 +304,8 @@ fn choose(format: &dyn FormatReader, file: &File) -> Result<Chosen, NoSound> {
         let Some(CodecParameters::Audio(params)) = &track.codec_params else { continue };
         let unnamed = params.codec == CODEC_ID_NULL_AUDIO;
         let film = if unnamed { film.get_or_insert_with(|| Film::read(file)).as_ref() } else { None };
-        let named = film.and_then(|film| named(params, film, track.id));
-        match Codec::of(named.as_ref().unwrap_or(params), track.time_base) {
+        let known = film.and_then(|film| recoded(params, film, track.id));
+        match Codec::of(known.as_ref().unwrap_or(params), track.time_base) {
             Some(codec) => return Ok((track.id, track.time_base, codec, length(format, track))),
             None => found = NoSound::Codec,
         }
@@ -291,8 +313,14 @@ fn choose(format: &dyn FormatReader, file: &File) -> Result<Chosen, NoSound> {
     Err(found)
 }
 
+/// A name in one line, if there is something in it.
+fn named(tag: &str) -> Option<String> {
+    let name = text::cut(&text::one_line(tag), LONGEST);
+    Some(name).filter(|name| !name.trim().is_empty())
+}
+
 /// What a track is in, where the container's reader did not see it.
-fn named(params: &AudioCodecParameters, film: &Film, track: u32) -> Option<AudioCodecParameters> {
+fn recoded(params: &AudioCodecParameters, film: &Film, track: u32) -> Option<AudioCodecParameters> {
     let config = film.alac(track)?;
     Some(AudioCodecParameters { codec: CODEC_ID_ALAC, extra_data: Some(config.into()), ..params.clone() })
 }

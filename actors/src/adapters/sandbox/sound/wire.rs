@@ -24,14 +24,30 @@ pub enum Ask {
     Pass,
 }
 
+/// What a recording says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// Its name, in one line of at most [`LONGEST`] characters.
+    pub title: Option<String>,
+    /// Who made it, likewise.
+    pub author: Option<String>,
+    /// How many sound tracks it has; one of them is heard.
+    pub tracks: usize,
+}
+
+/// Characters of what a recording says of itself: those of a title.
+pub const LONGEST: usize = 300;
+
 /// What the child tells.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "told", rename_all = "snake_case")]
 pub enum Told {
     /// The recording can be decoded.
     Opened {
         /// Its length, where its file says so.
         seconds: Option<f64>,
+        /// What else its file says.
+        about: About,
     },
     /// A piece; its samples are the frame's body, little-endian, where they were asked for.
     Piece {
