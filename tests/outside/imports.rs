@@ -10,7 +10,7 @@ use sea_orm::{ColumnTrait, Database, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 
 use super::exports::paper;
-use crate::world::{Client, Home, Program, Reply, Server, Site, article, eventually, program};
+use crate::world::{Client, Home, Program, Reply, Server, Site, article, eventually, files, program};
 
 /// Begins an import; its id.
 pub async fn begin(session: &Client, file: &[u8], fields: &[(&str, &str)]) -> String {
@@ -456,8 +456,9 @@ async fn what_was_written_or_kept_since_is_not_taken_back() {
     );
     let text = |n: u8| json!({ "title": n.to_string(), "content": { "type": "text", "text": "Words." } });
     let notes = json!({ "bookmarks": [text(1), text(2)], "lists": [] }).to_string();
+    let link = |n: u8| format!("<DT><A HREF=\"https://s.example/{n}\">Page {n}</A>\n");
     let mut imports = Vec::new();
-    for file in [feeds, notes] {
+    for file in [feeds, notes, list(&[1, 2, 3].map(link).concat())] {
         let id = begin(&session, file.as_bytes(), &[]).await;
         once(&session, &id, "done").await;
         imports.push(id);
@@ -479,12 +480,19 @@ async fn what_was_written_or_kept_since_is_not_taken_back() {
     let changed = all().await[0]["noteId"].as_str().unwrap().to_owned();
     server.clock.advance(Duration::from_secs(1));
     session.patch(&format!("/app/api/notes/{changed}"), json!({ "bodyMd": "My own words." })).await.data(200);
+    let made = session.post("/app/api/library/collections", json!({ "name": "Mine" })).await;
+    let mine = made.data(201)["collection"]["collectionId"].clone();
+    let pages = session.get("/app/api/library/bookmarks?sort=title").await.data(200)["bookmarks"].clone();
+    let page = |n: usize| format!("/app/api/library/bookmarks/{}", pages[n]["bookmarkId"].as_str().unwrap());
+    session.patch(&page(0), json!({ "notes": "Of it." })).await.data(200);
+    session.patch(&page(1), json!({ "collectionIds": [mine] })).await.data(200);
 
     for id in imports {
         step(&session, &id, "undo").await;
         once(&session, &id, "undone").await;
     }
 
+    assert_eq!(titles(&session).await, ["Page 1", "Page 2"]);
     let left = all().await;
     assert_eq!((left.len(), &left[0]["bodyMd"]), (1, &json!("My own words.")));
     let left = session.get("/app/api/library/entries").await.data(200)["entries"].clone();
@@ -564,6 +572,32 @@ async fn what_broke_off_goes_on_in_its_own_direction() {
     assert_eq!(step(&session, &id, "undo").await["error"], Value::Null);
     once(&session, &id, "undone").await;
     assert!(titles(&session).await.is_empty());
+}
+
+#[actix_web::test]
+async fn an_import_whose_try_fails_for_now_is_tried_again_and_says_so() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let bytes = b"{\"url\": \"https://b.example/1\", \"title\": \"One\", \"text\": \"T\"}\n";
+    let id = begin(&session, bytes, &[("dryRun", "true")]).await;
+    once(&session, &id, "checked").await;
+    let stored = files(server.home().folder());
+    let stored = stored.into_iter().find(|path| std::fs::read(path).is_ok_and(|kept| kept == bytes)).unwrap();
+    std::fs::remove_file(&stored).unwrap();
+    std::os::unix::fs::symlink(&stored, &stored).unwrap();
+
+    step(&session, &id, "start").await;
+    let waits = eventually("a try failed", async || {
+        Some(shown(&session, &id).await).filter(|import| import["error"].is_string())
+    })
+    .await;
+    assert_eq!((&waits["status"], &waits["finishedAt"]), (&json!("running"), &Value::Null), "{waits}");
+
+    std::fs::remove_file(&stored).unwrap();
+    std::fs::write(&stored, bytes).unwrap();
+    server.clock.advance(Duration::from_secs(120));
+    assert_eq!(once(&session, &id, "done").await["error"], Value::Null);
+    assert_eq!(titles(&session).await, ["One"]);
 }
 
 #[actix_web::test]

@@ -169,6 +169,38 @@ async fn tries_that_failed_for_a_reason_are_no_deaths() {
 }
 
 #[actix_web::test]
+async fn what_only_waited_before_has_three_deaths_and_no_more() {
+    let queue = Queue::new().await;
+    queue.ask(Work::Hear, Uuid::now_v7()).await;
+    let later = Later { tried: false, reason: Some("waiting for the speech model"), after: Duration::ZERO };
+    let waited = queue.claim().await.unwrap();
+    assert!(queue::put_back(queue.desk.db.write(), &waited, later, queue.now()).await.unwrap());
+    queue::promote(&queue.desk.db, queue.now()).await.unwrap();
+
+    let mut tries = 0;
+    while queue.claim().await.is_some() {
+        tries += 1;
+        queue.clock.advance(LEASE + Duration::from_secs(1));
+    }
+
+    assert_eq!(tries, MOST_DEATHS);
+}
+
+#[actix_web::test]
+async fn a_feed_that_several_follow_does_not_wait_for_the_import_of_one() {
+    let (queue, feed) = (Queue::new().await, Uuid::now_v7());
+    let (db, now) = (queue.desk.db.write(), queue.now());
+    for _ in 0..20 {
+        queue::ask(db, queue.user, Work::Page, Uuid::now_v7(), Priority::Backlog, now).await.unwrap();
+    }
+
+    queue::ask(db, queue.user, Work::Poll, feed, Priority::Backlog, now).await.unwrap();
+
+    let first_two = [queue.claim().await.unwrap().subject, queue.claim().await.unwrap().subject];
+    assert!(first_two.contains(&feed));
+}
+
+#[actix_web::test]
 async fn ten_workers_at_once_claim_each_of_twenty_jobs_once() {
     let queue = Queue::new().await;
     for _ in 0..20 {

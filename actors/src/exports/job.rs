@@ -70,6 +70,7 @@ async fn settle(
     }
     export::Entity::update_many()
         .col_expr(export::Column::State, Expr::value(ExportState::Done))
+        .col_expr(export::Column::Error, Expr::value(None::<String>))
         .col_expr(export::Column::Bytes, Expr::value(i64::try_from(bytes).ok()))
         .col_expr(export::Column::FinishedAt, Expr::value(Some(now)))
         .filter(export::Column::UserId.eq(export.user_id))

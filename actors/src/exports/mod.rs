@@ -111,6 +111,21 @@ pub async fn file(desk: &Desk, store: &dyn Blobs, export: &export::Model) -> Res
     }
 }
 
+/// Says of an export why it is not packed yet.
+///
+/// # Errors
+/// The database.
+pub async fn waits(db: &impl ConnectionTrait, job: &job_row::Model, reason: &str) -> Result<(), DbErr> {
+    Entity::update_many()
+        .col_expr(Column::Error, Expr::value(reason))
+        .filter(Column::UserId.eq(job.user_id))
+        .filter(Column::Id.eq(ExportId(job.subject)))
+        .filter(Column::State.eq(ExportState::Running))
+        .exec(db)
+        .await
+        .map(drop)
+}
+
 /// Says of an export that its job was given up, in the transaction that gives it up.
 ///
 /// # Errors

@@ -77,6 +77,21 @@ pub async fn failed(
     mark_failed(db, job.user_id, ImportId(job.subject), reason, now).await
 }
 
+/// Says of an import why it does not go on for now.
+///
+/// # Errors
+/// The database.
+pub async fn waits(db: &impl ConnectionTrait, job: &job_row::Model, reason: &str) -> Result<(), DbErr> {
+    import::Entity::update_many()
+        .col_expr(Column::Error, Expr::value(reason))
+        .filter(Column::UserId.eq(job.user_id))
+        .filter(Column::Id.eq(ImportId(job.subject)))
+        .filter(Column::State.is_in([ImportState::Running, ImportState::Undoing]))
+        .exec(db)
+        .await
+        .map(drop)
+}
+
 async fn mark_failed(
     db: &impl ConnectionTrait,
     user: UserId,

@@ -291,6 +291,7 @@ impl Taking {
         import.skipped += tally.skipped;
         import::Entity::update_many()
             .col_expr(Column::Done, Expr::value(import.done))
+            .col_expr(Column::Error, Expr::value(None::<String>))
             .col_expr(Column::Created, Expr::value(import.created))
             .col_expr(Column::Updated, Expr::value(import.updated))
             .col_expr(Column::Skipped, Expr::value(import.skipped))

@@ -120,6 +120,7 @@ async fn undone(
 ) -> Result<(), Error> {
     Entity::update_many()
         .col_expr(Column::State, Expr::value(ImportState::Undone))
+        .col_expr(Column::Error, Expr::value(None::<String>))
         .col_expr(Column::FinishedAt, Expr::value(Some(now)))
         .filter(Column::UserId.eq(import.user_id))
         .filter(Column::Id.eq(import.id))
@@ -198,11 +199,20 @@ async fn hand_on(
     Ok(true)
 }
 
-/// Whether its person has marked something in it since, or put it into a project: then it stays.
+/// Whether its person has since marked something in it, written of it, filed it, or put it into a project: then it stays.
 async fn is_used(txn: &impl ConnectionTrait, user: UserId, id: BookmarkId) -> Result<bool, Error> {
     let Some(row) = bookmark::Entity::one_of(user, id).one(txn).await? else { return Ok(false) };
     let marked = highlight::Entity::owned_by(user).filter(highlight::Column::BookmarkId.eq(id));
-    Ok(marked.one(txn).await?.is_some() || is_placed(txn, user, [row.document_id]).await?)
+    let written = note::Entity::owned_by(user)
+        .filter(note::Column::BookmarkId.eq(id))
+        .filter(note::Column::UpdatedAt.gt(row.created_at));
+    let filed = collection_bookmark::Entity::owned_by(user)
+        .filter(collection_bookmark::Column::BookmarkId.eq(id))
+        .filter(collection_bookmark::Column::AddedAt.gt(row.created_at));
+    Ok(marked.one(txn).await?.is_some()
+        || written.one(txn).await?.is_some()
+        || filed.one(txn).await?.is_some()
+        || is_placed(txn, user, [row.document_id]).await?)
 }
 
 /// Whether one of these documents stands in a project. What the import itself put there was taken back before them.

@@ -126,20 +126,21 @@ async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbE
             let later = Later { tried: false, reason: Some(reason), after };
             let held = queue::put_back(&txn, &job, later, now).await?;
             if held {
-                say_reason(&txn, &job, reason).await?;
+                say_why(&txn, &job, reason).await?;
             }
             held
         }
         Ending::Failed { reason, after } => {
-            let held = match after {
+            let later = after.map(|after| Later { tried: true, reason: Some(&reason), after });
+            let held = match later {
                 None => queue::give_up(&txn, &job, &reason, now).await?,
-                Some(after) => {
-                    let later = Later { tried: true, reason: Some(&reason), after };
-                    queue::put_back(&txn, &job, later, now).await?
-                }
+                Some(later) => queue::put_back(&txn, &job, later, now).await?,
             };
-            if held {
+            let is_document = Work::named(&job.kind).is_some_and(Work::makes_document);
+            if held && (last || is_document) {
                 mark_failed(&txn, &job, &reason, now).await?;
+            } else if held {
+                say_why(&txn, &job, &reason).await?;
             }
             held
         }
@@ -229,6 +230,16 @@ async fn mark_failed(
         .exec(db)
         .await
         .map(drop)
+}
+
+/// Says of what a job is for why it is not further: it waits, or is tried again.
+async fn say_why(db: &impl ConnectionTrait, job: &job::Model, reason: &str) -> Result<(), DbErr> {
+    match Work::named(&job.kind) {
+        Some(Work::Import) => imports::waits(db, job, reason).await,
+        Some(Work::Export) => exports::waits(db, job, reason).await,
+        Some(work) if work.makes_document() => say_reason(db, job, reason).await,
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Says of the job's document why it is not further.

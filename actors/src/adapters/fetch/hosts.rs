@@ -14,7 +14,7 @@ use crate::address::PageUrl;
 /// Searches of a site, for a feed say, that go on at the same time: each asks many addresses while somebody waits.
 const SEARCHES: usize = 8;
 /// Whatever a host says of one address, it is asked for others again after this.
-const LONGEST: Duration = Duration::from_secs(600);
+const LONGEST: Duration = Duration::from_secs(3600);
 /// Those who wait for a host come one after the other, so far apart.
 const APART: Duration = Duration::from_secs(1);
 
@@ -81,6 +81,11 @@ impl Hosts {
         let mut known = self.known();
         let host = known.entry(host.clone()).or_insert_with(|| Host::resting(until));
         host.rests_until = host.rests_until.max(until);
+    }
+
+    /// Whether the host of this address asked to be left alone for now.
+    pub fn rests(&self, url: &PageUrl) -> bool {
+        self.known().get(&name(url)).is_some_and(|host| host.rests_until > Instant::now())
     }
 
     /// A place for a search of a site; none while all are taken.

@@ -169,6 +169,8 @@ fn is(state: JobState) -> SimpleExpr {
 }
 
 async fn lease(txn: &impl ConnectionTrait, mut job: Model, now: Timestamp) -> Result<Model, DbErr> {
+    // What it waited for is over; why a try of it failed stays.
+    job.error = job.error.take().filter(|_| job.attempts > 0);
     job.attempts += 1;
     job.state = JobState::Running;
     job.turn = None;
@@ -177,6 +179,7 @@ async fn lease(txn: &impl ConnectionTrait, mut job: Model, now: Timestamp) -> Re
         .col_expr(Column::State, Expr::value(job.state))
         .col_expr(Column::Turn, Expr::value(job.turn))
         .col_expr(Column::Attempts, Expr::value(job.attempts))
+        .col_expr(Column::Error, Expr::value(job.error.clone()))
         .col_expr(Column::LeaseToken, Expr::value(job.lease_token))
         .col_expr(Column::LeaseUntil, Expr::value(now + LEASE))
         .filter(Column::Id.eq(job.id))

@@ -120,7 +120,7 @@ pub async fn advance(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> 
 /// Puts the job back as if it had not been tried: the service is stopping. What it did well since it was claimed counts.
 pub async fn release(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
     let Some(job) = &current(db, job).await? else { return Ok(false) };
-    let turn = Some(turn::next(db, job.user_id, job.track, job.priority).await?);
+    let turn = Some(turn::next(db, job.user_id, &job.kind, (job.track, job.priority)).await?);
     let (attempts, priority) = (job.attempts - 1, job.priority);
     let back = Back { attempts, done: job.done, reason: None, run_at: now, turn, priority };
     back.put(db, job, now).await
@@ -137,7 +137,7 @@ pub async fn give_way(
 ) -> Result<bool, DbErr> {
     let priority = Ord::max(job.priority, priority.number());
     // Behind those whose turn is up now: at the same turn the older job would be first again.
-    let turn = turn::next(db, job.user_id, job.track, priority).await?.saturating_add(1);
+    let turn = turn::next(db, job.user_id, &job.kind, (job.track, priority)).await?.saturating_add(1);
     let turn = Some(turn);
     Back { attempts: 0, done, reason: None, run_at: now, turn, priority }.put(db, job, now).await
 }

@@ -148,6 +148,25 @@ impl Work {
         }
     }
 
+    /// Whether it is done for all who follow a feed, in the name of one of them.
+    pub fn serves_all(self) -> bool {
+        match self {
+            Work::Poll | Work::Subscribe => true,
+            Work::Page
+            | Work::Text
+            | Work::File
+            | Work::Hear
+            | Work::Index
+            | Work::Relabel
+            | Work::Forget
+            | Work::Deliver
+            | Work::ForgetFeed
+            | Work::Letter
+            | Work::Import
+            | Work::Export => false,
+        }
+    }
+
     /// Where it waits.
     pub fn track(self) -> Track {
         match self {
@@ -356,7 +375,7 @@ pub async fn ask_all(
     if subjects.peek().is_none() {
         return Ok(());
     }
-    let turn = turn::next(db, user, track, priority).await?;
+    let turn = turn::next(db, user, work.name(), (track, priority)).await?;
     let rows = subjects.zip(turn..).map(|(subject, turn)| Model {
         turn: Some(turn),
         ..Model::queued(user, work.name(), subject, (track, priority), now)

@@ -13,18 +13,27 @@ use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select,
 };
 
+use super::Work;
 use crate::db::Db;
 
 /// Work whose wait is over gets its turn so many at a time.
 const AT_ONCE: u64 = 200;
 
-/// The turn of a user's next job.
-pub async fn next(db: &impl ConnectionTrait, user: UserId, track: i16, priority: i16) -> Result<i64, DbErr> {
+/// The turn of a user's next job of this kind. What serves others too is one of those whose turn is up, however much waits of
+/// the user in whose name it is done.
+pub async fn next(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    kind: &str,
+    (track, priority): (i16, i16),
+) -> Result<i64, DbErr> {
     let waiting = waiting().filter(Column::Track.eq(track)).filter(Column::Priority.eq(priority));
-    let last = waiting.clone().filter(Column::UserId.eq(user)).order_by_desc(Column::Turn);
-    let up = waiting.order_by_asc(Column::Turn);
-    let own = turn_of(db, last).await?.map_or(0, |turn| turn.saturating_add(1));
-    Ok(own.max(turn_of(db, up).await?.unwrap_or(0)))
+    let up = turn_of(db, waiting.clone().order_by_asc(Column::Turn)).await?.unwrap_or(0);
+    if Work::named(kind).is_some_and(Work::serves_all) {
+        return Ok(up);
+    }
+    let last = waiting.filter(Column::UserId.eq(user)).order_by_desc(Column::Turn);
+    Ok(turn_of(db, last).await?.map_or(0, |turn| turn.saturating_add(1)).max(up))
 }
 
 async fn turn_of(db: &impl ConnectionTrait, first: Select<Entity>) -> Result<Option<i64>, DbErr> {
@@ -51,7 +60,7 @@ pub async fn promote(db: &Db, now: Timestamp) -> Result<(), DbErr> {
     }
     let txn = db.begin().await?;
     for job in due {
-        let turn = next(&txn, job.user_id, job.track, job.priority).await?;
+        let turn = next(&txn, job.user_id, &job.kind, (job.track, job.priority)).await?;
         Entity::update_many()
             .col_expr(Column::Turn, Expr::value(turn))
             .filter(Column::Id.eq(job.id))

@@ -53,6 +53,9 @@ pub async fn find(app: &App, url: PageUrl) -> Result<Found, Error> {
             Opened::Page(page, links) => (page, links),
         };
         for candidate in named(&links).into_iter().take(TRIED).chain(usual(&page, &links)) {
+            if app.hosts.rests(&candidate) {
+                continue;
+            }
             match open(app, &candidate).await {
                 Ok(Opened::Feed(found)) if !found.feed.items.is_empty() => return Ok(*found),
                 Ok(Opened::Feed(_) | Opened::Page(..))
@@ -77,6 +80,9 @@ pub async fn candidates(app: &App, url: PageUrl) -> Result<Vec<FeedLink>, Error>
             return Ok(links);
         }
         for candidate in usual(&page, &links) {
+            if app.hosts.rests(&candidate) {
+                continue;
+            }
             match open(app, &candidate).await {
                 Ok(Opened::Feed(found)) => return Ok(vec![link(*found)]),
                 Ok(Opened::Page(..)) | Err(Error::FeedNotFound(_) | Error::UrlRejected(_)) => {}
@@ -135,8 +141,19 @@ async fn open(app: &App, url: &PageUrl) -> Result<Opened, Error> {
         let found = Found { url: url.clone(), feed: copy.clone(), fetched: None };
         return Ok(Opened::Feed(Box::new(found)));
     }
+    if source.as_ref().is_some_and(|source| source.wait_until > Some(app.clock.now())) {
+        // Its server asked to be left alone: what is here is all that there is for now.
+        let asked = || Error::FeedNotFound("its server asks to be left alone for a while".to_owned());
+        let feed = copy.ok_or_else(asked)?;
+        return Ok(Opened::Feed(Box::new(Found { url: url.clone(), feed, fetched: None })));
+    }
     let validators = source.as_ref().filter(|_| copy.is_some()).map(source::validators).unwrap_or_default();
-    let answer = fetch::fetch(app, url, validators).await.map_err(refused)?;
+    let answer = fetch::fetch(app, url, validators).await.map_err(|error| {
+        if let Unfetched::Fetch(error) = &error {
+            app.hosts.heed(error);
+        }
+        refused(error)
+    })?;
     let at = if answer.moved { answer.from.clone() } else { url.clone() };
     Ok(match answer.brought {
         Brought::Feed(feed, validators) => {
@@ -159,7 +176,7 @@ fn refused(error: Unfetched) -> Error {
     match error {
         Unfetched::Fetch(FetchError::Rejected(refusal)) => refusal.into(),
         Unfetched::Inside(error) => error,
-        Unfetched::Fetch(error) => Error::FeedNotFound(format!("the page {error}")),
+        Unfetched::Fetch(error) => Error::FeedNotFound(format!("the address {error}")),
         Unfetched::Sandbox(error) => Error::FeedNotFound(format!("what the address holds: {error}")),
     }
 }

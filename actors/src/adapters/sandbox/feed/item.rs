@@ -14,6 +14,9 @@ const SUMMARY: usize = 500;
 const FIRST_WORDS: usize = 80;
 /// A description of so many characters is the whole of an entry, unless it ends in dots.
 const WHOLE: usize = 1_500;
+/// What the last line of a text ends with that goes on elsewhere.
+const MORE: [&str; 6] =
+    ["continue reading", "read more", "read the rest", "weiterlesen", "lire la suite", "leer más"];
 /// The longest text of one entry, in characters.
 const TEXT: usize = 500_000;
 
@@ -32,7 +35,10 @@ pub fn of(entry: Entry, kind: &FeedType, authors: &[Person], base: &Url, left: &
     let given = entry.title.as_ref().and_then(|title| line(&words::of_title(title, kind), NAME));
     let enclosure = enclosure(&entry, base);
     let summary = described.as_ref().or(content.as_ref()).and_then(|found| line(&found.text, SUMMARY));
-    let whole = content.is_some() || described.as_ref().is_some_and(|found| is_whole(&found.text));
+    let whole = match (&content, &described) {
+        (Some(content), _) => !is_teaser(&content.text),
+        (None, described) => described.as_ref().is_some_and(|found| is_whole(&found.text)),
+    };
     let title = given
         .or_else(|| line(&content.as_ref().or(described.as_ref())?.text, FIRST_WORDS))
         .or_else(|| url.clone().map(|url| cut(&url, NAME)))
@@ -97,8 +103,20 @@ pub fn name_all(items: &mut [Item]) {
 }
 
 fn is_whole(text: &str) -> bool {
-    let text = text.trim_end().trim_end_matches([']', ')']).trim_end();
-    text.chars().nth(WHOLE).is_some() && !text.ends_with('…') && !text.ends_with("...")
+    text.chars().nth(WHOLE).is_some() && !ends_early(text)
+}
+
+/// Whether what a feed gives as the content is a short piece of it that says so.
+fn is_teaser(text: &str) -> bool {
+    text.chars().nth(WHOLE).is_none() && ends_early(text)
+}
+
+fn ends_early(text: &str) -> bool {
+    let text =
+        text.trim_end().trim_end_matches(|c: char| matches!(c, ']' | ')' | '→' | '»' | '>')).trim_end();
+    let last = text.lines().next_back().unwrap_or_default().trim().to_lowercase();
+    let goes_on = MORE.iter().any(|more| last.ends_with(more));
+    text.ends_with('…') || text.ends_with("...") || goes_on
 }
 
 /// Its own page; else the id, where that is an address; else the recording.

@@ -131,6 +131,18 @@ fn a_long_description_is_the_whole_unless_it_breaks_off() {
 }
 
 #[test]
+fn a_short_content_that_goes_on_elsewhere_is_not_the_whole() {
+    let content = |text: &str| {
+        item(&format!("<content:encoded xmlns:content=\"http://purl.org/rss/1.0/modules/content/\"><![CDATA[<p>{text}</p>]]></content:encoded>")).whole
+    };
+    let long = "word ".repeat(400);
+
+    assert!(content("Seen at the river today.") && content(&format!("{long} Continue reading")));
+    assert!(!content("Seen at the river &#8230;"));
+    assert!(!content("Seen at the river today.</p><p><a href=\"/s\">Continue reading</a> &rarr;"));
+}
+
+#[test]
 fn an_id_that_is_an_address_is_the_page_where_there_is_no_other() {
     assert_eq!(item("<guid>https://example.org/g</guid>").url.as_deref(), Some("https://example.org/g"));
     assert_eq!(item("<guid>7</guid><title>x</title>").url, None);

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::lenient::or_default;
+use super::lenient::{OneOf, or_default};
 use super::moment::moment;
 use super::row::{Found, Page, Row};
 use super::tree::Tree;
@@ -11,7 +11,7 @@ use super::tree::Tree;
 /// The file.
 #[derive(Deserialize)]
 pub struct Export {
-    bookmarks: Vec<Bookmark>,
+    bookmarks: Vec<OneOf<Bookmark>>,
     // Those that were written under its first name, Hoarder, lack them.
     lists: Option<Vec<List>>,
 }
@@ -51,7 +51,10 @@ struct List {
 pub fn read(export: Export) -> Vec<Row> {
     let lists = export.lists.unwrap_or_default();
     let tree = Tree::of(lists.into_iter().map(|list| (list.id, list.name, list.parent_id)));
-    let row = |(bookmark, line): (Bookmark, u64)| Row { line, found: found(bookmark, &tree) };
+    let row = |(bookmark, line): (OneOf<Bookmark>, u64)| Row {
+        line,
+        found: bookmark.found(|bookmark| found(bookmark, &tree)),
+    };
     export.bookmarks.into_iter().zip(1..).map(row).collect()
 }
 
@@ -97,6 +100,7 @@ mod tests {
                 {"createdAt": 1_700_000_000, "tags": ["a", "b"], "lists": ["2"], "note": "N", "favourited": true,
                  "content": {"type": "text", "text": "words"}},
                 {"createdAt": 1, "title": "A picture", "content": null},
+                {"createdAt": 1, "title": "Odd", "tags": [1], "content": {"url": "https://a.example/2"}},
             ],
             "lists": [
                 {"id": "1", "name": "Top", "parentId": null}, {"id": "2", "name": "Sub", "parentId": "1"},

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::lenient::or_default;
+use super::lenient::{OneOf, or_default};
 use super::moment::moment;
 use super::row::{Found, Page, Row};
 use super::tree::Tree;
@@ -20,7 +20,7 @@ struct Collection {
     name: String,
     parent_id: Option<i64>,
     #[serde(default, deserialize_with = "or_default")]
-    links: Vec<Link>,
+    links: Vec<OneOf<Link>>,
 }
 
 #[derive(Deserialize)]
@@ -36,7 +36,7 @@ struct Link {
 
 #[derive(Deserialize)]
 struct Tag {
-    name: String,
+    name: Option<String>,
 }
 
 /// Where Linkwarden puts what stands in no collection.
@@ -54,7 +54,7 @@ pub fn read(export: Export) -> Vec<Row> {
         if path.len() == 1 && path.first().is_some_and(|name| name == NO_FOLDER) {
             path.clear();
         }
-        collection.links.into_iter().map(move |link| found(link, path.clone()))
+        collection.links.into_iter().map(move |link| link.found(|link| found(link, path.clone())))
     });
     links.zip(1..).map(|(found, line)| Row { line, found }).collect()
 }
@@ -66,7 +66,7 @@ fn found(link: Link, folders: Vec<String>) -> Found {
     let page = Page {
         url,
         title: link.name,
-        tags: link.tags.into_iter().map(|tag| tag.name).collect(),
+        tags: link.tags.into_iter().filter_map(|tag| tag.name).collect(),
         folders,
         notes: link.description.into_iter().collect(),
         saved_at: link.created_at.and_then(|at| moment(&at)),
@@ -87,7 +87,7 @@ mod tests {
             {"id": 1, "name": "Top", "parentId": null, "links": []},
             {"id": 2, "name": "Sub", "parentId": 1, "links": [
                 {"name": "One", "url": "https://a.example/1", "tags": [{"name": "a", "id": 4}], "createdAt": "2023-11-14T22:13:20.000Z"},
-                {"name": "A file", "url": null},
+                {"name": "A file", "url": null}, {"name": ["odd"]},
             ]},
             {"id": 3, "name": "Unorganized", "links": [{"url": "https://a.example/2"}]},
         ]});
@@ -99,7 +99,7 @@ mod tests {
             (save.folders.join("/"), &save.fields["savedAt"]),
             ("Top/Sub".to_owned(), &json!("2023-11-14T22:13:20Z"))
         );
-        assert!(matches!(rows[1].found, Found::Passed(_)));
-        assert!(matches!(&rows[2].found, Found::Save(save) if save.folders.is_empty()));
+        assert!(rows[1..3].iter().all(|row| matches!(row.found, Found::Passed(_))));
+        assert!(matches!(&rows[3].found, Found::Save(save) if save.folders.is_empty()));
     }
 }

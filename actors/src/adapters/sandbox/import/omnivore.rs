@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::from_slice;
 
 use super::archive::Archive;
-use super::lenient::or_default;
+use super::lenient::{OneOf, or_default};
 use super::moment::moment;
 use super::row::{Found, Page, Row};
 use super::source::unread;
@@ -60,21 +60,24 @@ pub fn read(mut archive: Archive) -> Result<impl Iterator<Item = Row>, NoImport>
     let mut all = Vec::new();
     for name in lists {
         let list = archive.short(&name, LIST).ok_or(NoImport::TooLarge)?;
-        all.extend(from_slice::<Vec<Saved>>(&list).map_err(|_| NoImport::Damaged)?);
+        all.extend(from_slice::<Vec<OneOf<Saved>>>(&list).map_err(|_| NoImport::Damaged)?);
     }
     // Each belongs to one row: the first that names it.
-    let own = |saved: Saved| {
-        let name = format!("{folder}content/{}.pdf", saved.slug.as_deref().unwrap_or_default());
-        let paper = papers.take(&name);
+    let own = |saved: OneOf<Saved>| {
+        let slug = match &saved {
+            OneOf::Known(saved) => saved.slug.as_deref().unwrap_or_default(),
+            OneOf::Odd(_) => "",
+        };
+        let paper = papers.take(&format!("{folder}content/{slug}.pdf"));
         (saved, paper)
     };
     let all: Vec<_> = all.into_iter().map(own).collect();
     let mut left: Vec<_> = papers.into_iter().collect();
     left.sort();
-    let pages = all
-        .into_iter()
-        .zip(1..)
-        .map(move |((saved, paper), line)| Row { line, found: found(saved, paper, &folder, &mut archive) });
+    let pages = all.into_iter().zip(1..).map(move |((saved, paper), line)| {
+        let found = saved.found(|saved| found(saved, paper, &folder, &mut archive));
+        Row { line, found }
+    });
     Ok(pages.chain(left.into_iter().map(|name| unread(&name))))
 }
 

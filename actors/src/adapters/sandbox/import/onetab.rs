@@ -2,6 +2,21 @@
 
 use super::row::{Page, Row};
 
+/// Whether a text begins with such a list, in small letters: one of its first lines is an address of the web, and all of them
+/// are some address.
+pub fn fits(start: &str) -> bool {
+    let lines = || start.lines().map(str::trim).filter(|line| !line.is_empty()).take(20);
+    let is_web = |line: &str| line.starts_with("http://") || line.starts_with("https://");
+    let is_address = |line: &str| line.split_once(':').is_some_and(|(scheme, _)| is_scheme(scheme));
+    lines().next().is_some_and(is_web) || lines().any(is_web) && lines().all(is_address)
+}
+
+/// A scheme of addresses (RFC 3986, section 3.1), as browsers have them for pages of their own.
+fn is_scheme(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(is_part)
+}
+
 /// Every line that is not empty.
 pub fn read(text: &str) -> Vec<Row> {
     let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
@@ -17,6 +32,14 @@ pub fn read(text: &str) -> Vec<Row> {
 mod tests {
     use super::super::row::Found;
     use super::*;
+
+    #[test]
+    fn a_list_may_begin_with_a_page_of_the_browser() {
+        assert!(fits("https://a.example/1 | one"));
+        assert!(fits("chrome://extensions/ | extensions\n\nhttps://a.example/1 | one"));
+        assert!(!fits("note: to do\nmilk"));
+        assert!(!fits("chrome://extensions/ | extensions\nsome words\nhttps://a.example/1"));
+    }
 
     #[test]
     fn a_line_is_an_address_and_a_title() {

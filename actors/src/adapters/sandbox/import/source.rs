@@ -188,8 +188,7 @@ fn decoded(bytes: &[u8], wanted: Option<Format>) -> Result<Source, NoImport> {
         let source = Source::of(table.format, table.rows(&text));
         return Ok(Source { unread_columns: table.unread(&text), ..source });
     }
-    let is_list =
-        start.starts_with("http://") || start.starts_with("https://") || wanted == Some(Format::Onetab);
+    let is_list = wanted == Some(Format::Onetab) || onetab::fits(&start);
     is_list.then(|| Source::of(Format::Onetab, onetab::read(&text).into_iter())).ok_or(NoImport::Unknown)
 }
 
