@@ -79,7 +79,8 @@ pub fn serve(settings: Settings) -> Result<(), StartError> {
         let began = Instant::now();
         let running = start(settings, Arc::new(SystemClock::new())).await?;
         info!(address = %running.address, ready_ms = began.elapsed().as_millis(), "ready");
-        wait_for_signal().await?;
+        let signal = wait_for_signal().await?;
+        info!(signal, "stopping");
         running.stop().await;
         Ok(())
     })
@@ -167,12 +168,15 @@ impl Running {
     }
 }
 
-async fn wait_for_signal() -> std::io::Result<()> {
+/// Waits until the process is asked to end; by which signal.
+///
+/// # Errors
+/// The system does not hand signals on.
+pub async fn wait_for_signal() -> std::io::Result<&'static str> {
     use tokio::signal::unix::{SignalKind, signal};
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    tokio::select! {
-        _ = terminate.recv() => info!("stopping: SIGTERM"),
-        _ = interrupt.recv() => info!("stopping: SIGINT"),
-    }
-    Ok(())
+    Ok(tokio::select! {
+        _ = terminate.recv() => "SIGTERM",
+        _ = interrupt.recv() => "SIGINT",
+    })
 }

@@ -105,7 +105,7 @@ async fn take(means: &Means, new: New, file: &Here) -> Result<import::Model, Fai
             Err(Unread::Sandbox(error)) => error.to_string(),
             Err(Unread::Inside(error)) => words(&error),
         },
-        _ = tokio::signal::ctrl_c() => "it was interrupted".to_owned(),
+        _ = server::wait_for_signal() => "it was interrupted".to_owned(),
     };
     Err(stopped(&means.desk, &row, why).await)
 }
