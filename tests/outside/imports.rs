@@ -412,6 +412,34 @@ async fn what_others_rely_on_is_not_taken_back() {
 }
 
 #[actix_web::test]
+async fn folders_that_two_imports_fill_go_with_the_last_of_them() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let row = |name: &str| format!("https://s.example/{name},{name},F / X\n");
+    let table =
+        |names: &[&str]| names.iter().fold("url,title,folder\n".to_owned(), |rows, name| rows + &row(name));
+    for (first, second) in [(0, 1), (1, 0)] {
+        let mut imports = Vec::new();
+        for names in [&["own", "shared"][..], &["shared", "other"]] {
+            let id = begin(&session, table(names).as_bytes(), &[]).await;
+            once(&session, &id, "done").await;
+            imports.push(id);
+        }
+
+        step(&session, &imports[first], "undo").await;
+        once(&session, &imports[first], "undone").await;
+        assert_eq!(collections(&session).await, ["F", "X"], "after {first}");
+        step(&session, &imports[second], "undo").await;
+        once(&session, &imports[second], "undone").await;
+        assert_eq!(
+            (titles(&session).await.len(), collections(&session).await.len()),
+            (0, 0),
+            "after {second}"
+        );
+    }
+}
+
+#[actix_web::test]
 async fn labels_that_two_imports_say_stay_until_both_are_taken_back() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;

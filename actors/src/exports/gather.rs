@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
-use entity::kind::ItemKind;
+use entity::kind::{DocumentStatus, ItemKind};
 use entity::{
     bookmark, bookmark_tag, chunk, collection, collection_bookmark, decision, document, entry, export, feed,
     highlight, note, project, project_item, rendition, stored_file, transcript_segment, upload,
@@ -247,6 +247,7 @@ impl Gathering<'_> {
                 body: note.body,
                 pinned: note.pinned,
                 created_at: note.created_at,
+                updated_at: Some(note.updated_at),
             };
             self.line(&Record::Note(record)).await?;
         }
@@ -333,6 +334,7 @@ impl Gathering<'_> {
             published_at: row.published_at,
             canonical_url: row.canonical_url,
             lacks: row.lacks,
+            failed: row.error.filter(|_| row.status == DocumentStatus::Failed),
             language: row.language,
             passages: passages.into_iter().map(passage).collect(),
             spoken: spoken.into_iter().map(words).collect(),

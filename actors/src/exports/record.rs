@@ -138,6 +138,9 @@ pub struct Text {
     /// What its text lacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lacks: Option<String>,
+    /// Why it has no text, where none could be made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
     /// ISO 639-1.
     pub language: Option<String>,
     /// Its passages, which joined are its text; none where it was not read yet.
@@ -167,6 +170,7 @@ impl Text {
             published_at: None,
             canonical_url: None,
             lacks: None,
+            failed: None,
             language: None,
             passages: Vec::new(),
             spoken: Vec::new(),
@@ -328,6 +332,9 @@ pub struct Note {
     pub pinned: bool,
     /// When it was made.
     pub created_at: Timestamp,
+    /// When it was changed last; exports of earlier versions do not say.
+    #[serde(default)]
+    pub updated_at: Option<Timestamp>,
 }
 
 /// A thing's place in a project.

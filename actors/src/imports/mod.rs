@@ -9,6 +9,7 @@ mod added;
 mod arriving;
 mod begin;
 mod folders;
+mod hand_on;
 mod job;
 mod line;
 mod look;

@@ -51,7 +51,7 @@ impl Taking {
         let passages = notes::passages(&new.body);
         let saved_at = given.saved_at.as_deref().and_then(Timestamp::parse).unwrap_or(now);
         let row = notes::add_to_project(txn, &project, new, passages, Priority::Backlog, now).await?;
-        notes::was_made(txn, &row, saved_at).await?;
+        notes::was_made(txn, &row, saved_at, now).await?;
         Ok((Became::of(ImportedKind::Note, row.id.0, true), made))
     }
 

@@ -16,7 +16,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder
 use uuid::Uuid;
 
 use super::pause::release_pages;
-use super::{added, begin, made, said};
+use super::{added, begin, hand_on, made, said};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::error::Error;
@@ -141,7 +141,9 @@ async fn take_back(txn: &impl ConnectionTrait, app: &App, row: &import_row::Mode
             added::unmark(txn, user, EntryId(id), &said::alone(txn, row).await?).await
         }
         (RowOutcome::Updated | RowOutcome::Skipped, _) => Ok(()),
-        (RowOutcome::Created | RowOutcome::Beside, _) if hand_on(txn, user, row.import_id, id).await? => {
+        (RowOutcome::Created | RowOutcome::Beside, _)
+            if hand_on::thing(txn, user, row.import_id, id).await? =>
+        {
             Ok(())
         }
         (RowOutcome::Created | RowOutcome::Beside, kind) => match kind {
@@ -175,28 +177,6 @@ async fn take_back(txn: &impl ConnectionTrait, app: &App, row: &import_row::Mode
             ImportedKind::Entry => Ok(()),
         },
     }
-}
-
-/// What another import found there too stays, and is that one's from now on; whether there is one.
-async fn hand_on(
-    txn: &impl ConnectionTrait,
-    user: UserId,
-    import: ImportId,
-    thing: Uuid,
-) -> Result<bool, Error> {
-    let others = import_row::Entity::owned_by(user)
-        .filter(import_row::Column::MadeId.eq(thing))
-        .filter(import_row::Column::ImportId.ne(import))
-        .filter(import_row::Column::Outcome.eq(RowOutcome::Updated))
-        .order_by_asc(import_row::Column::Id);
-    let Some(other) = others.one(txn).await? else { return Ok(false) };
-    import_row::Entity::update_many()
-        .col_expr(import_row::Column::Outcome, Expr::value(RowOutcome::Created))
-        .filter(import_row::Column::UserId.eq(other.user_id))
-        .filter(import_row::Column::Id.eq(other.id))
-        .exec(txn)
-        .await?;
-    Ok(true)
 }
 
 /// Whether its person has since marked something in it, written of it, filed it, or put it into a project: then it stays.
@@ -277,12 +257,9 @@ async fn remove_collections(app: &App, job: &job::Model, import: &import::Model)
             txn.commit().await?;
         }
         if stay.len() == left.len() {
-            let txn = app.db.begin().await?;
-            for collection in stay {
-                hand_on(&txn, import.user_id, import.id, collection.0).await?;
-            }
-            txn.commit().await?;
-            return Ok(());
+            let (now, txn) = (app.clock.now(), app.db.begin().await?);
+            hand_on::collections(&txn, (import.user_id, import.id), stay, now).await?;
+            return Ok(txn.commit().await?);
         }
         left = stay;
     }

@@ -122,7 +122,7 @@ async fn from_source(
         }
         SourceForm::Html => {
             let url = document.url.clone().unwrap_or_default();
-            let article = article(app, job, given.body, url).await?;
+            let article = article(app, job, given.body, url, called(document)).await?;
             text_of(app, job, article).await
         }
     }
@@ -151,7 +151,7 @@ async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Resul
     let address = document.url.as_deref().unwrap_or_default();
     let mut url = PageUrl::parse(address).map_err(|refusal| rejected(&refusal))?;
     for hops in 0..=MOST_HOPS {
-        match fetch_at(app, job, &url).await? {
+        match fetch_at(app, job, &url, called(document)).await? {
             Found::Text(text) => return Ok(Some(*text)),
             Found::Recording(kind) if hops == 0 => {
                 if let Some(kind) = kind {
@@ -167,7 +167,17 @@ async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Resul
     Err(Failure::Permanent("the page sends its readers on and on".to_owned()))
 }
 
-async fn fetch_at(app: &App, job: &job::Model, url: &PageUrl) -> Result<Found, Failure> {
+/// What its person calls a document.
+fn called(document: &document::Model) -> Option<String> {
+    document.title_given.then(|| document.title.clone())
+}
+
+async fn fetch_at(
+    app: &App,
+    job: &job::Model,
+    url: &PageUrl,
+    called: Option<String>,
+) -> Result<Found, Failure> {
     let (said, recording) = (Cell::new(ContentType::Video), Cell::new(None));
     let how = |media_type: Option<&str>| {
         said.set(kind_said(media_type));
@@ -194,7 +204,7 @@ async fn fetch_at(app: &App, job: &job::Model, url: &PageUrl) -> Result<Found, F
         }
         Got::Page(page) => {
             file::becomes(app, job, ContentType::Article).await?;
-            read(app, job, *page).await
+            read(app, job, *page, called).await
         }
         Got::File(kept) => file::text(app, job, kept.path(), said.get()).await.map(of_file),
         Got::Left => match recording.get() {
@@ -204,7 +214,7 @@ async fn fetch_at(app: &App, job: &job::Model, url: &PageUrl) -> Result<Found, F
     }
 }
 
-async fn read(app: &App, job: &job::Model, page: Fetched) -> Result<Found, Failure> {
+async fn read(app: &App, job: &job::Model, page: Fetched, called: Option<String>) -> Result<Found, Failure> {
     if is_plain(page.media_type()) {
         let text = app.workers.run(Lane::Background, move || text::clean(&page.text())).await?;
         if text.trim().is_empty() {
@@ -215,7 +225,7 @@ async fn read(app: &App, job: &job::Model, page: Fetched) -> Result<Found, Failu
     }
     let url = page.url.as_str().to_owned();
     let html = app.workers.run(Lane::Background, move || page.text()).await?;
-    let article = article(app, job, html, url).await?;
+    let article = article(app, job, html, url, called).await?;
     let next = article.moved_to.as_deref().and_then(|next| PageUrl::parse(next).ok());
     match next.filter(|_| article.text.chars().nth(LITTLE).is_none()) {
         Some(next) => Ok(Found::Elsewhere(next)),
@@ -280,8 +290,14 @@ fn kind_said(media_type: Option<&str>) -> ContentType {
     media_type.and_then(MediaType::parse).and_then(|said| said.content_type()).unwrap_or(ContentType::Video)
 }
 
-async fn article(app: &App, job: &job::Model, html: String, url: String) -> Result<Article, Failure> {
-    app.sandbox.article(Page { html, url }).await.map_err(|error| unread(error, job))
+async fn article(
+    app: &App,
+    job: &job::Model,
+    html: String,
+    url: String,
+    called: Option<String>,
+) -> Result<Article, Failure> {
+    app.sandbox.article(Page { html, url, called }).await.map_err(|error| unread(error, job))
 }
 
 async fn text_of(app: &App, job: &job::Model, article: Article) -> Result<Text, Failure> {

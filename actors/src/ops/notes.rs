@@ -123,9 +123,15 @@ pub async fn add_to_project(
 ///
 /// # Errors
 /// The database.
-pub async fn was_made(txn: &impl ConnectionTrait, note: &note::Model, at: Timestamp) -> Result<(), Error> {
+pub async fn was_made(
+    txn: &impl ConnectionTrait,
+    note: &note::Model,
+    at: Timestamp,
+    changed: Timestamp,
+) -> Result<(), Error> {
     note::Entity::update_many()
         .col_expr(note::Column::CreatedAt, Expr::value(at))
+        .col_expr(note::Column::UpdatedAt, Expr::value(changed))
         .filter(note::Column::UserId.eq(note.user_id))
         .filter(note::Column::Id.eq(note.id))
         .exec(txn)

@@ -78,17 +78,19 @@ fn answer_all(
 /// Does what a task asks for.
 pub(super) fn perform(task: Task, bytes: Vec<u8>) -> (Reply, String) {
     match task {
-        Task::Article { url } => match article::read(&String::from_utf8_lossy(&bytes), &url) {
-            Ok(mut article) => {
-                let mut text = std::mem::take(&mut article.text);
-                if let Some(html) = article.html.take() {
-                    text.push(wire::HTML);
-                    text.push_str(&html);
+        Task::Article { url, called } => {
+            match article::read(&String::from_utf8_lossy(&bytes), &url, called.as_deref()) {
+                Ok(mut article) => {
+                    let mut text = std::mem::take(&mut article.text);
+                    if let Some(html) = article.html.take() {
+                        text.push(wire::HTML);
+                        text.push_str(&html);
+                    }
+                    (Reply::Article(Box::new(article)), text)
                 }
-                (Reply::Article(Box::new(article)), text)
+                Err(reason) => (Reply::Unreadable { reason }, String::new()),
             }
-            Err(reason) => (Reply::Unreadable { reason }, String::new()),
-        },
+        }
         Task::Pdf => match pdf::read(bytes) {
             Ok((facts, text)) => (Reply::Pdf(Box::new(facts)), text),
             Err(reason) => (Reply::NoText { reason }, String::new()),

@@ -126,6 +126,8 @@ pub struct Page {
     pub html: String,
     /// The address it came from, after redirects.
     pub url: String,
+    /// What its person calls it.
+    pub called: Option<String>,
 }
 
 /// A PDF as it was read.
@@ -193,7 +195,7 @@ impl Sandbox {
     /// # Errors
     /// Each of [`SandboxError`]; all but `Unavailable` are about this page alone.
     pub async fn article(&self, page: Page) -> Result<Article, SandboxError> {
-        let task = Task::Article { url: page.url };
+        let task = Task::Article { url: page.url, called: page.called };
         match self.pool.run(&task, Body::Bytes(page.html.as_bytes())).await? {
             (Reply::Article(article), text) => {
                 let text = String::from_utf8(text).map_err(|_| SandboxError::Crashed)?;

@@ -29,7 +29,7 @@ fn a_child() {
 
 /// As a real child, but for addresses that ask for trouble.
 fn misbehave(task: Task, bytes: Vec<u8>) -> (Reply, String) {
-    let Task::Article { url } = &task else { return child::perform(task, bytes) };
+    let Task::Article { url, .. } = &task else { return child::perform(task, bytes) };
     match url.as_str() {
         "probe:hang" => loop {
             std::hint::spin_loop();
@@ -116,6 +116,7 @@ fn page(url: &str) -> Page {
             "<html><head><title>Patience</title></head><body><article>{prose}</article></body></html>"
         ),
         url: url.to_owned(),
+        called: None,
     }
 }
 
@@ -220,7 +221,8 @@ async fn twenty_pages_at_once_share_two_children() {
 
 #[tokio::test]
 async fn a_bomb_of_nested_elements_is_refused_at_once() {
-    let bomb = Page { html: "<div>".repeat(1_000_000), url: "https://example.org/bomb".to_owned() };
+    let bomb =
+        Page { html: "<div>".repeat(1_000_000), url: "https://example.org/bomb".to_owned(), called: None };
     let sandbox = hurried();
 
     let refused = sandbox.article(bomb).await;

@@ -64,6 +64,8 @@ pub enum Task {
     Article {
         /// The page's address, against which its links are read.
         url: String,
+        /// What its person calls it.
+        called: Option<String>,
     },
     /// A feed, or a page that names feeds; the body is what came from the address.
     Feed {
@@ -213,7 +215,7 @@ mod tests {
     use super::*;
 
     fn task(url: &str) -> Task {
-        Task::Article { url: url.to_owned() }
+        Task::Article { url: url.to_owned(), called: None }
     }
 
     fn frame(header: &impl Serialize, body: &[u8]) -> Vec<u8> {

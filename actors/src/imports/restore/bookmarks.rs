@@ -56,7 +56,8 @@ pub(super) fn read(taking: &Taking, given: &Bookmark) -> Result<NewBookmark, Str
     if text.is_some_and(|text| !texts::is_sound(text)) || !(0.0..=1.0).contains(&given.progress) {
         return Err(UNKNOWN.to_owned());
     }
-    let whole = given.file.is_some() || text.is_some_and(|text| !text.passages.is_empty());
+    let is_whole = |text: &Text| !text.passages.is_empty() || text.failed.is_some();
+    let whole = given.file.is_some() || text.is_some_and(is_whole);
     let fields = json!({
         "url": given.url, "tags": given.tags, "favorite": given.favorite, "archived": given.archived,
         "savedAt": given.saved_at, "notes": given.notes,

@@ -109,7 +109,7 @@ pub async fn note(
     }
     let passages = notes::passages(&new.body);
     let row = notes::add_to_project(txn, &project, new, passages, Priority::Backlog, now).await?;
-    notes::was_made(txn, &row, given.created_at).await?;
+    notes::was_made(txn, &row, given.created_at, given.updated_at.unwrap_or(now)).await?;
     Ok(Became::of(ImportedKind::Note, row.id.0, true))
 }
 

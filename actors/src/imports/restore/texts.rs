@@ -1,8 +1,10 @@
 //! Documents as they were: what the page said of itself, and the very passages.
 
+use entity::kind::DocumentStatus;
 use entity::time::Timestamp;
 use entity::{document, transcript, transcript_segment};
-use sea_orm::{ActiveModelTrait, ConnectionTrait, IntoActiveModel};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
 use super::{NAME, WORDS};
 use crate::address::PageUrl;
@@ -40,8 +42,17 @@ fn address(given: &Option<String>) -> Option<String> {
     given.clone().filter(|url| PageUrl::parse(url).is_ok())
 }
 
-/// Whether the passages are such as this service makes.
+/// So many passages may be of any size: a page or a sentence may be short.
+const FEW: usize = 2_000;
+/// Of more than those each has so many characters on average, at least.
+const SHORTEST: usize = 50;
+
+/// Whether the passages are such as this service makes: each costs work, however few words it has.
 pub fn is_sound(given: &Text) -> bool {
+    let bytes: usize = given.passages.iter().map(|passage| passage.text.len()).sum();
+    if given.passages.len() > FEW + bytes / SHORTEST {
+        return false;
+    }
     let is_time = |seconds: &Option<f64>| seconds.is_none_or(|seconds| seconds.is_finite() && seconds >= 0.0);
     given.passages.iter().all(|passage| {
         !passage.text.is_empty()
@@ -59,6 +70,10 @@ pub async fn put(
     given: Text,
     now: Timestamp,
 ) -> Result<bool, Error> {
+    if let Some(reason) = given.failed.as_deref().filter(|_| given.passages.is_empty()) {
+        failed(txn, document, reason, now).await?;
+        return Ok(true);
+    }
     // Of what has no words and says why, nothing more is to be had.
     if given.passages.is_empty() && given.lacks.is_none() {
         return Ok(false);
@@ -87,6 +102,24 @@ pub async fn put(
         put_spoken(txn, document, given.spoken).await?;
     }
     Ok(true)
+}
+
+/// What could not be made there is not tried here by itself.
+async fn failed(
+    txn: &impl ConnectionTrait,
+    document: &document::Model,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), Error> {
+    document::Entity::update_many()
+        .col_expr(document::Column::Status, Expr::value(DocumentStatus::Failed))
+        .col_expr(document::Column::Error, Expr::value(text::cut(reason, NAME)))
+        .col_expr(document::Column::UpdatedAt, Expr::value(now))
+        .filter(document::Column::UserId.eq(document.user_id))
+        .filter(document::Column::Id.eq(document.id))
+        .exec(txn)
+        .await?;
+    Ok(())
 }
 
 async fn put_spoken(

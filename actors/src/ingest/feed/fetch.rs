@@ -29,6 +29,8 @@ pub enum Brought {
     Feed(Box<Feed>, Validators),
     /// Something else, and the feeds that it names.
     Page(Vec<FeedLink>),
+    /// A feed that cannot be read.
+    Broken,
 }
 
 /// What came, and from where.
@@ -81,6 +83,7 @@ pub async fn fetch(app: &App, url: &PageUrl, validators: Validators) -> Result<A
             Brought::Feed(feed, validators)
         }
         Reading::Page(links) => Brought::Page(links),
+        Reading::Broken => Brought::Broken,
     };
     Ok(Answer { brought, from, moved })
 }

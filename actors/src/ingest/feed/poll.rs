@@ -15,6 +15,9 @@ use crate::error::Error;
 use crate::ingest::attempt::Failure;
 use crate::ingest::queue::{self, Priority};
 
+/// Said of an address at which a feed stands that no mend makes readable.
+pub const BROKEN: &str = "the feed at this address is broken: it cannot be read";
+
 /// Runs the job.
 pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     let id = FeedSourceId(job.subject);
@@ -80,7 +83,7 @@ async fn arrived(
     let Answer { brought, from, moved } = answer;
     let row = match &brought {
         Brought::Unchanged | Brought::Feed(..) if moved => source::moved(txn, &row, &from, now).await?,
-        Brought::Unchanged | Brought::Feed(..) | Brought::Page(_) => row,
+        Brought::Unchanged | Brought::Feed(..) | Brought::Page(_) | Brought::Broken => row,
     };
     match brought {
         Brought::Feed(feed, validators) => {
@@ -92,8 +95,10 @@ async fn arrived(
             let copy = source::copy(txn, row.id).await?.unwrap_or_default();
             source::unchanged(txn, row, &copy, now).await
         }
-        Brought::Page(_) => {
-            let reason = "the address answers with something that is no feed".to_owned();
+        other @ (Brought::Page(_) | Brought::Broken) => {
+            let is_broken = matches!(other, Brought::Broken);
+            let why = if is_broken { BROKEN } else { "the address answers with something that is no feed" };
+            let reason = why.to_owned();
             source::failed(txn, row, Fault { reason, wait: None, gone: false }, now).await
         }
     }

@@ -11,7 +11,7 @@ use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
 use crate::ingest::feed::fetch::{self, Brought, Unfetched, Validators};
-use crate::ingest::feed::source;
+use crate::ingest::feed::{poll::BROKEN, source};
 
 /// Somebody waits for all of it together.
 const PATIENCE: Duration = Duration::from_secs(25);
@@ -164,6 +164,7 @@ async fn open(app: &App, url: &PageUrl) -> Result<Opened, Error> {
             Opened::Feed(Box::new(found))
         }
         Brought::Page(links) => Opened::Page(answer.from, links),
+        Brought::Broken => return Err(Error::FeedNotFound(BROKEN.to_owned())),
     })
 }
 

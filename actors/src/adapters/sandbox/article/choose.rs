@@ -26,6 +26,8 @@ const ROOT_SHARE: f64 = 0.6;
 pub struct Hints<'a> {
     /// The title of the article.
     pub title: &'a str,
+    /// The title that is shown above its text: the same, or what its person calls it.
+    pub shown: &'a str,
     /// The page's own description of itself.
     pub description: &'a str,
     /// Who wrote it.
@@ -74,6 +76,7 @@ pub struct Choice<'a> {
     pub(super) blocks: &'a [Block],
     pub(super) kept: Vec<bool>,
     pub(super) title: String,
+    pub(super) shown: String,
     pub(super) description: String,
     pub(super) author: String,
     around: HashSet<NodeId>,
@@ -83,9 +86,9 @@ impl<'a> Choice<'a> {
     fn new(page: &'a Document, blocks: &'a [Block], kept: Vec<bool>, hints: &Hints<'_>) -> Self {
         let around =
             around(page, blocks.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(block, _)| block));
-        let [title, description, author] =
-            [hints.title, hints.description, hints.author].map(|text| blocks::key(text).to_lowercase());
-        Self { page, blocks, kept, title, description, author, around }
+        let [title, shown, description, author] = [hints.title, hints.shown, hints.description, hints.author]
+            .map(|text| blocks::key(text).to_lowercase());
+        Self { page, blocks, kept, title, shown, description, author, around }
     }
 
     fn into_blocks(self) -> Vec<Block> {

@@ -94,17 +94,18 @@ pub enum Unreadable {
     TooManyAttributes,
 }
 
-/// Reads a page. `url` is where it came from.
+/// Reads a page. `url` is where it came from, `called` what its person calls it, where that is another name than its own: then
+/// its own stays in the text.
 ///
 /// # Errors
 /// See [`Unreadable`].
-pub fn read(html: &str, url: &str) -> Result<Article, Unreadable> {
+pub fn read(html: &str, url: &str, called: Option<&str>) -> Result<Article, Unreadable> {
     let extent = guard::check(html)?;
     let page = Document::parse(html);
     let draft = if extent.is_ordinary() { draft::draft(&page, url) } else { None };
     let article = facts::read(&page, url, draft.as_ref().map(|draft| &draft.metadata));
     let Rendition { text, html, outline } =
-        chosen(&page, Url::parse(url).ok().as_ref(), draft.as_ref(), &article);
+        chosen(&page, Url::parse(url).ok().as_ref(), draft.as_ref(), &article, called);
     if article.title.as_deref().is_some_and(|title| signs::says_it_is_gone(title, &text)) {
         return Err(Unreadable::NotThere);
     }
@@ -138,10 +139,18 @@ fn body(page: &Document) -> Walked {
 }
 
 /// The article, from the best source there is.
-fn chosen(page: &Document, url: Option<&Url>, draft: Option<&Draft>, article: &Article) -> Rendition {
+fn chosen(
+    page: &Document,
+    url: Option<&Url>,
+    draft: Option<&Draft>,
+    article: &Article,
+    called: Option<&str>,
+) -> Rendition {
     let Walked { blocks: all, pictures } = body(page);
+    let title = article.title.as_deref().unwrap_or_default();
     let hints = choose::Hints {
-        title: article.title.as_deref().unwrap_or_default(),
+        title,
+        shown: called.unwrap_or(title),
         description: article.description.as_deref().unwrap_or_default(),
         author: article.author.as_deref().unwrap_or_default(),
     };

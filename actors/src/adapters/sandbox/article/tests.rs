@@ -11,7 +11,7 @@ const STRIKE: &str =
     "Then it strikes, faster than the eye can see, and the water is as still as it was before.";
 
 fn text_of(body: &str) -> String {
-    read(&format!("<html><head><title>Patience of birds</title></head><body>{body}</body></html>"), URL)
+    read(&format!("<html><head><title>Patience of birds</title></head><body>{body}</body></html>"), URL, None)
         .unwrap()
         .text
 }
@@ -21,6 +21,17 @@ fn article_with(part: &str) -> String {
         "<nav><a href=/>navnoise</a></nav><main><article><h1>Patience of birds</h1><p>{HERON}</p>{part}<p>{STRIKE}</p>\
          <p>{HERON} And again, all day.</p></article></main><footer><p>footnoise all rights reserved</p></footer>"
     ))
+}
+
+#[test]
+fn the_headline_stays_where_its_person_calls_the_page_something_else() {
+    let html = format!(
+        "<title>Patience of birds</title><article><h1>Patience of birds</h1><p>{HERON}</p><p>{STRIKE}</p></article>"
+    );
+    let begins = |called| read(&html, URL, called).unwrap().text.starts_with("Patience of birds");
+
+    assert!(begins(Some("To be read in spring")));
+    assert!(!begins(None) && !begins(Some("Patience of Birds")));
 }
 
 /// The page of the acceptance suite.
@@ -52,7 +63,7 @@ fn an_article_is_read_without_the_noise_around_it() {
         vec!["One short line about herons."],
         vec!["The heron stands still in the water for an hour, waiting. "; 4],
     ] {
-        let article = read(&article_html("Patience of birds", &paragraphs, "Jo Bird"), URL).unwrap();
+        let article = read(&article_html("Patience of birds", &paragraphs, "Jo Bird"), URL, None).unwrap();
 
         for noise in ["navnoise", "adnoise", "footnoise", "scriptnoise", "<p>", "color:red"] {
             assert!(!article.text.contains(noise), "{noise}: {}", article.text);
@@ -143,7 +154,7 @@ fn a_page_without_words_is_unreadable() {
     for html in
         ["", "<html></html>", "<p> \u{200b} </p><script>var a</script>", "<img alt=x>", "<!-- words -->"]
     {
-        assert_eq!(read(html, URL), Err(Unreadable::NoText), "{html}");
+        assert_eq!(read(html, URL, None), Err(Unreadable::NoText), "{html}");
     }
 }
 
@@ -172,7 +183,7 @@ fn a_data_dump_is_read_whole() {
 
 #[test]
 fn an_address_that_is_none_hinders_nothing() {
-    assert!(read(&format!("<p>{HERON}</p>"), "not an address").is_ok());
+    assert!(read(&format!("<p>{HERON}</p>"), "not an address", None).is_ok());
 }
 
 proptest! {
@@ -186,7 +197,7 @@ proptest! {
             Just("<br>".to_owned()), Just("<ul><li>".to_owned()), Just("<b><i></b>".to_owned()), Just("<![CDATA[<!--".to_owned()), Just("&#0;&nbsp;&lt;p&gt;".to_owned()),
         ], 0..60)
     ) {
-        if let Ok(article) = read(&parts.concat(), URL) {
+        if let Ok(article) = read(&parts.concat(), URL, None) {
             prop_assert!(unicode_normalization::is_nfc(&article.text));
             prop_assert!(article.text.chars().any(char::is_alphanumeric));
             prop_assert!(article.text.chars().all(|c| matches!(c, '\n' | '\t') || !c.is_control()));

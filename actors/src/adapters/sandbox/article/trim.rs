@@ -117,7 +117,7 @@ impl Choice<'_> {
 
     /// The title stands in its own field.
     pub(super) fn drop_title(&mut self) {
-        let is_title = |block: &Block| block.kind == Kind::Heading && block.key.to_lowercase() == self.title;
+        let is_title = |block: &Block| block.kind == Kind::Heading && block.key.to_lowercase() == self.shown;
         let titles: Vec<usize> =
             self.chosen().take(3).filter(|(_, block)| is_title(block)).map(|(at, _)| at).collect();
         titles.into_iter().for_each(|at| self.set(at, false));

@@ -50,6 +50,48 @@ fn xml(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(escaped(&whole).into_bytes())
 }
 
+/// Elements that hold words, in which markup may stand as it does in a page.
+const WORDS: [&str; 4] = ["description", "content:encoded", "summary", "itunes:summary"];
+
+/// A feed in which markup within words is no part of it any more; `None` where there is no such.
+pub fn with_plain_words(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut text = std::str::from_utf8(bytes).ok()?.to_owned();
+    for name in WORDS {
+        text = words_escaped(&text, name);
+    }
+    (text.as_bytes() != bytes).then(|| text.into_bytes())
+}
+
+fn words_escaped(text: &str, name: &str) -> String {
+    let (open, close) = (format!("<{name}"), format!("</{name}>"));
+    let (mut whole, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, tag, words, behind)) = element(rest, &open, &close) {
+        whole.push_str(before);
+        whole.push_str(tag);
+        if words.trim_start().starts_with("<![CDATA[") {
+            whole.push_str(words);
+        } else {
+            whole.push_str(&words.replace('<', "&lt;"));
+        }
+        whole.push_str(&close);
+        rest = behind;
+    }
+    whole + rest
+}
+
+/// What stands before the next such element, its tag, what is in it, and what comes behind it.
+fn element<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, &'a str, &'a str, &'a str)> {
+    let is_tag = |at: &usize| {
+        text.get(at + open.len()..)
+            .is_some_and(|rest| rest.starts_with(|c: char| c == '>' || c.is_whitespace()))
+    };
+    let begin = text.match_indices(open).map(|(at, _)| at).find(is_tag)?;
+    let (before, rest) = text.split_at_checked(begin)?;
+    let (tag, rest) = rest.split_at_checked(rest.find('>')? + 1)?;
+    let (words, behind) = rest.split_once(close)?;
+    Some((before, tag, words, behind))
+}
+
 /// The text of bytes in the encoding that they name; single bytes that are none of UTF-8 are those of a text editor.
 fn text(bytes: &[u8]) -> String {
     let head = String::from_utf8_lossy(bytes.get(..200).unwrap_or(bytes)).into_owned();

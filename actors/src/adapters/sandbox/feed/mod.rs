@@ -41,6 +41,8 @@ pub enum Reading {
     Feed(Box<Feed>),
     /// Something else, a page perhaps, and the feeds that it names.
     Page(Vec<FeedLink>),
+    /// A feed by its first words, which cannot be read.
+    Broken,
 }
 
 /// A feed.
@@ -105,19 +107,34 @@ pub struct Enclosure {
     pub bytes: Option<i64>,
 }
 
+/// Bytes in which the first element is looked for.
+const HEAD: usize = 4096;
+
 /// Reads what came from `url`.
 pub fn read(bytes: &[u8], url: &str) -> Reading {
     let Ok(base) = Url::parse(url) else { return Reading::Page(Vec::new()) };
     let text = mend::without_mark(bytes);
-    let feed = parsed(text.trim_ascii_start(), url).or_else(|| parsed(&mend::mended(&text)?, url));
+    let feed = parsed(text.trim_ascii_start(), url).or_else(|| {
+        let mended = mend::mended(&text)?;
+        parsed(&mended, url).or_else(|| parsed(&mend::with_plain_words(&mended)?, url))
+    });
     match feed {
         Some(feed) if feed.feed_type == FeedType::JSON => {
             let (hub, own) = json::hub_and_own(&text, &base);
             Reading::Feed(Box::new(Feed { hub, own, ..shape(feed, &base) }))
         }
         Some(feed) => Reading::Feed(Box::new(shape(feed, &base))),
+        None if begins_as_feed(&text) => Reading::Broken,
         None => Reading::Page(links::of(&String::from_utf8_lossy(&text), &base)),
     }
+}
+
+/// Whether the first element is that of a feed in XML.
+fn begins_as_feed(text: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(text.get(..HEAD).unwrap_or(text)).to_ascii_lowercase();
+    let first = head.match_indices('<').map(|(at, _)| head.get(at + 1..).unwrap_or_default());
+    let element = first.into_iter().find(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()));
+    element.is_some_and(|name| ["rss", "feed", "rdf:rdf"].iter().any(|kind| name.starts_with(kind)))
 }
 
 fn parsed(bytes: &[u8], url: &str) -> Option<model::Feed> {

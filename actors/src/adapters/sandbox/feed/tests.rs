@@ -10,12 +10,14 @@ fn feed(text: &str) -> Feed {
     match read(text.as_bytes(), URL) {
         Reading::Feed(feed) => *feed,
         Reading::Page(links) => panic!("no feed, but {links:?}"),
+        Reading::Broken => panic!("a broken feed"),
     }
 }
 
 fn page(text: &str) -> Vec<FeedLink> {
     match read(text.as_bytes(), URL) {
         Reading::Page(links) => links,
+        Reading::Broken => panic!("a broken feed"),
         Reading::Feed(feed) => panic!("no page, but {feed:?}"),
     }
 }
@@ -131,6 +133,25 @@ fn a_long_description_is_the_whole_unless_it_breaks_off() {
 }
 
 #[test]
+fn markup_that_stands_bare_in_words_is_read_as_words() {
+    let found = item("<description>It <b>waits<br>for <i>fish</b> &amp; frogs.</description>");
+
+    assert_eq!(found.text, "It waits\nfor fish & frogs.");
+    assert_eq!(item("<title>T</title><description>It <b>waits</description>").title, "T");
+}
+
+#[test]
+fn a_feed_that_cannot_be_read_is_no_page() {
+    let broken = "<?xml version=\"1.0\"?><!-- made by hand --><rss version=\"2.0\"><channel><item><title>x</b></item></channel></rss>";
+    let page = "<!DOCTYPE html><html><body><p>How <feed> works</p><p>unclosed";
+
+    for broken in [broken, "<rss version=\"2.0\"/>"] {
+        assert!(matches!(read(broken.as_bytes(), "https://example.org/feed"), Reading::Broken), "{broken}");
+    }
+    assert!(matches!(read(page.as_bytes(), "https://example.org/"), Reading::Page(_)));
+}
+
+#[test]
 fn a_short_content_that_goes_on_elsewhere_is_not_the_whole() {
     let content = |text: &str| {
         item(&format!("<content:encoded xmlns:content=\"http://purl.org/rss/1.0/modules/content/\"><![CDATA[<p>{text}</p>]]></content:encoded>")).whole
@@ -221,16 +242,7 @@ fn a_page_names_its_feeds_and_those_of_its_comments_last() {
 
 #[test]
 fn other_things_are_neither_feeds_nor_name_one() {
-    for text in [
-        "",
-        "words",
-        "{}",
-        "[]",
-        "<html><body>none</body></html>",
-        "%PDF-1.7",
-        "<rss version=\"2.0\"/>",
-        "\0\0",
-    ] {
+    for text in ["", "words", "{}", "[]", "<html><body>none</body></html>", "%PDF-1.7", "\0\0"] {
         assert_eq!(page(text), [], "{text}");
     }
 }

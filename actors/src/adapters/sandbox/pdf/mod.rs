@@ -38,8 +38,6 @@ use glyphs::{Collector, Glyph};
 /// Stands between two pages in the text that a child gives back, and nowhere else in it.
 pub const PAGE_END: char = '\u{c}';
 
-/// The sign of a file's end is looked for in so many of its last bytes at least.
-const TAIL: usize = 4_096;
 /// More pages than any book has.
 const MOST_PAGES: usize = 20_000;
 
@@ -88,11 +86,13 @@ pub fn read(bytes: Vec<u8>) -> Result<(Facts, String), NoText> {
     Ok((Facts { outline, pictures: seen.scans, broken: seen.broken, cut_off, ..said }, text))
 }
 
-/// Whether a file has no sign of an end (ISO 32000-1, section 7.5.5) in its last tenth. Some have something else behind it.
+/// Whether a file has no sign of an end (ISO 32000-1, section 7.5.5), or begins another object behind the last: one that is
+/// made to be shown early has a sign near its beginning too. Some have something else behind it.
 fn is_cut_off(bytes: &[u8]) -> bool {
     const END: &[u8] = b"%%EOF";
-    let tail = bytes.get(bytes.len() - (bytes.len() / 10).max(TAIL).min(bytes.len())..).unwrap_or_default();
-    !tail.windows(END.len()).any(|window| window == END)
+    const OBJECT: &[u8] = b" obj";
+    let Some(end) = bytes.windows(END.len()).rposition(|window| window == END) else { return true };
+    bytes.get(end..).is_some_and(|rest| rest.windows(OBJECT.len()).any(|window| window == OBJECT))
 }
 
 fn refused(error: LoadPdfError) -> NoText {
