@@ -112,8 +112,7 @@ fn is_teaser(text: &str) -> bool {
 }
 
 fn ends_early(text: &str) -> bool {
-    let text =
-        text.trim_end().trim_end_matches(|c: char| matches!(c, ']' | ')' | '→' | '»' | '>')).trim_end();
+    let text = text.trim_end().trim_end_matches([']', ')', '→', '»', '>']).trim_end();
     let last = text.lines().next_back().unwrap_or_default().trim().to_lowercase();
     let goes_on = MORE.iter().any(|more| last.ends_with(more));
     text.ends_with('…') || text.ends_with("...") || goes_on

@@ -120,10 +120,10 @@ impl Recording {
         loop {
             let tags = revisions.current().into_iter().flat_map(|revision| &revision.media.tags);
             for tag in tags.filter_map(|tag| tag.std.as_ref()) {
-                match tag {
-                    StandardTag::TrackTitle(title) => about.title = about.title.or_else(|| named(title)),
-                    StandardTag::Artist(artist) => about.author = about.author.or_else(|| named(artist)),
-                    _ => {}
+                if let StandardTag::TrackTitle(title) | StandardTag::MovieTitle(title) = tag {
+                    about.title = about.title.or_else(|| named(title));
+                } else if let StandardTag::Artist(artist) = tag {
+                    about.author = about.author.or_else(|| named(artist));
                 }
             }
             if revisions.pop().is_none() {
