@@ -415,12 +415,15 @@ async fn what_others_rely_on_is_not_taken_back() {
 async fn folders_that_two_imports_fill_go_with_the_last_of_them() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
-    let row = |name: &str| format!("https://s.example/{name},{name},F / X\n");
-    let table =
-        |names: &[&str]| names.iter().fold("url,title,folder\n".to_owned(), |rows, name| rows + &row(name));
+    let table = |names: &[&str]| {
+        let note = names.join(" and ");
+        let rows = names.iter().map(|name| format!("https://s.example/{name},{name},F / X,{note}\n"));
+        "url,title,folder,note\n".to_owned() + &rows.collect::<String>()
+    };
     for (first, second) in [(0, 1), (1, 0)] {
         let mut imports = Vec::new();
         for names in [&["own", "shared"][..], &["shared", "other"]] {
+            server.clock.advance(Duration::from_secs(1));
             let id = begin(&session, table(names).as_bytes(), &[]).await;
             once(&session, &id, "done").await;
             imports.push(id);

@@ -47,7 +47,10 @@ pub async fn to(
     let (known_tags, tags) = new.tags.iter().cloned().partition(|tag| had.contains(tag));
     let (known_places, collections) = new.collections.iter().copied().partition(|id| was_in.contains(id));
     let progress = Some(new.progress).filter(|progress| *progress > 0.0);
-    let (notes, known_notes) = add_notes(txn, &row, new.notes.as_deref().unwrap_or_default(), now).await?;
+    let noted = noted(txn, user, row.id).await?;
+    let noted_at = noted.as_ref().map(|note| note.updated_at);
+    let (notes, known_notes) =
+        add_notes(txn, &row, noted, new.notes.as_deref().unwrap_or_default(), now).await?;
     let known = Said {
         tags: known_tags,
         collections: known_places,
@@ -63,6 +66,7 @@ pub async fn to(
         favorite: new.favorite && !row.favorite,
         archived: new.archived && !row.archived,
         progress: progress.filter(|_| row.progress <= 0.0),
+        noted_at: noted_at.filter(|_| notes.is_some()),
         notes,
         ..Said::default()
     };
@@ -78,18 +82,27 @@ pub async fn to(
     };
     let id = row.id;
     changed(txn, row, &new, now).await?;
-    Ok(Became::Updated(ImportedKind::Bookmark, id.0, Added { new, known }))
+    Ok(Became::Updated(ImportedKind::Bookmark, id.0, Box::new(Added { new, known })))
+}
+
+/// The notes on a bookmark.
+async fn noted(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    id: BookmarkId,
+) -> Result<Option<note::Model>, Error> {
+    Ok(note::Entity::owned_by(user).filter(note::Column::BookmarkId.eq(id)).one(txn).await?)
 }
 
 /// Writes notes behind those that are there, unless they say it already; what was written, or was there.
 async fn add_notes(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
+    noted: Option<note::Model>,
     new: &str,
     now: Timestamp,
 ) -> Result<(Option<String>, Option<String>), Error> {
-    let there = note::Entity::owned_by(row.user_id).filter(note::Column::BookmarkId.eq(row.id));
-    let body = there.one(txn).await?.map(|note| note.body).unwrap_or_default();
+    let body = noted.map(|note| note.body).unwrap_or_default();
     if new.is_empty() || body.contains(new) {
         return Ok((None, Some(new.to_owned()).filter(|new| !new.is_empty())));
     }
@@ -152,10 +165,14 @@ pub async fn take_back(
         .exec(txn)
         .await?;
     let Some(row) = bookmark::Entity::one_of(user, id).one(txn).await? else { return Ok(()) };
-    let there = note::Entity::owned_by(user).filter(note::Column::BookmarkId.eq(id)).one(txn).await?;
-    let body = there.map(|note| note.body).unwrap_or_default();
+    let there = noted(txn, user, id).await?;
+    let body = there.as_ref().map(|note| note.body.as_str()).unwrap_or_default();
     if let Some(before) = added.notes.as_deref().and_then(|more| body.strip_suffix(more)) {
         notes::write_on_bookmark(txn, &row, before, Priority::Backlog, now).await?;
+        // As it was: nobody but the import has changed it.
+        if let (Some(note), Some(noted_at)) = (&there, added.noted_at) {
+            notes::was_made(txn, note, note.created_at, noted_at).await?;
+        }
     }
     let progress = if added.progress == Some(row.progress) { 0.0 } else { row.progress };
     let row = bookmark::Model {

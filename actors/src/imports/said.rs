@@ -3,6 +3,7 @@
 use entity::id::CollectionId;
 use entity::import_row::{Column, Entity, Model};
 use entity::kind::RowOutcome;
+use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,8 @@ pub struct Said {
     pub(super) progress: Option<f64>,
     /// Of what is new, with the space that parts it from the notes before it.
     pub(super) notes: Option<String>,
+    /// When the notes before it were changed last.
+    pub(super) noted_at: Option<Timestamp>,
     /// An entry is read.
     pub(super) read: bool,
     /// An entry is starred.
@@ -46,15 +49,18 @@ impl Said {
             archived: self.archived && known.archived,
             progress: self.progress.filter(|progress| known.progress == Some(*progress)),
             notes: self.notes.clone().filter(|notes| known.notes.as_ref().is_some_and(|n| notes.contains(n))),
+            noted_at: None,
             read: self.read && known.read,
             starred: self.starred && known.starred,
         };
+        let both = Self { noted_at: self.noted_at.filter(|_| both.notes.is_some()), ..both };
         self.tags.retain(|tag| !both.tags.contains(tag));
         self.collections.retain(|id| !both.collections.contains(id));
         self.favorite &= !both.favorite;
         self.archived &= !both.archived;
         self.progress = self.progress.filter(|_| both.progress.is_none());
         self.notes = self.notes.take().filter(|_| both.notes.is_none());
+        self.noted_at = self.noted_at.filter(|_| both.notes.is_none());
         self.read &= !both.read;
         self.starred &= !both.starred;
         both
@@ -68,6 +74,7 @@ impl Said {
         self.archived |= more.archived;
         self.progress = self.progress.or(more.progress);
         self.notes = self.notes.take().or(more.notes);
+        self.noted_at = self.noted_at.or(more.noted_at);
         self.read |= more.read;
         self.starred |= more.starred;
     }

@@ -30,7 +30,7 @@ pub enum Became {
     /// Something was made.
     Created(ImportedKind, Uuid),
     /// It was there already; what was new to it.
-    Updated(ImportedKind, Uuid, Added),
+    Updated(ImportedKind, Uuid, Box<Added>),
     /// Nothing, and why.
     Passed(String),
 }
@@ -316,7 +316,7 @@ async fn summed(reading: &mut Import, row: &mut Row) -> Result<(), Unread> {
 impl Became {
     /// Something that was made, or was there.
     pub fn of(kind: ImportedKind, id: Uuid, created: bool) -> Self {
-        if created { Became::Created(kind, id) } else { Became::Updated(kind, id, Added::default()) }
+        if created { Became::Created(kind, id) } else { Became::Updated(kind, id, Box::default()) }
     }
 
     pub(super) fn thing(&self) -> Option<(ImportedKind, Uuid)> {

@@ -147,9 +147,13 @@ async fn take_back(txn: &impl ConnectionTrait, app: &App, row: &import_row::Mode
             Ok(())
         }
         (RowOutcome::Created | RowOutcome::Beside, kind) => match kind {
-            ImportedKind::Bookmark if is_used(txn, user, BookmarkId(id)).await? => Ok(()),
             ImportedKind::Bookmark => {
-                gone(bookmarks::delete(txn, user, BookmarkId(id), Priority::Backlog, now).await)
+                // What it added to one that was handed on to it is not its person's.
+                added::take_back(txn, user, BookmarkId(id), &said::alone(txn, row).await?, now).await?;
+                match is_used(txn, user, BookmarkId(id)).await? {
+                    true => Ok(()),
+                    false => gone(bookmarks::delete(txn, user, BookmarkId(id), Priority::Backlog, now).await),
+                }
             }
             ImportedKind::Feed if has_kept(txn, row, FeedId(id)).await? => Ok(()),
             ImportedKind::Feed => gone(feeds::leave(txn, user, FeedId(id), now).await),
@@ -185,6 +189,7 @@ async fn is_used(txn: &impl ConnectionTrait, user: UserId, id: BookmarkId) -> Re
     let marked = highlight::Entity::owned_by(user).filter(highlight::Column::BookmarkId.eq(id));
     let written = note::Entity::owned_by(user)
         .filter(note::Column::BookmarkId.eq(id))
+        .filter(note::Column::Body.ne(""))
         .filter(note::Column::UpdatedAt.gt(row.created_at));
     let filed = collection_bookmark::Entity::owned_by(user)
         .filter(collection_bookmark::Column::BookmarkId.eq(id))

@@ -44,7 +44,7 @@ pub async fn entry(
             new: Said::marks(given.read && !there.read, given.starred && !there.starred),
             known: Said::marks(given.read && there.read, given.starred && there.starred),
         };
-        return Ok(Became::Updated(ImportedKind::Entry, there.id.0, added));
+        return Ok(Became::Updated(ImportedKind::Entry, there.id.0, Box::new(added)));
     }
     let id = EntryId::new(given.sorted_at);
     let Some(document) = document(taking, txn, &given, (id, feed), now).await? else { return Ok(lost()) };
