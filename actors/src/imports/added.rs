@@ -149,7 +149,7 @@ pub async fn take_back(
     added: &Said,
     now: Timestamp,
 ) -> Result<(), Error> {
-    if save::lock(txn, bookmark::Entity::one_of(user, id)).await?.is_empty() {
+    if *added == Said::default() || save::lock(txn, bookmark::Entity::one_of(user, id)).await?.is_empty() {
         return Ok(());
     }
     bookmark_tag::Entity::delete_many()

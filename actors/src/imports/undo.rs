@@ -149,7 +149,9 @@ async fn take_back(txn: &impl ConnectionTrait, app: &App, row: &import_row::Mode
         (RowOutcome::Created | RowOutcome::Beside, kind) => match kind {
             ImportedKind::Bookmark => {
                 // What it added to one that was handed on to it is not its person's.
-                added::take_back(txn, user, BookmarkId(id), &said::alone(txn, row).await?, now).await?;
+                if row.detail.is_some() {
+                    added::take_back(txn, user, BookmarkId(id), &said::alone(txn, row).await?, now).await?;
+                }
                 match is_used(txn, user, BookmarkId(id)).await? {
                     true => Ok(()),
                     false => gone(bookmarks::delete(txn, user, BookmarkId(id), Priority::Backlog, now).await),
