@@ -3,10 +3,10 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use actors::adapters::blobs::Blobs;
 use actors::desk::Desk;
+use actors::error::Error;
 use actors::exports;
 use clap::Args;
 use entity::export;
@@ -16,12 +16,9 @@ use serde::Serialize;
 
 use super::failure::Failure;
 use super::output::Said;
-use super::{opening, probe};
+use super::{opening, waiting};
 use crate::server;
 use crate::settings::Settings;
-
-/// How often it is looked whether it is packed.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Whose, and where to.
 #[derive(Debug, Args)]
@@ -42,11 +39,10 @@ pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
         return Err(Failure::Path { what: "write", path: asked.file, cause });
     }
     let begun = exports::begin(&desk, owner.id).await?;
-    if !probe::runs(settings).await {
+    let Some(done) = packed(&desk, settings, &begun).await? else {
         let left = Exported { export_id: begun.id, status: begun.state, file: None, server_running: false };
         return Said::of(&left);
-    }
-    let done = wait(&desk, begun).await?;
+    };
     if done.state != ExportState::Done {
         return Err(Failure::NotExported(done.error.unwrap_or_default()));
     }
@@ -56,14 +52,17 @@ pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
     Said::of(&there)
 }
 
-async fn wait(desk: &Desk, begun: export::Model) -> Result<export::Model, Failure> {
-    loop {
-        let row = exports::find(desk, begun.user_id, begun.id).await?;
-        if row.state != ExportState::Running {
-            return Ok(row);
-        }
-        tokio::time::sleep(LOOK_EVERY).await;
-    }
+/// The export when it has ended; none where it is left for the next start.
+async fn packed(
+    desk: &Desk,
+    settings: &Settings,
+    begun: &export::Model,
+) -> Result<Option<export::Model>, Error> {
+    waiting::until_done(settings, async || {
+        let export = exports::find(desk, begun.user_id, begun.id).await?;
+        Ok(Some(export).filter(|export| export.state != ExportState::Running))
+    })
+    .await
 }
 
 async fn copy(desk: &Desk, store: &dyn Blobs, done: &export::Model, to: &Path) -> Result<(), Failure> {

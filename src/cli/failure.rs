@@ -52,16 +52,21 @@ pub enum Failure {
     /// The models are not to be had as asked.
     #[error("could not {}", chain(.0.as_ref()))]
     Models(Box<dyn std::error::Error + Send + Sync>),
-    /// A file cannot be imported.
-    #[error("{0}")]
-    NotImported(String),
-    /// An import could not go on.
-    #[error("stopped: {why}; {rows} rows are done, run it again to go on")]
-    Stopped {
+    /// A file could not be imported, or not to its end.
+    #[error("the import failed when {rows} rows were done: {why}")]
+    NotImported {
         /// Rows that are done.
         rows: u64,
         /// Why it could not go on.
         why: String,
+    },
+    /// Somebody else decided of the import meanwhile.
+    #[error(
+        "it was paused or taken back in the app when {rows} rows were done, and is in that one's hands now"
+    )]
+    TakenOver {
+        /// Rows that are done.
+        rows: u64,
     },
     /// An export could not be packed.
     #[error("the export failed: {0}")]

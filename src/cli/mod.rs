@@ -20,6 +20,7 @@ mod progress;
 mod reindex;
 mod serve;
 mod user;
+mod waiting;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -79,8 +79,7 @@ pub fn serve(settings: Settings) -> Result<(), StartError> {
         let began = Instant::now();
         let running = start(settings, Arc::new(SystemClock::new())).await?;
         info!(address = %running.address, ready_ms = began.elapsed().as_millis(), "ready");
-        let signal = wait_for_signal().await?;
-        info!(signal, "stopping");
+        wait_for_signal().await?;
         running.stop().await;
         Ok(())
     })
@@ -168,15 +167,12 @@ impl Running {
     }
 }
 
-/// Waits until the process is asked to end; by which signal.
-///
-/// # Errors
-/// The system does not hand signals on.
-pub async fn wait_for_signal() -> std::io::Result<&'static str> {
+async fn wait_for_signal() -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    Ok(tokio::select! {
-        _ = terminate.recv() => "SIGTERM",
-        _ = interrupt.recv() => "SIGINT",
-    })
+    tokio::select! {
+        _ = terminate.recv() => info!("stopping: SIGTERM"),
+        _ = interrupt.recv() => info!("stopping: SIGINT"),
+    }
+    Ok(())
 }

@@ -742,13 +742,80 @@ async fn a_kill_within_an_import_loses_nothing_and_repeats_nothing() {
     running.terminate().await;
 }
 
+/// What is marked in a bookmark: words, note and places, in the order of the text.
+async fn marked(session: &Client, bookmark: &str) -> Vec<(String, Value, [i64; 2])> {
+    let listed = session.get(&format!("/app/api/library/bookmarks/{bookmark}/highlights")).await;
+    let all = listed.data(200)["highlights"].as_array().unwrap().clone();
+    let place = |one: &Value| ["startOffset", "endOffset"].map(|name| one[name].as_i64().unwrap());
+    let mut all: Vec<_> = all
+        .iter()
+        .map(|one| (one["text"].as_str().unwrap().to_owned(), one["note"].clone(), place(one)))
+        .collect();
+    all.sort_by_key(|(.., place)| *place);
+    all
+}
+
+#[actix_web::test]
+async fn what_was_marked_elsewhere_is_marked_here() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let file = json!([{
+        "id": 1, "mimetype": "text/html", "title": "Herons", "url": "https://a.example/herons",
+        "content": "<p>The “grey” heron stands in the reeds. It waits, and waits, for the fish of the evening.</p>",
+        "annotations": [
+            { "quote": "waits,\n and  waits, for the fish", "text": "Patience" },
+            { "quote": "The \"grey\" heron stands", "text": "" },
+            { "quote": "Words that are nowhere", "text": null },
+        ],
+    }]);
+    let file = file.to_string();
+
+    let first = begin(&session, file.as_bytes(), &[]).await;
+    assert_eq!(counts(&once(&session, &first, "done").await), [1, 0, 0]);
+    let bookmark = eventually("the page is read", async || {
+        let listed =
+            session.get("/app/api/library/bookmarks?q=Herons").await.data(200)["bookmarks"][0].clone();
+        (listed["status"] == "ready").then(|| listed["bookmarkId"].as_str().unwrap().to_owned())
+    })
+    .await;
+
+    let found = [
+        ("Words that are nowhere".to_owned(), Value::Null, [0, 0]),
+        ("The “grey” heron stands".to_owned(), Value::Null, [0, 23]),
+        ("waits, and waits, for the fish".to_owned(), json!("Patience"), [41, 71]),
+    ];
+    assert_eq!(marked(&session, &bookmark).await, found);
+    // Of a page that has a text they are placed at once, and what is marked already is not marked again.
+    let own = json!({ "text": "reeds", "startOffset": 31, "endOffset": 36 });
+    session.post(&format!("/app/api/library/bookmarks/{bookmark}/highlights"), own).await.data(201);
+    let second = file.replace("Words that are nowhere", "for the fish of the evening");
+    let second = begin(&session, second.as_bytes(), &[]).await;
+    assert_eq!(counts(&once(&session, &second, "done").await), [0, 1, 0]);
+    let all = marked(&session, &bookmark).await;
+    assert_eq!(all.len(), 5, "{all:?}");
+    assert!(all.contains(&("for the fish of the evening".to_owned(), Value::Null, [59, 86])), "{all:?}");
+    // What the second found there stays when the first is taken back, and what the person marked when both are.
+    step(&session, &first, "undo").await;
+    once(&session, &first, "undone").await;
+    let words: Vec<_> = marked(&session, &bookmark).await.into_iter().map(|(words, ..)| words).collect();
+    assert_eq!(
+        words,
+        ["The “grey” heron stands", "reeds", "waits, and waits, for the fish", "for the fish of the evening"]
+    );
+    step(&session, &second, "undo").await;
+    once(&session, &second, "undone").await;
+    let words: Vec<_> = marked(&session, &bookmark).await.into_iter().map(|(words, ..)| words).collect();
+    assert_eq!(words, ["reeds"]);
+}
+
 #[actix_web::test]
 async fn the_command_line_takes_the_same_files() {
     let home = Home::new().await;
     program::make_account(&home);
+    let running = Program::start(&home, "data").await;
     let import = |args: &[&str], input: &str| {
         let all = [&["import", "--user", program::EMAIL], args].concat();
-        program::run(&home, &all, input)
+        running.beside_with(&home, &all, input)
     };
     let file = list(
         "<DT><H3>F</H3><DL><DT><A HREF=\"https://c.example/1\">One</A></DL>\n<DT><A HREF=\"mailto:a@b\">Bad</A>",
@@ -763,12 +830,12 @@ async fn the_command_line_takes_the_same_files() {
     let three =
         |said: &Value| ["created", "updated", "skippedLines"].map(|name| said[name].as_i64().unwrap());
     assert_eq!([&looked, &taken, &again, &lines].map(three), [[1, 0, 1], [1, 0, 1], [0, 1, 1], [1, 0, 1]]);
+    assert_eq!([&looked, &taken].map(|said| said["status"].clone()), ["checked", "done"]);
     assert_eq!(
         (&taken["format"], &taken["skipped"][0]["line"], &lines["skipped"][0]["line"]),
         (&json!("netscape"), &json!(6), &json!(2))
     );
-    assert_eq!(taken["serverRunning"], false);
-    let running = Program::start(&home, "data").await;
+    assert_eq!(taken["serverRunning"], true);
     let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
     let listed = session.get("/app/api/library/bookmarks?sort=title").await;
     assert_eq!(listed.data(200)["bookmarks"].as_array().unwrap().len(), 2);
@@ -776,5 +843,24 @@ async fn the_command_line_takes_the_same_files() {
     let id = taken["importId"].as_str().unwrap();
     step(&session, id, "undo").await;
     once(&session, id, "undone").await;
+    running.terminate().await;
+}
+
+#[actix_web::test]
+async fn what_the_command_line_leaves_is_taken_in_by_the_next_start() {
+    let home = Home::new().await;
+    program::make_account(&home);
+    let file = home.path("saved.html");
+    std::fs::write(&file, list("<DT><A HREF=\"https://c.example/1\">One</A>")).unwrap();
+    let args = ["import", "--user", program::EMAIL, file.to_str().unwrap()];
+
+    let left = program::run(&home, &args, "");
+
+    assert_eq!((&left["status"], &left["serverRunning"]), (&json!("running"), &json!(false)));
+    std::fs::remove_file(&file).unwrap();
+    let running = Program::start(&home, "data").await;
+    let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
+    let done = once(&session, left["importId"].as_str().unwrap(), "done").await;
+    assert_eq!((counts(&done), &done["format"]), ([1, 0, 0], &json!("netscape")));
     running.terminate().await;
 }

@@ -12,7 +12,6 @@ use sea_orm::{
 };
 
 use super::{Format, let_go};
-use crate::adapters::sandbox::import::Import;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
@@ -107,18 +106,6 @@ async fn make_room(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error
     }
     let older = ended.into_iter().skip(MOST).map(|import| import.id);
     let_go(txn, Condition::all().add(Column::Id.is_in(older))).await
-}
-
-/// Writes the row of an import that has no file in the store: the command line reads it where it is.
-///
-/// # Errors
-/// The database.
-pub async fn note(desk: &Desk, new: New, reading: &Import) -> Result<import::Model, Error> {
-    let mut row = new.row(desk.clock.now());
-    row.format = Some(reading.format().name().to_owned());
-    row.unread_columns = serde_json::to_string(reading.unread_columns()).ok();
-    Entity::insert(row.clone().into_active_model()).exec_without_returning(desk.db.write()).await?;
-    Ok(row)
 }
 
 /// An import of this person, as far as it is.

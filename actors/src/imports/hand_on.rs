@@ -26,9 +26,12 @@ pub async fn thing(
     let others = Entity::owned_by(user)
         .filter(Column::MadeId.eq(thing))
         .filter(Column::ImportId.ne(import))
-        .filter(Column::Outcome.eq(RowOutcome::Updated))
+        .filter(Column::Outcome.is_in([RowOutcome::Updated, RowOutcome::Beside]))
         .order_by_asc(Column::Id);
     let Some(other) = others.one(txn).await? else { return Ok(false) };
+    if other.outcome == RowOutcome::Beside {
+        return Ok(true);
+    }
     Entity::update_many()
         .col_expr(Column::Outcome, Expr::value(RowOutcome::Created))
         .filter(Column::UserId.eq(other.user_id))

@@ -14,6 +14,7 @@ mod job;
 mod line;
 mod look;
 mod made;
+mod marks;
 mod notes;
 mod pages;
 mod pause;
@@ -37,7 +38,7 @@ use sea_orm::{
 };
 
 use crate::adapters::blobs::Blobs;
-use crate::adapters::sandbox::import::{Found, Import, Row};
+use crate::adapters::sandbox::import::{Found, Row};
 use crate::address::Guard;
 use crate::app::App;
 use crate::desk::Desk;
@@ -46,23 +47,22 @@ use crate::ingest::queue::{self, Work};
 
 pub use crate::adapters::sandbox::import::Format;
 pub use arriving::Arriving;
-pub use begin::{New, begin, find, may_begin, note, skipped, start};
+pub use begin::{New, begin, find, may_begin, skipped, start};
 pub use job::run;
 pub use made::bookmarks as made_bookmarks;
 pub use pause::{pause, resume};
-use take::Given;
-pub use take::{Taking, Tally, Unread};
+use take::{Given, Taking};
 pub use undo::undo;
 
-/// What rows are taken in with: no actor, so the command line has it too.
+/// What rows are taken in with.
 #[derive(Clone)]
-pub struct Means {
+struct Means {
     /// Rows, time and places for work.
-    pub desk: Desk,
+    desk: Desk,
     /// Where pages may be fetched from.
-    pub guard: Guard,
+    guard: Guard,
     /// Where files are.
-    pub store: Arc<dyn Blobs>,
+    store: Arc<dyn Blobs>,
 }
 
 /// Says of an import that its job was given up, in the transaction that gives it up.
@@ -120,8 +120,11 @@ async fn mark_failed(
 const LOT: usize = 100;
 /// The file of an import is kept for so long.
 const FILE_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
-/// No import of the command line, which has no job, takes so long.
+/// No import of rows that came with their request, which has no job, takes so long.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+/// Told of one of these that did not come to its end.
+const WENT_WRONG: &str = "something went wrong inside the service";
 
 /// Lets go of the files of imports that nothing is being done to, what became of their rows stays; and says of those that
 /// nobody works on any more that they did not come to their end.
@@ -158,39 +161,6 @@ async fn let_go(db: &impl ConnectionTrait, which: Condition) -> Result<(), Error
     Ok(())
 }
 
-/// Takes every row that is left, a lot at a time, as the command line does it: there is no job. What is paused meanwhile
-/// stops here and stays so.
-///
-/// # Errors
-/// [`Unread`]; the lots before are in.
-pub async fn take_all(
-    means: &Means,
-    import: import::Model,
-    reading: &mut Import,
-    mut progress: impl FnMut(i64),
-) -> Result<import::Model, Unread> {
-    let (user, id) = (import.user_id, import.id);
-    let mut taking = Taking::new(means.clone(), import);
-    loop {
-        let lot = taking.read(reading).await?;
-        let txn = means.desk.db.begin().await.map_err(Error::from)?;
-        let own = import::Entity::one_of(user, id).lock_exclusive().one(&txn).await.map_err(Error::from)?;
-        match own {
-            Some(own) if own.state != ImportState::Running => return Ok(own),
-            Some(_) => {}
-            None => return Err(Error::NotFound.into()),
-        }
-        if lot.is_empty() {
-            let done = taking.end(&txn).await?;
-            txn.commit().await.map_err(Error::from)?;
-            return Ok(done);
-        }
-        taking.take(&txn, lot).await?;
-        txn.commit().await.map_err(Error::from)?;
-        progress(taking.import().done);
-    }
-}
-
 /// Takes rows in that were read already, as an import of their own.
 ///
 /// # Errors
@@ -206,7 +176,7 @@ pub async fn take_rows(
     import::Entity::insert(import.clone().into_active_model()).exec_without_returning(app.db.write()).await?;
     let taken = take_found(job::means(app), import.clone(), found).await;
     if taken.is_err() {
-        give_up(&app.desk, &import, "something went wrong inside the service").await?;
+        mark_failed(app.db.write(), user, import.id, WENT_WRONG, app.clock.now()).await?;
     }
     taken
 }
@@ -226,14 +196,6 @@ async fn take_found(means: Means, import: import::Model, found: Vec<Found>) -> R
         txn.commit().await?;
     }
     taking.end(db.write()).await
-}
-
-/// Says of an import of the command line that it did not come to its end.
-///
-/// # Errors
-/// The database.
-pub async fn give_up(desk: &Desk, import: &import::Model, reason: &str) -> Result<(), Error> {
-    Ok(mark_failed(desk.db.write(), import.user_id, import.id, reason, desk.clock.now()).await?)
 }
 
 /// Columns of the file's table that are not read.

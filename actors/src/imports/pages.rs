@@ -2,7 +2,7 @@
 //! becomes an upload.
 
 use entity::bookmark;
-use entity::id::CollectionId;
+use entity::id::{BookmarkId, CollectionId};
 use entity::kind::{ContentType, ImportedKind};
 use entity::time::Timestamp;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
@@ -12,7 +12,7 @@ use super::folders::Folders;
 use super::restore::{self, Brought};
 use super::take::{Became, Taking, Took};
 use super::{added, line};
-use crate::adapters::sandbox::import::Save;
+use crate::adapters::sandbox::import::{Mark, Save};
 use crate::address::PageUrl;
 use crate::error::Error;
 use crate::exports::record::{File, Text};
@@ -26,13 +26,8 @@ struct Page {
     new: NewBookmark,
     folders: Vec<Vec<String>>,
     beside: Vec<(ImportedKind, Uuid)>,
+    marked: Vec<Mark>,
     file: Option<(File, Brought)>,
-}
-
-impl Page {
-    fn took(self, became: Became) -> Took {
-        Took { line: self.line, source: None, became, beside: self.beside }
-    }
 }
 
 impl Taking {
@@ -56,7 +51,7 @@ impl Taking {
             let Some((said, file)) = page.file.take() else { continue };
             let became = self.paper(txn, std::mem::take(&mut page.new), said, file, now).await?;
             self.is_taken(&became);
-            all.push(page.took(became));
+            all.push(self.took(txn, page, became, now).await?);
         }
         self.hold(txn, &pages).await?;
         let news = pages.iter_mut().map(|page| std::mem::take(&mut page.new)).collect();
@@ -66,9 +61,25 @@ impl Taking {
                 Saved::New(id) => Became::Created(ImportedKind::Bookmark, id.0),
                 Saved::Left(new) => self.known_page(txn, *new, now).await?,
             };
-            all.push(page.took(became));
+            all.push(self.took(txn, page, became, now).await?);
         }
         Ok(all)
+    }
+
+    /// A page that was taken, with what was marked in it.
+    async fn took(
+        &self,
+        txn: &impl ConnectionTrait,
+        page: Page,
+        became: Became,
+        now: Timestamp,
+    ) -> Result<Took, Error> {
+        let Page { line, mut beside, marked, .. } = page;
+        if let Some((ImportedKind::Bookmark, id)) = became.thing() {
+            let highlights = self.mark(txn, BookmarkId(id), marked, now).await?;
+            beside.extend(highlights.into_iter().map(|id| (ImportedKind::Highlight, id.0)));
+        }
+        Ok(Took { line, source: None, became, beside })
     }
 
     /// What a row asks for, or why it is passed over.
@@ -101,7 +112,7 @@ impl Taking {
         }
         new.progress = given.progress.unwrap_or(new.progress);
         let folders = std::iter::once(given.folders).chain(given.also).collect();
-        Ok(Ok(Page { line, new, folders, beside: Vec::new(), file }))
+        Ok(Ok(Page { line, new, folders, beside: Vec::new(), marked: given.marked, file }))
     }
 
     /// A page that came as a file. Its address stays with it as that by which the paper is known.

@@ -43,7 +43,8 @@ pub struct Tally {
     skipped: i32,
 }
 
-/// A row that was taken, and what was made for it on the way: collections for its folders, a project for notes.
+/// A row that was taken, and what was made for it on the way: collections for its folders, a project for notes, highlights
+/// in its page.
 pub(super) struct Took {
     pub(super) line: i64,
     pub(super) source: Option<Uuid>,

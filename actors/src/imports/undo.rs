@@ -12,7 +12,7 @@ use entity::{
     project_item,
 };
 use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 use uuid::Uuid;
 
 use super::pause::release_pages;
@@ -152,7 +152,7 @@ async fn take_back(txn: &impl ConnectionTrait, app: &App, row: &import_row::Mode
                 if row.detail.is_some() {
                     added::take_back(txn, user, BookmarkId(id), &said::alone(txn, row).await?, now).await?;
                 }
-                match is_used(txn, user, BookmarkId(id)).await? {
+                match is_used(txn, row, BookmarkId(id)).await? {
                     true => Ok(()),
                     false => gone(bookmarks::delete(txn, user, BookmarkId(id), Priority::Backlog, now).await),
                 }
@@ -186,9 +186,22 @@ async fn take_back(txn: &impl ConnectionTrait, app: &App, row: &import_row::Mode
 }
 
 /// Whether its person has since marked something in it, written of it, filed it, or put it into a project: then it stays.
-async fn is_used(txn: &impl ConnectionTrait, user: UserId, id: BookmarkId) -> Result<bool, Error> {
+async fn is_used(
+    txn: &impl ConnectionTrait,
+    made: &import_row::Model,
+    id: BookmarkId,
+) -> Result<bool, Error> {
+    let user = made.user_id;
     let Some(row) = bookmark::Entity::one_of(user, id).one(txn).await? else { return Ok(false) };
-    let marked = highlight::Entity::owned_by(user).filter(highlight::Column::BookmarkId.eq(id));
+    // The marks that the import brought go after their bookmark.
+    let brought = import_row::Entity::within(user, made.import_id)
+        .filter(import_row::Column::Kind.eq(ImportedKind::Highlight))
+        .filter(import_row::Column::MadeId.is_not_null())
+        .select_only()
+        .column(import_row::Column::MadeId);
+    let marked = highlight::Entity::owned_by(user)
+        .filter(highlight::Column::BookmarkId.eq(id))
+        .filter(highlight::Column::Id.not_in_subquery(brought.into_query()));
     let written = note::Entity::owned_by(user)
         .filter(note::Column::BookmarkId.eq(id))
         .filter(note::Column::Body.ne(""))

@@ -7,6 +7,7 @@ use actors::error::Error;
 use actors::imports;
 use entity::id::ImportId;
 use entity::import;
+use entity::kind::ImportState;
 use serde::Serialize;
 
 use crate::cli::probe;
@@ -19,6 +20,7 @@ const SHOWN: usize = 20;
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     import_id: ImportId,
+    status: ImportState,
     format: Option<String>,
     dry_run: bool,
     created: i32,
@@ -42,6 +44,7 @@ impl Report {
         let skipped = imports::skipped(desk, import).await?;
         Ok(Self {
             import_id: import.id,
+            status: import.state,
             format: import.format.clone(),
             dry_run: import.dry_run,
             created: import.created,
@@ -77,5 +80,32 @@ impl fmt::Display for Report {
             write!(f, "The pages are to be read and indexed: {}", probe::who(self.server_running))?;
         }
         Ok(())
+    }
+}
+
+/// An import that waits for a server to take it in.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Left {
+    import_id: ImportId,
+    status: ImportState,
+    dry_run: bool,
+    server_running: bool,
+}
+
+impl Left {
+    /// Of an import that was begun.
+    pub fn of(import: &import::Model) -> Self {
+        Self { import_id: import.id, status: import.state, dry_run: import.dry_run, server_running: false }
+    }
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let done = if self.dry_run { "looks what would come of it" } else { "takes it in" };
+        write!(
+            f,
+            "the file is kept, and no server is running: the next start {done}; the web app says how far it is"
+        )
     }
 }

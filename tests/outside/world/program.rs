@@ -83,9 +83,14 @@ impl Program {
 
     /// A subcommand that knows where this runs; what it says.
     pub fn beside(&self, home: &Home, args: &[&str]) -> Value {
+        self.beside_with(home, args, "")
+    }
+
+    /// The same with this on its standard input.
+    pub fn beside_with(&self, home: &Home, args: &[&str], input: &str) -> Value {
         let mut command = command(home, "data");
         command.env("CARREL__SERVER__LISTEN", self.base.trim_start_matches("http://"));
-        said(command, args, "")
+        said(command, args, input)
     }
 
     /// Whoever holds this secret.

@@ -3,10 +3,9 @@
 use entity::id::{BookmarkId, DocumentId, HighlightId, UploadId};
 use entity::kind::{BookmarkKind, ImportedKind};
 use entity::time::Timestamp;
-use entity::{bookmark, chunk, document, highlight, upload};
+use entity::{bookmark, document, highlight, upload};
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
-    QuerySelect,
 };
 use serde_json::json;
 
@@ -17,7 +16,7 @@ use super::{UNKNOWN, WORDS, lost, texts};
 use crate::address::PageUrl;
 use crate::error::Error;
 use crate::exports::record::{Bookmark, File, Highlight, Text};
-use crate::ingest::marks;
+use crate::ingest::marks::{self, Place};
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::bookmarks::save::{self, NewBookmark};
 use crate::ops::highlights::{Marked, must_stand};
@@ -221,9 +220,10 @@ pub async fn highlight(
     Ok(Became::of(ImportedKind::Highlight, made, true))
 }
 
-/// Whether words at a place are marked at all.
+/// Whether words are marked at all, at a place or, where none was found for them, at none.
 pub(super) fn is_marked(given: &Highlight) -> bool {
-    !given.text.is_empty() && given.start_offset >= 0 && given.end_offset > given.start_offset
+    let placed = given.start_offset >= 0 && given.end_offset > given.start_offset;
+    !given.text.is_empty() && (placed || (given.start_offset, given.end_offset) == (0, 0))
 }
 
 /// The highlight where its words stand in the text: it may be another text than the one in which they were marked. Words
@@ -242,22 +242,17 @@ pub(super) async fn in_place(
         Err(Error::NotFound) => return Ok(given),
         Err(error) => return Err(error),
     }
-    let document = document::Entity::one_of(user, id).one(db).await?;
-    let Some(version) = document.map(|document| document.version) else { return Ok(given) };
-    let passages = chunk::Entity::owned_by(user)
-        .filter(chunk::Column::DocumentId.eq(id))
-        .filter(chunk::Column::Version.eq(version))
-        .order_by_asc(chunk::Column::StartOffset)
-        .select_only()
-        .column(chunk::Column::Text);
-    let text: String = passages.into_tuple::<String>().all(db).await?.concat();
+    let Some(document) = document::Entity::one_of(user, id).one(db).await? else { return Ok(given) };
+    let text = marks::text_of(db, &document).await?;
     Ok(match marks::place(&text, &given.text, given.start_offset) {
-        Some((start_offset, end_offset)) => Highlight { start_offset, end_offset, ..given },
+        Some(Place { start, end, words }) => {
+            Highlight { start_offset: start, end_offset: end, text: words, ..given }
+        }
         None => given,
     })
 }
 
-/// What is marked at the same place of a bookmark, where no other line is that already.
+/// What is marked at the same place of a bookmark, or the same at no place, where no other line is that already.
 pub(super) async fn same_highlight(
     taking: &Taking,
     db: &impl ConnectionTrait,
@@ -269,7 +264,8 @@ pub(super) async fn same_highlight(
         .filter(highlight::Column::StartOffset.eq(given.start_offset))
         .filter(highlight::Column::EndOffset.eq(given.end_offset))
         .order_by_asc(highlight::Column::Id);
-    for row in there.all(db).await? {
+    let there = there.all(db).await?.into_iter();
+    for row in there.filter(|row| given.end_offset > 0 || row.text == given.text) {
         if !taking.is_some_lines(db, ImportedKind::Highlight, row.id.0).await? {
             return Ok(Some(row));
         }

@@ -21,7 +21,8 @@ pub struct HighlightView {
     note: Option<String>,
     /// A colour's name.
     color: Option<String>,
-    /// Where the words begin, in Unicode scalar values.
+    /// Where the words begin, in Unicode scalar values. Those that an import brought begin and end at 0 until the text is
+    /// in, and where it does not say them.
     start_offset: i32,
     /// Where they end.
     end_offset: i32,

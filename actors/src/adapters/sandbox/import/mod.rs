@@ -12,6 +12,7 @@ mod lenient;
 mod lines;
 mod links;
 mod linkwarden;
+mod mark;
 mod moment;
 mod objects;
 mod omnivore;
@@ -34,6 +35,7 @@ use super::wire::Duty;
 use wire::{Ask, LONGEST, PIECE, ROWS, Told};
 
 pub use format::{Format, UnknownFormat};
+pub use mark::Mark;
 pub use own::{LIBRARY, SIGN, VERSION, document};
 pub use row::{Found, Note, Row, Save};
 pub use wire::NoImport;

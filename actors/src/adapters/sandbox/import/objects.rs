@@ -3,8 +3,9 @@
 
 use serde_json::{Map, Value};
 
+use super::mark::Mark;
 use super::moment::moment;
-use super::row::{Found, Page, Row, quoted};
+use super::row::{Found, Page, Row};
 
 const ADDRESSES: [&str; 5] = ["url", "href", "article__url", "given_url", "uri"];
 const TITLES: [&str; 2] = ["title", "article__title"];
@@ -58,7 +59,8 @@ fn found(members: &Map<String, Value>) -> Found {
         url,
         title,
         tags: TAGS.iter().find_map(|name| members.get(*name)).map(names).unwrap_or_default(),
-        notes: [text(members, &NOTES), described].into_iter().flatten().chain(marked(members)).collect(),
+        notes: [text(members, &NOTES), described].into_iter().flatten().collect(),
+        marked: marked(members),
         saved_at: TIMES.iter().find_map(|name| moment(&plain(members.get(*name)?)?)),
         favorite: says(&FAVORITES),
         archived: says(&ARCHIVED)
@@ -71,15 +73,12 @@ fn found(members: &Map<String, Value>) -> Found {
 }
 
 /// What was marked in a page, and written beside it (wallabag).
-fn marked(members: &Map<String, Value>) -> Vec<String> {
+fn marked(members: &Map<String, Value>) -> Vec<Mark> {
     let all = members.get("annotations").and_then(Value::as_array).into_iter().flatten();
-    all.flat_map(|one| {
-        let words =
-            |name: &str| one.get(name).and_then(Value::as_str).filter(|words| !words.trim().is_empty());
-        [words("quote").map(quoted), words("text").map(str::to_owned)]
-    })
-    .flatten()
-    .collect()
+    let words = |one: &Value, name: &str| one.get(name).and_then(Value::as_str).map(str::to_owned);
+    all.map(|one| Mark::of(&words(one, "quote").unwrap_or_default(), words(one, "text").as_deref()))
+        .filter(|mark| *mark != Mark::default())
+        .collect()
 }
 
 fn text(members: &Map<String, Value>, names: &[&str]) -> Option<String> {

@@ -7,6 +7,7 @@ use serde_json::from_slice;
 
 use super::archive::Archive;
 use super::lenient::{OneOf, or_default};
+use super::mark::Mark;
 use super::moment::moment;
 use super::row::{Found, Page, Row};
 use super::source::unread;
@@ -96,13 +97,15 @@ fn found(saved: Saved, paper: Option<String>, folder: &str, archive: &mut Archiv
         Some(String::from_utf8_lossy(&bytes).into_owned())
     };
     let marked = packed(format!("{folder}highlights/{slug}.md"), MARKED);
+    let (notes, marked) = marked.as_deref().map(marks).unwrap_or_default();
     let html = packed(format!("{folder}content/{slug}.html"), CONTENT);
     let progress = saved.reading_progress.map(|percent| percent / 100.0);
     let page = Page {
         url,
         title: saved.title,
         tags: saved.labels,
-        notes: marked.into_iter().collect(),
+        notes,
+        marked,
         saved_at: saved.saved_at.and_then(|at| moment(&at)),
         archived: saved.state.is_some_and(|state| state.eq_ignore_ascii_case("archived")),
         progress,
@@ -111,6 +114,25 @@ fn found(saved: Saved, paper: Option<String>, folder: &str, archive: &mut Archiv
         ..Page::default()
     };
     page.into()
+}
+
+/// What was written of a page, and marked in it: quotations, each with what was written beside it below.
+fn marks(text: &str) -> (Vec<String>, Vec<Mark>) {
+    let (mut blocks, mut notes): (Vec<(String, String)>, String) = (Vec::new(), String::new());
+    let mut within = false;
+    for line in text.lines() {
+        let quoted = line.strip_prefix('>').map(|line| line.strip_prefix(' ').unwrap_or(line));
+        match (quoted, blocks.last_mut()) {
+            (Some(line), Some((words, _))) if within => *words += &format!("\n{line}"),
+            (Some(line), _) => blocks.push((line.to_owned(), String::new())),
+            (None, Some((_, beside))) => *beside += &format!("{line}\n"),
+            (None, None) => notes += &format!("{line}\n"),
+        }
+        within = quoted.is_some();
+    }
+    let notes = Some(notes).filter(|notes| !notes.trim().is_empty());
+    let marked = blocks.iter().map(|(words, beside)| Mark::of(words, Some(beside)));
+    (notes.into_iter().collect(), marked.collect())
 }
 
 /// A paper of the archive.
@@ -153,7 +175,7 @@ mod tests {
             ("metadata_20_to_39.json", late.as_bytes()),
             ("metadata_0_to_19.json", early.as_bytes()),
             ("content/one.html", b"<p>Words"),
-            ("highlights/one.md", b"> marked"),
+            ("highlights/one.md", b"Of it all\n\n> marked\n> twice\n\nBeside it\n\n> more"),
         ]);
         let archive = Archive::open(file).unwrap();
         assert!(fits(&archive.names()));
@@ -163,8 +185,10 @@ mod tests {
         let Found::Save(first) = &rows[0].found else { panic!() };
         assert_eq!(
             Value::Object(first.fields.clone()),
-            json!({"url": "https://a.example/1", "title": "One", "tags": ["a"], "savedAt": "2023-11-14T22:13:20Z", "html": "<p>Words", "notes": "> marked"})
+            json!({"url": "https://a.example/1", "title": "One", "tags": ["a"], "savedAt": "2023-11-14T22:13:20Z", "html": "<p>Words", "notes": "Of it all"})
         );
+        let marks = [Mark::of("marked\ntwice", Some("Beside it")), Mark::of("more", None)];
+        assert_eq!(first.marked, marks);
         let Found::Save(second) = &rows[1].found else { panic!() };
         assert_eq!((rows[1].line, second.progress, &second.fields["archived"]), (2, Some(0.5), &json!(true)));
     }

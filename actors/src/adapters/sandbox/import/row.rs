@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::super::feed::Outline;
+use super::mark::{self, Mark};
 use crate::exports::record::File;
 use crate::text;
 
@@ -28,6 +29,7 @@ impl Row {
             Found::Save(mut save) => {
                 save.fields.values_mut().for_each(strip);
                 save.folders.iter_mut().chain(save.also.iter_mut().flatten()).for_each(strip_text);
+                save.marked.iter_mut().flat_map(Mark::texts).for_each(strip_text);
                 Found::Save(save)
             }
             Found::Note(mut note) => {
@@ -91,6 +93,9 @@ pub struct Save {
     pub also: Vec<Vec<String>>,
     /// How far it was read, 0 to 1.
     pub progress: Option<f64>,
+    /// What was marked in it.
+    #[serde(default)]
+    pub marked: Vec<Mark>,
     /// The page itself, as a file of the archive.
     #[serde(default)]
     pub file: Option<File>,
@@ -122,8 +127,10 @@ pub struct Page {
     pub folders: Vec<String>,
     /// Other folders that it stands in too, each in the same way.
     pub also: Vec<Vec<String>>,
-    /// What the person wrote or marked; each becomes a paragraph of the note.
+    /// What the person wrote; each becomes a paragraph of the notes.
     pub notes: Vec<String>,
+    /// What the person marked; of a page without an address it is in the note.
+    pub marked: Vec<Mark>,
     /// When it was saved, as RFC 3339.
     pub saved_at: Option<String>,
     /// Marked as a favourite.
@@ -146,7 +153,9 @@ impl From<Page> for Found {
 
 impl From<Page> for Save {
     fn from(page: Page) -> Self {
-        let (tags, notes) = (filled(&page.tags), filled(&page.notes));
+        let (marked, rest) = mark::for_highlights(page.marked);
+        let notes: Vec<_> = page.notes.into_iter().chain(rest.iter().map(Mark::paragraph)).collect();
+        let (tags, notes) = (filled(&page.tags), filled(&notes));
         let mut fields = Map::new();
         let mut put = |name: &str, value: Option<Value>| {
             if let Some(value) = value {
@@ -165,7 +174,7 @@ impl From<Page> for Save {
         let path = |names: &Vec<String>| filled(names).into_iter().map(str::to_owned).collect();
         let progress = page.progress.filter(|part| (0.0..=1.0).contains(part));
         let also = page.also.iter().map(path).collect();
-        Save { fields, folders: path(&page.folders), also, progress, file: page.file }
+        Save { fields, folders: path(&page.folders), also, progress, marked, file: page.file }
     }
 }
 
@@ -175,7 +184,8 @@ fn filled(texts: &[String]) -> Vec<&str> {
 }
 
 fn without_address(page: Page) -> Found {
-    let words = filled(&page.notes);
+    let written: Vec<_> = page.notes.iter().cloned().chain(page.marked.iter().map(Mark::paragraph)).collect();
+    let words = filled(&written);
     if words.is_empty() {
         return Found::Passed("has no address".to_owned());
     }
@@ -186,11 +196,6 @@ fn without_address(page: Page) -> Found {
     let body = words.into_iter().map(str::to_owned).chain(below).collect::<Vec<_>>().join("\n\n");
     let title = page.title.as_deref().map(text::one_line).filter(|title| !title.is_empty());
     Found::Note(Note { title, body, saved_at: page.saved_at, pinned: page.favorite })
-}
-
-/// A marked passage as a paragraph of a note.
-pub fn quoted(text: &str) -> String {
-    text.trim().lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
 }
 
 /// Names that stand in one text, parted by this.

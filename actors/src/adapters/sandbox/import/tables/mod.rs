@@ -96,6 +96,7 @@ fn address(cells: &Cells<'_>) -> Result<String, &'static str> {
 mod tests {
     use serde_json::{Value, json};
 
+    use super::super::mark::Mark;
     use super::super::row::Save;
     use super::*;
 
@@ -191,10 +192,11 @@ mod tests {
         let text = text.trim_start_matches('\u{feff}');
         let save = only(text, Format::Raindrop);
         assert_eq!(
-            (fields(&save), save.folders),
+            (fields(&save), save.folders, save.marked),
             (
-                json!({"url": "https://a.example/1", "title": "One", "tags": ["a", "b"], "notes": "N\n\n> words\n\nmine\n\n> more", "savedAt": "2023-11-14T22:13:20Z", "favorite": true}),
-                vec!["Top".to_owned(), "Sub".to_owned()]
+                json!({"url": "https://a.example/1", "title": "One", "tags": ["a", "b"], "notes": "N", "savedAt": "2023-11-14T22:13:20Z", "favorite": true}),
+                vec!["Top".to_owned(), "Sub".to_owned()],
+                vec![Mark::of("words", Some("mine")), Mark::of("more", None)]
             )
         );
         assert_eq!(of(text, None).unwrap().unread(text), ["excerpt", "colour of the day"]);

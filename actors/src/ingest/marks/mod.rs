@@ -1,10 +1,26 @@
-//! Highlights go with their words when a text takes the place of another.
+//! Highlights go with their words when a text takes the place of another, or is the first.
 
-use entity::{document, highlight};
+mod loose;
+
+use entity::{chunk, document, highlight};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use crate::error::Error;
+use crate::text::slice_chars;
+
+pub use loose::letters;
+
+/// Where words stand in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Where they begin, in Unicode scalar values.
+    pub start: i32,
+    /// Where they end.
+    pub end: i32,
+    /// The words, as the text has them.
+    pub words: String,
+}
 
 /// Moves the highlights of a document to where their words stand in its new text. One whose words are gone stays as it is.
 ///
@@ -15,14 +31,14 @@ pub async fn follow(db: &impl ConnectionTrait, document: &document::Model, text:
     let own = highlight::Entity::owned_by(document.user_id);
     let rows = own.filter(highlight::Column::BookmarkId.eq(bookmark)).all(db).await?;
     let marked: Vec<_> = rows.iter().map(|row| (row.text.as_str(), row.start_offset)).collect();
-    for (row, (start, end)) in rows.iter().zip(places(text, &marked)).filter_map(|(row, at)| Some((row, at?)))
-    {
-        if (start, end) == (row.start_offset, row.end_offset) {
+    for (row, place) in rows.iter().zip(places(text, &marked)).filter_map(|(row, at)| Some((row, at?))) {
+        if (place.start, place.end) == (row.start_offset, row.end_offset) && place.words == row.text {
             continue;
         }
         highlight::Entity::update_many()
-            .col_expr(highlight::Column::StartOffset, Expr::value(start))
-            .col_expr(highlight::Column::EndOffset, Expr::value(end))
+            .col_expr(highlight::Column::StartOffset, Expr::value(place.start))
+            .col_expr(highlight::Column::EndOffset, Expr::value(place.end))
+            .col_expr(highlight::Column::Text, Expr::value(place.words))
             .filter(highlight::Column::UserId.eq(document.user_id))
             .filter(highlight::Column::Id.eq(row.id))
             .exec(db)
@@ -31,13 +47,49 @@ pub async fn follow(db: &impl ConnectionTrait, document: &document::Model, text:
     Ok(())
 }
 
-/// Where words stand in a text, nearest to a place: offsets in Unicode scalar values.
-pub fn place(text: &str, words: &str, near: i32) -> Option<(i32, i32)> {
+/// The text of a document, as it is now.
+///
+/// # Errors
+/// The database.
+pub async fn text_of(db: &impl ConnectionTrait, document: &document::Model) -> Result<String, Error> {
+    let passages = chunk::Entity::owned_by(document.user_id)
+        .filter(chunk::Column::DocumentId.eq(document.id))
+        .filter(chunk::Column::Version.eq(document.version))
+        .order_by_asc(chunk::Column::StartOffset)
+        .select_only()
+        .column(chunk::Column::Text);
+    Ok(passages.into_tuple::<String>().all(db).await?.concat())
+}
+
+/// Where words stand in a text, nearest to a place; where they do not, by their letters alone.
+pub fn place(text: &str, words: &str, near: i32) -> Option<Place> {
     places(text, &[(words, near)]).pop().flatten()
 }
 
-/// The same for many words at once. The text is looked through for those alone that have moved.
-fn places(text: &str, marked: &[(&str, i32)]) -> Vec<Option<(i32, i32)>> {
+/// The same for many words at once.
+fn places(text: &str, marked: &[(&str, i32)]) -> Vec<Option<Place>> {
+    let exact = exact(text, marked);
+    let needs_letters = exact.iter().any(Option::is_none);
+    let all = if needs_letters { letters(text) } else { String::new() };
+    let place = |(exact, (words, _)): (Option<(usize, usize)>, &(&str, i32))| {
+        let (start, end, words) = match exact {
+            Some((start, end)) => (start, end, *words),
+            None => {
+                let (start, end) = loose::place(text, &all, words)?;
+                (start, end, slice_chars(text, start, end)?)
+            }
+        };
+        Some(Place {
+            start: i32::try_from(start).ok()?,
+            end: i32::try_from(end).ok()?,
+            words: words.to_owned(),
+        })
+    };
+    exact.into_iter().zip(marked).map(place).collect()
+}
+
+/// Words exactly as they are. The text is looked through for those alone that have moved.
+fn exact(text: &str, marked: &[(&str, i32)]) -> Vec<Option<(usize, usize)>> {
     let near: Vec<_> = marked.iter().map(|(_, near)| usize::try_from(*near).unwrap_or_default()).collect();
     let starts: Vec<_> = marked
         .iter()
@@ -53,7 +105,7 @@ fn places(text: &str, marked: &[(&str, i32)]) -> Vec<Option<(i32, i32)>> {
     let mut chars = chars_of(text, &found).into_iter();
     let place = |(start, (words, _)): (Option<usize>, &(&str, i32))| {
         let start = start.and_then(|_| chars.next())?;
-        Some((i32::try_from(start).ok()?, i32::try_from(start + words.chars().count()).ok()?))
+        Some((start, start + words.chars().count()))
     };
     starts.into_iter().zip(marked).map(place).collect()
 }
@@ -95,12 +147,20 @@ mod tests {
     #[test]
     fn of_several_places_the_nearest_is_taken() {
         let text = "Reeds, größer reeds, and at last reeds.";
+        let place = |words, near| place(text, words, near).map(|place| (place.start, place.end));
 
-        assert_eq!(place(text, "reeds", 0), Some((14, 19)));
-        assert_eq!(place(text, "reeds", 14), Some((14, 19)));
-        assert_eq!(place(text, "reeds", 30), Some((33, 38)));
-        assert_eq!(place(text, "reeds", i32::MAX), Some((33, 38)));
-        assert_eq!((place(text, "heron", 3), place(text, "", 3)), (None, None));
+        assert_eq!(place("reeds", 0), Some((14, 19)));
+        assert_eq!(place("reeds", 14), Some((14, 19)));
+        assert_eq!(place("reeds", 30), Some((33, 38)));
+        assert_eq!(place("reeds", i32::MAX), Some((33, 38)));
+        assert_eq!((place("heron", 3), place("", 3)), (None, None));
+    }
+
+    #[test]
+    fn words_of_other_spaces_become_those_of_the_text() {
+        let found = place("Größer reeds,\nand at last reeds.", "reeds, and  at last", 0);
+
+        assert_eq!(found, Some(Place { start: 7, end: 25, words: "reeds,\nand at last".to_owned() }));
     }
 
     proptest! {
@@ -109,8 +169,8 @@ mod tests {
             let marked: Vec<_> = marked.iter().map(|(words, near)| (words.as_str(), *near)).collect();
             let chars: Vec<char> = text.chars().collect();
             for (at, (words, near)) in places(&text, &marked).into_iter().zip(&marked) {
-                prop_assert_eq!(at, place(&text, words, *near));
-                let found = at.map(|(start, end)| chars[start as usize..end as usize].iter().collect::<String>());
+                prop_assert_eq!(&at, &place(&text, words, *near));
+                let found = at.map(|at| chars[at.start as usize..at.end as usize].iter().collect::<String>());
                 let there = !words.is_empty() && text.contains(words);
                 prop_assert_eq!(found.as_deref(), there.then_some(*words));
             }
