@@ -26,6 +26,7 @@ mod m0019_document_facts;
 mod m0020_work_under_way;
 mod m0021_renditions;
 mod m0022_imported_things;
+mod m0023_import_rows_by_line;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -58,6 +59,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0020_work_under_way::STEP),
             Box::new(m0021_renditions::STEP),
             Box::new(m0022_imported_things::STEP),
+            Box::new(m0023_import_rows_by_line::STEP),
         ]
     }
 }

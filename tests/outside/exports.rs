@@ -351,6 +351,44 @@ async fn an_export_that_is_imported_gives_the_same_library() {
 }
 
 #[actix_web::test]
+async fn what_a_person_made_of_an_imported_library_stays_when_it_is_taken_back() {
+    let (server, site) = (served().await, Site::start().await);
+    let (_, archive) = full_archive(&server, &site).await;
+    let other = server.user(Plan::Research).await.sign_in().await;
+    let id = begin(&other, &archive, &[]).await;
+    once(&other, &id, "done").await;
+    settled(&other).await;
+    server.clock.advance(std::time::Duration::from_secs(1));
+
+    let failed = all(&other, "/app/api/work?stage=failed", "work").await;
+    let gone = failed[0]["documentId"].as_str().unwrap();
+    other.post(&format!("/app/api/work/{gone}/retry"), json!({})).await.data(202);
+    let entries = all(&other, &format!("{LIBRARY}/entries"), "entries").await;
+    let autumn =
+        entries.iter().find(|entry| entry["title"] == "Autumn").unwrap()["entryId"].as_str().unwrap();
+    other.patch(&format!("{LIBRARY}/entries/{autumn}"), json!({ "starred": true })).await.data(200);
+    let projects = all(&other, "/app/api/projects?limit=50", "projects").await;
+    let book = projects.iter().find(|project| project["name"] == "A book").unwrap()["id"].as_str().unwrap();
+    let path = format!("/app/api/projects/{book}/decisions");
+    let decision = all(&other, &path, "decisions").await[0]["id"].as_str().unwrap().to_owned();
+    other.patch(&format!("{path}/{decision}"), json!({ "body": "The Bittern" })).await.data(200);
+    other.post(&format!("/app/api/imports/{id}/undo"), json!({})).await.data(200);
+    once(&other, &id, "undone").await;
+
+    let left = library(&other).await;
+    assert_eq!(
+        (left["feeds"].as_array().unwrap().len(), left["bookmarks"].as_array().unwrap().len()),
+        (1, 0),
+        "{left}"
+    );
+    let starred: Vec<_> =
+        left["entries"].as_array().unwrap().iter().filter(|entry| entry["starred"] == true).collect();
+    assert_eq!((starred.len(), &starred[0]["title"]), (1, &json!("Autumn")));
+    let projects = left["projects"].as_array().unwrap();
+    assert_eq!((projects.len(), &projects[0]["decisions"][0]["body"]), (1, &json!("The Bittern")), "{left}");
+}
+
+#[actix_web::test]
 async fn the_list_for_browsers_keeps_the_folders() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;

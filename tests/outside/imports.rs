@@ -459,15 +459,60 @@ async fn labels_that_two_imports_say_stay_until_both_are_taken_back() {
         let row = session.get("/app/api/library/bookmarks").await.data(200)["bookmarks"][0].clone();
         let mut tags: Vec<String> = serde_json::from_value(row["tags"].clone()).unwrap();
         tags.sort();
-        tags
+        (tags, row["notes"].clone())
     };
-    assert_eq!(kept().await, ["birds", "mine", "rivers"]);
+    let owned = |tags: &[&str]| tags.iter().map(|tag| (*tag).to_owned()).collect::<Vec<_>>();
+    assert_eq!(
+        kept().await,
+        (owned(&["birds", "mine", "rivers"]), json!("On mine,birds\n\nOn birds,rivers"))
+    );
 
-    for (id, left) in imports.iter().zip([vec!["birds", "mine", "rivers"], vec!["mine"]]) {
+    step(&session, &imports[0], "undo").await;
+    once(&session, &imports[0], "undone").await;
+    assert_eq!(kept().await, (owned(&["birds", "mine", "rivers"]), json!("On birds,rivers")));
+    step(&session, &imports[1], "undo").await;
+    once(&session, &imports[1], "undone").await;
+    let (tags, notes) = kept().await;
+    assert_eq!((tags, notes.as_str().unwrap_or_default()), (owned(&["mine"]), ""));
+}
+
+#[actix_web::test]
+async fn of_three_imports_of_a_page_each_takes_back_its_own() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let mut imports = Vec::new();
+    for name in ["a", "b", "c"] {
+        let link = format!(
+            "<DT><H3>In {name}</H3><DL><DT><A HREF=\"https://s.example/1\" TAGS=\"all,{name}\">One</A>\n<DD>Of {name}\n</DL>"
+        );
+        let id = begin(&session, list(&link).as_bytes(), &[]).await;
+        once(&session, &id, "done").await;
+        imports.push(id);
+        server.clock.advance(Duration::from_secs(1));
+    }
+    let kept = async || {
+        let all = session.get("/app/api/library/bookmarks").await.data(200)["bookmarks"].clone();
+        let mut tags: Vec<String> = serde_json::from_value(all[0]["tags"].clone()).unwrap_or_default();
+        tags.sort();
+        (tags.join(" "), all[0]["notes"].as_str().unwrap_or_default().to_owned(), collections(&session).await)
+    };
+    let what = |tags: &str, notes: &str, folders: &[&str]| {
+        (tags.to_owned(), notes.to_owned(), folders.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+    };
+    assert_eq!(kept().await, what("a all b c", "Of a\n\nOf b\n\nOf c", &["In a", "In b", "In c"]));
+
+    let lefts = [
+        what("all b c", "Of b\n\nOf c", &["In b", "In c"]),
+        what("all c", "Of c", &["In c"]),
+        what("", "", &[]),
+    ];
+    for (id, left) in imports.iter().zip(lefts) {
         step(&session, id, "undo").await;
         once(&session, id, "undone").await;
         assert_eq!(kept().await, left);
     }
+    let none = session.get("/app/api/library/bookmarks").await;
+    assert_eq!(none.data(200)["bookmarks"].as_array().unwrap().len(), 0);
 }
 
 #[actix_web::test]

@@ -10,7 +10,8 @@ use quick_xml::escape::escape;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 
-use super::gather::{Beside, Gathering, SOME};
+use super::beside::Beside;
+use super::gather::{Gathering, SOME};
 use super::record::Bookmark;
 use crate::error::Error;
 

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
 use entity::kind::{DocumentStatus, ItemKind};
 use entity::{
-    bookmark, bookmark_tag, chunk, collection, collection_bookmark, decision, document, entry, export, feed,
-    highlight, note, project, project_item, rendition, stored_file, transcript_segment, upload,
+    bookmark, chunk, collection, decision, document, entry, export, feed, highlight, note, project,
+    project_item, rendition, transcript_segment,
 };
 use sea_orm::{ColumnTrait, DatabaseConnection, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::json;
@@ -14,11 +14,11 @@ use tokio::io::AsyncReadExt;
 use tokio::sync::mpsc::Sender;
 use uuid::Uuid;
 
+use super::beside::Beside;
 use super::bookmarks;
 use super::job::Part;
 use super::record::{
-    Bookmark, Collection, Decision, Entry, Feed, File, Highlight, Item, Note, Passage, Project, Record,
-    Spoken, Text,
+    Collection, Decision, Entry, Feed, Highlight, Item, Note, Passage, Project, Record, Spoken, Text,
 };
 use crate::adapters::blobs::{BlobError, PART};
 use crate::adapters::sandbox::import::{LIBRARY, SIGN, VERSION, document as document_path};
@@ -156,7 +156,7 @@ impl Gathering<'_> {
                 let record = beside.record(&row);
                 self.texts.push(row.document_id);
                 if let Some(file) = &record.file {
-                    let at = beside.stored.get(&row.document_id);
+                    let at = beside.stored(&row);
                     self.files.extend(at.map(|at| (at.clone(), file.path.clone())));
                 }
                 self.line(&Record::Bookmark(Box::new(record))).await?;
@@ -235,6 +235,7 @@ impl Gathering<'_> {
                 status: decision.status,
                 decided_at: decision.decided_at,
                 created_at: decision.created_at,
+                updated_at: Some(decision.updated_at),
             };
             self.line(&Record::Decision(record)).await?;
         }
@@ -399,81 +400,5 @@ fn entry_record(row: entry::Model, bookmark: Option<Uuid>) -> Entry {
         document: bookmark.is_none().then_some(row.document_id.0),
         bookmark,
         text: None,
-    }
-}
-
-/// What stands beside some bookmarks in other tables.
-#[derive(Default)]
-pub(super) struct Beside {
-    titles: HashMap<DocumentId, String>,
-    tags: HashMap<BookmarkId, Vec<String>>,
-    notes: HashMap<BookmarkId, String>,
-    collections: HashMap<BookmarkId, Vec<Uuid>>,
-    uploads: HashMap<DocumentId, upload::Model>,
-    stored: HashMap<DocumentId, String>,
-}
-
-impl Beside {
-    pub(super) async fn of(gathering: &Gathering<'_>, some: &[bookmark::Model]) -> Result<Self, Error> {
-        let (db, user) = (gathering.db(), gathering.user);
-        let ids: Vec<BookmarkId> = some.iter().map(|row| row.id).collect();
-        let documents: Vec<DocumentId> = some.iter().map(|row| row.document_id).collect();
-        let mut beside = Self::default();
-        let rows = document::Entity::readable_by(user).filter(document::Column::Id.is_in(documents.clone()));
-        beside.titles = rows.all(db).await?.into_iter().map(|row| (row.id, row.title)).collect();
-        let rows = bookmark_tag::Entity::owned_by(user)
-            .filter(bookmark_tag::Column::BookmarkId.is_in(ids.clone()))
-            .order_by_asc(bookmark_tag::Column::Name);
-        for row in rows.all(db).await? {
-            beside.tags.entry(row.bookmark_id).or_default().push(row.name);
-        }
-        let rows = note::Entity::owned_by(user).filter(note::Column::BookmarkId.is_in(ids.clone()));
-        let noted = rows.all(db).await?.into_iter();
-        beside.notes = noted.filter_map(|row| Some((row.bookmark_id?, row.body))).collect();
-        let rows = collection_bookmark::Entity::owned_by(user)
-            .filter(collection_bookmark::Column::BookmarkId.is_in(ids))
-            .order_by_asc(collection_bookmark::Column::CollectionId);
-        for row in rows.all(db).await? {
-            beside.collections.entry(row.bookmark_id).or_default().push(row.collection_id.0);
-        }
-        let rows = upload::Entity::owned_by(user).filter(upload::Column::DocumentId.is_in(documents));
-        let rows = rows.all(db).await?;
-        let files = stored_file::Entity::of_uploads(rows.iter().map(|row| row.id)).all(db).await?;
-        let mut paths: HashMap<_, _> = files.into_iter().map(|file| (file.upload_id, file.path)).collect();
-        for row in rows {
-            let Some(document) = row.document_id else { continue };
-            beside.stored.extend(paths.remove(&Some(row.id)).map(|path| (document, path)));
-            beside.uploads.insert(document, row);
-        }
-        Ok(beside)
-    }
-
-    pub(super) fn title(&self, row: &bookmark::Model) -> &str {
-        self.titles.get(&row.document_id).map_or("", String::as_str)
-    }
-
-    pub(super) fn record(&self, row: &bookmark::Model) -> Bookmark {
-        let file = self.uploads.get(&row.document_id).map(|upload| File {
-            path: format!("files/{}", upload.id),
-            filename: upload.filename.clone(),
-            content_type: upload.content_type.clone(),
-            bytes: u64::try_from(upload.bytes).unwrap_or_default(),
-            sha256: upload.sha256.clone(),
-        });
-        Bookmark {
-            id: row.id.0,
-            form: row.kind,
-            url: row.url.clone(),
-            tags: self.tags.get(&row.id).cloned().unwrap_or_default(),
-            notes: self.notes.get(&row.id).cloned().filter(|body| !body.is_empty()),
-            collections: self.collections.get(&row.id).cloned().unwrap_or_default(),
-            favorite: row.favorite,
-            archived: row.archived,
-            progress: row.progress,
-            saved_at: row.saved_at,
-            document: row.document_id.0,
-            file,
-            text: None,
-        }
     }
 }

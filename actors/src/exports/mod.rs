@@ -12,6 +12,7 @@
 //! An export that is imported gives the same library ([`crate::imports`]). It is packed by a job, kept for a week, and
 //! goes with its person.
 
+mod beside;
 mod bookmarks;
 mod gather;
 mod job;

@@ -314,6 +314,9 @@ pub struct Decision {
     pub decided_at: Option<Timestamp>,
     /// When it was made.
     pub created_at: Timestamp,
+    /// When it was changed last.
+    #[serde(default)]
+    pub updated_at: Option<Timestamp>,
 }
 
 /// A note of a project.

@@ -20,6 +20,21 @@ use crate::ops::notes;
 
 /// Characters of the notes on a bookmark.
 const LONGEST_NOTES: usize = 100_000;
+/// Parts the notes of one from those of another.
+const BETWEEN: &str = "\n\n";
+
+/// What is on a bookmark that is made of a page.
+pub fn on(new: &NewBookmark) -> Box<Added> {
+    Added::with(Said {
+        tags: new.tags.clone(),
+        collections: new.collections.clone(),
+        favorite: new.favorite,
+        archived: new.archived,
+        progress: Some(new.progress).filter(|progress| *progress > 0.0),
+        notes: new.notes.clone().filter(|notes| !notes.is_empty()),
+        ..Said::default()
+    })
+}
 
 /// Adds to a bookmark what it lacks of a page.
 ///
@@ -82,7 +97,7 @@ pub async fn to(
     };
     let id = row.id;
     changed(txn, row, &new, now).await?;
-    Ok(Became::Updated(ImportedKind::Bookmark, id.0, Box::new(Added { new, known })))
+    Ok(Became::Updated(ImportedKind::Bookmark, id.0, Box::new(Added { made: false, new, known })))
 }
 
 /// The notes on a bookmark.
@@ -106,7 +121,7 @@ async fn add_notes(
     if new.is_empty() || body.contains(new) {
         return Ok((None, Some(new.to_owned()).filter(|new| !new.is_empty())));
     }
-    let more = if body.is_empty() { new.to_owned() } else { format!("\n\n{new}") };
+    let more = if body.is_empty() { new.to_owned() } else { format!("{BETWEEN}{new}") };
     let body = format!("{body}{more}");
     if body.chars().count() > LONGEST_NOTES {
         return Ok((None, None));
@@ -167,10 +182,12 @@ pub async fn take_back(
     let Some(row) = bookmark::Entity::one_of(user, id).one(txn).await? else { return Ok(()) };
     let there = noted(txn, user, id).await?;
     let body = there.as_ref().map(|note| note.body.as_str()).unwrap_or_default();
-    if let Some(before) = added.notes.as_deref().and_then(|more| body.strip_suffix(more)) {
-        notes::write_on_bookmark(txn, &row, before, Priority::Backlog, now).await?;
-        // As it was: nobody but the import has changed it.
-        if let (Some(note), Some(noted_at)) = (&there, added.noted_at) {
+    if let Some(left) = added.notes.as_deref().and_then(|more| without(body, more)) {
+        notes::write_on_bookmark(txn, &row, &left, Priority::Backlog, now).await?;
+        if let Some(note) = &there {
+            // Where nothing was written behind it, it is as it was: nobody but the import has changed it.
+            let last = body.starts_with(&left);
+            let noted_at = added.noted_at.filter(|_| last).unwrap_or(note.updated_at);
             notes::was_made(txn, note, note.created_at, noted_at).await?;
         }
     }
@@ -182,6 +199,19 @@ pub async fn take_back(
         ..row
     };
     changed(txn, row, added, now).await
+}
+
+/// Notes without what was added to them, where that still stands there as paragraphs of its own.
+fn without(body: &str, more: &str) -> Option<String> {
+    let more = more.strip_prefix(BETWEEN).unwrap_or(more);
+    let parted = |at: usize| {
+        let (before, behind) = (body.get(..at)?, body.get(at + more.len()..)?);
+        let begins = before.is_empty() || before.ends_with(BETWEEN);
+        (begins && (behind.is_empty() || behind.starts_with(BETWEEN))).then_some((before, behind))
+    };
+    let (before, behind) = body.rmatch_indices(more).find_map(|(at, _)| parted(at))?;
+    let left = format!("{}{behind}", before.strip_suffix(BETWEEN).unwrap_or(before));
+    Some(left.strip_prefix(BETWEEN).map(str::to_owned).unwrap_or(left))
 }
 
 async fn changed(
@@ -203,4 +233,27 @@ async fn changed(
         .await?;
     let row = save::touch(txn, row, now).await?;
     if added.collections.is_empty() { Ok(()) } else { relabel(txn, &row, now).await }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_lose_what_was_added_wherever_it_stands() {
+        let left = |body, more| without(body, more);
+
+        assert_eq!(left("One\n\nTwo\n\nThree", "\n\nThree").as_deref(), Some("One\n\nTwo"));
+        assert_eq!(left("One\n\nTwo\n\nThree", "\n\nTwo").as_deref(), Some("One\n\nThree"));
+        assert_eq!(left("One\n\nTwo", "One").as_deref(), Some("Two"));
+        assert_eq!(left("Two\n\nThree", "\n\nTwo").as_deref(), Some("Three"));
+        assert_eq!(left("One", "One").as_deref(), Some(""));
+    }
+
+    #[test]
+    fn what_its_person_wrote_on_stays() {
+        assert_eq!(without("One\n\nTwofold", "\n\nTwo"), None);
+        assert_eq!(without("One and Two", "Two"), None);
+        assert_eq!(without("Else", "\n\nTwo"), None);
+    }
 }

@@ -1,10 +1,10 @@
 //! What an import made and another one relies on goes over to that one when the first is taken back.
 
-use entity::id::{CollectionId, ImportId, ImportRowId, UserId};
+use entity::id::{CollectionId, ImportId, ImportRowId, ProjectId, UserId};
 use entity::import_row::{Column, Entity, Model};
 use entity::kind::{ImportedKind, RowOutcome};
 use entity::time::Timestamp;
-use entity::{collection, collection_bookmark};
+use entity::{collection, collection_bookmark, note};
 use sea_orm::sea_query::{Expr, Query, SelectStatement};
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
@@ -13,89 +13,108 @@ use uuid::Uuid;
 
 use crate::error::Error;
 
-/// What another import found there too stays, and is that one's from now on; whether there is one.
+/// The row of another import that found this there too: it stays, and is to be that one's.
 ///
 /// # Errors
 /// The database.
-pub async fn thing(
+pub async fn heir(
     txn: &impl ConnectionTrait,
     user: UserId,
     import: ImportId,
     thing: Uuid,
-) -> Result<bool, Error> {
+) -> Result<Option<Model>, Error> {
     let others = Entity::owned_by(user)
         .filter(Column::MadeId.eq(thing))
         .filter(Column::ImportId.ne(import))
         .filter(Column::Outcome.is_in([RowOutcome::Updated, RowOutcome::Beside]))
         .order_by_asc(Column::Id);
-    let Some(other) = others.one(txn).await? else { return Ok(false) };
-    if other.outcome == RowOutcome::Beside {
-        return Ok(true);
-    }
-    Entity::update_many()
-        .col_expr(Column::Outcome, Expr::value(RowOutcome::Created))
-        .filter(Column::UserId.eq(other.user_id))
-        .filter(Column::Id.eq(other.id))
-        .exec(txn)
-        .await?;
-    Ok(true)
+    Ok(others.one(txn).await?)
 }
 
-/// Collections that are not empty become those of imports that brought something into them, the inner ones first.
+/// Makes the thing that one's. What stands beside a row is already.
 ///
 /// # Errors
 /// The database.
-pub async fn collections(
-    txn: &impl ConnectionTrait,
-    (user, import): (UserId, ImportId),
-    mut all: Vec<CollectionId>,
-    now: Timestamp,
-) -> Result<(), Error> {
-    loop {
-        let mut left = Vec::new();
-        for &id in &all {
-            let handed =
-                thing(txn, user, import, id.0).await? || collection(txn, (user, import), id, now).await?;
-            if !handed {
-                left.push(id);
-            }
-        }
-        if left.len() == all.len() {
-            return Ok(());
-        }
-        all = left;
-    }
+pub async fn give(txn: &impl ConnectionTrait, heir: &Model) -> Result<(), Error> {
+    Entity::update_many()
+        .col_expr(Column::Outcome, Expr::value(RowOutcome::Created))
+        .filter(Column::UserId.eq(heir.user_id))
+        .filter(Column::Id.eq(heir.id))
+        .filter(Column::Outcome.eq(RowOutcome::Updated))
+        .exec(txn)
+        .await?;
+    Ok(())
 }
 
-async fn collection(
+/// A collection that is not empty becomes that of an import that found it there or brought something into it; whether there
+/// is one.
+///
+/// # Errors
+/// The database.
+pub async fn collection(
     txn: &impl ConnectionTrait,
     (user, import): (UserId, ImportId),
     id: CollectionId,
     now: Timestamp,
 ) -> Result<bool, Error> {
-    let within = |kind: ImportedKind, things: SelectStatement| {
-        Condition::all().add(Column::Kind.eq(kind)).add(Column::MadeId.in_subquery(things))
-    };
-    let others = Entity::owned_by(user)
-        .filter(Column::ImportId.ne(import))
-        .filter(
-            Condition::any()
-                .add(within(ImportedKind::Bookmark, filed_in(user, id)))
-                .add(within(ImportedKind::Collection, inner_of(user, id))),
-        )
-        .order_by_asc(Column::Id);
-    let Some(other) = others.one(txn).await? else { return Ok(false) };
+    if let Some(heir) = heir(txn, user, import, id.0).await? {
+        give(txn, &heir).await?;
+        return Ok(true);
+    }
+    let brought = Condition::any()
+        .add(among(ImportedKind::Bookmark, filed_in(user, id)))
+        .add(among(ImportedKind::Collection, inner_of(user, id)));
+    leave(txn, (user, import), brought, (ImportedKind::Collection, id.0), now).await
+}
+
+/// A project that is not empty becomes that of an import that put a note into it, where there is one.
+///
+/// # Errors
+/// The database.
+pub async fn project(
+    txn: &impl ConnectionTrait,
+    (user, import): (UserId, ImportId),
+    id: ProjectId,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let brought = Condition::any().add(among(ImportedKind::Note, notes_of(user, id)));
+    leave(txn, (user, import), brought, (ImportedKind::Project, id.0), now).await.map(drop)
+}
+
+fn among(kind: ImportedKind, things: SelectStatement) -> Condition {
+    Condition::all().add(Column::Kind.eq(kind)).add(Column::MadeId.in_subquery(things))
+}
+
+/// Writes down beside the first of these rows of other imports that this is its now; whether there is one.
+async fn leave(
+    txn: &impl ConnectionTrait,
+    (user, import): (UserId, ImportId),
+    to: Condition,
+    (kind, id): (ImportedKind, Uuid),
+    now: Timestamp,
+) -> Result<bool, Error> {
+    let others = Entity::owned_by(user).filter(Column::ImportId.ne(import)).filter(to);
+    let Some(other) = others.order_by_asc(Column::Id).one(txn).await? else { return Ok(false) };
     let row = Model {
         id: ImportRowId::new(now),
         outcome: RowOutcome::Beside,
-        kind: Some(ImportedKind::Collection),
+        kind: Some(kind),
         source_id: None,
-        made_id: Some(id.0),
+        made_id: Some(id),
         detail: None,
         ..other
     };
     Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
     Ok(true)
+}
+
+fn notes_of(user: UserId, id: ProjectId) -> SelectStatement {
+    Query::select()
+        .column(note::Column::Id)
+        .from(note::Entity)
+        .and_where(note::Column::UserId.eq(user))
+        .and_where(note::Column::ProjectId.eq(id))
+        .to_owned()
 }
 
 fn filed_in(user: UserId, id: CollectionId) -> SelectStatement {

@@ -50,7 +50,11 @@ async fn take(app: &App, job: &job::Model, import: import::Model) -> Result<(), 
     taking.go_on(&mut reading).await.map_err(|error| not_read(error, job))?;
     let turn = TURN.max(began.elapsed() * 4);
     began = Instant::now();
+    let asks = !taking.import().dry_run;
     loop {
+        if asks && !queue::has_room(app.db.read(), job.user_id, Priority::Backlog).await? {
+            return Err(Failure::Waiting { reason: FULL, after: LOOK_AGAIN });
+        }
         let lot = taking.read(&mut reading).await.map_err(|error| not_read(error, job))?;
         let now = app.clock.now();
         let txn = app.db.begin().await?;
@@ -67,7 +71,6 @@ async fn take(app: &App, job: &job::Model, import: import::Model) -> Result<(), 
             }
             return Ok(());
         }
-        let asks = !taking.import().dry_run;
         if asks && !queue::has_room(&txn, job.user_id, Priority::Backlog).await? {
             return Err(Failure::Waiting { reason: FULL, after: LOOK_AGAIN });
         }

@@ -69,7 +69,7 @@ impl Taking {
         let there = restore::same_file(self, db, sum).await?;
         let Some(there) = there else {
             self.bytes += bytes;
-            return Ok(Became::Created(ImportedKind::Bookmark, Uuid::nil()));
+            return Ok(Became::of(ImportedKind::Bookmark, Uuid::nil(), true));
         };
         let became = Became::of(ImportedKind::Bookmark, there.id.0, false);
         self.is_taken(&became);

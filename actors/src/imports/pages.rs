@@ -54,11 +54,12 @@ impl Taking {
             all.push(self.took(txn, page, became, now).await?);
         }
         self.hold(txn, &pages).await?;
+        let on: Vec<_> = pages.iter().map(|page| added::on(&page.new)).collect();
         let news = pages.iter_mut().map(|page| std::mem::take(&mut page.new)).collect();
         let saved = save_new(txn, user, news, Priority::Backlog, now).await?;
-        for (page, saved) in pages.into_iter().zip(saved) {
+        for ((page, on), saved) in pages.into_iter().zip(on).zip(saved) {
             let became = match saved {
-                Saved::New(id) => Became::Created(ImportedKind::Bookmark, id.0),
+                Saved::New(id) => Became::Created(ImportedKind::Bookmark, id.0, on),
                 Saved::Left(new) => self.known_page(txn, *new, now).await?,
             };
             all.push(self.took(txn, page, became, now).await?);
@@ -202,8 +203,13 @@ impl Taking {
         match save::with_address(txn, user, &key).await? {
             Some(there) => added::to(txn, there, &new, now).await,
             None => {
-                let (row, created) = save::save_in(txn, user, new, Priority::Backlog, now).await?;
-                Ok(Became::of(ImportedKind::Bookmark, row.id.0, created))
+                let on = added::on(&new);
+                let (row, created) = save::save_in(txn, user, new.clone(), Priority::Backlog, now).await?;
+                match created {
+                    true => Ok(Became::Created(ImportedKind::Bookmark, row.id.0, on)),
+                    // Somebody saved it meanwhile.
+                    false => added::to(txn, row, &new, now).await,
+                }
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use entity::id::CollectionId;
 use entity::import_row::{Column, Entity, Model};
-use entity::kind::RowOutcome;
 use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
@@ -83,6 +82,9 @@ impl Said {
 /// What a row added, and what of it was there.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Added {
+    /// The row made the thing itself, with all that is new.
+    #[serde(default)]
+    pub(super) made: bool,
     #[serde(flatten)]
     pub(super) new: Said,
     /// Goes over to this row where another import that had added it is taken back.
@@ -91,14 +93,26 @@ pub struct Added {
 }
 
 impl Added {
+    /// Of what the row made.
+    pub fn with(new: Said) -> Box<Self> {
+        Box::new(Self { made: true, new, known: Said::default() })
+    }
+
     /// As it is kept with its row; nothing for nothing.
-    pub fn kept(&self) -> Option<String> {
-        (*self != Self::default()).then(|| serde_json::to_string(self).unwrap_or_default())
+    ///
+    /// # Errors
+    /// It cannot be put into JSON.
+    pub fn kept(&self) -> Result<Option<String>, Error> {
+        let says_something = *self != Self::default();
+        says_something.then(|| serde_json::to_string(self).map_err(Error::internal)).transpose()
     }
 
     /// Reads what was kept.
-    pub fn read(kept: Option<&str>) -> Self {
-        kept.and_then(|kept| serde_json::from_str(kept).ok()).unwrap_or_default()
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn read(kept: Option<&str>) -> Result<Self, Error> {
+        kept.map_or(Ok(Self::default()), |kept| serde_json::from_str(kept).map_err(Error::internal))
     }
 }
 
@@ -109,24 +123,38 @@ impl Added {
 pub async fn alone(txn: &impl ConnectionTrait, row: &Model) -> Result<Said, Error> {
     // Read again: another import may have handed something on until the thing was held.
     let own = Entity::within(row.user_id, row.import_id).filter(Column::Id.eq(row.id)).one(txn).await?;
-    let mut new = Added::read(own.and_then(|row| row.detail).as_deref()).new;
+    let mut new = Added::read(own.and_then(|row| row.detail).as_deref())?.new;
     let others = Entity::owned_by(row.user_id)
         .filter(Column::MadeId.eq(row.made_id))
         .filter(Column::ImportId.ne(row.import_id))
-        .filter(Column::Outcome.eq(RowOutcome::Updated))
         .order_by_asc(Column::Id);
-    for other_row in others.all(txn).await? {
-        let mut other = Added::read(other_row.detail.as_deref());
-        let both = new.part(&other.known);
+    let mut all = Vec::new();
+    for other in others.all(txn).await? {
+        let mut added = Added::read(other.detail.as_deref())?;
+        let both = new.part(&added.known);
         if both != Said::default() {
-            other.new.join(both);
-            Entity::update_many()
-                .col_expr(Column::Detail, Expr::value(other.kept()))
-                .filter(Column::UserId.eq(row.user_id))
-                .filter(Column::Id.eq(other_row.id))
-                .exec(txn)
-                .await?;
+            added.new.join(both);
+            keep(txn, &other, &added).await?;
+        }
+        all.push((other, added));
+    }
+    if let Some(before) = new.noted_at {
+        // The notes after its own were added to those before it.
+        let after = all.iter_mut().filter(|(_, added)| added.new.noted_at > Some(before));
+        if let Some((other, added)) = after.min_by_key(|(_, added)| added.new.noted_at) {
+            added.new.noted_at = Some(before);
+            keep(txn, other, added).await?;
         }
     }
     Ok(new)
+}
+
+async fn keep(txn: &impl ConnectionTrait, row: &Model, added: &Added) -> Result<(), Error> {
+    Entity::update_many()
+        .col_expr(Column::Detail, Expr::value(added.kept()?))
+        .filter(Column::UserId.eq(row.user_id))
+        .filter(Column::Id.eq(row.id))
+        .exec(txn)
+        .await?;
+    Ok(())
 }

@@ -27,8 +27,8 @@ pub(super) const MAY_NOT: &str = "the address may not be fetched";
 /// What became of a row.
 #[derive(Debug)]
 pub enum Became {
-    /// Something was made.
-    Created(ImportedKind, Uuid),
+    /// Something was made; what is on it.
+    Created(ImportedKind, Uuid, Box<Added>),
     /// It was there already; what was new to it.
     Updated(ImportedKind, Uuid, Box<Added>),
     /// Nothing, and why.
@@ -176,8 +176,10 @@ impl Taking {
             if self.import.dry_run { self.look(txn, lot).await? } else { self.all(txn, lot, now).await? };
         for Took { line, source, became, beside } in all {
             tally.count(&became);
-            rows.extend(beside.into_iter().map(|(kind, id)| self.beside(line, kind, id, now)));
-            rows.push(self.row(line, source, became, now));
+            for (kind, id) in beside {
+                rows.push(self.beside(line, kind, id, now)?);
+            }
+            rows.push(self.row(line, source, became, now)?);
         }
         insert_all::<import_row::Entity>(txn, rows, None).await?;
         self.advance(txn, count, tally).await
@@ -193,6 +195,7 @@ impl Taking {
         import::Entity::update_many()
             .col_expr(Column::State, Expr::value(state))
             .col_expr(Column::FinishedAt, Expr::value(Some(now)))
+            .col_expr(Column::Error, Expr::value(None::<String>))
             .filter(Column::UserId.eq(self.import.user_id))
             .filter(Column::Id.eq(self.import.id))
             .filter(Column::State.eq(ImportState::Running))
@@ -258,14 +261,20 @@ impl Taking {
         self.knows(became.thing().map(|(_, id)| id), became);
     }
 
-    fn row(&self, line: i64, source: Option<Uuid>, became: Became, now: Timestamp) -> import_row::Model {
+    fn row(
+        &self,
+        line: i64,
+        source: Option<Uuid>,
+        became: Became,
+        now: Timestamp,
+    ) -> Result<import_row::Model, Error> {
         let made_id = became.thing().map(|(_, id)| id).filter(|_| !self.import.dry_run);
         let (outcome, kind, detail) = match became {
-            Became::Created(kind, _) => (RowOutcome::Created, Some(kind), None),
-            Became::Updated(kind, _, added) => (RowOutcome::Updated, Some(kind), added.kept()),
+            Became::Created(kind, _, added) => (RowOutcome::Created, Some(kind), added.kept()?),
+            Became::Updated(kind, _, added) => (RowOutcome::Updated, Some(kind), added.kept()?),
             Became::Passed(why) => (RowOutcome::Skipped, None, Some(why)),
         };
-        import_row::Model {
+        Ok(import_row::Model {
             id: ImportRowId::new(now),
             import_id: self.import.id,
             user_id: self.import.user_id,
@@ -275,13 +284,19 @@ impl Taking {
             source_id: source,
             made_id,
             detail,
-        }
+        })
     }
 
     /// What was made on the way.
-    fn beside(&self, line: i64, kind: ImportedKind, id: Uuid, now: Timestamp) -> import_row::Model {
-        let made = Became::Created(kind, id);
-        import_row::Model { outcome: RowOutcome::Beside, ..self.row(line, None, made, now) }
+    fn beside(
+        &self,
+        line: i64,
+        kind: ImportedKind,
+        id: Uuid,
+        now: Timestamp,
+    ) -> Result<import_row::Model, Error> {
+        let made = Became::of(kind, id, true);
+        Ok(import_row::Model { outcome: RowOutcome::Beside, ..self.row(line, None, made, now)? })
     }
 
     async fn advance(&mut self, txn: &impl ConnectionTrait, rows: usize, tally: Tally) -> Result<(), Error> {
@@ -317,12 +332,13 @@ async fn summed(reading: &mut Import, row: &mut Row) -> Result<(), Unread> {
 impl Became {
     /// Something that was made, or was there.
     pub fn of(kind: ImportedKind, id: Uuid, created: bool) -> Self {
-        if created { Became::Created(kind, id) } else { Became::Updated(kind, id, Box::default()) }
+        let nothing = Box::default();
+        if created { Became::Created(kind, id, nothing) } else { Became::Updated(kind, id, nothing) }
     }
 
     pub(super) fn thing(&self) -> Option<(ImportedKind, Uuid)> {
         match self {
-            Became::Created(kind, id) | Became::Updated(kind, id, _) => Some((*kind, *id)),
+            Became::Created(kind, id, _) | Became::Updated(kind, id, _) => Some((*kind, *id)),
             Became::Passed(_) => None,
         }
     }

@@ -6,7 +6,7 @@ use entity::id::{BookmarkId, DocumentId, UserId};
 use entity::kind::{DocumentStatus, JobState};
 use entity::scope::Scope;
 use entity::time::Timestamp;
-use entity::{document, job};
+use entity::{bookmark, document, job};
 use schemars::JsonSchema;
 use sea_orm::sea_query::{Expr, SimpleExpr};
 use sea_orm::{
@@ -260,7 +260,11 @@ impl Operation for RetryWork {
         if runs.filter(is(JobState::Running)).one(&txn).await?.is_some() {
             return Err(Error::Conflict("it is being worked on"));
         }
-        let work = last_work(&txn, &document).await?.ok_or(Error::Conflict("nothing was tried for it"))?;
+        let work = match last_work(&txn, &document).await? {
+            Some(work) => work,
+            // It came with an export, as failed as it was there.
+            None => work_of(&txn, &document).await?,
+        };
         queue::ask(&txn, user, work, document.id.0, Priority::Now, now).await?;
         // What is readable stays so.
         let is_ready = document.status == DocumentStatus::Ready;
@@ -276,6 +280,13 @@ impl Operation for RetryWork {
         app.ingest.wake();
         Ok(Retried { document_id: document.id })
     }
+}
+
+/// What makes the text of a document.
+async fn work_of(db: &impl ConnectionTrait, document: &document::Model) -> Result<Work, Error> {
+    let Some(id) = document.bookmark_id else { return Ok(Work::Page) };
+    let saved = bookmark::Entity::one_of(document.user_id, id).one(db).await?.ok_or(Error::NotFound)?;
+    Ok(Work::of_bookmark(saved.kind))
 }
 
 /// What waits to be tried again for a document, else what was given up last.

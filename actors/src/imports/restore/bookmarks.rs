@@ -55,8 +55,7 @@ pub(super) fn read(taking: &Taking, given: &Bookmark) -> Result<NewBookmark, Str
     if text.is_some_and(|text| !texts::is_sound(text)) || !(0.0..=1.0).contains(&given.progress) {
         return Err(UNKNOWN.to_owned());
     }
-    let is_whole = |text: &Text| !text.passages.is_empty() || text.failed.is_some();
-    let whole = given.file.is_some() || text.is_some_and(is_whole);
+    let whole = given.file.is_some() || text.is_some_and(texts::is_whole);
     let fields = json!({
         "url": given.url, "tags": given.tags, "favorite": given.favorite, "archived": given.archived,
         "savedAt": given.saved_at, "notes": given.notes,
@@ -79,6 +78,7 @@ async fn page(
     if let Some(there) = save::with_address(txn, user, &key).await? {
         return added::to(txn, there, &new, now).await;
     }
+    let on = added::on(&new);
     let (row, _) = save::save_in(txn, user, new, Priority::Backlog, now).await?;
     let document = document::Entity::one_of(user, row.document_id).one(txn).await?;
     // A document with a text is that of a feed's entry, which was there.
@@ -89,7 +89,7 @@ async fn page(
             queue::withdraw(txn, user, Work::Page, document.id.0).await?;
         }
     }
-    Ok(Became::of(ImportedKind::Bookmark, row.id.0, true))
+    Ok(Became::Created(ImportedKind::Bookmark, row.id.0, on))
 }
 
 /// An upload, whose file was brought; one of the same bytes gets what it lacks.
@@ -141,11 +141,12 @@ pub async fn uploaded(
     if !stored::give(txn, held.id, Owner::Upload(upload)).await? {
         return Err(Error::internal("a file was removed while it was written"));
     }
+    let on = added::on(&new);
     save::complete(txn, &row, &document, new, Priority::Backlog, now).await?;
     if !texts::put(txn, &document, text, now).await? {
         queue::ask(txn, user, Work::File, document.id.0, Priority::Backlog, now).await?;
     }
-    Ok(Became::of(ImportedKind::Bookmark, row.id.0, true))
+    Ok(Became::Created(ImportedKind::Bookmark, row.id.0, on))
 }
 
 fn upload_row(row: &bookmark::Model, id: UploadId, said: File, sum: String, now: Timestamp) -> upload::Model {

@@ -41,6 +41,7 @@ pub async fn entry(
             .exec(txn)
             .await?;
         let added = Added {
+            made: false,
             new: Said::marks(given.read && !there.read, given.starred && !there.starred),
             known: Said::marks(given.read && there.read, given.starred && there.starred),
         };
@@ -83,7 +84,8 @@ pub async fn entry(
             queue::ask(txn, user, Work::Page, document.id.0, Priority::Backlog, now).await?;
         }
     }
-    Ok(Became::of(ImportedKind::Entry, id.0, true))
+    let on = Added::with(Said::marks(given.read, given.starred));
+    Ok(Became::Created(ImportedKind::Entry, id.0, on))
 }
 
 /// The entry's document: the bookmark's, where it was saved, and else one of its own.

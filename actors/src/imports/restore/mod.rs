@@ -79,7 +79,7 @@ pub async fn record(
         Record::Highlight(given) => bookmarks::highlight(taking, txn, given).await,
         Record::Entry(given) => entries::entry(taking, txn, *given, now).await,
         Record::Project(given) => projects::project(taking, txn, given).await,
-        Record::Decision(given) => projects::decision(taking, txn, given).await,
+        Record::Decision(given) => projects::decision(taking, txn, given, now).await,
         Record::Note(given) => projects::note(taking, txn, given, now).await,
         Record::Item(given) => projects::item(taking, txn, given, now).await,
     }

@@ -62,14 +62,19 @@ pub(super) async fn project_of(
 }
 
 /// A decision of a project.
-pub async fn decision(taking: &Taking, txn: &impl ConnectionTrait, given: Decision) -> Result<Became, Error> {
+pub async fn decision(
+    taking: &Taking,
+    txn: &impl ConnectionTrait,
+    given: Decision,
+    now: Timestamp,
+) -> Result<Became, Error> {
     let Some(project) = project_of(taking, txn, given.project).await? else { return Ok(lost()) };
     let title = text::cut(given.title.trim(), NAME);
     if let Some(there) = same_decision(&project, &given).one(txn).await? {
         return Ok(Became::of(ImportedKind::Decision, there.id.0, false));
     }
     let row = decision::Model {
-        id: DecisionId::new(given.created_at),
+        id: DecisionId::new(now),
         user_id: project.user_id,
         project_id: project.id,
         title,
@@ -77,7 +82,7 @@ pub async fn decision(taking: &Taking, txn: &impl ConnectionTrait, given: Decisi
         status: given.status,
         decided_at: given.decided_at,
         created_at: given.created_at,
-        updated_at: given.created_at,
+        updated_at: given.updated_at.unwrap_or(given.created_at),
     };
     let id = row.id.0;
     decision::Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;

@@ -63,6 +63,11 @@ pub fn is_sound(given: &Text) -> bool {
     })
 }
 
+/// Whether nothing more is to be had: there are words, or it is said why there are none.
+pub fn is_whole(given: &Text) -> bool {
+    !given.passages.is_empty() || given.failed.is_some() || given.lacks.is_some()
+}
+
 /// Puts the text in, where there was one, and asks for the index; `false` where there was none.
 pub async fn put(
     txn: &impl ConnectionTrait,
@@ -74,8 +79,7 @@ pub async fn put(
         failed(txn, document, reason, now).await?;
         return Ok(true);
     }
-    // Of what has no words and says why, nothing more is to be had.
-    if given.passages.is_empty() && given.lacks.is_none() {
+    if !is_whole(&given) {
         return Ok(false);
     }
     let (mut whole, mut pieces, mut chars) = (String::new(), Vec::with_capacity(given.passages.len()), 0);

@@ -3,7 +3,7 @@
 
 use entity::id::{BookmarkId, CollectionId, FeedId, ProjectId};
 use entity::kind::ImportedKind;
-use entity::{bookmark, project_item};
+use entity::{bookmark, project, project_item};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use serde_json::Value;
 use uuid::Uuid;
@@ -35,24 +35,18 @@ pub async fn would(taking: &mut Taking, db: &impl ConnectionTrait, value: Value)
             Ok(found(ImportedKind::Project, there.map(|there| there.id.0)))
         }
         Record::Decision(given) => {
-            if taking.became_a(db, ImportedKind::Project, given.project).await?.is_none() {
-                return Ok(lost());
-            }
-            let there = match projects::project_of(taking, db, given.project).await? {
-                Some(project) => projects::same_decision(&project, &given).one(db).await?,
-                None => None,
+            let same = async |project| {
+                let there = projects::same_decision(&project, &given).one(db).await?;
+                Ok(there.map(|there| there.id.0))
             };
-            Ok(found(ImportedKind::Decision, there.map(|there| there.id.0)))
+            within(taking, db, (ImportedKind::Decision, given.project), same).await
         }
         Record::Note(given) => {
-            if taking.became_a(db, ImportedKind::Project, given.project).await?.is_none() {
-                return Ok(lost());
-            }
-            let there = match projects::project_of(taking, db, given.project).await? {
-                Some(project) => projects::same_note(&project, &given).one(db).await?,
-                None => None,
+            let same = async |project| {
+                let there = projects::same_note(&project, &given).one(db).await?;
+                Ok(there.map(|there| there.id.0))
             };
-            Ok(found(ImportedKind::Note, there.map(|there| there.id.0)))
+            within(taking, db, (ImportedKind::Note, given.project), same).await
         }
         Record::Item(given) => item(taking, db, &given).await,
     }
@@ -111,6 +105,23 @@ async fn page(taking: &mut Taking, db: &impl ConnectionTrait, given: &Bookmark) 
     } else {
         found(ImportedKind::Bookmark, there.map(|row| row.id.0))
     })
+}
+
+/// What stands in a project, which may be one that would be made.
+async fn within(
+    taking: &Taking,
+    db: &impl ConnectionTrait,
+    (kind, project): (ImportedKind, Uuid),
+    same: impl AsyncFnOnce(project::Model) -> Result<Option<Uuid>, Error>,
+) -> Result<Became, Error> {
+    if taking.became_a(db, ImportedKind::Project, project).await?.is_none() {
+        return Ok(lost());
+    }
+    let there = match projects::project_of(taking, db, project).await? {
+        Some(project) => same(project).await?,
+        None => None,
+    };
+    Ok(found(kind, there))
 }
 
 async fn highlight(

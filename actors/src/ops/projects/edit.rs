@@ -216,11 +216,11 @@ async fn delete(
     Ok(())
 }
 
-/// Deletes a project, archived or not, in which nothing is; another one stays.
+/// Deletes a project, archived or not, in which nothing is; whether it did.
 ///
 /// # Errors
 /// [`Error::NotFound`].
-pub async fn delete_empty(txn: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<(), Error> {
+pub async fn delete_empty(txn: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<bool, Error> {
     let project = locked(txn, user, id).await?;
     let notes = document::Entity::of(user).filter(document::Column::ProjectId.eq(project.id));
     let is_empty = notes.one(txn).await?.is_none()
@@ -229,5 +229,5 @@ pub async fn delete_empty(txn: &impl ConnectionTrait, user: UserId, id: ProjectI
     if is_empty {
         project.into_active_model().delete(txn).await?;
     }
-    Ok(())
+    Ok(is_empty)
 }

@@ -1,0 +1,93 @@
+//! What stands beside bookmarks in other tables, looked up for some of them at a time.
+
+use std::collections::HashMap;
+
+use entity::id::{BookmarkId, DocumentId};
+use entity::{bookmark, bookmark_tag, collection_bookmark, document, note, stored_file, upload};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
+use uuid::Uuid;
+
+use super::gather::Gathering;
+use super::record::{Bookmark, File};
+use crate::error::Error;
+
+/// What stands beside some bookmarks in other tables.
+#[derive(Default)]
+pub(super) struct Beside {
+    titles: HashMap<DocumentId, String>,
+    tags: HashMap<BookmarkId, Vec<String>>,
+    notes: HashMap<BookmarkId, String>,
+    collections: HashMap<BookmarkId, Vec<Uuid>>,
+    uploads: HashMap<DocumentId, upload::Model>,
+    stored: HashMap<DocumentId, String>,
+}
+
+impl Beside {
+    pub(super) async fn of(gathering: &Gathering<'_>, some: &[bookmark::Model]) -> Result<Self, Error> {
+        let (db, user) = (gathering.db(), gathering.user);
+        let ids: Vec<BookmarkId> = some.iter().map(|row| row.id).collect();
+        let documents: Vec<DocumentId> = some.iter().map(|row| row.document_id).collect();
+        let mut beside = Self::default();
+        let rows = document::Entity::readable_by(user).filter(document::Column::Id.is_in(documents.clone()));
+        beside.titles = rows.all(db).await?.into_iter().map(|row| (row.id, row.title)).collect();
+        let rows = bookmark_tag::Entity::owned_by(user)
+            .filter(bookmark_tag::Column::BookmarkId.is_in(ids.clone()))
+            .order_by_asc(bookmark_tag::Column::Name);
+        for row in rows.all(db).await? {
+            beside.tags.entry(row.bookmark_id).or_default().push(row.name);
+        }
+        let rows = note::Entity::owned_by(user).filter(note::Column::BookmarkId.is_in(ids.clone()));
+        let noted = rows.all(db).await?.into_iter();
+        beside.notes = noted.filter_map(|row| Some((row.bookmark_id?, row.body))).collect();
+        let rows = collection_bookmark::Entity::owned_by(user)
+            .filter(collection_bookmark::Column::BookmarkId.is_in(ids))
+            .order_by_asc(collection_bookmark::Column::CollectionId);
+        for row in rows.all(db).await? {
+            beside.collections.entry(row.bookmark_id).or_default().push(row.collection_id.0);
+        }
+        let rows = upload::Entity::owned_by(user).filter(upload::Column::DocumentId.is_in(documents));
+        let rows = rows.all(db).await?;
+        let files = stored_file::Entity::of_uploads(rows.iter().map(|row| row.id)).all(db).await?;
+        let mut paths: HashMap<_, _> = files.into_iter().map(|file| (file.upload_id, file.path)).collect();
+        for row in rows {
+            let Some(document) = row.document_id else { continue };
+            beside.stored.extend(paths.remove(&Some(row.id)).map(|path| (document, path)));
+            beside.uploads.insert(document, row);
+        }
+        Ok(beside)
+    }
+
+    /// Where the file of an upload is in the store.
+    pub(super) fn stored(&self, row: &bookmark::Model) -> Option<&String> {
+        self.stored.get(&row.document_id)
+    }
+
+    pub(super) fn title(&self, row: &bookmark::Model) -> &str {
+        self.titles.get(&row.document_id).map_or("", String::as_str)
+    }
+
+    pub(super) fn record(&self, row: &bookmark::Model) -> Bookmark {
+        let file = self.uploads.get(&row.document_id).map(|upload| File {
+            path: format!("files/{}", upload.id),
+            filename: upload.filename.clone(),
+            content_type: upload.content_type.clone(),
+            bytes: u64::try_from(upload.bytes).unwrap_or_default(),
+            sha256: upload.sha256.clone(),
+        });
+        Bookmark {
+            id: row.id.0,
+            form: row.kind,
+            url: row.url.clone(),
+            tags: self.tags.get(&row.id).cloned().unwrap_or_default(),
+            notes: self.notes.get(&row.id).cloned().filter(|body| !body.is_empty()),
+            collections: self.collections.get(&row.id).cloned().unwrap_or_default(),
+            favorite: row.favorite,
+            archived: row.archived,
+            progress: row.progress,
+            saved_at: row.saved_at,
+            document: row.document_id.0,
+            file,
+            text: None,
+        }
+    }
+}

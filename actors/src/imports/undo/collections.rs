@@ -1,0 +1,115 @@
+//! Collections go last, once nothing is in them any more.
+
+use entity::id::{CollectionId, UserId};
+use entity::{bookmark, collection, collection_bookmark, import, import_row, job};
+use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
+
+use super::super::{hand_on, made};
+use super::forget;
+use crate::app::App;
+use crate::error::Error;
+use crate::ingest::{Failure, queue};
+use crate::ops::bookmarks::save::AT_ONCE;
+
+/// Removes the collections that were made and hold nothing else by now, a lot at a time; those within others go before
+/// these. The others go over to imports that brought something into them.
+///
+/// # Errors
+/// [`Failure`], as every job.
+pub async fn remove(app: &App, job: &job::Model, import: &import::Model) -> Result<(), Failure> {
+    let mut left = made::collections(app.db.read(), import).await?;
+    loop {
+        let mut stay = Vec::new();
+        for some in left.chunks(AT_ONCE) {
+            let (now, txn) = (app.clock.now(), app.db.begin().await?);
+            if !queue::advance(&txn, job, now).await? {
+                return Err(Failure::LeaseLost);
+            }
+            stay.extend(remove_empty(&txn, import.user_id, some).await?);
+            txn.commit().await?;
+        }
+        if stay.len() == left.len() {
+            return hand_over(app, job, import, stay).await;
+        }
+        left = stay;
+    }
+}
+
+/// Until nobody is left who would have one: whoever has an inner one has brought something into the outer.
+async fn hand_over(
+    app: &App,
+    job: &job::Model,
+    import: &import::Model,
+    mut left: Vec<CollectionId>,
+) -> Result<(), Failure> {
+    loop {
+        let mut stay = Vec::new();
+        for some in left.chunks(AT_ONCE) {
+            let (now, txn) = (app.clock.now(), app.db.begin().await?);
+            if !queue::advance(&txn, job, now).await? {
+                return Err(Failure::LeaseLost);
+            }
+            for &id in some {
+                if hand_on::collection(&txn, (import.user_id, import.id), id, now).await? {
+                    let own = import_row::Column::UserId.eq(import.user_id);
+                    let own = own.and(import_row::Column::ImportId.eq(import.id));
+                    forget(&txn, own.and(import_row::Column::MadeId.eq(id.0))).await?;
+                } else {
+                    stay.push(id);
+                }
+            }
+            txn.commit().await?;
+        }
+        if stay.len() == left.len() {
+            return Ok(());
+        }
+        left = stay;
+    }
+}
+
+/// Removes those in which nothing is; the others.
+async fn remove_empty(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    some: &[CollectionId],
+) -> Result<Vec<CollectionId>, Error> {
+    let filing = |column| Expr::col((collection_bookmark::Entity, column));
+    let filed = Query::select()
+        .expr(Expr::val(1))
+        .from(collection_bookmark::Entity)
+        .inner_join(
+            bookmark::Entity,
+            Expr::col((bookmark::Entity, bookmark::Column::Id))
+                .equals((collection_bookmark::Entity, collection_bookmark::Column::BookmarkId)),
+        )
+        .and_where(
+            filing(collection_bookmark::Column::CollectionId)
+                .equals((collection::Entity, collection::Column::Id)),
+        )
+        .and_where(filing(collection_bookmark::Column::UserId).eq(user))
+        .and_where(Expr::col((bookmark::Entity, bookmark::Column::DeletedAt)).is_null())
+        .to_owned();
+    let inner = Alias::new("inner_one");
+    let within = Query::select()
+        .expr(Expr::val(1))
+        .from_as(collection::Entity, inner.clone())
+        .and_where(Expr::col((inner.clone(), collection::Column::UserId)).eq(user))
+        .and_where(
+            Expr::col((inner, collection::Column::ParentId))
+                .equals((collection::Entity, collection::Column::Id)),
+        )
+        .to_owned();
+    collection::Entity::delete_many()
+        .filter(collection::Column::UserId.eq(user))
+        .filter(collection::Column::Id.is_in(some.iter().copied()))
+        .filter(Expr::exists(filed).not())
+        .filter(Expr::exists(within).not())
+        .exec(txn)
+        .await?;
+    let stay = collection::Entity::owned_by(user)
+        .filter(collection::Column::Id.is_in(some.iter().copied()))
+        .select_only()
+        .column(collection::Column::Id);
+    Ok(stay.into_tuple().all(txn).await?)
+}
