@@ -30,6 +30,8 @@ pub struct Model {
     pub run_at: Timestamp,
     /// How often it was begun.
     pub attempts: i32,
+    /// How often the process died that worked on it, since it got further last.
+    pub deaths: i32,
     /// How far a long job has come, in parts that its work knows.
     pub done: i32,
     /// The fencing token: another one at each claim, so that a try which lost its lease changes nothing more.
@@ -71,6 +73,7 @@ impl Model {
             turn: None,
             run_at: now,
             attempts: 0,
+            deaths: 0,
             done: 0,
             lease_token: None,
             lease_until: None,

@@ -187,6 +187,49 @@ async fn what_only_waited_before_has_three_deaths_and_no_more() {
 }
 
 #[actix_web::test]
+async fn a_death_counts_as_one_whatever_else_went_wrong() {
+    let queue = Queue::new().await;
+    queue.ask(Work::Page, Uuid::now_v7()).await;
+    let db = queue.desk.db.write();
+    let again = async |tried: bool, reason: &'static str| {
+        let job = queue.claim().await.unwrap();
+        let later = Later { tried, reason: Some(reason), after: Duration::ZERO };
+        assert!(queue::put_back(db, &job, later, queue.now()).await.unwrap());
+        queue::promote(&queue.desk.db, queue.now()).await.unwrap();
+    };
+
+    // It failed three times, and the service stopped in the try after: that was none.
+    for _ in 0..3 {
+        again(true, "no answer").await;
+    }
+    assert!(queue::release(db, &queue.claim().await.unwrap(), queue.now()).await.unwrap());
+    let job = queue.claim().await.unwrap();
+    assert_eq!((job.attempts, job.deaths, job.error.as_deref()), (4, 0, Some("no answer")));
+    // Between its deaths it waits for its host, which makes it no better.
+    queue.clock.advance(LEASE + Duration::from_secs(1));
+    again(false, "waiting for its host").await;
+    assert_eq!(queue.claim().await.unwrap().deaths, 1);
+    queue.clock.advance(LEASE + Duration::from_secs(1));
+    assert_eq!(queue.claim().await.unwrap().deaths, 2);
+    queue.clock.advance(LEASE + Duration::from_secs(1));
+    assert!(queue.claim().await.is_none());
+}
+
+#[actix_web::test]
+async fn feeds_that_several_follow_take_turns_with_everybody() {
+    let (queue, other) = (Queue::new().await, Uuid::now_v7());
+    let (db, now) = (queue.desk.db.write(), queue.now());
+    for _ in 0..20 {
+        queue::ask(db, queue.user, Work::Poll, Uuid::now_v7(), Priority::Backlog, now).await.unwrap();
+    }
+
+    queue::ask(db, queue.user, Work::Page, other, Priority::Backlog, now).await.unwrap();
+
+    let first_two = [queue.claim().await.unwrap().subject, queue.claim().await.unwrap().subject];
+    assert!(first_two.contains(&other));
+}
+
+#[actix_web::test]
 async fn a_feed_that_several_follow_does_not_wait_for_the_import_of_one() {
     let (queue, feed) = (Queue::new().await, Uuid::now_v7());
     let (db, now) = (queue.desk.db.write(), queue.now());

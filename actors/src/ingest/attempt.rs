@@ -191,7 +191,7 @@ pub async fn bury(app: &App, job: &job::Model) -> Result<(), DbErr> {
     let now = app.clock.now();
     let txn = app.db.begin().await?;
     if queue::bury(&txn, job, now).await? {
-        mark_failed(&txn, job, queue::DIED, now).await?;
+        mark_failed(&txn, job, queue::cause_of_death(job), now).await?;
         txn.commit().await?;
         given_up(job);
     }

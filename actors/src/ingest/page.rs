@@ -216,11 +216,13 @@ async fn fetch_at(
 
 async fn read(app: &App, job: &job::Model, page: Fetched, called: Option<String>) -> Result<Found, Failure> {
     if is_plain(page.media_type()) {
+        // The first line of a table, say, is no title.
+        let is_prose = matches!(page.media_type(), Some("text/plain" | "text/markdown"));
         let text = app.workers.run(Lane::Background, move || text::clean(&page.text())).await?;
         if text.trim().is_empty() {
             return Err(Failure::Permanent("the page has no text".to_owned()));
         }
-        let title = Some(notes::first_line(&text));
+        let title = is_prose.then(|| notes::first_line(&text));
         return Ok(Found::Text(Box::new(Text { text, title, ..Text::default() })));
     }
     let url = page.url.as_str().to_owned();

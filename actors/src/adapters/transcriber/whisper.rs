@@ -23,10 +23,13 @@ const SHORTEST: usize = RATE as usize + RATE as usize / 10;
 /// Half of the cores, and never more than this: the model's threads wait for each other by spinning, so on a machine that
 /// has other things to do each of them wastes what the others wait for.
 const MOST_THREADS: usize = 4;
-/// Of the half minute only what is there is looked at, with so much behind it, and never less than this: in places of 20 ms.
+/// Of the half minute only what is there is looked at: in places of 20 ms.
 const PLACE: usize = RATE as usize / 50;
+/// So many places behind it are looked at too.
 const BEHIND: usize = 64;
+/// Places that are looked at in any case.
 const LEAST: usize = 256;
+/// Places of the half minute.
 const MOST: usize = 1_500;
 /// A language that is told with less than this may be another one.
 const CERTAIN: f32 = 0.7;
@@ -47,8 +50,10 @@ struct Inner {
 }
 
 struct Loaded {
+    context: WhisperContext,
     state: WhisperState,
-    multilingual: bool,
+    /// The state heard a window, and would look at no more of another than of that.
+    used: bool,
 }
 
 impl Whisper {
@@ -107,17 +112,19 @@ impl Transcriber for Whisper {
 impl Inner {
     fn hear(&self, window: &[i16], language: Option<&str>) -> Result<Heard, WhisperError> {
         let mut loaded = self.loaded();
-        let Loaded { state, multilingual } = match &mut *loaded {
+        let loaded = match &mut *loaded {
             Some(there) => there,
             empty => empty.insert(load(&self.path)?),
         };
         let mut samples: Vec<f32> = window.iter().map(|sample| f32::from(*sample) / 32_768.0).collect();
         samples.resize(samples.len().max(SHORTEST), 0.0);
         let (language, certain) = match language {
-            _ if !*multilingual => ("en".to_owned(), true),
+            _ if !loaded.context.is_multilingual() => ("en".to_owned(), true),
             Some(known) => (known.to_owned(), true),
-            None => detect(state, &samples, self.threads)?,
+            None => loaded.detect(&samples, self.threads)?,
         };
+        loaded.used = true;
+        let state = &mut loaded.state;
         state.full(self.parameters(&language, samples.len()), &samples)?;
         #[expect(clippy::cast_precision_loss, reason = "a window is short")]
         let length = window.len() as f64 / f64::from(RATE);
@@ -157,15 +164,21 @@ fn load(path: &Path) -> Result<Loaded, WhisperError> {
     // whisper.cpp would write what it hears to the standard error.
     QUIET.call_once(install_logging_hooks);
     let context = WhisperContext::new_with_params(path, WhisperContextParameters::default())?;
-    Ok(Loaded { state: context.create_state()?, multilingual: context.is_multilingual() })
+    Ok(Loaded { state: context.create_state()?, context, used: false })
 }
 
-fn detect(state: &mut WhisperState, samples: &[f32], threads: usize) -> Result<(String, bool), WhisperError> {
-    state.pcm_to_mel(samples, threads)?;
-    let (language, chances) = state.lang_detect(0, threads)?;
-    let chance = usize::try_from(language).ok().and_then(|place| chances.get(place)).copied();
-    let name = get_lang_str(language).unwrap_or("en");
-    Ok((name.to_owned(), chance.is_some_and(|chance| chance >= CERTAIN)))
+impl Loaded {
+    /// The language, and whether it is certain.
+    fn detect(&mut self, samples: &[f32], threads: usize) -> Result<(String, bool), WhisperError> {
+        if self.used {
+            (self.state, self.used) = (self.context.create_state()?, false);
+        }
+        self.state.pcm_to_mel(samples, threads)?;
+        let (language, chances) = self.state.lang_detect(0, threads)?;
+        let chance = usize::try_from(language).ok().and_then(|place| chances.get(place)).copied();
+        let name = get_lang_str(language).unwrap_or("en");
+        Ok((name.to_owned(), chance.is_some_and(|chance| chance >= CERTAIN)))
+    }
 }
 
 fn step_back() {

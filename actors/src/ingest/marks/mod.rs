@@ -2,6 +2,8 @@
 
 mod loose;
 
+use std::cell::Cell;
+
 use entity::{chunk, document, highlight};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
@@ -61,19 +63,26 @@ pub async fn text_of(db: &impl ConnectionTrait, document: &document::Model) -> R
     Ok(passages.into_tuple::<String>().all(db).await?.concat())
 }
 
-/// Where words stand in a text, nearest to a place; where they do not, by their letters alone.
+/// Where words stand in a text, nearest to a place; where they do not, by their letters alone. No words stand nowhere.
 pub fn place(text: &str, words: &str, near: i32) -> Option<Place> {
     places(text, &[(words, near)]).pop().flatten()
 }
 
+/// Bytes that are looked through for the words of one text: of marks that moved, the text is looked through for each. Those
+/// that are left stay where they were.
+const LOOKED_THROUGH: usize = 1 << 29;
+
 /// The same for many words at once.
 fn places(text: &str, marked: &[(&str, i32)]) -> Vec<Option<Place>> {
-    let exact = exact(text, marked);
-    let needs_letters = exact.iter().any(Option::is_none);
+    let looks = Cell::new(LOOKED_THROUGH / text.len().max(1));
+    let may_look = || looks.get().checked_sub(1).map(|left| looks.set(left)).is_some();
+    let exact = exact(text, marked, may_look);
+    let needs_letters = looks.get() > 0 && exact.iter().any(Option::is_none);
     let all = if needs_letters { letters(text) } else { String::new() };
     let place = |(exact, (words, _)): (Option<(usize, usize)>, &(&str, i32))| {
         let (start, end, words) = match exact {
             Some((start, end)) => (start, end, *words),
+            None if !may_look() => return None,
             None => {
                 let (start, end) = loose::place(text, &all, words)?;
                 (start, end, slice_chars(text, start, end)?)
@@ -89,16 +98,21 @@ fn places(text: &str, marked: &[(&str, i32)]) -> Vec<Option<Place>> {
 }
 
 /// Words exactly as they are. The text is looked through for those alone that have moved.
-fn exact(text: &str, marked: &[(&str, i32)]) -> Vec<Option<(usize, usize)>> {
+fn exact(text: &str, marked: &[(&str, i32)], may_look: impl Fn() -> bool) -> Vec<Option<(usize, usize)>> {
     let near: Vec<_> = marked.iter().map(|(_, near)| usize::try_from(*near).unwrap_or_default()).collect();
+    let nearest = |words: &str, near: usize| {
+        text.match_indices(words).map(|(byte, _)| byte).min_by_key(|byte| byte.abs_diff(near))
+    };
     let starts: Vec<_> = marked
         .iter()
         .zip(bytes_of(text, &near))
         .map(|((words, _), near)| {
             let stands = text.get(near..).is_some_and(|rest| rest.starts_with(words));
-            let found =
-                || text.match_indices(words).map(|(byte, _)| byte).min_by_key(|byte| byte.abs_diff(near));
-            if words.is_empty() { None } else { Some(near).filter(|_| stands).or_else(found) }
+            match stands {
+                _ if words.is_empty() => None,
+                true => Some(near),
+                false => may_look().then(|| nearest(words, near)).flatten(),
+            }
         })
         .collect();
     let found: Vec<_> = starts.iter().flatten().copied().collect();

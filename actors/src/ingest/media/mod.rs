@@ -242,18 +242,21 @@ async fn is_entry(app: &App, document: &document::Model) -> Result<bool, Error> 
     Ok(own.one(app.db.read()).await?.is_some())
 }
 
-/// A recording that was decoded to its end: its seconds, those of them that could not be, and what it says of itself.
+/// A recording that was decoded to its end: its seconds, those of them that could not be, where it broke off, and what it
+/// says of itself.
 struct Whole {
     seconds: f64,
     lost: f64,
+    broke_off: Option<f64>,
     about: About,
 }
 
 impl Whole {
     /// A recording whose end was come to, after so many seconds.
     fn of(sound: &Sound, seconds: f64) -> Self {
+        let broke_off = sound.broke_off().then_some(seconds);
         let seconds = sound.seconds().unwrap_or_default().max(seconds);
-        Self { seconds, lost: sound.lost(), about: sound.about().clone() }
+        Self { seconds, lost: sound.lost(), broke_off, about: sound.about().clone() }
     }
 
     /// What is missing in a transcript, in words for the person.
@@ -261,6 +264,10 @@ impl Whole {
         if self.lost >= NOTICED && self.lost >= self.seconds * LITTLE {
             let (lost, whole) = (length(self.lost), length(self.seconds));
             return Some(format!("{lost} of {whole} could not be heard: the file is damaged"));
+        }
+        if let Some(heard) = self.broke_off {
+            let heard = length(heard);
+            return Some(format!("what comes after {heard} could not be heard: the file is damaged"));
         }
         let others = match self.about.tracks {
             0 | 1 => String::new(),

@@ -122,7 +122,7 @@ async fn take(
             if subjects.contains(&job.subject) {
                 continue;
             }
-            if job.state == JobState::Running && job.attempts >= most_tries(&job) {
+            if job.state == JobState::Running && is_dead(&job) {
                 subjects.insert(job.subject);
                 claimed.dead.push(job);
             } else if places.take(&job) {
@@ -135,10 +135,9 @@ async fn take(
     Ok(claimed)
 }
 
-/// Tries after which a job whose last one died is given up. One that failed before for a reason of its own has the tries of
-/// a failure: not each of them was a death.
-fn most_tries(job: &Model) -> i32 {
-    if job.error.is_none() { MOST_DEATHS } else { MOST_ATTEMPTS }
+/// Whether a job whose last try died is given up: it killed as many processes as it may, or has no tries left.
+fn is_dead(job: &Model) -> bool {
+    job.deaths + 1 >= MOST_DEATHS || job.attempts >= MOST_ATTEMPTS
 }
 
 /// Running jobs whose lease is over.
@@ -169,8 +168,9 @@ fn is(state: JobState) -> SimpleExpr {
 }
 
 async fn lease(txn: &impl ConnectionTrait, mut job: Model, now: Timestamp) -> Result<Model, DbErr> {
-    // What it waited for is over; why a try of it failed stays.
+    // What it waited for before its first try is over; why a try of it failed stays.
     job.error = job.error.take().filter(|_| job.attempts > 0);
+    job.deaths += i32::from(job.state == JobState::Running);
     job.attempts += 1;
     job.state = JobState::Running;
     job.turn = None;
@@ -179,6 +179,7 @@ async fn lease(txn: &impl ConnectionTrait, mut job: Model, now: Timestamp) -> Re
         .col_expr(Column::State, Expr::value(job.state))
         .col_expr(Column::Turn, Expr::value(job.turn))
         .col_expr(Column::Attempts, Expr::value(job.attempts))
+        .col_expr(Column::Deaths, Expr::value(job.deaths))
         .col_expr(Column::Error, Expr::value(job.error.clone()))
         .col_expr(Column::LeaseToken, Expr::value(job.lease_token))
         .col_expr(Column::LeaseUntil, Expr::value(now + LEASE))

@@ -10,7 +10,7 @@ use entity::time::Timestamp;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, UpdateMany};
 
-use super::{LEASE, Priority, turn};
+use super::{LEASE, MOST_DEATHS, Priority, turn};
 use crate::db::Db;
 
 /// Why a job is given up whose tries all died with their process.
@@ -37,10 +37,16 @@ pub async fn give_up(
     end(db, job, JobState::Dead, Some(reason), now).await
 }
 
-/// Ends a job whose last try died with its process. `false`: it is not so any more.
+/// Ends a job whose last try died with its process, with [`cause_of_death`]. `false`: it is not so any more.
 pub async fn bury(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
-    let over = Column::LeaseUntil.lt(now);
-    Ok(ended(job, JobState::Dead, Some(DIED), now).filter(over).exec(db).await?.rows_affected > 0)
+    let (over, why) = (Column::LeaseUntil.lt(now), Some(cause_of_death(job)));
+    Ok(ended(job, JobState::Dead, why, now).filter(over).exec(db).await?.rows_affected > 0)
+}
+
+/// Why a job is given up whose last try died with its process: all of them did, or one before it failed for a reason.
+pub fn cause_of_death(job: &Model) -> &str {
+    let all_died = job.deaths + 1 >= MOST_DEATHS;
+    job.error.as_deref().filter(|_| !all_died).unwrap_or(DIED)
 }
 
 async fn end(
@@ -82,8 +88,9 @@ pub async fn put_back(
 ) -> Result<bool, DbErr> {
     let back = Back {
         attempts: if later.tried { job.attempts } else { job.attempts - 1 },
+        deaths: job.deaths,
         done: job.done,
-        reason: later.reason,
+        reason: later.reason.or(job.error.as_deref()),
         run_at: now + later.after,
         turn: None,
         priority: job.priority,
@@ -113,7 +120,8 @@ fn waits_for(reason: &str) -> Condition {
 pub async fn advance(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
     let renewed = Entity::update_many()
         .col_expr(Column::LeaseUntil, Expr::value(now + LEASE))
-        .col_expr(Column::Attempts, Expr::value(1));
+        .col_expr(Column::Attempts, Expr::value(1))
+        .col_expr(Column::Deaths, Expr::value(0));
     Ok(renewed.filter(held(job)).exec(db).await?.rows_affected > 0)
 }
 
@@ -121,8 +129,15 @@ pub async fn advance(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> 
 pub async fn release(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
     let Some(job) = &current(db, job).await? else { return Ok(false) };
     let turn = Some(turn::next(db, job.user_id, &job.kind, (job.track, job.priority)).await?);
-    let (attempts, priority) = (job.attempts - 1, job.priority);
-    let back = Back { attempts, done: job.done, reason: None, run_at: now, turn, priority };
+    let back = Back {
+        attempts: job.attempts - 1,
+        deaths: job.deaths,
+        done: job.done,
+        reason: job.error.as_deref(),
+        run_at: now,
+        turn,
+        priority: job.priority,
+    };
     back.put(db, job, now).await
 }
 
@@ -139,12 +154,14 @@ pub async fn give_way(
     // Behind those whose turn is up now: at the same turn the older job would be first again.
     let turn = turn::next(db, job.user_id, &job.kind, (job.track, priority)).await?.saturating_add(1);
     let turn = Some(turn);
-    Back { attempts: 0, done, reason: None, run_at: now, turn, priority }.put(db, job, now).await
+    let back = Back { attempts: 0, deaths: 0, done, reason: None, run_at: now, turn, priority };
+    back.put(db, job, now).await
 }
 
 /// What stands in the row of a job that waits again.
 struct Back<'a> {
     attempts: i32,
+    deaths: i32,
     done: i32,
     reason: Option<&'a str>,
     run_at: Timestamp,
@@ -166,6 +183,7 @@ impl Back<'_> {
         let back = Entity::update_many()
             .col_expr(Column::State, Expr::value(JobState::Queued))
             .col_expr(Column::Attempts, Expr::value(self.attempts))
+            .col_expr(Column::Deaths, Expr::value(self.deaths))
             .col_expr(Column::Done, Expr::value(self.done))
             .col_expr(Column::RunAt, Expr::value(self.run_at))
             .col_expr(Column::Turn, Expr::value(self.turn))

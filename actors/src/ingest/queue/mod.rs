@@ -24,8 +24,8 @@ use crate::db::insert_all;
 
 pub use claim::{Claimed, Favour, Places, claim};
 pub use ending::{
-    DIED, Later, advance, backoff, bury, current, end_wait, finish, give_up, give_way, put_back, release,
-    renew, sweep,
+    DIED, Later, advance, backoff, bury, cause_of_death, current, end_wait, finish, give_up, give_way,
+    put_back, release, renew, sweep,
 };
 pub use turn::promote;
 
@@ -148,7 +148,7 @@ impl Work {
         }
     }
 
-    /// Whether it is done for all who follow a feed, in the name of one of them.
+    /// Whether it is done for all who follow a feed, in the name of one of them. (An index and [`turn`] name these.)
     pub fn serves_all(self) -> bool {
         match self {
             Work::Poll | Work::Subscribe => true,
@@ -396,6 +396,7 @@ fn waiting(db: &impl ConnectionTrait, now: Timestamp) -> OnConflict {
         .value(Column::Turn, Expr::cust(turn))
         .value(Column::RunAt, now)
         .value(Column::Attempts, 0)
+        .value(Column::Deaths, 0)
         .value(Column::Done, 0)
         .to_owned()
 }

@@ -2,7 +2,8 @@
 //!
 //! A job's turn is one after the last that its user waits for, but never before the turn that is up now. So users who
 //! wait take turns, however much one of them asked for, and somebody who comes new is next. (Start-time fair queueing:
-//! Goyal, Vin, Cheng 1996, with every job of one size.) Turns compare within a track and a priority.
+//! Goyal, Vin, Cheng 1996, with every job of one size.) What serves all who follow a feed takes turns as one more user,
+//! in whoever's name it is done. Turns compare within a track and a priority.
 
 use entity::id::UserId;
 use entity::job::{Column, Entity};
@@ -19,8 +20,7 @@ use crate::db::Db;
 /// Work whose wait is over gets its turn so many at a time.
 const AT_ONCE: u64 = 200;
 
-/// The turn of a user's next job of this kind. What serves others too is one of those whose turn is up, however much waits of
-/// the user in whose name it is done.
+/// The turn of a user's next job of this kind.
 pub async fn next(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -29,10 +29,14 @@ pub async fn next(
 ) -> Result<i64, DbErr> {
     let waiting = waiting().filter(Column::Track.eq(track)).filter(Column::Priority.eq(priority));
     let up = turn_of(db, waiting.clone().order_by_asc(Column::Turn)).await?.unwrap_or(0);
-    if Work::named(kind).is_some_and(Work::serves_all) {
-        return Ok(up);
-    }
-    let last = waiting.filter(Column::UserId.eq(user)).order_by_desc(Column::Turn);
+    // Spelled out, as in the partial index.
+    let own = match Work::named(kind).is_some_and(Work::serves_all) {
+        true => waiting.filter(Expr::cust("kind IN ('poll', 'subscribe')")),
+        false => {
+            waiting.filter(Column::UserId.eq(user)).filter(Expr::cust("kind NOT IN ('poll', 'subscribe')"))
+        }
+    };
+    let last = own.order_by_desc(Column::Turn);
     Ok(turn_of(db, last).await?.map_or(0, |turn| turn.saturating_add(1)).max(up))
 }
 

@@ -12,7 +12,7 @@ use trafilatura::dom::{Document, NodeId};
 use super::{
     align::align,
     blocks::{self, Block},
-    signs, walk,
+    signs, trim, walk,
 };
 
 /// Below this the page and the extraction are different texts: the extractor read a script, or the walk a shell.
@@ -76,7 +76,8 @@ pub struct Choice<'a> {
     pub(super) blocks: &'a [Block],
     pub(super) kept: Vec<bool>,
     pub(super) title: String,
-    pub(super) shown: String,
+    /// What a heading says that says the shown title again.
+    pub(super) shown: Vec<String>,
     pub(super) description: String,
     pub(super) author: String,
     around: HashSet<NodeId>,
@@ -86,8 +87,11 @@ impl<'a> Choice<'a> {
     fn new(page: &'a Document, blocks: &'a [Block], kept: Vec<bool>, hints: &Hints<'_>) -> Self {
         let around =
             around(page, blocks.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(block, _)| block));
-        let [title, shown, description, author] = [hints.title, hints.shown, hints.description, hints.author]
-            .map(|text| blocks::key(text).to_lowercase());
+        let [title, description, author] =
+            [hints.title, hints.description, hints.author].map(|text| blocks::key(text).to_lowercase());
+        // The page's own title is without the name of its site.
+        let shown =
+            if hints.shown == hints.title { vec![title.clone()] } else { trim::names_of(hints.shown) };
         Self { page, blocks, kept, title, shown, description, author, around }
     }
 

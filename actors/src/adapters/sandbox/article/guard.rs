@@ -105,12 +105,12 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Comments end at `--!>` too (HTML, section 13.2.5.52).
+    /// Comments end at `--!>` too, but for one whose dashes are those of its beginning (HTML, sections 13.2.5.43 to 52).
     fn skip_comment(&mut self) -> Option<()> {
         let rest = self.rest;
         let end = |(at, window): (usize, &[u8])| match window {
             b"-->" => Some(at + 3),
-            b"--!" if rest.get(at + 3) == Some(&b'>') => Some(at + 4),
+            b"--!" if at >= b"<!--".len() && rest.get(at + 3) == Some(&b'>') => Some(at + 4),
             _ => None,
         };
         let behind = rest.windows(3).enumerate().find_map(end)?;
@@ -254,6 +254,10 @@ mod tests {
             assert_eq!(check(&format!("{comment}{nested}")), Err(Unreadable::TooDeep), "{comment}");
         }
         assert!(check(&format!("<!-- {nested} -->")).is_ok());
+        // The dashes of its beginning end none.
+        for comment in ["<!--!><script>-->", "<!---!><script>-->"] {
+            assert_eq!(check(&format!("{comment}{nested}")), Err(Unreadable::TooDeep), "{comment}");
+        }
     }
 
     #[test]

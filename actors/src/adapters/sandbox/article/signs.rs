@@ -53,23 +53,28 @@ const ASKS: &str = "enable, turn on, activate, requires, need, aktivier, einscha
 /// A page that is not there says little beside that, in characters.
 const APOLOGY: usize = 400;
 /// Titles of pages that are not there.
-const GONE: &str = "not found, 404 not found, page not found, error 404, file not found, nicht gefunden, seite nicht gefunden, \
+const GONE: &str = "not found, page not found, error 404, file not found, nicht gefunden, seite nicht gefunden, \
     page introuvable, page non trouvée, página no encontrada, pagina no encontrada, pagina non trovata, \
     página não encontrada, pagina niet gevonden, nie znaleziono, страница не найдена, ページが見つかりません";
 
 /// Whether a page that a server gives as one says by its title that it is not there.
 pub fn says_it_is_gone(title: &str, text: &str) -> bool {
     let title = title.to_lowercase();
-    let title = title.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let named = entries(GONE).any(|gone| {
-        title.strip_prefix(gone).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
-    });
+    let title = first_word(&title);
+    let is_letter = |c: char| c.is_alphanumeric();
+    let behind = title.strip_prefix("404").map(str::trim_start);
     // The number alone is a title of other things too: of 404 Media, say.
-    let numbered = title.strip_prefix("404").is_some_and(|rest| {
-        let rest = rest.trim_start();
-        !rest.starts_with(|c: char| c.is_alphanumeric()) || rest.starts_with("error")
+    let numbered = behind.is_some_and(|rest| !rest.starts_with(is_letter) || rest.starts_with("error"));
+    let named = [Some(title), behind.map(first_word)].into_iter().flatten().any(|title| {
+        let begins = |gone| title.strip_prefix(gone).is_some_and(|rest: &str| !rest.starts_with(is_letter));
+        entries(GONE).any(begins)
     });
     (named || numbered) && text.chars().nth(APOLOGY).is_none()
+}
+
+/// From the first letter or digit on.
+fn first_word(text: &str) -> &str {
+    text.trim_start_matches(|c: char| !c.is_alphanumeric())
 }
 
 /// Whether a page's whole text asks for JavaScript.
@@ -152,7 +157,14 @@ mod tests {
 
     #[test]
     fn a_page_that_is_not_there_says_so_by_its_title_and_little_else() {
-        for title in ["404 Not Found", "Page not found | Herons", "Seite nicht gefunden", "- 404 -"] {
+        for title in [
+            "404 Not Found",
+            "404 Page Not Found",
+            "404 - Seite nicht gefunden",
+            "Page not found | Herons",
+            "Seite nicht gefunden",
+            "- 404 -",
+        ] {
             assert!(says_it_is_gone(title, "Sorry, there is nothing here."), "{title}");
         }
         assert!(!says_it_is_gone("404 Not Found", &"How the status came about. ".repeat(20)));

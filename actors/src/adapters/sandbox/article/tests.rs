@@ -32,6 +32,8 @@ fn the_headline_stays_where_its_person_calls_the_page_something_else() {
 
     assert!(begins(Some("To be read in spring")));
     assert!(!begins(None) && !begins(Some("Patience of Birds")));
+    // As a browser calls it.
+    assert!(!begins(Some("Patience of birds | The Reeds")) && begins(Some("Of the patience of birds")));
 }
 
 /// The page of the acceptance suite.

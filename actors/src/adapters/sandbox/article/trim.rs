@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{
-    blocks::{Block, Kind},
+    blocks::{self, Block, Kind},
     choose::Choice,
     signs,
 };
@@ -21,6 +21,8 @@ const CREDIT: usize = 100;
 const LINKED: usize = 25;
 /// A line that names the author has so many letters more at most.
 const BYLINE: usize = 6;
+/// What stands between a title and the name of its site.
+const BETWEEN: [&str; 6] = [" | ", " - ", " – ", " — ", " · ", " :: "];
 /// Repeated lines of fewer letters may be meant.
 const REPEATED: usize = 20;
 
@@ -115,9 +117,10 @@ impl Choice<'_> {
         self.drop_small(again);
     }
 
-    /// The title stands in its own field.
+    /// The title stands in its own field, by itself or beside the name of its site.
     pub(super) fn drop_title(&mut self) {
-        let is_title = |block: &Block| block.kind == Kind::Heading && block.key.to_lowercase() == self.shown;
+        let says = |words: &String| self.shown.contains(words);
+        let is_title = |block: &Block| block.kind == Kind::Heading && says(&block.key.to_lowercase());
         let titles: Vec<usize> =
             self.chosen().take(3).filter(|(_, block)| is_title(block)).map(|(at, _)| at).collect();
         titles.into_iter().for_each(|at| self.set(at, false));
@@ -134,6 +137,13 @@ impl Choice<'_> {
         let found = self.chosen().take(3).find(|(_, block)| is_byline(block)).map(|(at, _)| at);
         self.drop_small(found.into_iter().collect());
     }
+}
+
+/// The letters of a title, and of its parts where it stands beside the name of its site.
+pub(super) fn names_of(title: &str) -> Vec<String> {
+    let parts = BETWEEN.iter().flat_map(|between| title.split(between));
+    let names = std::iter::once(title).chain(parts).map(|name| blocks::key(name).to_lowercase());
+    names.filter(|name| !name.is_empty()).collect()
 }
 
 fn is_label(block: &Block) -> bool {

@@ -48,15 +48,20 @@ fn by_number(text: &str) -> Option<Parts> {
     Some((date, time, zone(behind.trim())))
 }
 
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c.is_whitespace() || c == ',').filter(|part| !part.is_empty())
+}
+
 /// `Fri, 2 Jan 2026 03:04:05 +0100`, and its parts in another order.
 fn by_name(whole: &str) -> Option<Parts> {
     let (mut month, mut time, mut offset) = (None, None, None);
     let mut numbers = Vec::new();
     let mut afternoon = None;
     // The day of the week, which in some languages begins like a month.
-    let text = whole.split_once(',').filter(|(day, _)| !day.contains(|c: char| c.is_ascii_digit()));
+    let names_month = |text: &str| parts(text).any(|part| month_of(&part.to_ascii_lowercase()).is_some());
+    let text = whole.split_once(',').filter(|(_, behind)| names_month(behind));
     let text = text.map_or(whole, |(_, behind)| behind);
-    for part in text.split(|c: char| c.is_whitespace() || c == ',').filter(|part| !part.is_empty()) {
+    for part in parts(text) {
         let small = part.to_ascii_lowercase();
         if part.contains(':') && time.is_none() {
             time = Some(clock(part)?);
@@ -172,6 +177,7 @@ mod tests {
             "Fri, 02 Jan 2026 04:04:05 GMT+01:00",
             "Fri, 02 Jan 2026 3:04:05 -0000",
             "Jan 2, 2026 03:04:05",
+            "Jan, 02 2026 03:04:05",
             "January 2nd, 2026 3:04:05 AM",
             "Fri Jan 02 04:04:05 +0100 2026",
             "Fri Jan 02 04:04:05 CET 2026",

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 
 use feed_rs::model::{Entry, FeedType, Link, Person};
+use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::super::article::{NAME, Rendition, cut, line};
 use super::{Enclosure, Item, address, is_page, words};
+use crate::text::hexadecimal;
 
 /// Summaries are cut here, in characters.
 const SUMMARY: usize = 500;
@@ -93,13 +95,17 @@ pub fn name_all(items: &mut [Item]) {
         *count.entry(url).or_default() += 1;
     }
     for item in items.iter_mut().filter(|item| item.key.is_empty()) {
-        let told = item.published_at.map_or_else(|| item.text.clone(), |at| at.to_string());
+        let told = item.published_at.map_or_else(|| digest(&item.text), |at| at.to_string());
         let url = item.url.clone().unwrap_or_default();
         item.key = match count.get(&url) {
             Some(1) => url,
             Some(_) | None => format!("{url}\n{}\n{told}", item.title),
         };
     }
+}
+
+fn digest(text: &str) -> String {
+    hexadecimal(&Sha256::digest(text.as_bytes()))
 }
 
 fn is_whole(text: &str) -> bool {

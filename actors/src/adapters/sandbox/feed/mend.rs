@@ -82,8 +82,10 @@ fn words_escaped(text: &str, name: &str) -> String {
 /// What stands before the next such element, its tag, what is in it, and what comes behind it.
 fn element<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, &'a str, &'a str, &'a str)> {
     let is_tag = |at: &usize| {
-        text.get(at + open.len()..)
-            .is_some_and(|rest| rest.starts_with(|c: char| c == '>' || c.is_whitespace()))
+        text.get(at + open.len()..).is_some_and(|rest| {
+            let is_empty = rest.split_once('>').is_some_and(|(tag, _)| tag.ends_with('/'));
+            !is_empty && rest.starts_with(|c: char| c == '>' || c.is_whitespace())
+        })
     };
     let begin = text.match_indices(open).map(|(at, _)| at).find(is_tag)?;
     let (before, rest) = text.split_at_checked(begin)?;

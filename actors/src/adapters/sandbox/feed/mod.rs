@@ -132,9 +132,17 @@ pub fn read(bytes: &[u8], url: &str) -> Reading {
 /// Whether the first element is that of a feed in XML.
 fn begins_as_feed(text: &[u8]) -> bool {
     let head = String::from_utf8_lossy(text.get(..HEAD).unwrap_or(text)).to_ascii_lowercase();
-    let first = head.match_indices('<').map(|(at, _)| head.get(at + 1..).unwrap_or_default());
-    let element = first.into_iter().find(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()));
-    element.is_some_and(|name| ["rss", "feed", "rdf:rdf"].iter().any(|kind| name.starts_with(kind)))
+    let mut rest = head.as_str();
+    while let Some((_, tag)) = rest.split_once('<') {
+        if tag.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            let name = tag.split(|c: char| c.is_whitespace() || matches!(c, '>' | '/')).next();
+            return name.is_some_and(|name| ["rss", "feed", "rdf:rdf"].contains(&name));
+        }
+        // What stands in a comment is no element.
+        let end = if tag.starts_with("!--") { "-->" } else { ">" };
+        rest = tag.split_once(end).map_or("", |(_, behind)| behind);
+    }
+    false
 }
 
 fn parsed(bytes: &[u8], url: &str) -> Option<model::Feed> {

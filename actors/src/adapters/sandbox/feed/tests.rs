@@ -137,6 +137,9 @@ fn markup_that_stands_bare_in_words_is_read_as_words() {
     let found = item("<description>It <b>waits<br>for <i>fish</b> &amp; frogs.</description>");
 
     assert_eq!(found.text, "It waits\nfor fish & frogs.");
+    let after_empty =
+        item("<description /></item><item><title>B</title><description>It <b>waits</description>");
+    assert_eq!(after_empty.title, "Untitled");
     assert_eq!(item("<title>T</title><description>It <b>waits</description>").title, "T");
 }
 
@@ -148,7 +151,10 @@ fn a_feed_that_cannot_be_read_is_no_page() {
     for broken in [broken, "<rss version=\"2.0\"/>"] {
         assert!(matches!(read(broken.as_bytes(), "https://example.org/feed"), Reading::Broken), "{broken}");
     }
-    assert!(matches!(read(page.as_bytes(), "https://example.org/"), Reading::Page(_)));
+    let comment = "<!-- <feed> --><!DOCTYPE html><html><body>";
+    for page in [page, comment, "<feedback><p>Yours"] {
+        assert!(matches!(read(page.as_bytes(), "https://example.org/"), Reading::Page(_)), "{page}");
+    }
 }
 
 #[test]

@@ -161,6 +161,9 @@ enum Broken {
     Shared,
 }
 
+/// Characters before a line's end that are looked at for what was broken there.
+const RUN: usize = 200;
+
 fn broken(text: &str, line: &str) -> Option<Broken> {
     let mut last = text.chars().rev();
     let hyphen = last.next().filter(|c| matches!(c, '-' | '\u{2010}' | '\u{ad}'))?;
@@ -169,7 +172,9 @@ fn broken(text: &str, line: &str) -> Option<Broken> {
         return None;
     }
     let first = line.split(' ').next().unwrap_or_default();
-    let run = text.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let near = text.char_indices().rev().nth(RUN).map_or(0, |(at, _)| at);
+    let near = text.get(near..).unwrap_or_default();
+    let run = near.rsplit(char::is_whitespace).next().unwrap_or_default();
     let half = run.strip_suffix(hyphen).unwrap_or(run);
     Some(match hyphen {
         '\u{ad}' => Broken::Word,

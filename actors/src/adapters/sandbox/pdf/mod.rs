@@ -90,9 +90,17 @@ pub fn read(bytes: Vec<u8>) -> Result<(Facts, String), NoText> {
 /// made to be shown early has a sign near its beginning too. Some have something else behind it.
 fn is_cut_off(bytes: &[u8]) -> bool {
     const END: &[u8] = b"%%EOF";
-    const OBJECT: &[u8] = b" obj";
     let Some(end) = bytes.windows(END.len()).rposition(|window| window == END) else { return true };
-    bytes.get(end..).is_some_and(|rest| rest.windows(OBJECT.len()).any(|window| window == OBJECT))
+    bytes.get(end..).is_some_and(|rest| rest.windows(BEGINS).any(begins_object))
+}
+
+/// Bytes of the shortest beginning of an object.
+const BEGINS: usize = 8;
+
+/// Whether these bytes end as an object begins: `7 0 obj`, and no more letters.
+fn begins_object(bytes: &[u8]) -> bool {
+    let [number, b' ', version, b' ', b'o', b'b', b'j', behind] = bytes else { return false };
+    number.is_ascii_digit() && version.is_ascii_digit() && !behind.is_ascii_alphanumeric()
 }
 
 fn refused(error: LoadPdfError) -> NoText {

@@ -70,7 +70,9 @@ impl Decoding {
         } else {
             Vec::new()
         };
-        (Told::Piece { samples, read: self.recording.read(), lost: self.recording.lost() }, body)
+        let recording = &self.recording;
+        let (read, lost, broke_off) = (recording.read(), recording.lost(), recording.broke_off());
+        (Told::Piece { samples, read, lost, broke_off }, body)
     }
 }
 

@@ -28,6 +28,7 @@ pub struct Sound {
     seconds: Option<f64>,
     about: About,
     lost: f64,
+    broke_off: bool,
 }
 
 /// A part of a recording.
@@ -45,7 +46,8 @@ impl Sound {
     /// Starts a child over this file, open for reading.
     pub(super) async fn open(pool: &Pool, file: File) -> Result<Self, SandboxError> {
         let (worker, wall) = pool.reader_of(file, Duty::Sound).await?;
-        let mut sound = Self { worker, wall, seconds: None, about: About::default(), lost: 0.0 };
+        let mut sound =
+            Self { worker, wall, seconds: None, about: About::default(), lost: 0.0, broke_off: false };
         match sound.ask(Ask::Open).await? {
             (Told::Opened { seconds, about }, _) => Ok(Self { seconds, about, ..sound }),
             (Told::Unheard { reason }, _) => Err(reason.into()),
@@ -68,6 +70,11 @@ impl Sound {
         self.lost
     }
 
+    /// Whether its decoder was ended before the recording was: nobody knows how much comes behind.
+    pub fn broke_off(&self) -> bool {
+        self.broke_off
+    }
+
     /// The next piece; none at the end.
     ///
     /// # Errors
@@ -86,8 +93,8 @@ impl Sound {
 
     async fn piece(&mut self, ask: Ask) -> Result<Option<Piece>, SandboxError> {
         let told = self.ask(ask).await?;
-        if let (Told::Piece { lost, .. }, _) = &told {
-            self.lost = *lost;
+        if let (Told::Piece { lost, broke_off, .. }, _) = &told {
+            (self.lost, self.broke_off) = (*lost, *broke_off);
         }
         match told {
             (Told::Piece { samples: 0, .. }, _) => Ok(None),

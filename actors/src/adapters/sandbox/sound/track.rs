@@ -60,6 +60,7 @@ pub struct Recording {
     lost: f64,
     faulty: bool,
     ended: bool,
+    broke_off: bool,
 }
 
 impl Recording {
@@ -103,6 +104,7 @@ impl Recording {
             lost: 0.0,
             faulty: false,
             ended: false,
+            broke_off: false,
         })
     }
 
@@ -134,8 +136,13 @@ impl Recording {
 
     /// Ends it here, where something was heard: its decoder is not to be asked again.
     pub fn stop(&mut self) -> bool {
-        self.ended = true;
+        (self.ended, self.broke_off) = (true, true);
         self.heard > 0.0
+    }
+
+    /// Whether it was ended before its end.
+    pub fn broke_off(&self) -> bool {
+        self.broke_off
     }
 
     /// The part of the file that was read, 0 to 1.

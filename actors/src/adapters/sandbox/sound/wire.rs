@@ -57,6 +57,8 @@ pub enum Told {
         read: f64,
         /// Seconds of sound that should have been there by now and could not be decoded.
         lost: f64,
+        /// What comes behind it could not be decoded, and nobody knows how much that is.
+        broke_off: bool,
     },
     /// It cannot be decoded.
     Unheard {
