@@ -61,9 +61,7 @@ pub enum Failure {
         why: String,
     },
     /// Somebody else decided of the import meanwhile.
-    #[error(
-        "it was paused or taken back in the app when {rows} rows were done, and is in that one's hands now"
-    )]
+    #[error("the import was paused or taken back in the app when {rows} rows were done: go on with it there")]
     TakenOver {
         /// Rows that are done.
         rows: u64,

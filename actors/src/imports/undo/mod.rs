@@ -64,7 +64,7 @@ pub async fn run(app: &App, job: &job::Model, import: &import::Model) -> Result<
     loop {
         let now = app.clock.now();
         let txn = app.db.begin().await?;
-        // Two that are taken back at once would each leave to the other what both made.
+        // One after the other: two at once would each leave to the other what both brought.
         let owner = user::Entity::find_by_id(import.user_id).lock(LockType::NoKeyUpdate).one(&txn).await?;
         if owner.is_none() {
             return Ok(());
