@@ -291,6 +291,16 @@ async fn full_archive(server: &Server, site: &Site) -> (Client, Vec<u8>) {
     (session, archive)
 }
 
+/// Somebody else who took all of that in, and the import.
+async fn moved_in(server: &Server, site: &Site) -> (Client, String) {
+    let (_, archive) = full_archive(server, site).await;
+    let other = server.user(Plan::Research).await.sign_in().await;
+    let id = begin(&other, &archive, &[]).await;
+    once(&other, &id, "done").await;
+    settled(&other).await;
+    (other, id)
+}
+
 #[actix_web::test]
 async fn an_export_that_is_imported_gives_the_same_library() {
     let (server, site) = (served().await, Site::start().await);
@@ -353,11 +363,7 @@ async fn an_export_that_is_imported_gives_the_same_library() {
 #[actix_web::test]
 async fn what_a_person_made_of_an_imported_library_stays_when_it_is_taken_back() {
     let (server, site) = (served().await, Site::start().await);
-    let (_, archive) = full_archive(&server, &site).await;
-    let other = server.user(Plan::Research).await.sign_in().await;
-    let id = begin(&other, &archive, &[]).await;
-    once(&other, &id, "done").await;
-    settled(&other).await;
+    let (other, id) = moved_in(&server, &site).await;
     server.clock.advance(std::time::Duration::from_secs(1));
 
     let failed = all(&other, "/app/api/work?stage=failed", "work").await;
@@ -419,11 +425,7 @@ async fn the_list_for_browsers_keeps_the_folders() {
 #[actix_web::test]
 async fn what_somebody_takes_away_while_an_import_goes_on_is_left_out_of_it() {
     let (server, site) = (served().await, Site::start().await);
-    let (_, archive) = full_archive(&server, &site).await;
-    let other = server.user(Plan::Research).await.sign_in().await;
-    let id = begin(&other, &archive, &[]).await;
-    once(&other, &id, "done").await;
-    settled(&other).await;
+    let (other, id) = moved_in(&server, &site).await;
     let id_of = |thing: &Value, name: &str| thing[name].as_str().unwrap().to_owned();
     for feed in all(&other, &format!("{LIBRARY}/feeds"), "feeds").await {
         other.delete(&format!("{LIBRARY}/feeds/{}", id_of(&feed, "feedId"))).await.data(200);

@@ -1,6 +1,7 @@
 //! Collections go last, once nothing is in them any more.
 
 use entity::id::{CollectionId, UserId};
+use entity::time::Timestamp;
 use entity::{bookmark, collection, collection_bookmark, import, import_row, job};
 use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
@@ -18,7 +19,28 @@ use crate::ops::bookmarks::save::AT_ONCE;
 /// # Errors
 /// [`Failure`], as every job.
 pub async fn remove(app: &App, job: &job::Model, import: &import::Model) -> Result<(), Failure> {
-    let mut left = made::collections(app.db.read(), import).await?;
+    let made = made::collections(app.db.read(), import).await?;
+    let stay = passes(app, job, import, Pass::Remove, made).await?;
+    passes(app, job, import, Pass::HandOver, stay).await.map(drop)
+}
+
+/// What is done to collections.
+#[derive(Clone, Copy)]
+enum Pass {
+    /// Those in which nothing is are removed.
+    Remove,
+    /// Those that another import brought something into go over to it.
+    HandOver,
+}
+
+/// Passes over the collections until one changes nothing: what becomes of an inner one tells of the outer. Those that stay.
+async fn passes(
+    app: &App,
+    job: &job::Model,
+    import: &import::Model,
+    pass: Pass,
+    mut left: Vec<CollectionId>,
+) -> Result<Vec<CollectionId>, Failure> {
     loop {
         let mut stay = Vec::new();
         for some in left.chunks(AT_ONCE) {
@@ -26,46 +48,37 @@ pub async fn remove(app: &App, job: &job::Model, import: &import::Model) -> Resu
             if !queue::advance(&txn, job, now).await? {
                 return Err(Failure::LeaseLost);
             }
-            stay.extend(remove_empty(&txn, import.user_id, some).await?);
+            stay.extend(match pass {
+                Pass::Remove => remove_empty(&txn, import.user_id, some).await?,
+                Pass::HandOver => hand_over(&txn, import, some, now).await?,
+            });
             txn.commit().await?;
         }
         if stay.len() == left.len() {
-            return hand_over(app, job, import, stay).await;
+            return Ok(stay);
         }
         left = stay;
     }
 }
 
-/// Until nobody is left who would have one: whoever has an inner one has brought something into the outer.
+/// Hands over those that another import would have; the others.
 async fn hand_over(
-    app: &App,
-    job: &job::Model,
+    txn: &impl ConnectionTrait,
     import: &import::Model,
-    mut left: Vec<CollectionId>,
-) -> Result<(), Failure> {
-    loop {
-        let mut stay = Vec::new();
-        for some in left.chunks(AT_ONCE) {
-            let (now, txn) = (app.clock.now(), app.db.begin().await?);
-            if !queue::advance(&txn, job, now).await? {
-                return Err(Failure::LeaseLost);
-            }
-            for &id in some {
-                if hand_on::collection(&txn, (import.user_id, import.id), id, now).await? {
-                    let own = import_row::Column::UserId.eq(import.user_id);
-                    let own = own.and(import_row::Column::ImportId.eq(import.id));
-                    forget(&txn, own.and(import_row::Column::MadeId.eq(id.0))).await?;
-                } else {
-                    stay.push(id);
-                }
-            }
-            txn.commit().await?;
+    some: &[CollectionId],
+    now: Timestamp,
+) -> Result<Vec<CollectionId>, Error> {
+    let mut stay = Vec::new();
+    for &id in some {
+        if hand_on::collection(txn, (import.user_id, import.id), id, now).await? {
+            let own = import_row::Column::UserId.eq(import.user_id);
+            let own = own.and(import_row::Column::ImportId.eq(import.id));
+            forget(txn, own.and(import_row::Column::MadeId.eq(id.0))).await?;
+        } else {
+            stay.push(id);
         }
-        if stay.len() == left.len() {
-            return Ok(());
-        }
-        left = stay;
     }
+    Ok(stay)
 }
 
 /// Removes those in which nothing is; the others.
