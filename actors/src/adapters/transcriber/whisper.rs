@@ -51,7 +51,8 @@ struct Inner {
 
 struct Loaded {
     context: WhisperContext,
-    state: WhisperState,
+    /// What windows are heard with, once one is.
+    state: Option<WhisperState>,
     /// The state heard a window, and would look at no more of another than of that.
     used: bool,
 }
@@ -124,7 +125,7 @@ impl Inner {
             None => loaded.detect(&samples, self.threads)?,
         };
         loaded.used = true;
-        let state = &mut loaded.state;
+        let state = loaded.state()?;
         state.full(self.parameters(&language, samples.len()), &samples)?;
         #[expect(clippy::cast_precision_loss, reason = "a window is short")]
         let length = window.len() as f64 / f64::from(RATE);
@@ -164,17 +165,26 @@ fn load(path: &Path) -> Result<Loaded, WhisperError> {
     // whisper.cpp would write what it hears to the standard error.
     QUIET.call_once(install_logging_hooks);
     let context = WhisperContext::new_with_params(path, WhisperContextParameters::default())?;
-    Ok(Loaded { state: context.create_state()?, context, used: false })
+    Ok(Loaded { context, state: None, used: false })
 }
 
 impl Loaded {
+    fn state(&mut self) -> Result<&mut WhisperState, WhisperError> {
+        Ok(match &mut self.state {
+            Some(state) => state,
+            none => none.insert(self.context.create_state()?),
+        })
+    }
+
     /// The language, and whether it is certain.
     fn detect(&mut self, samples: &[f32], threads: usize) -> Result<(String, bool), WhisperError> {
         if self.used {
-            (self.state, self.used) = (self.context.create_state()?, false);
+            // Let go of first, so that there are never two.
+            (self.state, self.used) = (None, false);
         }
-        self.state.pcm_to_mel(samples, threads)?;
-        let (language, chances) = self.state.lang_detect(0, threads)?;
+        let state = self.state()?;
+        state.pcm_to_mel(samples, threads)?;
+        let (language, chances) = state.lang_detect(0, threads)?;
         let chance = usize::try_from(language).ok().and_then(|place| chances.get(place)).copied();
         let name = get_lang_str(language).unwrap_or("en");
         Ok((name.to_owned(), chance.is_some_and(|chance| chance >= CERTAIN)))
