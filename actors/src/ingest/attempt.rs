@@ -115,41 +115,13 @@ async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbE
     let txn = app.db.begin().await?;
     let Some(job) = queue::current(&txn, job).await? else { return Ok(()) };
     let ending = ending(&job, failure);
-    let last = matches!(ending, Ending::Failed { after: None, .. });
-    let held = match ending {
-        Ending::Lost => false,
-        Ending::Postponed(after, reason) => {
-            let later = Later { tried: false, reason, after };
-            queue::put_back(&txn, &job, later, now).await?
-        }
-        Ending::Waits(after, reason) => {
-            let later = Later { tried: false, reason: Some(reason), after };
-            let held = queue::put_back(&txn, &job, later, now).await?;
-            if held {
-                say_why(&txn, &job, reason).await?;
-            }
-            held
-        }
-        Ending::Failed { reason, after } => {
-            let later = after.map(|after| Later { tried: true, reason: Some(&reason), after });
-            let held = match later {
-                None => queue::give_up(&txn, &job, &reason, now).await?,
-                Some(later) => queue::put_back(&txn, &job, later, now).await?,
-            };
-            let is_document = Work::named(&job.kind).is_some_and(Work::makes_document);
-            if held && (last || is_document) {
-                mark_failed(&txn, &job, &reason, now).await?;
-            } else if held {
-                say_why(&txn, &job, &reason).await?;
-            }
-            held
-        }
-    };
-    if held {
-        txn.commit().await?;
-        if last {
-            given_up(&job);
-        }
+    if !put_down(&txn, &job, &ending, now).await? {
+        return Ok(());
+    }
+    say(&txn, &job, &ending, now).await?;
+    txn.commit().await?;
+    if let Ending::GivenUp(_) = ending {
+        given_up(&job);
     }
     Ok(())
 }
@@ -162,8 +134,43 @@ enum Ending {
     Postponed(Duration, Option<&'static str>),
     /// It waits, as if it had not been tried, and its document says for what.
     Waits(Duration, &'static str),
-    /// The try failed; another one after so long, or none.
-    Failed { reason: String, after: Option<Duration> },
+    /// The try failed; another one comes after so long.
+    Again(Duration, String),
+    /// The try failed, and was the last.
+    GivenUp(String),
+}
+
+/// Writes it into the job's row; whether the job is still this worker's.
+async fn put_down(
+    txn: &impl ConnectionTrait,
+    job: &job::Model,
+    ending: &Ending,
+    now: Timestamp,
+) -> Result<bool, DbErr> {
+    let later = match ending {
+        Ending::Lost => return Ok(false),
+        Ending::GivenUp(reason) => return queue::give_up(txn, job, reason, now).await,
+        Ending::Postponed(after, reason) => Later { tried: false, reason: *reason, after: *after },
+        Ending::Waits(after, reason) => Later { tried: false, reason: Some(reason), after: *after },
+        Ending::Again(after, reason) => Later { tried: true, reason: Some(reason), after: *after },
+    };
+    queue::put_back(txn, job, later, now).await
+}
+
+/// Says so of what the job is for. A document whose try failed is told as failed, even where another try comes.
+async fn say(
+    txn: &impl ConnectionTrait,
+    job: &job::Model,
+    ending: &Ending,
+    now: Timestamp,
+) -> Result<(), DbErr> {
+    let is_document = Work::named(&job.kind).is_some_and(Work::makes_document);
+    match ending {
+        Ending::Lost | Ending::Postponed(..) => Ok(()),
+        Ending::Waits(_, reason) => say_why(txn, job, reason).await,
+        Ending::Again(_, reason) if !is_document => say_why(txn, job, reason).await,
+        Ending::Again(_, reason) | Ending::GivenUp(reason) => mark_failed(txn, job, reason, now).await,
+    }
 }
 
 fn ending(job: &job::Model, failure: Failure) -> Ending {
@@ -183,7 +190,7 @@ fn ending(job: &job::Model, failure: Failure) -> Ending {
     };
     info!(job.id = %job.id, job.kind = %job.kind, job.attempts, last, reason, "a try of a job failed");
     let after = after.unwrap_or_default().max(queue::backoff(job));
-    Ending::Failed { reason, after: (!last).then_some(after) }
+    if last { Ending::GivenUp(reason) } else { Ending::Again(after, reason) }
 }
 
 /// Gives a job up whose tries all died with their process, and says so of what it was for, in one transaction.

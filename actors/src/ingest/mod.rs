@@ -21,6 +21,7 @@ pub mod places;
 pub mod queue;
 mod store;
 mod sweep;
+mod unread;
 
 use std::time::Duration;
 
@@ -32,8 +33,8 @@ use actor::{IngestActor, Wake};
 
 pub use actor::Room;
 pub use attempt::Failure;
-pub(crate) use page::unread;
 pub use store::{Split, Text, put_text};
+pub(crate) use unread::unread;
 
 /// The way to the background work.
 #[derive(Clone)]

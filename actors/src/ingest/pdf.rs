@@ -6,9 +6,10 @@ use std::path::Path;
 use entity::job;
 
 use super::attempt::Failure;
-use super::page::{LONGEST_TITLE, unread};
+use super::page::LONGEST_TITLE;
 use super::places::{PageSpan, Places};
 use super::store::Text;
+use super::unread;
 use crate::adapters::sandbox::pdf::{Entry, Facts};
 use crate::adapters::sandbox::{Heading, PdfText};
 use crate::app::App;

@@ -17,7 +17,7 @@ use super::attempt::{Failure, say_reason};
 use super::places::{Places, Spoken};
 use super::queue::{self, Priority, Work};
 use super::store::Text;
-use super::{file, page};
+use super::{file, page, unread};
 use crate::adapters::blobs::{LocalFile, ScratchFile};
 use crate::adapters::fetch::{Got, Take, Wanted};
 use crate::adapters::sandbox::SandboxError;
@@ -315,7 +315,7 @@ async fn hear(
     began: Instant,
 ) -> Result<Option<Whole>, Failure> {
     let file = std::fs::File::open(file).map_err(Error::internal)?;
-    let broken = |error| page::unread(error, job);
+    let broken = |error| unread(error, job);
     let mut sound = app.sandbox.sound(file).await.map_err(broken)?;
     if sound.seconds().is_some_and(|seconds| seconds > MOST_SECONDS as f64) {
         return Err(Failure::Permanent("the recording is longer than a day".to_owned()));
@@ -369,7 +369,7 @@ async fn others_wait(app: &App, job: &job::Model) -> Result<bool, Error> {
 /// Decodes a recording for what of it cannot be.
 async fn decoded(app: &App, job: &job::Model, file: &Path) -> Result<Whole, Failure> {
     let file = std::fs::File::open(file).map_err(Error::internal)?;
-    let broken = |error| page::unread(error, job);
+    let broken = |error| unread(error, job);
     let mut sound = app.sandbox.sound(file).await.map_err(broken)?;
     let mut samples = 0;
     while let Some(piece) = sound.pass().await.map_err(broken)? {

@@ -1,0 +1,98 @@
+//! Projects, with what was decided, written and gathered in them.
+
+use entity::kind::ItemKind;
+use entity::{bookmark, decision, entry, note, project, project_item};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
+use uuid::Uuid;
+
+use super::Gathering;
+use crate::error::Error;
+use crate::exports::record::{Decision, Item, Note, Project, Record};
+
+impl Gathering<'_> {
+    pub(super) async fn project(&self, row: project::Model) -> Result<(), Error> {
+        let record = Project {
+            id: row.id.0,
+            name: row.name.clone(),
+            description: row.description.clone(),
+            instructions: row.instructions.clone(),
+            status: row.status,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        };
+        self.line(&Record::Project(record)).await?;
+        for decision in
+            decision::Entity::within(&row).order_by_asc(decision::Column::Id).all(self.db()).await?
+        {
+            let record = Decision {
+                id: decision.id.0,
+                project: row.id.0,
+                title: decision.title,
+                body: decision.body,
+                status: decision.status,
+                decided_at: decision.decided_at,
+                created_at: decision.created_at,
+                updated_at: Some(decision.updated_at),
+            };
+            self.line(&Record::Decision(record)).await?;
+        }
+        let notes = note::Entity::owned_by(self.user).filter(note::Column::ProjectId.eq(row.id));
+        for note in notes.order_by_asc(note::Column::Id).all(self.db()).await? {
+            let record = Note {
+                id: note.id.0,
+                project: row.id.0,
+                title: note.title,
+                body: note.body,
+                pinned: note.pinned,
+                created_at: note.created_at,
+                updated_at: Some(note.updated_at),
+            };
+            self.line(&Record::Note(record)).await?;
+        }
+        self.items(&row).await
+    }
+
+    async fn items(&self, row: &project::Model) -> Result<(), Error> {
+        let items = project_item::Entity::within(row).order_by_asc(project_item::Column::Id);
+        for item in items.all(self.db()).await? {
+            let Some(thing) = self.thing(&item).await? else { continue };
+            let record = Item {
+                id: item.id.0,
+                project: row.id.0,
+                thing,
+                named: Some(item.kind),
+                role: item.role,
+                pinned: item.pinned,
+                added_at: item.added_at,
+            };
+            self.line(&Record::Item(record)).await?;
+        }
+        Ok(())
+    }
+
+    /// The id of what an item is: the highlight, bookmark, note or entry.
+    async fn thing(&self, item: &project_item::Model) -> Result<Option<Uuid>, Error> {
+        if let Some(highlight) = item.highlight_id {
+            return Ok(Some(highlight.0));
+        }
+        match item.kind {
+            ItemKind::Note => {
+                let own =
+                    note::Entity::owned_by(self.user).filter(note::Column::DocumentId.eq(item.document_id));
+                let Some(row) = own.one(self.db()).await? else { return Ok(None) };
+                // The note of a bookmark is no line of its own: what it is on stands for it.
+                Ok(Some(row.bookmark_id.map_or(row.id.0, |bookmark| bookmark.0)))
+            }
+            ItemKind::Entry => {
+                let own =
+                    entry::Entity::owned_by(self.user).filter(entry::Column::DocumentId.eq(item.document_id));
+                Ok(own.one(self.db()).await?.map(|row| row.id.0))
+            }
+            ItemKind::Bookmark | ItemKind::Url | ItemKind::Highlight => {
+                let own = bookmark::Entity::owned_by(self.user)
+                    .filter(bookmark::Column::DocumentId.eq(item.document_id));
+                Ok(own.one(self.db()).await?.map(|row| row.id.0))
+            }
+        }
+    }
+}

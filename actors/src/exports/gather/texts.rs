@@ -1,0 +1,95 @@
+//! The texts of documents, and the files of uploads.
+
+use entity::kind::DocumentStatus;
+use entity::{chunk, document, rendition, transcript_segment};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
+use tokio::io::AsyncReadExt;
+
+use super::Gathering;
+use crate::adapters::blobs::{BlobError, PART};
+use crate::adapters::sandbox::import::document as document_path;
+use crate::error::Error;
+use crate::exports::job::Part;
+use crate::exports::record::{Passage, Spoken, Text};
+use crate::ops::rendition as shown_as;
+
+impl Gathering<'_> {
+    pub(super) async fn texts(&mut self) -> Result<(), Error> {
+        for id in std::mem::take(&mut self.texts) {
+            let Some(row) = document::Entity::one_of(self.user, id).one(self.db()).await? else { continue };
+            let text = self.text(row).await?;
+            let json = serde_json::to_string(&text).map_err(Error::internal)?;
+            self.whole(&document_path(&id.to_string()), json).await?;
+        }
+        Ok(())
+    }
+
+    async fn text(&self, row: document::Model) -> Result<Text, Error> {
+        let passages = chunk::Entity::owned_by(self.user)
+            .filter(chunk::Column::DocumentId.eq(row.id))
+            .filter(chunk::Column::Version.eq(row.version))
+            .order_by_asc(chunk::Column::Ordinal)
+            .all(self.db())
+            .await?;
+        let spoken = transcript_segment::Entity::owned_by(self.user)
+            .filter(transcript_segment::Column::DocumentId.eq(row.id))
+            .filter(transcript_segment::Column::Version.eq(row.version))
+            .order_by_asc(transcript_segment::Column::Ordinal)
+            .all(self.db())
+            .await?;
+        let shown = rendition::Entity::one_of(self.user, row.id).one(self.db()).await?;
+        let outline = shown.as_ref().map(shown_as::outline).transpose()?.unwrap_or_default();
+        Ok(Text {
+            content_type: row.content_type,
+            title: row.title,
+            title_given: row.title_given,
+            author: row.author,
+            site_name: row.site_name,
+            description: row.description,
+            image_url: row.image_url,
+            published_at: row.published_at,
+            canonical_url: row.canonical_url,
+            lacks: row.lacks,
+            failed: row.error.filter(|_| row.status == DocumentStatus::Failed),
+            language: row.language,
+            passages: passages.into_iter().map(passage).collect(),
+            spoken: spoken.into_iter().map(words).collect(),
+            html: shown.and_then(|shown| shown.html),
+            outline,
+        })
+    }
+
+    pub(super) async fn files(&mut self) -> Result<(), Error> {
+        for (at, path) in std::mem::take(&mut self.files) {
+            let local = match self.app.uploads.store.local(&at).await {
+                Ok(local) => local,
+                Err(BlobError::Missing) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            self.file(&path, false).await?;
+            let mut file = tokio::fs::File::open(local.path()).await.map_err(BlobError::from)?;
+            loop {
+                let mut part = Vec::with_capacity(PART);
+                (&mut file).take(PART as u64).read_to_end(&mut part).await.map_err(BlobError::from)?;
+                if part.is_empty() {
+                    break;
+                }
+                self.send(Part::Bytes(part)).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn passage(row: chunk::Model) -> Passage {
+    Passage {
+        text: row.text,
+        page: row.page.and_then(|page| u32::try_from(page).ok()),
+        start_seconds: row.start_seconds,
+        end_seconds: row.end_seconds,
+    }
+}
+
+fn words(row: transcript_segment::Model) -> Spoken {
+    Spoken { start_seconds: row.start_seconds, end_seconds: row.end_seconds, text: row.text }
+}

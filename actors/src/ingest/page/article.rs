@@ -1,0 +1,55 @@
+//! The text of a page, with what the page says of itself.
+
+use entity::job;
+
+use super::super::attempt::Failure;
+use super::super::store::Text;
+use super::super::{file, unread};
+use super::LONGEST_TITLE;
+use crate::adapters::sandbox::{Article, Page, Unreadable};
+use crate::app::App;
+use crate::error::Error;
+use crate::text;
+
+/// Has a page read.
+pub async fn article(
+    app: &App,
+    job: &job::Model,
+    html: String,
+    url: String,
+    called: Option<String>,
+) -> Result<Article, Failure> {
+    app.sandbox.article(Page { html, url, called }).await.map_err(|error| unread(error, job))
+}
+
+/// What is kept of a page that was read.
+pub async fn text_of(app: &App, job: &job::Model, article: Article) -> Result<Text, Failure> {
+    if article.text.is_empty() {
+        // A page of pictures, or of a script, is known by its title all the same.
+        return Err(with_title_alone(app, job, article.title).await?);
+    }
+    Ok(from_article(article))
+}
+
+/// Keeps the title of a page that has nothing else; why its document has no text.
+async fn with_title_alone(app: &App, job: &job::Model, title: Option<String>) -> Result<Failure, Error> {
+    file::name_in_place_of_address(app, job, |_| title.map(|title| text::cut(&title, LONGEST_TITLE))).await?;
+    Ok(Failure::Permanent(Unreadable::NoText.to_string()))
+}
+
+fn from_article(article: Article) -> Text {
+    Text {
+        text: article.text,
+        html: article.html,
+        outline: article.outline,
+        title: article.title.map(|title| text::cut(&title, LONGEST_TITLE)),
+        author: article.author.map(|author| text::cut(&author, LONGEST_TITLE)),
+        site_name: article.site_name.map(|name| text::cut(&name, LONGEST_TITLE)),
+        description: article.description,
+        image_url: article.image_url,
+        published_at: article.published_at,
+        canonical_url: article.canonical_url,
+        language: article.language,
+        ..Text::default()
+    }
+}

@@ -1,0 +1,183 @@
+//! What stands at an address: a page, a file, a recording, or the way to another page.
+
+use std::cell::Cell;
+
+use entity::kind::ContentType;
+use entity::{document, job};
+
+use super::super::attempt::Failure;
+use super::super::store::Text;
+use super::super::{file, magic};
+use super::article::{article, text_of};
+use crate::adapters::blobs::BlobError;
+use crate::adapters::fetch::{ContentType as SaidType, FetchError, Fetched, Got, Take, Wanted};
+use crate::address::PageUrl;
+use crate::app::App;
+use crate::kit::Lane;
+use crate::ops::notes;
+use crate::text;
+use crate::uploads::MediaType;
+
+/// Pages that send their readers on, one after the other.
+const MOST_HOPS: usize = 3;
+/// A page of so many characters is there to be read, wherever it sends its readers on to.
+const LITTLE: usize = 1_000;
+/// Told of a file that is neither a page nor anything else that is read.
+const NOT_READ: &str = "the address leads to a kind of file that is not read";
+
+/// What stands at an address.
+enum Found {
+    /// A text.
+    Text(Box<Text>),
+    /// A recording, which is fetched when it can be heard, of the kind that its host says, where its file was not looked into.
+    Recording(Option<ContentType>),
+    /// A page that sends its readers on.
+    Elsewhere(PageUrl),
+}
+
+/// Fetches the document's address. What turns out to be a PDF, audio or video becomes that (contract.md, section 11: v1);
+/// none for a recording, which is fetched when it can be heard.
+pub async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Result<Option<Text>, Failure> {
+    let address = document.url.as_deref().unwrap_or_default();
+    let mut url = PageUrl::parse(address).map_err(|refusal| rejected(&refusal))?;
+    for hops in 0..=MOST_HOPS {
+        match fetch_at(app, job, &url, called(document)).await? {
+            Found::Text(text) => return Ok(Some(*text)),
+            Found::Recording(kind) if hops == 0 => {
+                if let Some(kind) = kind {
+                    file::becomes(app, job, kind).await?;
+                }
+                return Ok(None);
+            }
+            // It would be looked for at the document's own address.
+            Found::Recording(_) => return Err(Failure::Permanent(NOT_READ.to_owned())),
+            Found::Elsewhere(next) => url = next,
+        }
+    }
+    Err(Failure::Permanent("the page sends its readers on and on".to_owned()))
+}
+
+/// What its person calls a document.
+pub fn called(document: &document::Model) -> Option<String> {
+    document.title_given.then(|| document.title.clone())
+}
+
+async fn fetch_at(
+    app: &App,
+    job: &job::Model,
+    url: &PageUrl,
+    called: Option<String>,
+) -> Result<Found, Failure> {
+    let (said, recording) = (Cell::new(ContentType::Video), Cell::new(None));
+    let how = |media_type: Option<&str>| {
+        said.set(kind_said(media_type));
+        let known = media_type.and_then(MediaType::parse).and_then(|said| said.content_type());
+        recording.set(known.filter(|known| is_recording(*known)));
+        if recording.get().is_some() { Take::Leave } else { take(media_type) }
+    };
+    let of_file =
+        |text: Option<Text>| text.map_or(Found::Recording(None), |text| Found::Text(Box::new(text)));
+    let got = app.fetcher.get_or_keep(url, Wanted::page(), &app.uploads.scratch, how).await;
+    if let Err(error) = &got {
+        app.hosts.heed(error);
+    }
+    match got.map_err(failed)? {
+        Got::Page(page) if magic::at_once(&page.body).is_some() => {
+            let (kept, _) = app.uploads.scratch.file().map_err(BlobError::from)?;
+            tokio::fs::write(kept.path(), &page.body).await.map_err(BlobError::from)?;
+            file::text(app, job, kept.path(), said.get()).await.map(of_file)
+        }
+        Got::Page(page)
+            if magic::is_no_text(&page.body, page.content_type.as_ref().and_then(SaidType::charset)) =>
+        {
+            Err(Failure::Permanent(NOT_READ.to_owned()))
+        }
+        Got::Page(page) => {
+            file::becomes(app, job, ContentType::Article).await?;
+            read(app, job, *page, called).await
+        }
+        Got::File(kept) => file::text(app, job, kept.path(), said.get()).await.map(of_file),
+        Got::Left => match recording.get() {
+            Some(known) => Ok(Found::Recording(Some(known))),
+            None => Err(Failure::Permanent(NOT_READ.to_owned())),
+        },
+    }
+}
+
+async fn read(app: &App, job: &job::Model, page: Fetched, called: Option<String>) -> Result<Found, Failure> {
+    if is_plain(page.media_type()) {
+        // The first line of a table, say, is no title.
+        let is_prose = matches!(page.media_type(), Some("text/plain" | "text/markdown"));
+        let text = app.workers.run(Lane::Background, move || text::clean(&page.text())).await?;
+        if text.trim().is_empty() {
+            return Err(Failure::Permanent("the page has no text".to_owned()));
+        }
+        let title = is_prose.then(|| notes::first_line(&text));
+        return Ok(Found::Text(Box::new(Text { text, title, ..Text::default() })));
+    }
+    let url = page.url.as_str().to_owned();
+    let html = app.workers.run(Lane::Background, move || page.text()).await?;
+    let article = article(app, job, html, url, called).await?;
+    let next = article.moved_to.as_deref().and_then(|next| PageUrl::parse(next).ok());
+    match next.filter(|_| article.text.chars().nth(LITTLE).is_none()) {
+        Some(next) => Ok(Found::Elsewhere(next)),
+        None => text_of(app, job, article).await.map(|text| Found::Text(Box::new(text))),
+    }
+}
+
+pub fn failed(error: FetchError) -> Failure {
+    if let FetchError::Rejected(refusal) = &error {
+        return rejected(refusal);
+    }
+    let reason = format!("the page {error}");
+    if error.permanent() {
+        Failure::Permanent(reason)
+    } else {
+        Failure::Passing { reason, after: error.retry_after() }
+    }
+}
+
+/// The code stands in the reason, so that a program can tell it (contract.md, section 2).
+fn rejected(refusal: &crate::address::Refusal) -> Failure {
+    Failure::Permanent(format!("URL_REJECTED: the address {refusal}"))
+}
+
+/// Media types by which servers say that something is to be kept, and not what it is.
+const UNNAMED: [&str; 8] = [
+    "application/octet-stream",
+    "application/x-octet-stream",
+    "binary/octet-stream",
+    "application/download",
+    "application/x-download",
+    "application/force-download",
+    "application/x-force-download",
+    "application/unknown",
+];
+
+/// Pages are read, what may be a PDF, audio or video is kept as a file, and the rest is left.
+fn take(media_type: Option<&str>) -> Take {
+    let Some(said) = media_type else { return Take::Read };
+    if is_html(said) || is_plain(media_type) {
+        return Take::Read;
+    }
+    let unnamed = UNNAMED.contains(&said);
+    let kept = MediaType::parse(said).and_then(|said| said.content_type()).is_some();
+    if unnamed || kept { Take::Keep } else { Take::Leave }
+}
+
+pub fn is_recording(content_type: ContentType) -> bool {
+    matches!(content_type, ContentType::Audio | ContentType::Video)
+}
+
+fn is_html(media_type: &str) -> bool {
+    matches!(media_type, "text/html" | "application/xhtml+xml" | "application/xml" | "text/xml")
+}
+
+fn is_plain(media_type: Option<&str>) -> bool {
+    media_type.is_some_and(|said| said.starts_with("text/") && !is_html(said))
+}
+
+/// What a server says that a file is; where it says nothing that helps, a film is told from sound by looking for pictures.
+fn kind_said(media_type: Option<&str>) -> ContentType {
+    media_type.and_then(MediaType::parse).and_then(|said| said.content_type()).unwrap_or(ContentType::Video)
+}

@@ -1,0 +1,130 @@
+//! Makes the text of a document: from content that was given, or from the page at its address.
+
+mod article;
+mod fetch;
+
+use entity::id::DocumentId;
+use entity::kind::SourceForm;
+use entity::{bookmark, document, job, source};
+use sea_orm::{ColumnTrait, ModelTrait, QueryFilter, QuerySelect};
+
+use self::article::{article, text_of};
+use self::fetch::{called, fetch};
+use super::attempt::Failure;
+use super::feed::saved;
+use super::media;
+use super::queue::{self, Priority, Work};
+use super::store::{Split, Text, put_text};
+use crate::adapters::fetch::Turn;
+use crate::address::PageUrl;
+use crate::app::App;
+use crate::error::Error;
+use crate::kit::Lane;
+use crate::text;
+
+pub(super) use fetch::{failed, is_recording};
+
+pub(super) const LONGEST_TITLE: usize = 300;
+
+/// Runs the job.
+pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
+    let id = DocumentId(job.subject);
+    let found =
+        document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).one(app.db.read()).await?;
+    let Some(document) = found.filter(|document| document.hidden_at.is_none()) else {
+        queue::finish(app.db.write(), job, app.clock.now()).await?;
+        return Ok(());
+    };
+    let given = source::Entity::one_of(job.user_id, id).one(app.db.read()).await?;
+    let text = match given.clone() {
+        Some(given) => from_source(app, job, &document, given).await?,
+        // Another job took what was given.
+        None if Work::named(&job.kind) == Some(Work::Text) => {
+            queue::finish(app.db.write(), job, app.clock.now()).await?;
+            return Ok(());
+        }
+        None => match fetch_in_turn(app, job, &document).await? {
+            Some(text) => text,
+            None => return media::ask(app, job).await,
+        },
+    };
+    store(app, job, id, given, text).await
+}
+
+/// Fetches in a turn at the host, where nobody waits for it: the pages of a feed or of an import may all be of one host.
+async fn fetch_in_turn(
+    app: &App,
+    job: &job::Model,
+    document: &document::Model,
+) -> Result<Option<Text>, Failure> {
+    let url = document.url.as_deref().and_then(|url| PageUrl::parse(url).ok());
+    let _turn = url.map(|url| turn_at(app, job, &url)).transpose()?;
+    fetch(app, job, document).await
+}
+
+/// A turn at the host of an address; what somebody waits for needs none.
+pub(super) fn turn_at(app: &App, job: &job::Model, url: &PageUrl) -> Result<Option<Turn>, Failure> {
+    if Priority::of(job) != Priority::Backlog {
+        return Ok(None);
+    }
+    app.hosts.enter(url, Some(job.user_id)).map(Some).map_err(Failure::Turn)
+}
+
+/// Puts the text in and ends the job, in one transaction. `used` is the given content that it was made from.
+pub(super) async fn store(
+    app: &App,
+    job: &job::Model,
+    id: DocumentId,
+    used: Option<source::Model>,
+    text: Text,
+) -> Result<(), Failure> {
+    let split = app.workers.run(Lane::Background, move || Split::of(text)).await?;
+    let now = app.clock.now();
+    let txn = app.db.begin().await?;
+    if !queue::finish(&txn, job, now).await? {
+        return Err(Failure::LeaseLost);
+    }
+    // The bookmark before its document, as whoever deletes it takes them: nobody waits in a circle.
+    bookmark::Entity::touch_of(&txn, job.user_id, id, now).await?;
+    // Read again within the transaction: the person may have given a title, or deleted it, meanwhile.
+    let found = document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).lock_exclusive();
+    if let Some(document) = found.one(&txn).await? {
+        put_text(&txn, &document, split, Priority::of(job), now).await?;
+        if Work::named(&job.kind) == Some(Work::Hear) {
+            media::is_whole(&txn, &document).await?;
+        }
+        if used.is_some() && saved::wants_page(&txn, &document).await? {
+            queue::ask(&txn, job.user_id, Work::Page, id.0, Priority::of(job), now).await?;
+        }
+        // What was given meanwhile has its own job.
+        let given = source::Entity::one_of(job.user_id, id).one(&txn).await?;
+        if let Some(given) = given.filter(|given| Some(given) == used.as_ref()) {
+            given.delete(&txn).await?;
+        }
+    }
+    txn.commit().await?;
+    app.ingest.wake();
+    Ok(())
+}
+
+async fn from_source(
+    app: &App,
+    job: &job::Model,
+    document: &document::Model,
+    given: source::Model,
+) -> Result<Text, Failure> {
+    match given.form {
+        SourceForm::Text => {
+            let source::Model { body, html, outline, .. } = given;
+            let outline =
+                outline.as_deref().map(serde_json::from_str).transpose().map_err(Error::internal)?;
+            let text = app.workers.run(Lane::Background, move || text::as_given(&body)).await?;
+            Ok(Text { text, html, outline: outline.unwrap_or_default(), ..Text::default() })
+        }
+        SourceForm::Html => {
+            let url = document.url.clone().unwrap_or_default();
+            let article = article(app, job, given.body, url, called(document)).await?;
+            text_of(app, job, article).await
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What waits and what runs.
+
+use entity::id::{JobId, UserId};
+use entity::job::{Column, Entity, Model};
+use entity::kind::JobState;
+use entity::time::Timestamp;
+use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect};
+use uuid::Uuid;
+
+use super::MOST_WAITING;
+use super::work::{Priority, Track, Work};
+
+/// Whether a person may ask for more: fewer than [`MOST_WAITING`] jobs of theirs that are wanted as soon wait for their turn.
+/// Of a backlog those count too that wait for their time, at a host for example: a look takes longer then, and is taken
+/// once for many.
+pub async fn has_room(db: &impl ConnectionTrait, user: UserId, wanted: Priority) -> Result<bool, DbErr> {
+    // Spelled out, as in the partial indexes.
+    let waiting = match wanted {
+        Priority::Now => Condition::all()
+            .add(Expr::cust("state = 'queued' AND turn IS NOT NULL"))
+            .add(Column::Track.is_in(Track::ALL.map(Track::number))),
+        Priority::Backlog => Condition::all()
+            .add(Expr::cust("state IN ('queued', 'running')"))
+            .add(Column::State.eq(JobState::Queued)),
+    };
+    let beyond = Entity::owned_by(user)
+        .select_only()
+        .column(Column::Id)
+        .filter(waiting)
+        .filter(Column::Priority.eq(wanted.number()))
+        .offset(MOST_WAITING - 1)
+        .limit(1);
+    Ok(beyond.into_tuple::<JobId>().one(db).await?.is_none())
+}
+
+/// How many jobs of all users are in a state on a track.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Depth {
+    /// The track's name.
+    pub track: &'static str,
+    /// Jobs that wait: for their turn, or for their time.
+    pub waiting: u64,
+    /// Jobs that run.
+    pub running: u64,
+    /// Since when the first of those that wait might have begun.
+    pub since: Option<Timestamp>,
+}
+
+/// How much there is to do on each track.
+pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
+    let counted = Entity::find()
+        .select_only()
+        .column(Column::Track)
+        .column(Column::State)
+        .column_as(Column::Id.count(), "jobs")
+        .column_as(Column::RunAt.min(), "since")
+        .filter(Expr::cust("state IN ('queued', 'running')"))
+        .group_by(Column::Track)
+        .group_by(Column::State);
+    let rows: Vec<(i16, JobState, i64, Option<Timestamp>)> = counted.into_tuple().all(db).await?;
+    let row = |track: Track, state: JobState| {
+        rows.iter().find(|(number, found, ..)| (*number, *found) == (track.number(), state))
+    };
+    let jobs = |track: Track, state: JobState| {
+        row(track, state).map_or(0, |(_, _, jobs, _)| u64::try_from(*jobs).unwrap_or_default())
+    };
+    let depth = |track: Track| Depth {
+        track: track.name(),
+        waiting: jobs(track, JobState::Queued),
+        running: jobs(track, JobState::Running),
+        since: row(track, JobState::Queued).and_then(|(.., since)| *since),
+    };
+    Ok(Track::ALL.into_iter().map(depth).collect())
+}
+
+/// The subjects of jobs of a kind that wait or run.
+pub fn subjects(work: Work) -> SelectStatement {
+    Query::select()
+        .column(Column::Subject)
+        .from(Entity)
+        .and_where(Column::Kind.eq(work.name()))
+        .and_where(Column::State.is_in([JobState::Queued, JobState::Running]))
+        .to_owned()
+}
+
+/// Whether work on this waits to be begun, or to be gone on with.
+///
+/// # Errors
+/// The database.
+pub async fn is_waiting(db: &impl ConnectionTrait, work: Work, subject: Uuid) -> Result<bool, DbErr> {
+    let waiting = Entity::find()
+        .filter(Column::Kind.eq(work.name()))
+        .filter(Column::Subject.eq(subject))
+        .filter(Column::State.eq(JobState::Queued));
+    Ok(waiting.one(db).await?.is_some())
+}
+
+/// Whether somebody else's work waits on the job's track, or work that is wanted sooner.
+pub async fn others_wait(db: &impl ConnectionTrait, job: &Model) -> Result<bool, DbErr> {
+    let others = Condition::any()
+        .add(Column::Priority.lt(job.priority))
+        .add(Column::Priority.eq(job.priority).and(Column::UserId.ne(job.user_id)));
+    let waiting = Entity::find()
+        .filter(Expr::cust("state = 'queued' AND turn IS NOT NULL"))
+        .filter(Column::Track.eq(job.track))
+        .filter(others);
+    Ok(waiting.one(db).await?.is_some())
+}

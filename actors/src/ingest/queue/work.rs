@@ -1,0 +1,211 @@
+//! What is to be done, where it waits, and how soon it is wanted.
+
+use entity::job::Model;
+use entity::kind::{BookmarkKind, ContentType};
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Make the text of a document by fetching its address.
+    Page,
+    /// Make the text of a document from content that was given.
+    Text,
+    /// Make the text of a document from its stored file.
+    File,
+    /// Make the text of a recording.
+    Hear,
+    /// Put a document's passages into the index.
+    Index,
+    /// File a document's passages anew.
+    Relabel,
+    /// Take a document out of the index.
+    Forget,
+    /// Fetch the source of a feed.
+    Poll,
+    /// Give a follower the entries of a feed.
+    Deliver,
+    /// Take the documents of a feed away that was left.
+    ForgetFeed,
+    /// Ask a feed's hub to say when there is something new.
+    Subscribe,
+    /// Tell a notice by a letter.
+    Letter,
+    /// Take the rows of a file in, or what came of them back.
+    Import,
+    /// Pack everything that a person has into a file.
+    Export,
+}
+
+impl Work {
+    /// Every kind.
+    pub const ALL: [Work; 14] = [
+        Work::Page,
+        Work::Text,
+        Work::File,
+        Work::Hear,
+        Work::Index,
+        Work::Relabel,
+        Work::Forget,
+        Work::Poll,
+        Work::Deliver,
+        Work::ForgetFeed,
+        Work::Subscribe,
+        Work::Letter,
+        Work::Import,
+        Work::Export,
+    ];
+
+    /// The name in the row.
+    pub fn name(self) -> &'static str {
+        match self {
+            Work::Page => "page",
+            Work::Text => "text",
+            Work::File => "file",
+            Work::Hear => "hear",
+            Work::Index => "index",
+            Work::Relabel => "relabel",
+            Work::Forget => "forget",
+            Work::Poll => "poll",
+            Work::Deliver => "deliver",
+            Work::ForgetFeed => "forget_feed",
+            Work::Subscribe => "subscribe",
+            Work::Letter => "letter",
+            Work::Import => "import",
+            Work::Export => "export",
+        }
+    }
+
+    /// The work of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|work| work.name() == name)
+    }
+
+    /// What makes the text of a bookmark's document.
+    pub fn of_bookmark(kind: BookmarkKind) -> Self {
+        match kind {
+            BookmarkKind::Page => Work::Page,
+            BookmarkKind::Upload => Work::File,
+        }
+    }
+
+    /// What makes the text of a stored file, as far as is known what it is.
+    pub fn of_file(content_type: ContentType) -> Self {
+        match content_type {
+            ContentType::Audio | ContentType::Video => Work::Hear,
+            ContentType::Pdf | ContentType::Article | ContentType::Note => Work::File,
+        }
+    }
+
+    /// Whether it makes a document's text or puts it into the index: then its failure is the document's.
+    pub fn makes_document(self) -> bool {
+        match self {
+            Work::Page | Work::Text | Work::File | Work::Hear | Work::Index => true,
+            Work::Relabel
+            | Work::Forget
+            | Work::Poll
+            | Work::Deliver
+            | Work::ForgetFeed
+            | Work::Subscribe
+            | Work::Letter
+            | Work::Import
+            | Work::Export => false,
+        }
+    }
+
+    /// Whether it is done for all who follow a feed, in the name of one of them. (An index and [`super::turn`] name these.)
+    pub fn serves_all(self) -> bool {
+        match self {
+            Work::Poll | Work::Subscribe => true,
+            Work::Page
+            | Work::Text
+            | Work::File
+            | Work::Hear
+            | Work::Index
+            | Work::Relabel
+            | Work::Forget
+            | Work::Deliver
+            | Work::ForgetFeed
+            | Work::Letter
+            | Work::Import
+            | Work::Export => false,
+        }
+    }
+
+    /// Where it waits.
+    pub fn track(self) -> Track {
+        match self {
+            Work::Page | Work::Poll | Work::Subscribe | Work::Letter => Track::Web,
+            Work::File => Track::Files,
+            Work::Hear => Track::Recordings,
+            Work::Text | Work::Index | Work::Relabel | Work::Forget | Work::Deliver | Work::ForgetFeed => {
+                Track::Library
+            }
+            Work::Import | Work::Export => Track::Transfers,
+        }
+    }
+}
+
+/// Work of one kind of need waits on a track of its own, so that slow sites do not hold up what is here already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Track {
+    /// Waits for other machines most of its time.
+    Web,
+    /// Works on what is here, for seconds.
+    Library,
+    /// Reads files, for seconds.
+    Files,
+    /// Takes whole libraries in, or packs them.
+    Transfers,
+    /// Fetches recordings and hears them, for about as long as they play.
+    Recordings,
+}
+
+impl Track {
+    /// Every track.
+    pub const ALL: [Track; 5] =
+        [Track::Web, Track::Library, Track::Files, Track::Transfers, Track::Recordings];
+
+    /// The name by which it is counted.
+    pub fn name(self) -> &'static str {
+        match self {
+            Track::Web => "web",
+            Track::Library => "library",
+            Track::Files => "files",
+            Track::Transfers => "transfers",
+            Track::Recordings => "recordings",
+        }
+    }
+
+    pub(super) fn number(self) -> i16 {
+        match self {
+            Track::Web => 0,
+            Track::Library => 1,
+            Track::Files => 2,
+            Track::Transfers => 3,
+            Track::Recordings => 4,
+        }
+    }
+}
+
+/// How soon work is wanted, against other work that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priority {
+    /// A person waits for it.
+    Now,
+    /// It belongs to a backlog: an import, vectors that a new model makes.
+    Backlog,
+}
+
+impl Priority {
+    /// How soon this job was wanted.
+    pub fn of(job: &Model) -> Self {
+        if job.priority <= Priority::Now.number() { Priority::Now } else { Priority::Backlog }
+    }
+
+    pub(super) fn number(self) -> i16 {
+        match self {
+            Priority::Now => 0,
+            Priority::Backlog => 10,
+        }
+    }
+}
