@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fs::{DirBuilder, File, Permissions, TryLockError};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
 use tracing::warn;
@@ -27,12 +27,21 @@ pub fn lock(folder: &Path) -> Result<File, Box<dyn Error + Send + Sync>> {
     }
 }
 
-/// A folder that its owner alone may open.
+/// A folder that its owner alone may open. One that root makes, with a command beside a service of another account, is the
+/// owner's of the folder in which it stands.
 ///
 /// # Errors
 /// It cannot be made.
 pub fn private_folder(folder: &Path) -> std::io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    if folder.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let around = std::fs::metadata(folder.join(".."))?;
+    if rustix::process::geteuid().is_root() && around.uid() != 0 {
+        chown(folder, Some(around.uid()), Some(around.gid()))?;
+    }
+    Ok(())
 }
 
 /// Whether others may look into the folder: one that was there before keeps its rights.

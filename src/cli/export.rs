@@ -8,14 +8,17 @@ use actors::adapters::blobs::Blobs;
 use actors::desk::Desk;
 use actors::error::Error;
 use actors::exports;
+use actors::ingest::queue::Work;
 use clap::Args;
 use entity::export;
 use entity::id::ExportId;
 use entity::kind::ExportState;
+use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::failure::Failure;
 use super::output::Said;
+use super::waiting::Found;
 use super::{opening, waiting};
 use crate::server;
 use crate::settings::Settings;
@@ -58,9 +61,11 @@ async fn packed(
     settings: &Settings,
     begun: &export::Model,
 ) -> Result<Option<export::Model>, Error> {
-    waiting::until_done(settings, async || {
+    let bar = ProgressBar::hidden();
+    waiting::until_done((desk, settings), (Work::Export, begun.id.0), &bar, async || {
         let export = exports::find(desk, begun.user_id, begun.id).await?;
-        Ok(Some(export).filter(|export| export.state != ExportState::Running))
+        let running = export.state == ExportState::Running;
+        Ok(if running { Found::Open(export.error) } else { Found::Done(export) })
     })
     .await
 }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use actors::desk::Desk;
 use actors::error::Error;
 use actors::imports::{self, Format, New};
+use actors::ingest::queue::Work;
 use clap::Args;
 use entity::import;
 use entity::kind::ImportState;
@@ -16,6 +17,7 @@ use entity::kind::ImportState;
 use self::report::{Left, Report};
 use super::failure::Failure;
 use super::output::Said;
+use super::waiting::Found;
 use super::{opening, probe, progress, waiting};
 use crate::server;
 use crate::settings::Settings;
@@ -62,13 +64,11 @@ async fn ended(
     begun: &import::Model,
 ) -> Result<Option<import::Model>, Error> {
     let bar = progress::count("importing");
-    waiting::until_done(settings, async || {
+    waiting::until_done((desk, settings), (Work::Import, begun.id.0), &bar, async || {
         let import = imports::find(desk, begun.user_id, begun.id).await?;
         bar.set_position(rows(&import));
-        if let Some(why) = &import.error {
-            bar.set_message(format!("importing ({why})"));
-        }
-        Ok(Some(import).filter(|import| import.state != ImportState::Running))
+        let running = import.state == ImportState::Running;
+        Ok(if running { Found::Open(import.error) } else { Found::Done(import) })
     })
     .await
 }

@@ -1,6 +1,8 @@
 //! Files in a folder of this machine.
 
-use std::path::PathBuf;
+use std::io;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use object_store::local::LocalFileSystem;
@@ -14,6 +16,7 @@ use super::{BlobError, Blobs, Direct, LocalFile, Writing};
 #[derive(Debug)]
 pub struct Folder {
     store: LocalFileSystem,
+    folder: PathBuf,
 }
 
 impl Folder {
@@ -23,7 +26,8 @@ impl Folder {
     /// It is not, or may not be entered.
     pub fn open(folder: PathBuf) -> Result<Self, BlobError> {
         // A file and the folder that names it reach the disk before anybody is told that it was stored.
-        Ok(Self { store: LocalFileSystem::new_with_prefix(folder)?.with_fsync(true) })
+        let store = LocalFileSystem::new_with_prefix(&folder)?.with_fsync(true);
+        Ok(Self { store, folder: folder.canonicalize()? })
     }
 
     fn file(&self, path: &str) -> Result<PathBuf, BlobError> {
@@ -35,7 +39,8 @@ impl Folder {
 impl Blobs for Folder {
     async fn create(&self, path: &str) -> Result<Box<dyn Writing>, BlobError> {
         let upload = self.store.put_multipart(&Key::from(path)).await?;
-        Ok(Box::new(Parts { upload, last: None }))
+        let (file, folder) = (self.file(path)?, self.folder.clone());
+        Ok(Box::new(Parts { upload, last: None, file, folder }))
     }
 
     fn direct(&self) -> Option<&dyn Direct> {
@@ -52,7 +57,7 @@ impl Blobs for Folder {
         let mut broken = self.file(path)?.into_os_string();
         broken.push("#1");
         match tokio::fs::remove_file(broken).await {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
             Ok(()) | Err(_) => {}
         }
         match self.store.delete(&Key::from(path)).await.map_err(BlobError::from) {
@@ -66,6 +71,8 @@ impl Blobs for Folder {
 struct Parts {
     upload: Box<dyn MultipartUpload>,
     last: Option<tokio::task::JoinHandle<object_store::Result<()>>>,
+    file: PathBuf,
+    folder: PathBuf,
 }
 
 impl Parts {
@@ -89,7 +96,9 @@ impl Writing for Parts {
     async fn finish(mut self: Box<Self>) -> Result<(), BlobError> {
         self.written().await?;
         self.upload.complete().await?;
-        Ok(())
+        let Self { file, folder, .. } = *self;
+        let given = tokio::task::spawn_blocking(move || give_to_owner(&folder, &file)).await;
+        Ok(given.map_err(io::Error::other)??)
     }
 
     async fn abort(mut self: Box<Self>) {
@@ -101,9 +110,33 @@ impl Writing for Parts {
     }
 }
 
+/// What root writes, with a command beside a service of another account, is the folder's owner's, or the service could not
+/// read it. SQLite does the same with the files of its log.
+fn give_to_owner(folder: &Path, file: &Path) -> io::Result<()> {
+    let owner = std::fs::metadata(folder)?;
+    if !rustix::process::geteuid().is_root() || owner.uid() == 0 {
+        return Ok(());
+    }
+    let mut own = file.ancestors().take_while(|at| *at != folder);
+    own.try_for_each(|at| chown(at, Some(owner.uid()), Some(owner.gid())))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn what_root_writes_is_the_folders_owners() {
+        let home = tempfile::tempdir().unwrap();
+        // Nobody but root may do this; for others both are their own.
+        let _ = chown(home.path(), Some(65534), Some(65534));
+        let folder = Folder::open(home.path().to_owned()).unwrap();
+
+        written(&folder, "a/b", [b"one ", b"two"]).await.finish().await.unwrap();
+
+        let owner = |path: &str| std::fs::metadata(home.path().join(path)).unwrap().uid();
+        assert_eq!([owner("a"), owner("a/b")], [owner(""), owner("")]);
+    }
 
     async fn written(folder: &Folder, path: &str, parts: [&[u8]; 2]) -> Box<dyn Writing> {
         let mut writing = folder.create(path).await.unwrap();
