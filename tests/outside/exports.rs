@@ -378,15 +378,22 @@ async fn what_a_person_made_of_an_imported_library_stays_when_it_is_taken_back()
     let path = format!("/app/api/projects/{book}/decisions");
     let decision = all(&other, &path, "decisions").await[0]["id"].as_str().unwrap().to_owned();
     other.patch(&format!("{path}/{decision}"), json!({ "body": "The Bittern" })).await.data(200);
+    let herons = all(&other, &format!("{LIBRARY}/bookmarks?q=Herons&sort=title"), "bookmarks").await;
+    let herons = herons.iter().find(|row| row["title"] == "Herons").unwrap()["bookmarkId"].as_str().unwrap();
+    let marked = all(&other, &format!("{LIBRARY}/bookmarks/{herons}/highlights"), "highlights").await;
+    let twin = marked.iter().find(|one| one["note"] == "once more").unwrap()["highlightId"].as_str().unwrap();
+    other.patch(&format!("{LIBRARY}/highlights/{twin}"), json!({ "note": "Mine" })).await.data(200);
     other.post(&format!("/app/api/imports/{id}/undo"), json!({})).await.data(200);
     once(&other, &id, "undone").await;
 
     let left = library(&other).await;
     assert_eq!(
         (left["feeds"].as_array().unwrap().len(), left["bookmarks"].as_array().unwrap().len()),
-        (1, 0),
+        (1, 1),
         "{left}"
     );
+    let marked = left["bookmarks"][0]["marked"].as_array().unwrap();
+    assert_eq!((marked.len(), &marked[0]["note"]), (1, &json!("Mine")), "{left}");
     let starred: Vec<_> =
         left["entries"].as_array().unwrap().iter().filter(|entry| entry["starred"] == true).collect();
     assert_eq!((starred.len(), &starred[0]["title"]), (1, &json!("Autumn")));

@@ -19,7 +19,7 @@ pub async fn begin(session: &Client, file: &[u8], fields: &[(&str, &str)]) -> St
 }
 
 /// The import as it is.
-async fn shown(session: &Client, id: &str) -> Value {
+pub async fn shown(session: &Client, id: &str) -> Value {
     session.get(&format!("/app/api/imports/{id}")).await.data(200)["import"].clone()
 }
 
@@ -31,17 +31,17 @@ pub async fn once(session: &Client, id: &str, status: &str) -> Value {
     .await
 }
 
-async fn step(session: &Client, id: &str, step: &str) -> Value {
+pub async fn step(session: &Client, id: &str, step: &str) -> Value {
     session.post(&format!("/app/api/imports/{id}/{step}"), json!({})).await.data(200)["import"].clone()
 }
 
-async fn titles(session: &Client) -> Vec<String> {
+pub async fn titles(session: &Client) -> Vec<String> {
     let listed = session.get("/app/api/library/bookmarks?sort=title&limit=100").await;
     let bookmarks = listed.data(200)["bookmarks"].as_array().unwrap().clone();
     bookmarks.iter().map(|bookmark| bookmark["title"].as_str().unwrap().to_owned()).collect()
 }
 
-async fn collections(session: &Client) -> Vec<String> {
+pub async fn collections(session: &Client) -> Vec<String> {
     let listed = session.get("/app/api/library/collections").await;
     let collections = listed.data(200)["collections"].as_array().unwrap().clone();
     let mut names: Vec<_> = collections.iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect();
@@ -49,7 +49,7 @@ async fn collections(session: &Client) -> Vec<String> {
     names
 }
 
-fn list(links: &str) -> String {
+pub fn list(links: &str) -> String {
     format!(
         "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<TITLE>Bookmarks</TITLE>\n<H1>Bookmarks</H1>\n<DL><p>\n{links}</DL><p>\n"
     )
@@ -343,239 +343,6 @@ async fn a_dry_run_changes_nothing_and_is_taken_in_at_a_word() {
 }
 
 #[actix_web::test]
-async fn what_was_taken_in_is_taken_back_and_what_was_there_is_as_it_was() {
-    let server = Server::start().await;
-    let session = server.user(Plan::Pro).await.sign_in().await;
-    let before = json!({ "url": "https://u.example/there", "title": "There", "text": "T", "tags": ["old"] });
-    session.post("/app/api/library/bookmarks", before).await.data(201);
-    session.post("/app/api/library/collections", json!({ "name": "Kept" })).await.data(201);
-    let file = list(
-        "<DT><H3>Kept</H3><DL><DT><A HREF=\"https://u.example/there\" TAGS=\"old,new\">T</A></DL>\n\
-         <DT><H3>Top</H3><DL><DT><H3>Sub</H3><DL><DT><A HREF=\"https://u.example/new\">New</A></DL></DL>\n\
-         <DT><A FEEDURL=\"https://u.example/feed\" HREF=\"https://u.example/\">F</A>",
-    );
-    let id = begin(&session, file.as_bytes(), &[]).await;
-    once(&session, &id, "done").await;
-    assert_eq!(titles(&session).await, ["New", "There"]);
-
-    step(&session, &id, "undo").await;
-    once(&session, &id, "undone").await;
-
-    assert_eq!(
-        (titles(&session).await, collections(&session).await),
-        (vec!["There".to_owned()], vec!["Kept".to_owned()])
-    );
-    let listed = session.get("/app/api/library/bookmarks").await;
-    assert_eq!(listed.data(200)["bookmarks"][0]["tags"], json!(["old"]));
-    assert_eq!(session.get("/app/api/library/feeds").await.data(200)["feeds"], json!([]));
-    let kept = session.get("/app/api/library/collections").await.data(200)["collections"][0].clone();
-    let kept = kept["collectionId"].as_str().or(kept["id"].as_str()).unwrap().to_owned();
-    let inside = session.get(&format!("/app/api/library/bookmarks?collectionId={kept}")).await;
-    assert_eq!(inside.data(200)["bookmarks"], json!([]), "it is still filed where the import put it");
-    assert_eq!(
-        session.post(&format!("/app/api/imports/{id}/undo"), json!({})).await.refused(409),
-        "CONFLICT"
-    );
-}
-
-#[actix_web::test]
-async fn what_others_rely_on_is_not_taken_back() {
-    let server = Server::start().await;
-    let session = server.user(Plan::Pro).await.sign_in().await;
-    let page = |n: u8| {
-        format!("{{\"url\": \"https://s.example/{n}\", \"title\": \"{n}\", \"text\": \"Some words.\"}}\n")
-    };
-    let begun = async |file: String| {
-        let id = begin(&session, file.as_bytes(), &[]).await;
-        once(&session, &id, "done").await;
-        id
-    };
-    let first = begun([1, 2, 3].map(page).concat()).await;
-    let second = begun(page(2)).await;
-    let marked = eventually("the page is read", async || {
-        let listed = session.get("/app/api/library/bookmarks?q=3").await;
-        let found = listed.data(200)["bookmarks"][0].clone();
-        (found["status"] == "ready").then(|| found["bookmarkId"].as_str().unwrap().to_owned())
-    })
-    .await;
-    let words = json!({ "text": "Some", "startOffset": 0, "endOffset": 4 });
-    session.post(&format!("/app/api/library/bookmarks/{marked}/highlights"), words).await.data(201);
-    let undone = async |id: &str| {
-        step(&session, id, "undo").await;
-        once(&session, id, "undone").await;
-    };
-
-    undone(&first).await;
-    assert_eq!(titles(&session).await, ["2", "3"]);
-    undone(&second).await;
-    assert_eq!(titles(&session).await, ["3"]);
-}
-
-#[actix_web::test]
-async fn folders_that_two_imports_fill_go_with_the_last_of_them() {
-    let server = Server::start().await;
-    let session = server.user(Plan::Pro).await.sign_in().await;
-    let table = |names: &[&str]| {
-        let note = names.join(" and ");
-        let rows = names.iter().map(|name| format!("https://s.example/{name},{name},F / X,{note}\n"));
-        "url,title,folder,note\n".to_owned() + &rows.collect::<String>()
-    };
-    for (first, second) in [(0, 1), (1, 0)] {
-        let mut imports = Vec::new();
-        for names in [&["own", "shared"][..], &["shared", "other"]] {
-            server.clock.advance(Duration::from_secs(1));
-            let id = begin(&session, table(names).as_bytes(), &[]).await;
-            once(&session, &id, "done").await;
-            imports.push(id);
-        }
-
-        step(&session, &imports[first], "undo").await;
-        once(&session, &imports[first], "undone").await;
-        assert_eq!(collections(&session).await, ["F", "X"], "after {first}");
-        step(&session, &imports[second], "undo").await;
-        once(&session, &imports[second], "undone").await;
-        assert_eq!(
-            (titles(&session).await.len(), collections(&session).await.len()),
-            (0, 0),
-            "after {second}"
-        );
-    }
-}
-
-#[actix_web::test]
-async fn labels_that_two_imports_say_stay_until_both_are_taken_back() {
-    let server = Server::start().await;
-    let session = server.user(Plan::Pro).await.sign_in().await;
-    let saved = json!({ "url": "https://s.example/1", "tags": ["mine"] });
-    session.post("/app/api/library/bookmarks", saved).await.data(201);
-    let mut imports = Vec::new();
-    for tags in ["mine,birds", "birds,rivers"] {
-        let link = format!("<DT><A HREF=\"https://s.example/1\" TAGS=\"{tags}\">One</A>\n<DD>On {tags}\n");
-        let id = begin(&session, list(&link).as_bytes(), &[]).await;
-        once(&session, &id, "done").await;
-        imports.push(id);
-    }
-    let kept = async || {
-        let row = session.get("/app/api/library/bookmarks").await.data(200)["bookmarks"][0].clone();
-        let mut tags: Vec<String> = serde_json::from_value(row["tags"].clone()).unwrap();
-        tags.sort();
-        (tags, row["notes"].clone())
-    };
-    let owned = |tags: &[&str]| tags.iter().map(|tag| (*tag).to_owned()).collect::<Vec<_>>();
-    assert_eq!(
-        kept().await,
-        (owned(&["birds", "mine", "rivers"]), json!("On mine,birds\n\nOn birds,rivers"))
-    );
-
-    step(&session, &imports[0], "undo").await;
-    once(&session, &imports[0], "undone").await;
-    assert_eq!(kept().await, (owned(&["birds", "mine", "rivers"]), json!("On birds,rivers")));
-    step(&session, &imports[1], "undo").await;
-    once(&session, &imports[1], "undone").await;
-    let (tags, notes) = kept().await;
-    assert_eq!((tags, notes.as_str().unwrap_or_default()), (owned(&["mine"]), ""));
-}
-
-#[actix_web::test]
-async fn of_three_imports_of_a_page_each_takes_back_its_own() {
-    let server = Server::start().await;
-    let session = server.user(Plan::Pro).await.sign_in().await;
-    let mut imports = Vec::new();
-    for name in ["a", "b", "c"] {
-        let link = format!(
-            "<DT><H3>In {name}</H3><DL><DT><A HREF=\"https://s.example/1\" TAGS=\"all,{name}\">One</A>\n<DD>Of {name}\n</DL>"
-        );
-        let id = begin(&session, list(&link).as_bytes(), &[]).await;
-        once(&session, &id, "done").await;
-        imports.push(id);
-        server.clock.advance(Duration::from_secs(1));
-    }
-    let kept = async || {
-        let all = session.get("/app/api/library/bookmarks").await.data(200)["bookmarks"].clone();
-        let mut tags: Vec<String> = serde_json::from_value(all[0]["tags"].clone()).unwrap_or_default();
-        tags.sort();
-        (tags.join(" "), all[0]["notes"].as_str().unwrap_or_default().to_owned(), collections(&session).await)
-    };
-    let what = |tags: &str, notes: &str, folders: &[&str]| {
-        (tags.to_owned(), notes.to_owned(), folders.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
-    };
-    assert_eq!(kept().await, what("a all b c", "Of a\n\nOf b\n\nOf c", &["In a", "In b", "In c"]));
-
-    let lefts = [
-        what("all b c", "Of b\n\nOf c", &["In b", "In c"]),
-        what("all c", "Of c", &["In c"]),
-        what("", "", &[]),
-    ];
-    for (id, left) in imports.iter().zip(lefts) {
-        step(&session, id, "undo").await;
-        once(&session, id, "undone").await;
-        assert_eq!(kept().await, left);
-    }
-    let none = session.get("/app/api/library/bookmarks").await;
-    assert_eq!(none.data(200)["bookmarks"].as_array().unwrap().len(), 0);
-}
-
-#[actix_web::test]
-async fn what_was_written_or_kept_since_is_not_taken_back() {
-    let (server, site) =
-        (Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await, Site::start().await);
-    let session = server.user(Plan::Pro).await.sign_in().await;
-    let feed = |n: u8| {
-        let item = "<item><title>Spring</title><guid>1</guid><link>/s</link></item>";
-        let body = format!("<rss version=\"2.0\"><channel><title>F{n}</title>{item}</channel></rss>");
-        let headers = vec![("content-type", "application/rss+xml".to_owned())];
-        site.page(&format!("/feed{n}"), [Reply::Plain { status: 200, headers, body }])
-    };
-    let [one, other] = [feed(1), feed(2)];
-    let feeds = format!(
-        "<opml version=\"2.0\"><body><outline xmlUrl=\"{one}\"/><outline xmlUrl=\"{other}\"/></body></opml>"
-    );
-    let text = |n: u8| json!({ "title": n.to_string(), "content": { "type": "text", "text": "Words." } });
-    let notes = json!({ "bookmarks": [text(1), text(2)], "lists": [] }).to_string();
-    let link = |n: u8| format!("<DT><A HREF=\"https://s.example/{n}\">Page {n}</A>\n");
-    let mut imports = Vec::new();
-    for file in [feeds, notes, list(&[1, 2, 3].map(link).concat())] {
-        let id = begin(&session, file.as_bytes(), &[]).await;
-        once(&session, &id, "done").await;
-        imports.push(id);
-    }
-    let entries = eventually("the entries are there", async || {
-        // One host is asked for one feed a second.
-        server.clock.advance(Duration::from_secs(1));
-        let all =
-            session.get("/app/api/library/entries").await.data(200)["entries"].as_array().unwrap().clone();
-        (all.len() == 2).then_some(all)
-    })
-    .await;
-    let starred = entries[0]["entryId"].as_str().unwrap();
-    session.patch(&format!("/app/api/library/entries/{starred}"), json!({ "starred": true })).await.data(200);
-    let project =
-        session.get("/app/api/projects").await.data(200)["projects"][0]["id"].as_str().unwrap().to_owned();
-    let path = format!("/app/api/projects/{project}/notes");
-    let all = async || session.get(&path).await.data(200)["notes"].as_array().unwrap().clone();
-    let changed = all().await[0]["noteId"].as_str().unwrap().to_owned();
-    server.clock.advance(Duration::from_secs(1));
-    session.patch(&format!("/app/api/notes/{changed}"), json!({ "bodyMd": "My own words." })).await.data(200);
-    let made = session.post("/app/api/library/collections", json!({ "name": "Mine" })).await;
-    let mine = made.data(201)["collection"]["collectionId"].clone();
-    let pages = session.get("/app/api/library/bookmarks?sort=title").await.data(200)["bookmarks"].clone();
-    let page = |n: usize| format!("/app/api/library/bookmarks/{}", pages[n]["bookmarkId"].as_str().unwrap());
-    session.patch(&page(0), json!({ "notes": "Of it." })).await.data(200);
-    session.patch(&page(1), json!({ "collectionIds": [mine] })).await.data(200);
-
-    for id in imports {
-        step(&session, &id, "undo").await;
-        once(&session, &id, "undone").await;
-    }
-
-    assert_eq!(titles(&session).await, ["Page 1", "Page 2"]);
-    let left = all().await;
-    assert_eq!((left.len(), &left[0]["bodyMd"]), (1, &json!("My own words.")));
-    let left = session.get("/app/api/library/entries").await.data(200)["entries"].clone();
-    assert_eq!((left.as_array().unwrap().len(), left[0]["entryId"].as_str()), (1, Some(starred)));
-}
-
-#[actix_web::test]
 async fn a_paused_import_fetches_nothing_until_it_goes_on() {
     let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8"), ("INGEST__FETCHES", "1")]).await;
     let (session, site) = (server.user(Plan::Pro).await.sign_in().await, Site::start().await);
@@ -788,7 +555,7 @@ async fn a_kill_within_an_import_loses_nothing_and_repeats_nothing() {
 }
 
 /// What is marked in a bookmark: words, note and places, in the order of the text.
-async fn marked(session: &Client, bookmark: &str) -> Vec<(String, Value, [i64; 2])> {
+pub async fn marked(session: &Client, bookmark: &str) -> Vec<(String, Value, [i64; 2])> {
     let listed = session.get(&format!("/app/api/library/bookmarks/{bookmark}/highlights")).await;
     let all = listed.data(200)["highlights"].as_array().unwrap().clone();
     let place = |one: &Value| ["startOffset", "endOffset"].map(|name| one[name].as_i64().unwrap());
@@ -907,5 +674,25 @@ async fn what_the_command_line_leaves_is_taken_in_by_the_next_start() {
     let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
     let done = once(&session, left["importId"].as_str().unwrap(), "done").await;
     assert_eq!((counts(&done), &done["format"]), ([1, 0, 0], &json!("netscape")));
+    running.terminate().await;
+}
+
+#[actix_web::test]
+async fn one_who_waits_for_a_server_of_another_library_is_told() {
+    let (home, another) = (Home::new().await, Home::new().await);
+    program::make_account(&home);
+    program::make_account(&another);
+    let file = home.path("saved.html");
+    std::fs::write(&file, list("<DT><A HREF=\"https://c.example/1\">One</A>")).unwrap();
+    let running = Program::start(&another, "data").await;
+    let args = ["import", "--user", program::EMAIL, file.to_str().unwrap()];
+
+    let said = running.ended_at(&home, &args, "another database");
+
+    assert!(said.contains("nobody has to wait"), "{said}");
+    running.terminate().await;
+    let running = Program::start(&home, "data").await;
+    let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
+    eventually("it is taken in", async || (titles(&session).await == ["One"]).then_some(())).await;
     running.terminate().await;
 }

@@ -49,6 +49,7 @@ mod retention;
 mod transcripts;
 mod tries;
 mod two_services;
+mod undo;
 mod uploads;
 mod uploads_past_us;
 mod v1;

@@ -31,7 +31,7 @@ pub fn on(new: &NewBookmark) -> Box<Added> {
         favorite: new.favorite,
         archived: new.archived,
         progress: Some(new.progress).filter(|progress| *progress > 0.0),
-        notes: new.notes.clone().filter(|notes| !notes.is_empty()),
+        written: new.notes.iter().filter(|notes| !notes.is_empty()).cloned().collect(),
         ..Said::default()
     })
 }
@@ -62,17 +62,14 @@ pub async fn to(
     let (known_tags, tags) = new.tags.iter().cloned().partition(|tag| had.contains(tag));
     let (known_places, collections) = new.collections.iter().copied().partition(|id| was_in.contains(id));
     let progress = Some(new.progress).filter(|progress| *progress > 0.0);
-    let noted = noted(txn, user, row.id).await?;
-    let noted_at = noted.as_ref().map(|note| note.updated_at);
-    let (notes, known_notes) =
-        add_notes(txn, &row, noted, new.notes.as_deref().unwrap_or_default(), now).await?;
+    let (known_notes, notes) = add_notes(txn, &row, new.notes.as_deref().unwrap_or_default(), now).await?;
     let known = Said {
         tags: known_tags,
         collections: known_places,
         favorite: new.favorite && row.favorite,
         archived: new.archived && row.archived,
         progress: progress.filter(|_| row.progress > 0.0),
-        notes: known_notes,
+        written: known_notes,
         ..Said::default()
     };
     let new = Said {
@@ -81,8 +78,7 @@ pub async fn to(
         favorite: new.favorite && !row.favorite,
         archived: new.archived && !row.archived,
         progress: progress.filter(|_| row.progress <= 0.0),
-        noted_at: noted_at.filter(|_| notes.is_some()),
-        notes,
+        written: notes,
         ..Said::default()
     };
     save::add_tags(txn, &row, &new.tags).await?;
@@ -97,37 +93,38 @@ pub async fn to(
     };
     let id = row.id;
     changed(txn, row, &new, now).await?;
-    Ok(Became::Updated(ImportedKind::Bookmark, id.0, Box::new(Added { made: false, new, known })))
+    Ok(Became::Updated(ImportedKind::Bookmark, id.0, Box::new(Added { new, known, ..Added::default() })))
 }
 
 /// The notes on a bookmark.
-async fn noted(
-    txn: &impl ConnectionTrait,
-    user: UserId,
-    id: BookmarkId,
-) -> Result<Option<note::Model>, Error> {
-    Ok(note::Entity::owned_by(user).filter(note::Column::BookmarkId.eq(id)).one(txn).await?)
+///
+/// # Errors
+/// The database.
+pub async fn noted(txn: &impl ConnectionTrait, user: UserId, id: BookmarkId) -> Result<String, Error> {
+    let note = note::Entity::owned_by(user).filter(note::Column::BookmarkId.eq(id)).one(txn).await?;
+    Ok(note.map(|note| note.body).unwrap_or_default())
 }
 
-/// Writes notes behind those that are there, unless they say it already; what was written, or was there.
+/// Writes notes behind those that are there, unless they say it already; what was there, and what was written.
 async fn add_notes(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
-    noted: Option<note::Model>,
     new: &str,
     now: Timestamp,
-) -> Result<(Option<String>, Option<String>), Error> {
-    let body = noted.map(|note| note.body).unwrap_or_default();
-    if new.is_empty() || body.contains(new) {
-        return Ok((None, Some(new.to_owned()).filter(|new| !new.is_empty())));
+) -> Result<(Vec<String>, Vec<String>), Error> {
+    if new.is_empty() {
+        return Ok((Vec::new(), Vec::new()));
     }
-    let more = if body.is_empty() { new.to_owned() } else { format!("{BETWEEN}{new}") };
-    let body = format!("{body}{more}");
+    let body = noted(txn, row.user_id, row.id).await?;
+    if body.contains(new) {
+        return Ok((vec![new.to_owned()], Vec::new()));
+    }
+    let body = if body.is_empty() { new.to_owned() } else { format!("{body}{BETWEEN}{new}") };
     if body.chars().count() > LONGEST_NOTES {
-        return Ok((None, None));
+        return Ok((Vec::new(), Vec::new()));
     }
     notes::write_on_bookmark(txn, row, &body, Priority::Backlog, now).await?;
-    Ok((Some(more), None))
+    Ok((Vec::new(), vec![new.to_owned()]))
 }
 
 /// Takes the marks back that an entry was given.
@@ -180,16 +177,10 @@ pub async fn take_back(
         .exec(txn)
         .await?;
     let Some(row) = bookmark::Entity::one_of(user, id).one(txn).await? else { return Ok(()) };
-    let there = noted(txn, user, id).await?;
-    let body = there.as_ref().map(|note| note.body.as_str()).unwrap_or_default();
-    if let Some(left) = added.notes.as_deref().and_then(|more| without(body, more)) {
+    let body = noted(txn, user, id).await?;
+    let left = left_of(&body, &added.written);
+    if left != body {
         notes::write_on_bookmark(txn, &row, &left, Priority::Backlog, now).await?;
-        if let Some(note) = &there {
-            // Where nothing was written behind it, it is as it was: nobody but the import has changed it.
-            let last = body.starts_with(&left);
-            let noted_at = added.noted_at.filter(|_| last).unwrap_or(note.updated_at);
-            notes::was_made(txn, note, note.created_at, noted_at).await?;
-        }
     }
     let progress = if added.progress == Some(row.progress) { 0.0 } else { row.progress };
     let row = bookmark::Model {
@@ -201,9 +192,13 @@ pub async fn take_back(
     changed(txn, row, added, now).await
 }
 
+/// What is left of notes without what was written to them.
+pub fn left_of(body: &str, written: &[String]) -> String {
+    written.iter().fold(body.to_owned(), |body, more| without(&body, more).unwrap_or(body))
+}
+
 /// Notes without what was added to them, where that still stands there as paragraphs of its own.
 fn without(body: &str, more: &str) -> Option<String> {
-    let more = more.strip_prefix(BETWEEN).unwrap_or(more);
     let parted = |at: usize| {
         let (before, behind) = (body.get(..at)?, body.get(at + more.len()..)?);
         let begins = before.is_empty() || before.ends_with(BETWEEN);
@@ -243,17 +238,18 @@ mod tests {
     fn notes_lose_what_was_added_wherever_it_stands() {
         let left = |body, more| without(body, more);
 
-        assert_eq!(left("One\n\nTwo\n\nThree", "\n\nThree").as_deref(), Some("One\n\nTwo"));
-        assert_eq!(left("One\n\nTwo\n\nThree", "\n\nTwo").as_deref(), Some("One\n\nThree"));
+        assert_eq!(left("One\n\nTwo\n\nThree", "Three").as_deref(), Some("One\n\nTwo"));
+        assert_eq!(left("One\n\nTwo\n\nThree", "Two").as_deref(), Some("One\n\nThree"));
         assert_eq!(left("One\n\nTwo", "One").as_deref(), Some("Two"));
-        assert_eq!(left("Two\n\nThree", "\n\nTwo").as_deref(), Some("Three"));
+        assert_eq!(left("Two\n\nThree", "Two").as_deref(), Some("Three"));
         assert_eq!(left("One", "One").as_deref(), Some(""));
+        assert_eq!(left_of("One\n\nTwo\n\nThree", &["One".to_owned(), "Three".to_owned()]), "Two");
     }
 
     #[test]
     fn what_its_person_wrote_on_stays() {
-        assert_eq!(without("One\n\nTwofold", "\n\nTwo"), None);
+        assert_eq!(without("One\n\nTwofold", "Two"), None);
         assert_eq!(without("One and Two", "Two"), None);
-        assert_eq!(without("Else", "\n\nTwo"), None);
+        assert_eq!(without("Else", "Two"), None);
     }
 }

@@ -20,7 +20,7 @@ use crate::ingest::{Failure, unread};
 
 /// After so long others have a turn: or after four times as long as it took to come to the place where the turn before ended,
 /// so that a long file is not read for that alone.
-const TURN: Duration = Duration::from_secs(30);
+pub(super) const TURN: Duration = Duration::from_secs(30);
 /// Told of an import that waits until more may be asked for.
 const FULL: &str = "waiting until fewer texts wait to be read";
 const LOOK_AGAIN: Duration = Duration::from_secs(60);

@@ -1,21 +1,18 @@
 //! What was marked in saved pages: highlights, placed where the words stand in the text as soon as there is one.
 
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
-
 use entity::id::{BookmarkId, HighlightId};
 use entity::kind::ImportedKind;
 use entity::time::Timestamp;
-use entity::{bookmark, document, highlight, import_row};
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
-use uuid::Uuid;
+use entity::{bookmark, document, highlight};
+use sea_orm::ConnectionTrait;
 
-use super::take::Taking;
+use super::marked::{Marked, sum};
+use super::said::Added;
+use super::take::{Became, Taking};
 use crate::adapters::sandbox::import::Mark;
 use crate::db::insert_all;
 use crate::error::Error;
-use crate::ingest::marks::{self, letters};
-use crate::ops::bookmarks::save::AT_ONCE;
+use crate::ingest::marks;
 use crate::text;
 
 /// Characters of what is written beside marked words.
@@ -28,31 +25,26 @@ impl Taking {
         &self,
         txn: &impl ConnectionTrait,
         id: BookmarkId,
-        marked: Vec<Mark>,
+        marks: Vec<Mark>,
         now: Timestamp,
-    ) -> Result<Vec<HighlightId>, Error> {
-        if marked.is_empty() {
+    ) -> Result<Vec<Became>, Error> {
+        if marks.is_empty() {
             return Ok(Vec::new());
         }
-        let user = self.import().user_id;
-        let there = highlight::Entity::owned_by(user).filter(highlight::Column::BookmarkId.eq(id));
-        let mut known: HashMap<_, _> =
-            there.all(txn).await?.into_iter().map(|row| (what(&row), row.id)).collect();
-        let (mut again, mut new) = (HashSet::new(), Vec::new());
-        for mark in marked {
+        let mut there = Marked::of(txn, self.import().user_id, id).await?;
+        let (mut own, mut new) = (Vec::new(), Vec::new());
+        for mark in marks {
             let row = self.highlight(id, mark, now);
-            match known.entry(what(&row)) {
-                Entry::Occupied(there) => {
-                    again.insert(there.get().0);
-                }
-                Entry::Vacant(free) => {
-                    free.insert(row.id);
+            match there.find(&row) {
+                Some(found) if there.is_imported(found) => own.push(became(found, &row, false)),
+                Some(_) => {}
+                None => {
+                    own.push(became(row.id, &row, true));
+                    there.add(&row);
                     new.push(row);
                 }
             }
         }
-        let mut own = self.brought(txn, again).await?;
-        own.extend(new.iter().map(|row| row.id));
         if !new.is_empty() {
             insert_all::<highlight::Entity>(txn, new, None).await?;
             self.placed(txn, id).await?;
@@ -74,24 +66,6 @@ impl Taking {
         }
     }
 
-    /// Those of these highlights that imports made.
-    async fn brought(
-        &self,
-        txn: &impl ConnectionTrait,
-        known: HashSet<Uuid>,
-    ) -> Result<Vec<HighlightId>, Error> {
-        let mut brought = HashSet::new();
-        for some in known.into_iter().collect::<Vec<_>>().chunks(AT_ONCE) {
-            let made = import_row::Entity::owned_by(self.import().user_id)
-                .filter(import_row::Column::Kind.eq(ImportedKind::Highlight))
-                .filter(import_row::Column::MadeId.is_in(some.iter().copied()))
-                .select_only()
-                .column(import_row::Column::MadeId);
-            brought.extend(made.into_tuple::<Uuid>().all(txn).await?);
-        }
-        Ok(brought.into_iter().map(HighlightId).collect())
-    }
-
     /// Places the highlights of a bookmark that has a text; of the others the text does when it comes.
     async fn placed(&self, txn: &impl ConnectionTrait, id: BookmarkId) -> Result<(), Error> {
         let user = self.import().user_id;
@@ -102,8 +76,7 @@ impl Taking {
     }
 }
 
-/// What is marked, however its text is set, and what is written beside it.
-fn what(row: &highlight::Model) -> (String, Option<String>) {
-    let letters = letters(&row.text);
-    (if letters.is_empty() { row.text.clone() } else { letters }, row.note.clone())
+/// What a row of an import tells of a highlight, which it made or found.
+fn became(id: HighlightId, row: &highlight::Model, made: bool) -> Became {
+    Became::Created(ImportedKind::Highlight, id.0, Added::marked(made, sum(row)))
 }

@@ -3,7 +3,7 @@
 use entity::id::{NoteId, ProjectId, UserId};
 use entity::kind::{ImportedKind, ProjectStatus};
 use entity::time::Timestamp;
-use entity::{note, project, user};
+use entity::{note, project};
 use sea_orm::sea_query::LockType;
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect, Select,
@@ -36,13 +36,7 @@ impl Taking {
         };
         let user = self.import().user_id;
         // Held, so that nobody deletes it before the note is in.
-        let mut there = home(user).lock(LockType::KeyShare).one(txn).await?;
-        if there.is_none() {
-            // Two that come at once make one.
-            user::Entity::find_by_id(user).lock(LockType::NoKeyUpdate).one(txn).await?;
-            there = home(user).lock(LockType::KeyShare).one(txn).await?;
-        }
-        let (project, made) = match there {
+        let (project, made) = match home(user).lock(LockType::KeyShare).one(txn).await? {
             Some(project) => (project, None),
             None => {
                 let project = make(txn, user, now).await?;

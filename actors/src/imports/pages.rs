@@ -6,7 +6,6 @@ use entity::id::{BookmarkId, CollectionId};
 use entity::kind::{ContentType, ImportedKind};
 use entity::time::Timestamp;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
-use uuid::Uuid;
 
 use super::folders::Folders;
 use super::restore::{self, Brought};
@@ -25,7 +24,7 @@ struct Page {
     line: i64,
     new: NewBookmark,
     folders: Vec<Vec<String>>,
-    beside: Vec<(ImportedKind, Uuid)>,
+    beside: Vec<Became>,
     marked: Vec<Mark>,
     file: Option<(File, Brought)>,
 }
@@ -77,8 +76,7 @@ impl Taking {
     ) -> Result<Took, Error> {
         let Page { line, mut beside, marked, .. } = page;
         if let Some((ImportedKind::Bookmark, id)) = became.thing() {
-            let highlights = self.mark(txn, BookmarkId(id), marked, now).await?;
-            beside.extend(highlights.into_iter().map(|id| (ImportedKind::Highlight, id.0)));
+            beside.extend(self.mark(txn, BookmarkId(id), marked, now).await?);
         }
         Ok(Took { line, source: None, became, beside })
     }
@@ -162,7 +160,8 @@ impl Taking {
             let mut all = Vec::with_capacity(page.folders.len());
             for path in &page.folders {
                 let (place, made) = self.folders().find(txn, user, path, now).await?;
-                page.beside.extend(made.into_iter().map(|id| (ImportedKind::Collection, id.0)));
+                let made = made.into_iter().map(|id| Became::of(ImportedKind::Collection, id.0, true));
+                page.beside.extend(made);
                 all.extend(place);
             }
             places.push(all);

@@ -2,7 +2,6 @@
 
 use entity::id::CollectionId;
 use entity::import_row::{Column, Entity, Model};
-use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
 use serde::{Deserialize, Serialize};
@@ -18,10 +17,8 @@ pub struct Said {
     pub(super) favorite: bool,
     pub(super) archived: bool,
     pub(super) progress: Option<f64>,
-    /// Of what is new, with the space that parts it from the notes before it.
-    pub(super) notes: Option<String>,
-    /// When the notes before it were changed last.
-    pub(super) noted_at: Option<Timestamp>,
+    /// Paragraphs of its notes.
+    pub(super) written: Vec<String>,
     /// An entry is read.
     pub(super) read: bool,
     /// An entry is starred.
@@ -32,6 +29,11 @@ impl Said {
     /// The marks of an entry.
     pub fn marks(read: bool, starred: bool) -> Self {
         Self { read, starred, ..Self::default() }
+    }
+
+    /// Whether a text says something that is written here.
+    fn has_written(&self, text: &str) -> bool {
+        self.written.iter().any(|written| text.contains(written))
     }
 
     /// Takes out what this says too.
@@ -47,19 +49,16 @@ impl Said {
             favorite: self.favorite && known.favorite,
             archived: self.archived && known.archived,
             progress: self.progress.filter(|progress| known.progress == Some(*progress)),
-            notes: self.notes.clone().filter(|notes| known.notes.as_ref().is_some_and(|n| notes.contains(n))),
-            noted_at: None,
+            written: self.written.iter().filter(|text| known.has_written(text)).cloned().collect(),
             read: self.read && known.read,
             starred: self.starred && known.starred,
         };
-        let both = Self { noted_at: self.noted_at.filter(|_| both.notes.is_some()), ..both };
         self.tags.retain(|tag| !both.tags.contains(tag));
         self.collections.retain(|id| !both.collections.contains(id));
         self.favorite &= !both.favorite;
         self.archived &= !both.archived;
         self.progress = self.progress.filter(|_| both.progress.is_none());
-        self.notes = self.notes.take().filter(|_| both.notes.is_none());
-        self.noted_at = self.noted_at.filter(|_| both.notes.is_none());
+        self.written.retain(|text| !both.written.contains(text));
         self.read &= !both.read;
         self.starred &= !both.starred;
         both
@@ -72,8 +71,7 @@ impl Said {
         self.favorite |= more.favorite;
         self.archived |= more.archived;
         self.progress = self.progress.or(more.progress);
-        self.notes = self.notes.take().or(more.notes);
-        self.noted_at = self.noted_at.or(more.noted_at);
+        self.written.extend(more.written);
         self.read |= more.read;
         self.starred |= more.starred;
     }
@@ -90,12 +88,20 @@ pub struct Added {
     /// Goes over to this row where another import that had added it is taken back.
     #[serde(default)]
     pub(super) known: Said,
+    /// Of a highlight, the sum of what the row says is marked.
+    #[serde(default)]
+    pub(super) mark: Option<String>,
 }
 
 impl Added {
     /// Of what the row made.
     pub fn with(new: Said) -> Box<Self> {
-        Box::new(Self { made: true, new, known: Said::default() })
+        Box::new(Self { made: true, new, ..Self::default() })
+    }
+
+    /// Of a highlight that the row made, or found.
+    pub fn marked(made: bool, sum: String) -> Box<Self> {
+        Box::new(Self { made, mark: Some(sum), ..Self::default() })
     }
 
     /// As it is kept with its row; nothing for nothing.
@@ -116,19 +122,16 @@ impl Added {
     }
 }
 
-/// What only this row added to a thing that is held. The rest is handed on to the rows of other imports that say it too.
+/// What only this row added. The rest is handed on to the rows of other imports that say it too.
 ///
 /// # Errors
 /// The database.
 pub async fn alone(txn: &impl ConnectionTrait, row: &Model) -> Result<Said, Error> {
-    // Read again: another import may have handed something on until the thing was held.
-    let own = Entity::within(row.user_id, row.import_id).filter(Column::Id.eq(row.id)).one(txn).await?;
-    let mut new = Added::read(own.and_then(|row| row.detail).as_deref())?.new;
+    let mut new = Added::read(row.detail.as_deref())?.new;
     let others = Entity::owned_by(row.user_id)
         .filter(Column::MadeId.eq(row.made_id))
         .filter(Column::ImportId.ne(row.import_id))
         .order_by_asc(Column::Id);
-    let mut all = Vec::new();
     for other in others.all(txn).await? {
         let mut added = Added::read(other.detail.as_deref())?;
         let both = new.part(&added.known);
@@ -136,20 +139,15 @@ pub async fn alone(txn: &impl ConnectionTrait, row: &Model) -> Result<Said, Erro
             added.new.join(both);
             keep(txn, &other, &added).await?;
         }
-        all.push((other, added));
-    }
-    if let Some(before) = new.noted_at {
-        // The notes after its own were added to those before it.
-        let after = all.iter_mut().filter(|(_, added)| added.new.noted_at > Some(before));
-        if let Some((other, added)) = after.min_by_key(|(_, added)| added.new.noted_at) {
-            added.new.noted_at = Some(before);
-            keep(txn, other, added).await?;
-        }
     }
     Ok(new)
 }
 
-async fn keep(txn: &impl ConnectionTrait, row: &Model, added: &Added) -> Result<(), Error> {
+/// Writes down with a row what it added from now on.
+///
+/// # Errors
+/// The database.
+pub async fn keep(txn: &impl ConnectionTrait, row: &Model, added: &Added) -> Result<(), Error> {
     Entity::update_many()
         .col_expr(Column::Detail, Expr::value(added.kept()?))
         .filter(Column::UserId.eq(row.user_id))

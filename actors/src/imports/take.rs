@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::Means;
 use super::folders::Folders;
+use super::library;
 use super::restore::{self, Brought};
 use super::said::Added;
 use crate::adapters::sandbox::import::{Found, Import, Row, Save};
@@ -49,7 +50,7 @@ pub(super) struct Took {
     pub(super) line: i64,
     pub(super) source: Option<Uuid>,
     pub(super) became: Became,
-    pub(super) beside: Vec<(ImportedKind, Uuid)>,
+    pub(super) beside: Vec<Became>,
 }
 
 /// A row, with the file that came with it.
@@ -172,12 +173,17 @@ impl Taking {
     pub async fn take(&mut self, txn: &impl ConnectionTrait, lot: Vec<Given>) -> Result<(), Error> {
         let now = self.means.desk.clock.now();
         let (mut rows, mut tally, count) = (Vec::new(), Tally::default(), lot.len());
-        let all =
-            if self.import.dry_run { self.look(txn, lot).await? } else { self.all(txn, lot, now).await? };
+        let all = if self.import.dry_run {
+            self.look(txn, lot).await?
+        } else {
+            library::hold(txn, self.import.user_id).await?;
+            self.all(txn, lot, now).await?
+        };
         for Took { line, source, became, beside } in all {
             tally.count(&became);
-            for (kind, id) in beside {
-                rows.push(self.beside(line, kind, id, now)?);
+            for made in beside {
+                let row = self.row(line, None, made, now)?;
+                rows.push(import_row::Model { outcome: RowOutcome::Beside, ..row });
             }
             rows.push(self.row(line, source, became, now)?);
         }
@@ -221,7 +227,7 @@ impl Taking {
                 }
                 Found::Note(note) => {
                     let (became, project) = self.note(txn, note, now).await?;
-                    beside.extend(project.map(|id| (ImportedKind::Project, id.0)));
+                    beside.extend(project.map(|id| Became::of(ImportedKind::Project, id.0, true)));
                     became
                 }
                 Found::Feed(outline) => self.feed(txn, &outline, now).await?,
@@ -285,18 +291,6 @@ impl Taking {
             made_id,
             detail,
         })
-    }
-
-    /// What was made on the way.
-    fn beside(
-        &self,
-        line: i64,
-        kind: ImportedKind,
-        id: Uuid,
-        now: Timestamp,
-    ) -> Result<import_row::Model, Error> {
-        let made = Became::of(kind, id, true);
-        Ok(import_row::Model { outcome: RowOutcome::Beside, ..self.row(line, None, made, now)? })
     }
 
     async fn advance(&mut self, txn: &impl ConnectionTrait, rows: usize, tally: Tally) -> Result<(), Error> {

@@ -1,7 +1,7 @@
 //! The real program as a process of its own.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -91,6 +91,19 @@ impl Program {
         let mut command = command(home, "data");
         command.env("CARREL__SERVER__LISTEN", self.base.trim_start_matches("http://"));
         said(command, args, input)
+    }
+
+    /// A subcommand with the data of another home, which is ended once it says this on stderr: that line.
+    pub fn ended_at(&self, home: &Home, args: &[&str], words: &str) -> String {
+        let mut command = command(home, "data");
+        command.env("CARREL__SERVER__LISTEN", self.base.trim_start_matches("http://"));
+        let piped = command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = piped.spawn().unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let said = lines.map_while(Result::ok).find(|line| line.contains(words));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        said.unwrap_or_else(|| panic!("{args:?} ended without saying {words:?}"))
     }
 
     /// Whoever holds this secret.

@@ -4,11 +4,15 @@ use entity::id::{BookmarkId, DocumentId, HighlightId, UploadId};
 use entity::kind::{BookmarkKind, ImportedKind};
 use entity::time::Timestamp;
 use entity::{bookmark, document, highlight, upload};
+use sea_orm::sea_query::LockType;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
+    QuerySelect,
 };
 use serde_json::json;
 
+use super::super::marked::sum;
+use super::super::said::Added;
 use super::super::take::{Became, Taking};
 use super::super::{added, line};
 use super::files::Brought;
@@ -200,7 +204,9 @@ pub async fn highlight(
     if !is_marked(&given) {
         return Ok(Became::Passed(UNKNOWN.to_owned()));
     }
-    let Some(saved) = bookmark::Entity::one_of(user, id).one(txn).await? else { return Ok(lost()) };
+    // Held, so that nobody marks or deletes the same meanwhile.
+    let held = bookmark::Entity::one_of(user, id).lock(LockType::NoKeyUpdate);
+    let Some(saved) = held.one(txn).await? else { return Ok(lost()) };
     let given = in_place(txn, &saved, given).await?;
     if let Some(there) = same_highlight(taking, txn, id, &given).await? {
         return Ok(Became::of(ImportedKind::Highlight, there.id.0, false));
@@ -216,9 +222,9 @@ pub async fn highlight(
         end_offset: given.end_offset,
         created_at: given.created_at,
     };
-    let made = row.id.0;
+    let became = Became::Created(ImportedKind::Highlight, row.id.0, Added::marked(true, sum(&row)));
     highlight::Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
-    Ok(Became::of(ImportedKind::Highlight, made, true))
+    Ok(became)
 }
 
 /// Whether words are marked at all, at a place or, where none was found for them, at none.

@@ -41,9 +41,9 @@ pub async fn entry(
             .exec(txn)
             .await?;
         let added = Added {
-            made: false,
             new: Said::marks(given.read && !there.read, given.starred && !there.starred),
             known: Said::marks(given.read && there.read, given.starred && there.starred),
+            ..Added::default()
         };
         return Ok(Became::Updated(ImportedKind::Entry, there.id.0, Box::new(added)));
     }

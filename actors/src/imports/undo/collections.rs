@@ -6,20 +6,24 @@ use entity::{bookmark, collection, collection_bookmark, import, import_row, job}
 use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 
-use super::super::{hand_on, made};
+use super::super::{hand_on, library};
 use super::forget;
 use crate::app::App;
 use crate::error::Error;
 use crate::ingest::{Failure, queue};
 use crate::ops::bookmarks::save::AT_ONCE;
 
-/// Removes the collections that were made and hold nothing else by now, a lot at a time; those within others go before
+/// Removes those of these collections that hold nothing else by now, a lot at a time; those within others go before
 /// these. The others go over to imports that brought something into them.
 ///
 /// # Errors
 /// [`Failure`], as every job.
-pub async fn remove(app: &App, job: &job::Model, import: &import::Model) -> Result<(), Failure> {
-    let made = made::collections(app.db.read(), import).await?;
+pub async fn remove(
+    app: &App,
+    job: &job::Model,
+    import: &import::Model,
+    made: Vec<CollectionId>,
+) -> Result<(), Failure> {
     let stay = passes(app, job, import, Pass::Remove, made).await?;
     passes(app, job, import, Pass::HandOver, stay).await.map(drop)
 }
@@ -45,6 +49,7 @@ async fn passes(
         let mut stay = Vec::new();
         for some in left.chunks(AT_ONCE) {
             let (now, txn) = (app.clock.now(), app.db.begin().await?);
+            library::hold(&txn, import.user_id).await?;
             if !queue::advance(&txn, job, now).await? {
                 return Err(Failure::LeaseLost);
             }

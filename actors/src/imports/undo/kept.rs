@@ -1,42 +1,63 @@
 //! What its person has made their own since it was taken in: it stays.
 
-use entity::id::{BookmarkId, DecisionId, DocumentId, FeedId, NoteId, UserId};
-use entity::kind::ImportedKind;
+use std::collections::HashSet;
+
+use entity::id::{BookmarkId, DecisionId, DocumentId, FeedId, HighlightId, NoteId, UserId};
 use entity::time::Timestamp;
 use entity::{bookmark, collection_bookmark, decision, entry, highlight, import_row, note, project_item};
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect, QueryTrait};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 
+use super::super::said::{Added, Said};
+use super::super::{added, marked};
 use crate::error::Error;
 use crate::ops::bookmarks::save::AT_ONCE;
 
-/// Whether its person has since marked something in it, written of it, filed it, or put it into a project: then it stays.
+/// Whether there is something in a bookmark that no import brought: a marked part, a word of its notes, a place in a collection
+/// or in a project. `brought` is what this row put on it. Then it stays.
 pub async fn is_used(
     txn: &impl ConnectionTrait,
     made: &import_row::Model,
     id: BookmarkId,
+    brought: &Said,
 ) -> Result<bool, Error> {
     let user = made.user_id;
     let Some(row) = bookmark::Entity::one_of(user, id).one(txn).await? else { return Ok(false) };
-    // The marks that the import brought go after their bookmark.
-    let brought = import_row::Entity::within(user, made.import_id)
-        .filter(import_row::Column::Kind.eq(ImportedKind::Highlight))
-        .filter(import_row::Column::MadeId.is_not_null())
-        .select_only()
-        .column(import_row::Column::MadeId);
-    let marked = highlight::Entity::owned_by(user)
-        .filter(highlight::Column::BookmarkId.eq(id))
-        .filter(highlight::Column::Id.not_in_subquery(brought.into_query()));
-    let written = note::Entity::owned_by(user)
-        .filter(note::Column::BookmarkId.eq(id))
-        .filter(note::Column::Body.ne(""))
-        .filter(note::Column::UpdatedAt.gt(row.created_at));
     let filed = collection_bookmark::Entity::owned_by(user)
         .filter(collection_bookmark::Column::BookmarkId.eq(id))
-        .filter(collection_bookmark::Column::AddedAt.gt(row.created_at));
-    Ok(marked.one(txn).await?.is_some()
-        || written.one(txn).await?.is_some()
+        .filter(collection_bookmark::Column::CollectionId.is_not_in(brought.collections.clone()));
+    Ok(!added::left_of(&added::noted(txn, user, id).await?, &brought.written).is_empty()
         || filed.one(txn).await?.is_some()
+        || is_marked(txn, made, id).await?
         || is_placed(txn, user, [row.document_id]).await?)
+}
+
+/// Whether something is marked in it that the import did not bring, or not so. What it brought goes after its bookmark.
+async fn is_marked(
+    txn: &impl ConnectionTrait,
+    made: &import_row::Model,
+    id: BookmarkId,
+) -> Result<bool, Error> {
+    let there = highlight::Entity::owned_by(made.user_id).filter(highlight::Column::BookmarkId.eq(id));
+    let there = there.all(txn).await?;
+    let mut brought = HashSet::new();
+    for said in marked::said_of(txn, made.user_id, there.iter().map(|row| row.id)).await? {
+        let added = Added::read(said.detail.as_deref())?;
+        let own = said.import_id == made.import_id && added.made;
+        brought.extend(said.made_id.filter(|_| own).zip(added.mark));
+    }
+    Ok(there.iter().any(|row| !brought.contains(&(row.id.0, marked::sum(row)))))
+}
+
+/// Whether a highlight is as it was brought, in a bookmark that is there.
+pub async fn is_removable(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    id: HighlightId,
+    brought: Option<&str>,
+) -> Result<bool, Error> {
+    let Some(row) = highlight::Entity::one_of(user, id).one(txn).await? else { return Ok(false) };
+    let saved = bookmark::Entity::one_of(user, row.bookmark_id).one(txn).await?;
+    Ok(saved.is_some() && brought == Some(marked::sum(&row).as_str()))
 }
 
 /// Whether one of these documents stands in a project. What the import itself put there was taken back before them.

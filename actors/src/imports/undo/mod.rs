@@ -5,21 +5,26 @@ mod collections;
 mod kept;
 mod things;
 
+use std::collections::HashSet;
+use std::time::Instant;
+
 use entity::id::{ImportId, UserId};
 use entity::import::{self, Column, Entity};
 use entity::kind::{ImportState, ImportedKind};
 use entity::time::Timestamp;
-use entity::{bookmark, import_row, job, user};
-use sea_orm::sea_query::{Expr, ExprTrait, LockType, SimpleExpr};
+use entity::{bookmark, highlight, import_row, job};
+use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
-use super::begin;
+use super::job::TURN;
 use super::pause::release_pages;
+use super::{begin, library, made};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::error::Error;
-use crate::ingest::{Failure, queue};
+use crate::ingest::Failure;
+use crate::ingest::queue::{self, Priority};
 use crate::ops::bookmarks::save;
 
 /// Rows of one transaction.
@@ -56,39 +61,36 @@ pub async fn undo(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mod
     Ok(import::Model { state: ImportState::Undoing, error: None, ..row })
 }
 
-/// Takes rows back, a lot at a time.
+/// Takes everything back, until others are to have a turn.
 ///
 /// # Errors
 /// [`Failure`], as every job.
 pub async fn run(app: &App, job: &job::Model, import: &import::Model) -> Result<(), Failure> {
-    loop {
-        let now = app.clock.now();
-        let txn = app.db.begin().await?;
-        // One after the other: two at once would each leave to the other what both brought.
-        let owner = user::Entity::find_by_id(import.user_id).lock(LockType::NoKeyUpdate).one(&txn).await?;
-        if owner.is_none() {
-            return Ok(());
+    let until = Instant::now() + TURN;
+    for round in [Round::Things, Round::Marks] {
+        if !rows(app, job, import, round, until).await? {
+            let later = queue::give_way(app.db.write(), job, 0, Priority::of(job), app.clock.now());
+            return Ok(later.await.map(drop)?);
         }
-        let lot = import_row::Entity::within(import.user_id, import.id)
-            .filter(import_row::Column::MadeId.is_not_null())
-            .filter(import_row::Column::Kind.ne(ImportedKind::Collection))
-            .order_by_desc(import_row::Column::Line)
-            // What was made beside a row goes after the row: `beside` comes before the names of all other outcomes.
-            .order_by_desc(import_row::Column::Outcome)
-            .order_by_desc(import_row::Column::Id)
-            .limit(LOT)
-            .all(&txn)
-            .await?;
-        if lot.is_empty() {
-            drop(txn);
-            collections::remove(app, job, import).await?;
-            let txn = app.db.begin().await?;
-            if queue::finish(&txn, job, app.clock.now()).await? {
-                undone(&txn, import, now).await?;
-                txn.commit().await?;
-            }
-            return Ok(());
-        }
+    }
+    end(app, job, import).await
+}
+
+/// Takes the rows of a round back, a lot at a time; whether that was all of them.
+async fn rows(
+    app: &App,
+    job: &job::Model,
+    import: &import::Model,
+    round: Round,
+    until: Instant,
+) -> Result<bool, Failure> {
+    let mut last = i64::MAX;
+    while Instant::now() < until {
+        let (now, txn) = (app.clock.now(), app.db.begin().await?);
+        library::hold(&txn, import.user_id).await?;
+        let lot = next_lot(&txn, import, round, last).await?;
+        let Some(lowest) = lot.last() else { return Ok(true) };
+        last = lowest.line;
         if !queue::advance(&txn, job, now).await? {
             return Err(Failure::LeaseLost);
         }
@@ -101,12 +103,71 @@ pub async fn run(app: &App, job: &job::Model, import: &import::Model) -> Result<
         txn.commit().await?;
         app.ingest.wake();
     }
+    Ok(false)
 }
 
-/// Holds the bookmarks of a lot, in the order in which everybody does.
+/// What goes before what.
+#[derive(Clone, Copy)]
+enum Round {
+    /// Everything but marks and collections.
+    Things,
+    /// Highlights: by them it is told whether their bookmark stays, and with one that goes they can be restored.
+    Marks,
+}
+
+/// The last rows of the file that made something that is still there; none of them is behind that line.
+async fn next_lot(
+    txn: &impl ConnectionTrait,
+    import: &import::Model,
+    round: Round,
+    line: i64,
+) -> Result<Vec<import_row::Model>, Error> {
+    let kind = import_row::Column::Kind;
+    let kinds = match round {
+        Round::Things => kind.is_not_in([ImportedKind::Highlight, ImportedKind::Collection]),
+        Round::Marks => kind.eq(ImportedKind::Highlight),
+    };
+    let rows = import_row::Entity::within(import.user_id, import.id)
+        .filter(import_row::Column::Line.lte(line))
+        .filter(import_row::Column::MadeId.is_not_null())
+        .filter(kinds)
+        .order_by_desc(import_row::Column::Line)
+        // What was made beside a row goes after the row: `beside` comes before the names of all other outcomes.
+        .order_by_desc(import_row::Column::Outcome)
+        .order_by_desc(import_row::Column::Id)
+        .limit(LOT);
+    Ok(rows.all(txn).await?)
+}
+
+/// Removes the collections, and says that everything was taken back.
+async fn end(app: &App, job: &job::Model, import: &import::Model) -> Result<(), Failure> {
+    let mut seen = HashSet::new();
+    loop {
+        let (now, txn) = (app.clock.now(), app.db.begin().await?);
+        library::hold(&txn, import.user_id).await?;
+        let made = made::collections(&txn, import).await?;
+        // Another import that is taken back may hand one over at any time until this one is gone.
+        if made.iter().all(|id| seen.contains(id)) {
+            if queue::finish(&txn, job, now).await? {
+                undone(&txn, import, now).await?;
+                txn.commit().await?;
+            }
+            return Ok(());
+        }
+        drop(txn);
+        seen.extend(made.iter().copied());
+        collections::remove(app, job, import, made).await?;
+    }
+}
+
+/// Holds the bookmarks of a lot, and those in which it marked something, in the order in which everybody does.
 async fn hold(txn: &impl ConnectionTrait, user: UserId, lot: &[import_row::Model]) -> Result<(), Error> {
-    let of_bookmarks = lot.iter().filter(|row| row.kind == Some(ImportedKind::Bookmark));
-    let ids = of_bookmarks.filter_map(|row| row.made_id);
+    let of = |kind| lot.iter().filter(move |row| row.kind == Some(kind)).filter_map(|row| row.made_id);
+    let marked = highlight::Entity::owned_by(user)
+        .filter(highlight::Column::Id.is_in(of(ImportedKind::Highlight)))
+        .select_only()
+        .column(highlight::Column::BookmarkId);
+    let ids = of(ImportedKind::Bookmark).chain(marked.into_tuple::<Uuid>().all(txn).await?);
     let chosen = bookmark::Entity::owned_by(user).filter(bookmark::Column::Id.is_in(ids));
     save::lock(txn, chosen).await.map(drop)
 }

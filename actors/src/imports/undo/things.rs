@@ -49,6 +49,9 @@ async fn made(
     now: Timestamp,
 ) -> Result<(), Error> {
     let user = row.user_id;
+    if kind == ImportedKind::Highlight {
+        return highlight(txn, row, HighlightId(id)).await;
+    }
     if let Some(heir) = hand_on::heir(txn, user, row.import_id, id).await? {
         // What it put on the bookmark is not the other's.
         if kind == ImportedKind::Bookmark {
@@ -60,11 +63,6 @@ async fn made(
         ImportedKind::Bookmark => bookmark(txn, row, BookmarkId(id), now).await,
         ImportedKind::Feed if kept::has_kept(txn, user, FeedId(id)).await? => Ok(()),
         ImportedKind::Feed => gone(feeds::leave(txn, user, FeedId(id), now).await),
-        ImportedKind::Highlight => {
-            let own = highlight::Entity::delete_many().filter(highlight::Column::UserId.eq(user));
-            own.filter(highlight::Column::Id.eq(HighlightId(id))).exec(txn).await?;
-            Ok(())
-        }
         ImportedKind::Project => project(txn, row, ProjectId(id), now).await,
         ImportedKind::Note if kept::is_own(txn, user, NoteId(id)).await? => Ok(()),
         ImportedKind::Note => gone(notes::take_back(txn, user, NoteId(id), now).await),
@@ -80,8 +78,25 @@ async fn made(
             Ok(())
         }
         // Collections go last, once nothing is in them any more.
-        ImportedKind::Collection | ImportedKind::Entry => Ok(()),
+        ImportedKind::Collection | ImportedKind::Entry | ImportedKind::Highlight => Ok(()),
     }
+}
+
+/// A highlight that its person has changed stays, and one in a bookmark that is deleted can be restored with it.
+async fn highlight(txn: &impl ConnectionTrait, row: &Model, id: HighlightId) -> Result<(), Error> {
+    let made = said::Added::read(row.detail.as_deref())?;
+    if !made.made {
+        return Ok(());
+    }
+    if let Some(heir) = hand_on::heir(txn, row.user_id, row.import_id, id.0).await? {
+        said::keep(txn, &heir, &made).await?;
+        return hand_on::give(txn, &heir).await;
+    }
+    if kept::is_removable(txn, row.user_id, id, made.mark.as_deref()).await? {
+        let own = highlight::Entity::delete_many().filter(highlight::Column::UserId.eq(row.user_id));
+        own.filter(highlight::Column::Id.eq(id)).exec(txn).await?;
+    }
+    Ok(())
 }
 
 async fn bookmark(
@@ -90,11 +105,13 @@ async fn bookmark(
     id: BookmarkId,
     now: Timestamp,
 ) -> Result<(), Error> {
+    let mut brought = said::Added::read(row.detail.as_deref())?;
     // What it added to one that was handed on to it is not its person's.
-    if !said::Added::read(row.detail.as_deref())?.made {
+    if !brought.made {
         labels(txn, row, id, now).await?;
+        brought.new = said::Said::default();
     }
-    if kept::is_used(txn, row, id).await? {
+    if kept::is_used(txn, row, id, &brought.new).await? {
         return Ok(());
     }
     gone(bookmarks::delete(txn, row.user_id, id, Priority::Backlog, now).await)
