@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fs::{DirBuilder, File, Permissions, TryLockError};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 
 use tracing::warn;
@@ -27,8 +27,7 @@ pub fn lock(folder: &Path) -> Result<File, Box<dyn Error + Send + Sync>> {
     }
 }
 
-/// A folder that its owner alone may open. One that root makes, with a command beside a service of another account, is the
-/// owner's of the folder in which it stands.
+/// A folder that its owner alone may open.
 ///
 /// # Errors
 /// It cannot be made.
@@ -37,9 +36,19 @@ pub fn private_folder(folder: &Path) -> std::io::Result<()> {
         return Ok(());
     }
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let around = std::fs::metadata(folder.join(".."))?;
+    give_to_owner(folder)
+}
+
+/// What root made, with a command beside a service of another account, is the owner's of the folder in which it stands. A link
+/// is not followed.
+///
+/// # Errors
+/// The owner cannot be told, or nothing be given.
+pub fn give_to_owner(made: &Path) -> std::io::Result<()> {
+    let Some(folder) = made.parent().filter(|folder| folder.is_dir()) else { return Ok(()) };
+    let around = std::fs::metadata(folder)?;
     if rustix::process::geteuid().is_root() && around.uid() != 0 {
-        chown(folder, Some(around.uid()), Some(around.gid()))?;
+        lchown(made, Some(around.uid()), Some(around.gid()))?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use super::failure::Failure;
-use crate::data_dir::{database_file, private_folder};
+use crate::data_dir::{database_file, give_to_owner, private_folder};
 use crate::settings::Settings;
 
 /// Makes the folder where it is not there yet.
@@ -28,13 +28,17 @@ pub fn make_with_database(settings: &Settings) -> Result<(), Failure> {
 }
 
 fn make_file(file: &Path) -> io::Result<()> {
-    OpenOptions::new().append(true).create(true).mode(0o600).open(file).map(drop)
+    match OpenOptions::new().append(true).create_new(true).mode(0o600).open(file) {
+        Ok(_) => give_to_owner(file),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 
     use super::*;
 
@@ -48,6 +52,24 @@ mod tests {
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&settings.data_dir), 0o700);
         assert_eq!(mode(&database_file(&settings.data_dir)), 0o600);
+        fs::remove_dir_all(&settings.data_dir).unwrap();
+    }
+
+    #[test]
+    fn what_root_makes_in_the_folder_of_a_service_is_the_services() {
+        let settings = crate::cli::tests::settings("service");
+        make(&settings).unwrap();
+        if chown(&settings.data_dir, Some(65534), Some(65534)).is_err() {
+            eprintln!("not looked at: only root may give a folder to another account");
+            return;
+        }
+        let files = settings.data_dir.join("files");
+
+        make_with_database(&settings).unwrap();
+        private_folder(&files).unwrap();
+
+        let owner = |path: &Path| fs::metadata(path).unwrap().uid();
+        assert_eq!([owner(&database_file(&settings.data_dir)), owner(&files)], [65534, 65534]);
         fs::remove_dir_all(&settings.data_dir).unwrap();
     }
 }

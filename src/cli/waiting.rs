@@ -18,9 +18,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 const ASK_EVERY: Duration = Duration::from_secs(5);
 /// A server that does not answer so often is gone: one that is started anew is there again by then.
 const MISSES: u32 = 3;
-/// A server that has nothing else to do has begun by then.
+/// A server that has nothing else to do is at it by then.
 const SOON: Duration = Duration::from_secs(5);
-const NOT_BEGUN: &str = "the server that runs has not begun: it has other work, or another database";
+const NOT_AT_IT: &str = "the server that runs is not at it: it has other work, or another database";
+const NO_ANSWER: &str = "the server does not answer";
 
 /// What was found when it was looked.
 pub enum Found<T> {
@@ -41,20 +42,22 @@ pub async fn until_done<T>(
     mut look: impl AsyncFnMut() -> Result<Found<T>, Error>,
 ) -> Result<Option<T>, Error> {
     let mut missed = if probe::runs(settings).await { 0 } else { MISSES };
-    let mut told = Told { bar, since: Instant::now(), begun: false, last: None };
+    let mut told = Told { bar, waits_since: None, last: None };
     while missed < MISSES {
         let until = Instant::now() + ASK_EVERY;
         while Instant::now() < until {
             match look().await? {
                 Found::Done(done) => return Ok(Some(done)),
                 Found::Open(why) => {
-                    let waits = !told.begun && queue::is_waiting(desk.db.read(), work, subject).await?;
-                    told.tell(waits, why);
+                    told.see(queue::is_waiting(desk.db.read(), work, subject).await?, why);
                 }
             }
             sleep(LOOK_EVERY).await;
         }
         missed = if probe::runs(settings).await { 0 } else { missed + 1 };
+        if missed > 0 {
+            told.tell(NO_ANSWER.to_owned());
+        }
     }
     Ok(match look().await? {
         Found::Done(done) => Some(done),
@@ -65,18 +68,23 @@ pub async fn until_done<T>(
 /// What the one who waits was told.
 struct Told<'a> {
     bar: &'a ProgressBar,
-    since: Instant,
-    begun: bool,
+    /// Since when no server is at it.
+    waits_since: Option<Instant>,
     last: Option<String>,
 }
 
 impl Told<'_> {
-    fn tell(&mut self, waits: bool, why: Option<String>) {
-        self.begun |= !waits;
-        let late = !self.begun && self.since.elapsed() > SOON;
-        let Some(why) = why.or_else(|| late.then(|| NOT_BEGUN.to_owned())) else { return };
+    fn see(&mut self, waits: bool, why: Option<String>) {
+        self.waits_since = self.waits_since.filter(|_| waits).or_else(|| waits.then(Instant::now));
+        let late = self.waits_since.is_some_and(|since| since.elapsed() > SOON);
+        if let Some(why) = why.or_else(|| late.then(|| NOT_AT_IT.to_owned())) {
+            self.tell(why);
+        }
+    }
+
+    fn tell(&mut self, why: String) {
         if self.last.as_ref() != Some(&why) {
-            let words = format!("carrel: waiting: {why}. It is kept, and nobody has to wait for it here");
+            let words = format!("carrel: waiting: {why}. The job is saved: you may stop waiting for it.");
             // Where stderr is closed there is nobody to tell.
             self.bar.suspend(|| writeln!(io::stderr(), "{words}")).ok();
             self.last = Some(why);

@@ -689,7 +689,7 @@ async fn one_who_waits_for_a_server_of_another_library_is_told() {
 
     let said = running.ended_at(&home, &args, "another database");
 
-    assert!(said.contains("nobody has to wait"), "{said}");
+    assert!(said.contains("you may stop waiting"), "{said}");
     running.terminate().await;
     let running = Program::start(&home, "data").await;
     let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
