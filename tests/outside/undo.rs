@@ -150,6 +150,97 @@ async fn marks_that_their_person_changed_stay_and_are_not_made_again() {
 }
 
 #[actix_web::test]
+async fn marks_that_their_person_moved_or_chose_for_a_project_stay() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let id = taken(&server, &session, &annotated(&[("waits", ""), ("The grey heron stands", "")])).await;
+    let page = read(&session).await;
+    let places = json!({ "text": "waits", "startOffset": 50, "endOffset": 55 });
+    change(&session, &page, "waits", places).await;
+    let all = session.get(&format!("{BOOKMARKS}/{page}/highlights")).await.data(200)["highlights"].clone();
+    let heron = all.as_array().unwrap().iter().find(|one| one["text"] == "The grey heron stands").unwrap();
+    let made = session.post("/app/api/projects", json!({ "name": "A book" })).await;
+    let project = made.data(201)["project"]["id"].as_str().unwrap().to_owned();
+    let items = format!("/app/api/projects/{project}/items");
+    let chosen = json!({ "items": [{ "highlightId": heron["highlightId"] }] });
+    session.post(&format!("/app/api/library/projects/{project}/items"), chosen).await.data(201);
+    assert_eq!(session.get(&items).await.data(200)["items"].as_array().unwrap().len(), 1);
+
+    undone(&session, &id).await;
+
+    only(&session).await;
+    assert_eq!(marked(&session, &page).await.len(), 2);
+    assert_eq!(session.get(&items).await.data(200)["items"].as_array().unwrap().len(), 1);
+}
+
+#[actix_web::test]
+async fn a_page_that_its_person_uses_stays_without_what_the_import_put_on_it() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let link =
+        "<DT><H3>In</H3><DL><DT><A HREF=\"https://s.example/1\" TAGS=\"theirs\">One</A>\n<DD>Theirs\n</DL>";
+    let id = taken(&server, &session, &list(link)).await;
+    let page = format!("{BOOKMARKS}/{}", only(&session).await["bookmarkId"].as_str().unwrap());
+    let own = json!({ "notes": "Theirs\n\nMine", "tags": ["theirs", "mine"] });
+    session.patch(&page, own).await.data(200);
+
+    undone(&session, &id).await;
+
+    let left = only(&session).await;
+    assert_eq!((&left["notes"], &left["tags"]), (&json!("Mine"), &json!(["mine"])));
+    assert!(collections(&session).await.is_empty());
+}
+
+#[actix_web::test]
+async fn collections_and_feeds_that_their_person_changed_stay() {
+    let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let folder = |name: &str| {
+        format!("<DT><H3>{name}</H3><DL><DT><A HREF=\"https://s.example/{name}\">{name}</A></DL>\n")
+    };
+    let mut imports = vec![taken(&server, &session, &list(&(folder("One") + &folder("Two")))).await];
+    let feeds = "<opml version=\"2.0\"><body><outline xmlUrl=\"https://s.example/a\"/><outline xmlUrl=\"https://s.example/b\"/></body></opml>";
+    imports.push(taken(&server, &session, feeds).await);
+    let all = session.get("/app/api/library/collections").await.data(200)["collections"].clone();
+    let one =
+        all.as_array().unwrap().iter().find(|one| one["name"] == "One").unwrap()["collectionId"].clone();
+    let path = format!("/app/api/library/collections/{}", one.as_str().unwrap());
+    session.patch(&path, json!({ "description": "Of mine" })).await.data(200);
+    let all = session.get("/app/api/library/feeds").await.data(200)["feeds"].clone();
+    let feed = all[0]["feedId"].as_str().unwrap().to_owned();
+    session.patch(&format!("/app/api/library/feeds/{feed}"), json!({ "title": "Mine" })).await.data(200);
+
+    for id in imports {
+        undone(&session, &id).await;
+    }
+
+    assert_eq!(collections(&session).await, ["One"]);
+    let left = session.get("/app/api/library/feeds").await.data(200)["feeds"].clone();
+    assert_eq!((left.as_array().unwrap().len(), &left[0]["title"]), (1, &json!("Mine")));
+}
+
+#[actix_web::test]
+async fn imports_that_are_taken_back_at_once_leave_nothing() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    for _ in 0..3 {
+        let marks = [&MARKS[..2], &MARKS[1..]];
+        let mut imports = Vec::new();
+        for marks in marks {
+            imports.push(taken(&server, &session, &annotated(marks)).await);
+        }
+        read(&session).await;
+        for id in &imports {
+            step(&session, id, "undo").await;
+        }
+        for id in &imports {
+            once(&session, id, "undone").await;
+        }
+        assert!(titles(&session).await.is_empty());
+    }
+}
+
+#[actix_web::test]
 async fn a_page_that_was_taken_back_is_restored_with_its_marks() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;

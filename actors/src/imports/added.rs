@@ -10,6 +10,7 @@ use entity::{bookmark, bookmark_tag, collection_bookmark, entry, note};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 
+use super::paragraphs;
 use super::said::{Added, Said};
 use super::take::Became;
 use crate::error::Error;
@@ -20,8 +21,6 @@ use crate::ops::notes;
 
 /// Characters of the notes on a bookmark.
 const LONGEST_NOTES: usize = 100_000;
-/// Parts the notes of one from those of another.
-const BETWEEN: &str = "\n\n";
 
 /// What is on a bookmark that is made of a page.
 pub fn on(new: &NewBookmark) -> Box<Added> {
@@ -116,10 +115,10 @@ async fn add_notes(
         return Ok((Vec::new(), Vec::new()));
     }
     let body = noted(txn, row.user_id, row.id).await?;
-    if body.contains(new) {
+    if paragraphs::says(&body, new) {
         return Ok((vec![new.to_owned()], Vec::new()));
     }
-    let body = if body.is_empty() { new.to_owned() } else { format!("{body}{BETWEEN}{new}") };
+    let body = paragraphs::with(&body, new);
     if body.chars().count() > LONGEST_NOTES {
         return Ok((Vec::new(), Vec::new()));
     }
@@ -131,7 +130,7 @@ async fn add_notes(
 ///
 /// # Errors
 /// The database.
-pub async fn unmark(
+pub async fn unflag(
     txn: &impl ConnectionTrait,
     user: UserId,
     id: EntryId,
@@ -178,7 +177,7 @@ pub async fn take_back(
         .await?;
     let Some(row) = bookmark::Entity::one_of(user, id).one(txn).await? else { return Ok(()) };
     let body = noted(txn, user, id).await?;
-    let left = left_of(&body, &added.written);
+    let left = paragraphs::left_of(&body, &added.written);
     if left != body {
         notes::write_on_bookmark(txn, &row, &left, Priority::Backlog, now).await?;
     }
@@ -190,23 +189,6 @@ pub async fn take_back(
         ..row
     };
     changed(txn, row, added, now).await
-}
-
-/// What is left of notes without what was written to them.
-pub fn left_of(body: &str, written: &[String]) -> String {
-    written.iter().fold(body.to_owned(), |body, more| without(&body, more).unwrap_or(body))
-}
-
-/// Notes without what was added to them, where that still stands there as paragraphs of its own.
-fn without(body: &str, more: &str) -> Option<String> {
-    let parted = |at: usize| {
-        let (before, behind) = (body.get(..at)?, body.get(at + more.len()..)?);
-        let begins = before.is_empty() || before.ends_with(BETWEEN);
-        (begins && (behind.is_empty() || behind.starts_with(BETWEEN))).then_some((before, behind))
-    };
-    let (before, behind) = body.rmatch_indices(more).find_map(|(at, _)| parted(at))?;
-    let left = format!("{}{behind}", before.strip_suffix(BETWEEN).unwrap_or(before));
-    Some(left.strip_prefix(BETWEEN).map(str::to_owned).unwrap_or(left))
 }
 
 async fn changed(
@@ -228,28 +210,4 @@ async fn changed(
         .await?;
     let row = save::touch(txn, row, now).await?;
     if added.collections.is_empty() { Ok(()) } else { relabel(txn, &row, now).await }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn notes_lose_what_was_added_wherever_it_stands() {
-        let left = |body, more| without(body, more);
-
-        assert_eq!(left("One\n\nTwo\n\nThree", "Three").as_deref(), Some("One\n\nTwo"));
-        assert_eq!(left("One\n\nTwo\n\nThree", "Two").as_deref(), Some("One\n\nThree"));
-        assert_eq!(left("One\n\nTwo", "One").as_deref(), Some("Two"));
-        assert_eq!(left("Two\n\nThree", "Two").as_deref(), Some("Three"));
-        assert_eq!(left("One", "One").as_deref(), Some(""));
-        assert_eq!(left_of("One\n\nTwo\n\nThree", &["One".to_owned(), "Three".to_owned()]), "Two");
-    }
-
-    #[test]
-    fn what_its_person_wrote_on_stays() {
-        assert_eq!(without("One\n\nTwofold", "Two"), None);
-        assert_eq!(without("One and Two", "Two"), None);
-        assert_eq!(without("Else", "Two"), None);
-    }
 }

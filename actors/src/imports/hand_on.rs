@@ -11,6 +11,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
+use super::said::{self, Added};
 use crate::error::Error;
 
 /// The row of another import that found this there too: it stays, and is to be that one's.
@@ -31,11 +32,17 @@ pub async fn heir(
     Ok(others.one(txn).await?)
 }
 
-/// Makes the thing that one's. What stands beside a row is already.
+/// Makes the thing of a row that one's.
 ///
 /// # Errors
 /// The database.
-pub async fn give(txn: &impl ConnectionTrait, heir: &Model) -> Result<(), Error> {
+pub async fn give(txn: &impl ConnectionTrait, row: &Model, heir: &Model) -> Result<(), Error> {
+    let made = Added::read(row.detail.as_deref())?;
+    if made.sum.is_some() {
+        let added = Added::read(heir.detail.as_deref())?;
+        said::keep(txn, heir, &Added { made: true, sum: made.sum, ..added }).await?;
+    }
+    // What stands beside a row is that one's already.
     Entity::update_many()
         .col_expr(Column::Outcome, Expr::value(RowOutcome::Created))
         .filter(Column::UserId.eq(heir.user_id))
@@ -47,24 +54,25 @@ pub async fn give(txn: &impl ConnectionTrait, heir: &Model) -> Result<(), Error>
 }
 
 /// A collection that is not empty becomes that of an import that found it there or brought something into it; whether there
-/// is one.
+/// is one. The row is that by which it was made.
 ///
 /// # Errors
 /// The database.
 pub async fn collection(
     txn: &impl ConnectionTrait,
-    (user, import): (UserId, ImportId),
+    row: &Model,
     id: CollectionId,
     now: Timestamp,
 ) -> Result<bool, Error> {
-    if let Some(heir) = heir(txn, user, import, id.0).await? {
-        give(txn, &heir).await?;
+    let user = row.user_id;
+    if let Some(heir) = heir(txn, user, row.import_id, id.0).await? {
+        give(txn, row, &heir).await?;
         return Ok(true);
     }
     let brought = Condition::any()
         .add(among(ImportedKind::Bookmark, filed_in(user, id)))
         .add(among(ImportedKind::Collection, inner_of(user, id)));
-    leave(txn, (user, import), brought, (ImportedKind::Collection, id.0), now).await
+    leave(txn, row, brought, now).await
 }
 
 /// A project that is not empty becomes that of an import that put a note into it, where there is one.
@@ -73,38 +81,36 @@ pub async fn collection(
 /// The database.
 pub async fn project(
     txn: &impl ConnectionTrait,
-    (user, import): (UserId, ImportId),
+    row: &Model,
     id: ProjectId,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let brought = Condition::any().add(among(ImportedKind::Note, notes_of(user, id)));
-    leave(txn, (user, import), brought, (ImportedKind::Project, id.0), now).await.map(drop)
+    let brought = Condition::any().add(among(ImportedKind::Note, notes_of(row.user_id, id)));
+    leave(txn, row, brought, now).await.map(drop)
 }
 
 fn among(kind: ImportedKind, things: SelectStatement) -> Condition {
     Condition::all().add(Column::Kind.eq(kind)).add(Column::MadeId.in_subquery(things))
 }
 
-/// Writes down beside the first of these rows of other imports that this is its now; whether there is one.
+/// Writes down beside the first of these rows of other imports that what the row made is its now; whether there is one.
 async fn leave(
     txn: &impl ConnectionTrait,
-    (user, import): (UserId, ImportId),
+    row: &Model,
     to: Condition,
-    (kind, id): (ImportedKind, Uuid),
     now: Timestamp,
 ) -> Result<bool, Error> {
-    let others = Entity::owned_by(user).filter(Column::ImportId.ne(import)).filter(to);
+    let others = Entity::owned_by(row.user_id).filter(Column::ImportId.ne(row.import_id)).filter(to);
     let Some(other) = others.order_by_asc(Column::Id).one(txn).await? else { return Ok(false) };
-    let row = Model {
+    let beside = Model {
         id: ImportRowId::new(now),
+        import_id: other.import_id,
+        line: other.line,
         outcome: RowOutcome::Beside,
-        kind: Some(kind),
         source_id: None,
-        made_id: Some(id),
-        detail: None,
-        ..other
+        ..row.clone()
     };
-    Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
+    Entity::insert(beside.into_active_model()).exec_without_returning(txn).await?;
     Ok(true)
 }
 

@@ -10,7 +10,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 
 use super::take::{Taking, Unread};
-use super::{Means, undo};
+use super::{Means, library, undo};
 use crate::adapters::blobs::BlobError;
 use crate::adapters::sandbox::import::Import;
 use crate::app::App;
@@ -58,6 +58,9 @@ async fn take(app: &App, job: &job::Model, import: import::Model) -> Result<(), 
         let lot = taking.read(&mut reading).await.map_err(|error| not_read(error, job))?;
         let now = app.clock.now();
         let txn = app.db.begin().await?;
+        if asks {
+            library::hold(&txn, job.user_id).await?;
+        }
         let own = import::Entity::one_of(job.user_id, ImportId(job.subject)).lock_exclusive();
         if !own.one(&txn).await?.is_some_and(|import| import.state == ImportState::Running) {
             // Paused, or the account is gone.

@@ -10,18 +10,20 @@ mod arriving;
 mod begin;
 mod folders;
 mod hand_on;
+mod highlights;
 mod job;
+mod known_highlights;
 mod library;
 mod line;
 mod look;
 mod made;
-mod marked;
-mod marks;
 mod notes;
 mod pages;
+mod paragraphs;
 mod pause;
 mod restore;
 mod said;
+mod sums;
 mod take;
 mod undo;
 
@@ -51,6 +53,7 @@ pub use crate::adapters::sandbox::import::Format;
 pub use arriving::Arriving;
 pub use begin::{New, begin, find, may_begin, skipped, start};
 pub use job::run;
+pub use known_highlights::keep_own;
 pub use made::bookmarks as made_bookmarks;
 pub use pause::{pause, resume};
 use take::{Given, Taking};
@@ -188,6 +191,7 @@ async fn take_found(means: Means, import: import::Model, found: Vec<Found>) -> R
     let mut rows = found.into_iter().zip(1..).map(|(found, line)| Given::of(Row { line, found })).peekable();
     while rows.peek().is_some() {
         let txn = db.begin().await?;
+        library::hold(&txn, taking.import().user_id).await?;
         let own = import::Entity::one_of(taking.import().user_id, taking.import().id).lock_exclusive();
         match own.one(&txn).await?.ok_or(Error::NotFound)? {
             // Somebody paused it, or takes it back already.

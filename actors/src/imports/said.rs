@@ -6,6 +6,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
 use serde::{Deserialize, Serialize};
 
+use super::paragraphs;
 use crate::error::Error;
 
 /// Labels, marks, progress and notes.
@@ -27,13 +28,13 @@ pub struct Said {
 
 impl Said {
     /// The marks of an entry.
-    pub fn marks(read: bool, starred: bool) -> Self {
+    pub fn flags(read: bool, starred: bool) -> Self {
         Self { read, starred, ..Self::default() }
     }
 
-    /// Whether a text says something that is written here.
-    fn has_written(&self, text: &str) -> bool {
-        self.written.iter().any(|written| text.contains(written))
+    /// Whether a text says something that is written here, or is said by it.
+    fn is_written_in(&self, text: &str) -> bool {
+        self.written.iter().any(|own| paragraphs::says(text, own) || paragraphs::says(own, text))
     }
 
     /// Takes out what this says too.
@@ -49,7 +50,7 @@ impl Said {
             favorite: self.favorite && known.favorite,
             archived: self.archived && known.archived,
             progress: self.progress.filter(|progress| known.progress == Some(*progress)),
-            written: self.written.iter().filter(|text| known.has_written(text)).cloned().collect(),
+            written: self.written.iter().filter(|text| known.is_written_in(text)).cloned().collect(),
             read: self.read && known.read,
             starred: self.starred && known.starred,
         };
@@ -80,7 +81,7 @@ impl Said {
 /// What a row added, and what of it was there.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Added {
-    /// The row made the thing itself, with all that is new.
+    /// The row made the thing itself.
     #[serde(default)]
     pub(super) made: bool,
     #[serde(flatten)]
@@ -88,20 +89,20 @@ pub struct Added {
     /// Goes over to this row where another import that had added it is taken back.
     #[serde(default)]
     pub(super) known: Said,
-    /// Of a highlight, the sum of what the row says is marked.
+    /// The sum of what the row made ([`super::sums`]), or says of what was there.
     #[serde(default)]
-    pub(super) mark: Option<String>,
+    pub(super) sum: Option<String>,
 }
 
 impl Added {
     /// Of what the row made.
     pub fn with(new: Said) -> Box<Self> {
-        Box::new(Self { made: true, new, ..Self::default() })
+        Box::new(Self { new, ..Self::default() })
     }
 
-    /// Of a highlight that the row made, or found.
-    pub fn marked(made: bool, sum: String) -> Box<Self> {
-        Box::new(Self { made, mark: Some(sum), ..Self::default() })
+    /// Of what was there, and a row says in its own way.
+    pub fn said(sum: String) -> Box<Self> {
+        Box::new(Self { sum: Some(sum), ..Self::default() })
     }
 
     /// As it is kept with its row; nothing for nothing.

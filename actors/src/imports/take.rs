@@ -13,9 +13,9 @@ use uuid::Uuid;
 
 use super::Means;
 use super::folders::Folders;
-use super::library;
 use super::restore::{self, Brought};
 use super::said::Added;
+use super::sums;
 use crate::adapters::sandbox::import::{Found, Import, Row, Save};
 use crate::adapters::sandbox::{Outline, SandboxError};
 use crate::db::insert_all;
@@ -166,26 +166,23 @@ impl Taking {
         Ok(given)
     }
 
-    /// Takes a lot of rows in, within the caller's transaction. After an error nothing more is to be taken with this.
+    /// Takes a lot of rows in, within the caller's transaction, which holds the library. After an error nothing more is to be taken with this.
     ///
     /// # Errors
     /// The database.
     pub async fn take(&mut self, txn: &impl ConnectionTrait, lot: Vec<Given>) -> Result<(), Error> {
         let now = self.means.desk.clock.now();
         let (mut rows, mut tally, count) = (Vec::new(), Tally::default(), lot.len());
-        let all = if self.import.dry_run {
-            self.look(txn, lot).await?
-        } else {
-            library::hold(txn, self.import.user_id).await?;
-            self.all(txn, lot, now).await?
-        };
+        let all =
+            if self.import.dry_run { self.look(txn, lot).await? } else { self.all(txn, lot, now).await? };
+        let sums = self.sums(txn, &all).await?;
         for Took { line, source, became, beside } in all {
             tally.count(&became);
-            for made in beside {
-                let row = self.row(line, None, made, now)?;
+            for became in beside {
+                let row = self.row(line, None, became.with(&sums), now)?;
                 rows.push(import_row::Model { outcome: RowOutcome::Beside, ..row });
             }
-            rows.push(self.row(line, source, became, now)?);
+            rows.push(self.row(line, source, became.with(&sums), now)?);
         }
         insert_all::<import_row::Entity>(txn, rows, None).await?;
         self.advance(txn, count, tally).await
@@ -267,6 +264,24 @@ impl Taking {
         self.knows(became.thing().map(|(_, id)| id), became);
     }
 
+    /// The sums of what was made.
+    async fn sums(&self, txn: &impl ConnectionTrait, all: &[Took]) -> Result<HashMap<Uuid, String>, Error> {
+        if self.import.dry_run {
+            return Ok(HashMap::new());
+        }
+        let mut made: HashMap<ImportedKind, Vec<Uuid>> = HashMap::new();
+        for became in all.iter().flat_map(|took| took.beside.iter().chain([&took.became])) {
+            if let Became::Created(kind, id, _) = became {
+                made.entry(*kind).or_default().push(*id);
+            }
+        }
+        let mut sums = HashMap::new();
+        for (kind, ids) in made {
+            sums.extend(sums::of(txn, self.import.user_id, kind, &ids).await?);
+        }
+        Ok(sums)
+    }
+
     fn row(
         &self,
         line: i64,
@@ -328,6 +343,17 @@ impl Became {
     pub fn of(kind: ImportedKind, id: Uuid, created: bool) -> Self {
         let nothing = Box::default();
         if created { Became::Created(kind, id, nothing) } else { Became::Updated(kind, id, nothing) }
+    }
+
+    /// What was made, with its sum.
+    fn with(self, sums: &HashMap<Uuid, String>) -> Self {
+        match self {
+            Became::Created(kind, id, added) => {
+                let added = Added { made: true, sum: sums.get(&id).cloned(), ..*added };
+                Became::Created(kind, id, Box::new(added))
+            }
+            other @ (Became::Updated(..) | Became::Passed(_)) => other,
+        }
     }
 
     pub(super) fn thing(&self) -> Option<(ImportedKind, Uuid)> {

@@ -11,8 +11,6 @@ use sea_orm::{
 };
 use serde_json::json;
 
-use super::super::marked::sum;
-use super::super::said::Added;
 use super::super::take::{Became, Taking};
 use super::super::{added, line};
 use super::files::Brought;
@@ -222,9 +220,9 @@ pub async fn highlight(
         end_offset: given.end_offset,
         created_at: given.created_at,
     };
-    let became = Became::Created(ImportedKind::Highlight, row.id.0, Added::marked(true, sum(&row)));
+    let made = row.id.0;
     highlight::Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
-    Ok(became)
+    Ok(Became::of(ImportedKind::Highlight, made, true))
 }
 
 /// Whether words are marked at all, at a place or, where none was found for them, at none.

@@ -41,8 +41,8 @@ pub async fn entry(
             .exec(txn)
             .await?;
         let added = Added {
-            new: Said::marks(given.read && !there.read, given.starred && !there.starred),
-            known: Said::marks(given.read && there.read, given.starred && there.starred),
+            new: Said::flags(given.read && !there.read, given.starred && !there.starred),
+            known: Said::flags(given.read && there.read, given.starred && there.starred),
             ..Added::default()
         };
         return Ok(Became::Updated(ImportedKind::Entry, there.id.0, Box::new(added)));
@@ -84,7 +84,7 @@ pub async fn entry(
             queue::ask(txn, user, Work::Page, document.id.0, Priority::Backlog, now).await?;
         }
     }
-    let on = Added::with(Said::marks(given.read, given.starred));
+    let on = Added::with(Said::flags(given.read, given.starred));
     Ok(Became::Created(ImportedKind::Entry, id.0, on))
 }
 

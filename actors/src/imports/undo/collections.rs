@@ -1,12 +1,15 @@
 //! Collections go last, once nothing is in them any more.
 
-use entity::id::{CollectionId, UserId};
+use entity::id::CollectionId;
+use entity::kind::{ImportedKind, RowOutcome};
 use entity::time::Timestamp;
 use entity::{bookmark, collection, collection_bookmark, import, import_row, job};
 use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use uuid::Uuid;
 
-use super::super::{hand_on, library};
+use super::super::said::Added;
+use super::super::{hand_on, library, sums};
 use super::forget;
 use crate::app::App;
 use crate::error::Error;
@@ -54,7 +57,7 @@ async fn passes(
                 return Err(Failure::LeaseLost);
             }
             stay.extend(match pass {
-                Pass::Remove => remove_empty(&txn, import.user_id, some).await?,
+                Pass::Remove => remove_empty(&txn, import, some).await?,
                 Pass::HandOver => hand_over(&txn, import, some, now).await?,
             });
             txn.commit().await?;
@@ -73,25 +76,60 @@ async fn hand_over(
     some: &[CollectionId],
     now: Timestamp,
 ) -> Result<Vec<CollectionId>, Error> {
-    let mut stay = Vec::new();
-    for &id in some {
-        if hand_on::collection(txn, (import.user_id, import.id), id, now).await? {
+    let (mut stay, rows) = (some.to_vec(), made_by(txn, import, some).await?);
+    for row in rows {
+        let Some(id) = row.made_id.map(CollectionId) else { continue };
+        if stay.contains(&id) && hand_on::collection(txn, &row, id, now).await? {
             let own = import_row::Column::UserId.eq(import.user_id);
             let own = own.and(import_row::Column::ImportId.eq(import.id));
             forget(txn, own.and(import_row::Column::MadeId.eq(id.0))).await?;
-        } else {
-            stay.push(id);
+            stay.retain(|other| *other != id);
         }
     }
     Ok(stay)
 }
 
-/// Removes those in which nothing is; the others.
-async fn remove_empty(
+/// The rows by which these were made.
+async fn made_by(
     txn: &impl ConnectionTrait,
-    user: UserId,
+    import: &import::Model,
+    some: &[CollectionId],
+) -> Result<Vec<import_row::Model>, Error> {
+    let rows = import_row::Entity::within(import.user_id, import.id)
+        .filter(import_row::Column::Kind.eq(ImportedKind::Collection))
+        .filter(import_row::Column::Outcome.is_in([RowOutcome::Created, RowOutcome::Beside]))
+        .filter(import_row::Column::MadeId.is_in(some.iter().map(|id| id.0)));
+    Ok(rows.all(txn).await?)
+}
+
+/// Those that are as they were made. Until the transaction ends nobody changes them, or files anything in them.
+async fn unchanged(
+    txn: &impl ConnectionTrait,
+    import: &import::Model,
     some: &[CollectionId],
 ) -> Result<Vec<CollectionId>, Error> {
+    let held = collection::Entity::owned_by(import.user_id)
+        .filter(collection::Column::Id.is_in(some.iter().copied()))
+        .order_by_asc(collection::Column::Id)
+        .select_only()
+        .column(collection::Column::Id);
+    let held: Vec<Uuid> = held.lock_exclusive().into_tuple().all(txn).await?;
+    let sums = sums::of(txn, import.user_id, ImportedKind::Collection, &held).await?;
+    let mut same = Vec::with_capacity(held.len());
+    for row in made_by(txn, import, some).await? {
+        let sum = Added::read(row.detail.as_deref())?.sum;
+        same.extend(row.made_id.filter(|id| sum.is_some() && sums.get(id) == sum.as_ref()));
+    }
+    Ok(same.into_iter().map(CollectionId).collect())
+}
+
+/// Removes those in which nothing is and that nobody changed; the others.
+async fn remove_empty(
+    txn: &impl ConnectionTrait,
+    import: &import::Model,
+    some: &[CollectionId],
+) -> Result<Vec<CollectionId>, Error> {
+    let (user, unchanged) = (import.user_id, unchanged(txn, import, some).await?);
     let filing = |column| Expr::col((collection_bookmark::Entity, column));
     let filed = Query::select()
         .expr(Expr::val(1))
@@ -120,7 +158,7 @@ async fn remove_empty(
         .to_owned();
     collection::Entity::delete_many()
         .filter(collection::Column::UserId.eq(user))
-        .filter(collection::Column::Id.is_in(some.iter().copied()))
+        .filter(collection::Column::Id.is_in(unchanged))
         .filter(Expr::exists(filed).not())
         .filter(Expr::exists(within).not())
         .exec(txn)

@@ -67,7 +67,7 @@ pub async fn undo(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mod
 /// [`Failure`], as every job.
 pub async fn run(app: &App, job: &job::Model, import: &import::Model) -> Result<(), Failure> {
     let until = Instant::now() + TURN;
-    for round in [Round::Things, Round::Marks] {
+    for round in [Round::Things, Round::Highlights] {
         if !rows(app, job, import, round, until).await? {
             let later = queue::give_way(app.db.write(), job, 0, Priority::of(job), app.clock.now());
             return Ok(later.await.map(drop)?);
@@ -109,10 +109,10 @@ async fn rows(
 /// What goes before what.
 #[derive(Clone, Copy)]
 enum Round {
-    /// Everything but marks and collections.
+    /// Everything but highlights and collections.
     Things,
-    /// Highlights: by them it is told whether their bookmark stays, and with one that goes they can be restored.
-    Marks,
+    /// By them it is told whether their bookmark stays, and with one that goes they can be restored.
+    Highlights,
 }
 
 /// The last rows of the file that made something that is still there; none of them is behind that line.
@@ -125,7 +125,7 @@ async fn next_lot(
     let kind = import_row::Column::Kind;
     let kinds = match round {
         Round::Things => kind.is_not_in([ImportedKind::Highlight, ImportedKind::Collection]),
-        Round::Marks => kind.eq(ImportedKind::Highlight),
+        Round::Highlights => kind.eq(ImportedKind::Highlight),
     };
     let rows = import_row::Entity::within(import.user_id, import.id)
         .filter(import_row::Column::Line.lte(line))

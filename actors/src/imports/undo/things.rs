@@ -8,7 +8,7 @@ use entity::{decision, highlight, project_item};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use uuid::Uuid;
 
-use super::super::{added, hand_on, said};
+use super::super::{added, hand_on, known_highlights, said};
 use super::kept;
 use crate::error::Error;
 use crate::ingest::queue::Priority;
@@ -24,7 +24,7 @@ pub async fn take_back(txn: &impl ConnectionTrait, row: &Model, now: Timestamp) 
         (RowOutcome::Skipped, _) => Ok(()),
         // An entry stays as long as its feed does: what a feed brings is nobody's import.
         (_, ImportedKind::Entry) => {
-            added::unmark(txn, user, EntryId(id), &said::alone(txn, row).await?).await
+            added::unflag(txn, user, EntryId(id), &said::alone(txn, row).await?).await
         }
         (RowOutcome::Updated, ImportedKind::Bookmark) => labels(txn, row, BookmarkId(id), now).await,
         (RowOutcome::Updated, _) => Ok(()),
@@ -48,25 +48,33 @@ async fn made(
     (kind, id): (ImportedKind, Uuid),
     now: Timestamp,
 ) -> Result<(), Error> {
-    let user = row.user_id;
-    if kind == ImportedKind::Highlight {
-        return highlight(txn, row, HighlightId(id)).await;
+    let (user, made) = (row.user_id, said::Added::read(row.detail.as_deref())?);
+    if kind != ImportedKind::Bookmark && !made.made {
+        // It was there, and stays that of whoever made it.
+        return Ok(());
     }
     if let Some(heir) = hand_on::heir(txn, user, row.import_id, id).await? {
         // What it put on the bookmark is not the other's.
         if kind == ImportedKind::Bookmark {
             labels(txn, row, BookmarkId(id), now).await?;
         }
-        return hand_on::give(txn, &heir).await;
+        return hand_on::give(txn, row, &heir).await;
+    }
+    if kind == ImportedKind::Bookmark {
+        return bookmark(txn, row, BookmarkId(id), now).await;
+    }
+    if kept::stays(txn, user, (kind, id), made.sum.as_deref()).await? {
+        return Ok(());
     }
     match kind {
-        ImportedKind::Bookmark => bookmark(txn, row, BookmarkId(id), now).await,
-        ImportedKind::Feed if kept::has_kept(txn, user, FeedId(id)).await? => Ok(()),
         ImportedKind::Feed => gone(feeds::leave(txn, user, FeedId(id), now).await),
         ImportedKind::Project => project(txn, row, ProjectId(id), now).await,
-        ImportedKind::Note if kept::is_own(txn, user, NoteId(id)).await? => Ok(()),
         ImportedKind::Note => gone(notes::take_back(txn, user, NoteId(id), now).await),
-        ImportedKind::Decision if kept::is_changed(txn, user, DecisionId(id)).await? => Ok(()),
+        ImportedKind::Highlight => {
+            let own = highlight::Entity::delete_many().filter(highlight::Column::UserId.eq(user));
+            own.filter(highlight::Column::Id.eq(HighlightId(id))).exec(txn).await?;
+            Ok(())
+        }
         ImportedKind::Decision => {
             let own = decision::Entity::delete_many().filter(decision::Column::UserId.eq(user));
             own.filter(decision::Column::Id.eq(DecisionId(id))).exec(txn).await?;
@@ -78,43 +86,23 @@ async fn made(
             Ok(())
         }
         // Collections go last, once nothing is in them any more.
-        ImportedKind::Collection | ImportedKind::Entry | ImportedKind::Highlight => Ok(()),
+        ImportedKind::Bookmark | ImportedKind::Collection | ImportedKind::Entry => Ok(()),
     }
 }
 
-/// A highlight that its person has changed stays, and one in a bookmark that is deleted can be restored with it.
-async fn highlight(txn: &impl ConnectionTrait, row: &Model, id: HighlightId) -> Result<(), Error> {
-    let made = said::Added::read(row.detail.as_deref())?;
-    if !made.made {
-        return Ok(());
-    }
-    if let Some(heir) = hand_on::heir(txn, row.user_id, row.import_id, id.0).await? {
-        said::keep(txn, &heir, &made).await?;
-        return hand_on::give(txn, &heir).await;
-    }
-    if kept::is_removable(txn, row.user_id, id, made.mark.as_deref()).await? {
-        let own = highlight::Entity::delete_many().filter(highlight::Column::UserId.eq(row.user_id));
-        own.filter(highlight::Column::Id.eq(id)).exec(txn).await?;
-    }
-    Ok(())
-}
-
+/// A bookmark that its person uses stays, without what the import put on it.
 async fn bookmark(
     txn: &impl ConnectionTrait,
     row: &Model,
     id: BookmarkId,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let mut brought = said::Added::read(row.detail.as_deref())?;
-    // What it added to one that was handed on to it is not its person's.
-    if !brought.made {
-        labels(txn, row, id, now).await?;
-        brought.new = said::Said::default();
+    let (user, brought) = (row.user_id, said::alone(txn, row).await?);
+    if kept::is_used(txn, user, id, &brought).await? {
+        return added::take_back(txn, user, id, &brought, now).await;
     }
-    if kept::is_used(txn, row, id, &brought.new).await? {
-        return Ok(());
-    }
-    gone(bookmarks::delete(txn, row.user_id, id, Priority::Backlog, now).await)
+    known_highlights::stay_in(txn, user, id).await?;
+    gone(bookmarks::delete(txn, user, id, Priority::Backlog, now).await)
 }
 
 /// A project goes where nothing is in it, and else over to an import that put something into it.
@@ -125,7 +113,7 @@ async fn project(
     now: Timestamp,
 ) -> Result<(), Error> {
     match projects::delete_empty(txn, row.user_id, id).await {
-        Ok(false) => hand_on::project(txn, (row.user_id, row.import_id), id, now).await,
+        Ok(false) => hand_on::project(txn, row, id, now).await,
         deleted => gone(deleted),
     }
 }

@@ -9,6 +9,12 @@ pub fn letters(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
+/// What words are known by: by their letters, or as they are where these are too few.
+pub fn key(words: &str) -> String {
+    let letters = letters(words);
+    if letters.chars().count() < FEWEST { words.to_owned() } else { letters }
+}
+
 /// Where a text, of which these are the letters, says the words first: from their first letter to behind their last, in
 /// Unicode scalar values.
 pub fn place(text: &str, all: &str, words: &str) -> Option<(usize, usize)> {

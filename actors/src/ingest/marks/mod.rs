@@ -11,7 +11,9 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder
 use crate::error::Error;
 use crate::text::slice_chars;
 
-pub use loose::letters;
+use loose::letters;
+
+pub use loose::key;
 
 /// Where words stand in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,6 +15,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Values};
+use crate::imports;
 use crate::ops::bookmarks::save;
 use crate::ops::collections::Done;
 use crate::ops::target::Target;
@@ -82,6 +83,9 @@ impl Operation for ChangeHighlight {
         changed.note = Set(row.note.clone());
         changed.color = Set(row.color.clone());
         changed.update(&txn).await?;
+        if moves {
+            imports::keep_own(&txn, caller.user, self.id).await?;
+        }
         save::touch(&txn, saved, app.clock.now()).await?;
         txn.commit().await?;
         Ok(OneHighlight { highlight: row.into() })

@@ -6,8 +6,9 @@ use entity::time::Timestamp;
 use entity::{bookmark, document, highlight};
 use sea_orm::ConnectionTrait;
 
-use super::marked::{Marked, sum};
+use super::known_highlights::KnownHighlights;
 use super::said::Added;
+use super::sums;
 use super::take::{Became, Taking};
 use crate::adapters::sandbox::import::Mark;
 use crate::db::insert_all;
@@ -31,15 +32,18 @@ impl Taking {
         if marks.is_empty() {
             return Ok(Vec::new());
         }
-        let mut there = Marked::of(txn, self.import().user_id, id).await?;
+        let mut there = KnownHighlights::of(txn, self.import().user_id, id).await?;
         let (mut own, mut new) = (Vec::new(), Vec::new());
         for mark in marks {
             let row = self.highlight(id, mark, now);
             match there.find(&row) {
-                Some(found) if there.is_imported(found) => own.push(became(found, &row, false)),
+                Some(found) if there.is_imported(found) => {
+                    let said = Added::said(sums::of_highlight(&row));
+                    own.push(Became::Updated(ImportedKind::Highlight, found.0, said));
+                }
                 Some(_) => {}
                 None => {
-                    own.push(became(row.id, &row, true));
+                    own.push(Became::of(ImportedKind::Highlight, row.id.0, true));
                     there.add(&row);
                     new.push(row);
                 }
@@ -74,9 +78,4 @@ impl Taking {
         let Some(document) = document.filter(|document| document.version > 0) else { return Ok(()) };
         marks::follow(txn, &document, &marks::text_of(txn, &document).await?).await
     }
-}
-
-/// What a row of an import tells of a highlight, which it made or found.
-fn became(id: HighlightId, row: &highlight::Model, made: bool) -> Became {
-    Became::Created(ImportedKind::Highlight, id.0, Added::marked(made, sum(row)))
 }

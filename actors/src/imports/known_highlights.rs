@@ -1,34 +1,34 @@
-//! What is marked in a bookmark, and what of it imports brought.
+//! The highlights of a bookmark, and what imports said of them.
 
 use std::collections::{HashMap, HashSet};
 
 use entity::id::{BookmarkId, HighlightId, UserId};
 use entity::kind::ImportedKind;
 use entity::{highlight, import_row};
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder};
-use serde_json::json;
-use sha2::{Digest, Sha256};
+use sea_orm::sea_query::{Expr, Query};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
+use uuid::Uuid;
 
-use super::said::Added;
+use super::said::{self, Added};
+use super::sums;
 use crate::error::Error;
-use crate::ingest::marks::letters;
+use crate::ingest::marks::key;
 use crate::ops::bookmarks::save::AT_ONCE;
-use crate::text::hexadecimal;
 
 /// The highlights of a bookmark.
 #[derive(Debug, Default)]
-pub struct Marked {
-    /// By letters and note.
+pub struct KnownHighlights {
+    /// By words and note.
     noted: HashMap<(String, Option<String>), HighlightId>,
-    /// By letters alone.
+    /// By words alone.
     said: HashMap<String, HighlightId>,
     /// By the sums of what imports said: their person may have changed it since.
     brought: HashMap<String, HighlightId>,
-    /// Those that imports made.
+    /// Those that imports made, or found.
     imported: HashSet<HighlightId>,
 }
 
-impl Marked {
+impl KnownHighlights {
     /// Those that are there.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl Marked {
         for said in said_of(txn, user, rows.iter().map(|row| row.id)).await? {
             let highlight = said.made_id.map(HighlightId);
             all.imported.extend(highlight);
-            let sum = Added::read(said.detail.as_deref())?.mark;
+            let sum = Added::read(said.detail.as_deref())?.sum;
             all.brought.extend(sum.zip(highlight));
         }
         Ok(all)
@@ -51,25 +51,22 @@ impl Marked {
 
     /// One more, which this import makes.
     pub fn add(&mut self, row: &highlight::Model) {
-        let letters = letters_of(row);
-        self.noted.entry((letters.clone(), row.note.clone())).or_insert(row.id);
-        self.said.entry(letters).or_insert(row.id);
+        let words = key(&row.text);
+        self.noted.entry((words.clone(), row.note.clone())).or_insert(row.id);
+        self.said.entry(words).or_insert(row.id);
     }
 
-    /// Whether an import made this one.
+    /// Whether an import made this one, or found it.
     pub fn is_imported(&self, id: HighlightId) -> bool {
         self.imported.contains(&id)
     }
 
     /// The highlight that says the same already, or did when an import brought it.
     pub fn find(&self, row: &highlight::Model) -> Option<HighlightId> {
-        let letters = letters_of(row);
-        let alone = self.said.get(&letters).filter(|_| row.note.is_none());
-        self.brought
-            .get(&sum(row))
-            .or(alone)
-            .or_else(|| self.noted.get(&(letters, row.note.clone())))
-            .copied()
+        let words = key(&row.text);
+        let alone = self.said.get(&words).filter(|_| row.note.is_none());
+        let brought = self.brought.get(&sums::of_highlight(row));
+        brought.or(alone).or_else(|| self.noted.get(&(words, row.note.clone()))).copied()
     }
 }
 
@@ -92,14 +89,37 @@ pub async fn said_of(
     Ok(all)
 }
 
-/// The marked words, however the text is set. They stay the same when they find their place.
-fn letters_of(row: &highlight::Model) -> String {
-    let letters = letters(&row.text);
-    if letters.is_empty() { row.text.clone() } else { letters }
+/// What its person put elsewhere stays theirs, whatever becomes of the imports that brought it.
+///
+/// # Errors
+/// The database.
+pub async fn keep_own(txn: &impl ConnectionTrait, user: UserId, id: HighlightId) -> Result<(), Error> {
+    for row in said_of(txn, user, [id]).await? {
+        let added = Added::read(row.detail.as_deref())?;
+        if added.made {
+            said::keep(txn, &row, &Added { made: false, ..added }).await?;
+        }
+    }
+    Ok(())
 }
 
-/// A sum of what is marked, and of note and colour.
-pub fn sum(row: &highlight::Model) -> String {
-    let said = json!([letters_of(row), row.note, row.color]).to_string();
-    hexadecimal(&Sha256::digest(said.as_bytes()))
+/// The highlights of a bookmark that goes stay in it, to be restored with it.
+///
+/// # Errors
+/// The database.
+pub async fn stay_in(txn: &impl ConnectionTrait, user: UserId, id: BookmarkId) -> Result<(), Error> {
+    let inside = Query::select()
+        .column(highlight::Column::Id)
+        .from(highlight::Entity)
+        .and_where(highlight::Column::UserId.eq(user))
+        .and_where(highlight::Column::BookmarkId.eq(id))
+        .to_owned();
+    import_row::Entity::update_many()
+        .col_expr(import_row::Column::MadeId, Expr::value(None::<Uuid>))
+        .filter(import_row::Column::UserId.eq(user))
+        .filter(import_row::Column::Kind.eq(ImportedKind::Highlight))
+        .filter(import_row::Column::MadeId.in_subquery(inside))
+        .exec(txn)
+        .await?;
+    Ok(())
 }
