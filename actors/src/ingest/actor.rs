@@ -30,8 +30,10 @@ const FILES_EVERY: Duration = Duration::from_secs(5);
 const MAINTAIN_EVERY: Duration = Duration::from_secs(30);
 /// One claim of so many takes from the backlog first.
 const BACKLOG_EVERY: u64 = 8;
-/// Imports and exports at the same time: more would only wait for the database.
-const TRANSFERS: usize = 2;
+/// Imports at the same time: more would only wait for the database.
+const IMPORTS: usize = 2;
+/// Exports at the same time. One does not give way, so they have no place that an import could have.
+const EXPORTS: usize = 1;
 /// Recordings at the same time: a transcriber hears one, and others are fetched meanwhile.
 const RECORDINGS: usize = 4;
 
@@ -52,7 +54,8 @@ impl Room {
             Track::Web => self.web,
             Track::Library => self.library,
             Track::Files => self.files,
-            Track::Transfers => TRANSFERS,
+            Track::Imports => IMPORTS,
+            Track::Exports => EXPORTS,
             Track::Recordings => RECORDINGS,
         }
     }
@@ -171,7 +174,7 @@ impl IngestActor {
         let room = self.room.of(track);
         let (of_backlog, each) = match track {
             Track::Web | Track::Files | Track::Recordings => (room - (room + 1) / 3, (room - 1).max(1)),
-            Track::Library | Track::Transfers => (room, room),
+            Track::Library | Track::Imports | Track::Exports => (room, room),
         };
         Places {
             free: room.saturating_sub(own().count()) as u64,

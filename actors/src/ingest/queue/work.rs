@@ -140,7 +140,8 @@ impl Work {
             Work::Text | Work::Index | Work::Relabel | Work::Forget | Work::Deliver | Work::ForgetFeed => {
                 Track::Library
             }
-            Work::Import | Work::Export => Track::Transfers,
+            Work::Import => Track::Imports,
+            Work::Export => Track::Exports,
         }
     }
 }
@@ -154,16 +155,18 @@ pub enum Track {
     Library,
     /// Reads files, for seconds.
     Files,
-    /// Takes whole libraries in, or packs them.
-    Transfers,
+    /// Takes whole libraries in, or back.
+    Imports,
     /// Fetches recordings and hears them, for about as long as they play.
     Recordings,
+    /// Packs whole libraries, each in one go.
+    Exports,
 }
 
 impl Track {
     /// Every track.
-    pub const ALL: [Track; 5] =
-        [Track::Web, Track::Library, Track::Files, Track::Transfers, Track::Recordings];
+    pub const ALL: [Track; 6] =
+        [Track::Web, Track::Library, Track::Files, Track::Imports, Track::Recordings, Track::Exports];
 
     /// The name by which it is counted.
     pub fn name(self) -> &'static str {
@@ -171,8 +174,9 @@ impl Track {
             Track::Web => "web",
             Track::Library => "library",
             Track::Files => "files",
-            Track::Transfers => "transfers",
+            Track::Imports => "imports",
             Track::Recordings => "recordings",
+            Track::Exports => "exports",
         }
     }
 
@@ -181,8 +185,9 @@ impl Track {
             Track::Web => 0,
             Track::Library => 1,
             Track::Files => 2,
-            Track::Transfers => 3,
+            Track::Imports => 3,
             Track::Recordings => 4,
+            Track::Exports => 5,
         }
     }
 }
