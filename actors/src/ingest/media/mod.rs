@@ -43,6 +43,8 @@ const TAKEN: &str = "waiting for its turn to be transcribed";
 const PAUSED: &str = "waiting until the AI goes on";
 /// Windows after which others have a turn: a few minutes of sound.
 const WINDOWS: usize = 6;
+/// Samples of silence that are written down like a window, and count as one.
+const SILENCE: u64 = 300 * RATE as u64;
 /// A longer recording is refused: a day.
 const MOST_SECONDS: u64 = 24 * 3600;
 /// Less than so much that is missing is no loss: in seconds, and as a part of the whole.
@@ -320,7 +322,7 @@ async fn hear(
     if sound.seconds().is_some_and(|seconds| seconds > MOST_SECONDS as f64) {
         return Err(Failure::Permanent("the recording is longer than a day".to_owned()));
     }
-    let done = u64::try_from(making.row.heard_samples).unwrap_or_default();
+    let done = making.done();
     let (mut read, mut first) = pass(&mut sound, done).await.map_err(broken)?;
     let mut windows = Windows::new(transcriber.longest(), done);
     // A turn lasts longer than it took to come to its place.
@@ -330,7 +332,7 @@ async fn hear(
             Some(piece) => Some(piece),
             None => sound.next().await.map_err(broken)?,
         };
-        let ended = piece.is_none();
+        let (ended, before) = (piece.is_none(), heard_now);
         if let Some(piece) = piece {
             windows.push(&piece.samples);
             read = piece.read;
@@ -346,17 +348,20 @@ async fn hear(
             let progress = share(until, sound.seconds(), read);
             making.add(app, job, Step { start, heard, given, until, progress, finished: false }).await?;
             heard_now += 1;
-            let over = heard_now >= WINDOWS && began.elapsed() >= at_least;
-            if over && others_wait(app, job).await? {
-                return Ok(None);
-            }
         }
         if ended {
-            let (start, until) = (seconds(windows.heard()), windows.heard());
-            let last =
-                Step { start, heard: Heard::default(), given: 0, until, progress: 1.0, finished: true };
-            making.add(app, job, last).await?;
-            return Ok(Some(Whole::of(&sound, start)));
+            let until = windows.heard();
+            making.add(app, job, Step { finished: true, ..Step::silent(until, 1.0) }).await?;
+            return Ok(Some(Whole::of(&sound, seconds(until))));
+        }
+        let until = windows.heard();
+        if until >= making.done() + SILENCE {
+            making.add(app, job, Step::silent(until, share(until, sound.seconds(), read))).await?;
+            heard_now += 1;
+        }
+        let over = heard_now >= WINDOWS && began.elapsed() >= at_least;
+        if heard_now > before && over && others_wait(app, job).await? {
+            return Ok(None);
         }
     }
 }

@@ -86,7 +86,20 @@ pub struct Step {
     pub finished: bool,
 }
 
+impl Step {
+    /// Up to this sample nothing was said.
+    pub fn silent(until: u64, progress: f64) -> Self {
+        let start = super::seconds(until);
+        Self { start, heard: Heard::default(), given: 0, until, progress, finished: false }
+    }
+}
+
 impl Making {
+    /// Up to which sample everything is written down.
+    pub fn done(&self) -> u64 {
+        u64::try_from(self.row.heard_samples).unwrap_or_default()
+    }
+
     /// Writes a window down and begins the lease anew. With progress made, the job has all its tries again.
     pub async fn add(&mut self, app: &App, job: &job::Model, step: Step) -> Result<(), Failure> {
         let now = app.clock.now();

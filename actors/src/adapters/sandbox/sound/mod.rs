@@ -14,6 +14,7 @@ mod track;
 mod wire;
 
 use std::fs::File;
+use std::time::{Duration, Instant};
 
 use super::SandboxError;
 use super::pool::{Pool, Worker};
@@ -21,14 +22,22 @@ use super::wire::Duty;
 pub use wire::{About, NoSound, PIECE, RATE};
 use wire::{Ask, PIECE_BYTES, Told};
 
+/// A recording may take so long to be decoded, whatever its length.
+const AT_FIRST: Duration = Duration::from_secs(60);
+/// And beyond that a second for so many seconds of sound. Honest ones take hundreds of times less: what is slower was made to
+/// keep others waiting, a piece at a time.
+const PACE: usize = 10;
+
 /// A recording that is being decoded. Its child ends with it.
 pub struct Sound {
     worker: Worker,
-    wall: std::time::Duration,
+    wall: Duration,
     seconds: Option<f64>,
     about: About,
     lost: f64,
     broke_off: bool,
+    decoded: usize,
+    took: Duration,
 }
 
 /// A part of a recording.
@@ -46,8 +55,16 @@ impl Sound {
     /// Starts a child over this file, open for reading.
     pub(super) async fn open(pool: &Pool, file: File) -> Result<Self, SandboxError> {
         let (worker, wall) = pool.reader_of(file, Duty::Sound).await?;
-        let mut sound =
-            Self { worker, wall, seconds: None, about: About::default(), lost: 0.0, broke_off: false };
+        let mut sound = Self {
+            worker,
+            wall,
+            seconds: None,
+            about: About::default(),
+            lost: 0.0,
+            broke_off: false,
+            decoded: 0,
+            took: Duration::ZERO,
+        };
         match sound.ask(Ask::Open).await? {
             (Told::Opened { seconds, about }, _) => Ok(Self { seconds, about, ..sound }),
             (Told::Unheard { reason }, _) => Err(reason.into()),
@@ -92,9 +109,15 @@ impl Sound {
     }
 
     async fn piece(&mut self, ask: Ask) -> Result<Option<Piece>, SandboxError> {
+        let asked = Instant::now();
         let told = self.ask(ask).await?;
-        if let (Told::Piece { lost, broke_off, .. }, _) = &told {
+        self.took += asked.elapsed();
+        if let (Told::Piece { samples, lost, broke_off, .. }, _) = &told {
             (self.lost, self.broke_off) = (*lost, *broke_off);
+            self.decoded += samples;
+        }
+        if is_too_slow(self.decoded, self.took) {
+            return Err(SandboxError::TimedOut);
         }
         match told {
             (Told::Piece { samples: 0, .. }, _) => Ok(None),
@@ -111,6 +134,11 @@ impl Sound {
     async fn ask(&mut self, ask: Ask) -> Result<(Told, Vec<u8>), SandboxError> {
         self.worker.exchange(self.wall, &ask, PIECE_BYTES).await
     }
+}
+
+fn is_too_slow(samples: usize, took: Duration) -> bool {
+    let seconds = samples / RATE as usize / PACE;
+    took > AT_FIRST + Duration::from_secs(seconds as u64)
 }
 
 #[cfg(test)]

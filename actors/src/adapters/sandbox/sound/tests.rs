@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{NoSound, PIECE, RATE, Sound};
+use super::{NoSound, PIECE, RATE, Sound, is_too_slow};
 use crate::adapters::sandbox::tests::{sandbox, sandbox_with};
 use crate::adapters::sandbox::{SandboxError, SandboxSettings};
 
@@ -232,4 +232,13 @@ async fn what_trips_its_decoder_is_damaged_and_what_is_cut_off_says_how_much_is_
     let mut sound = sandbox.sound(sample("tone.flac")).await.unwrap();
     while sound.next().await.unwrap().is_some() {}
     assert!(sound.lost() < 0.1, "{}", sound.lost());
+}
+
+#[test]
+fn what_is_decoded_far_slower_than_it_plays_is_given_up() {
+    let after =
+        |minutes: usize, seconds| is_too_slow(minutes * 60 * RATE as usize, Duration::from_secs(seconds));
+
+    assert!(!after(0, 60) && after(0, 61));
+    assert!(!after(60, 400) && after(60, 421));
 }
