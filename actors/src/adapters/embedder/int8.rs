@@ -1,5 +1,6 @@
 //! A linear map in 8-bit integers: less than half of the time and a quarter of the memory of [`super::exact`];
-//! whole models come to a cosine of about 0.999 to the exact ones.
+//! whole models come to a cosine of about 0.999 to the exact ones, and of 0.997 on processors without dot products of four
+//! bytes (VNNI), where queries, which go in twice, keep theirs.
 //!
 //! Each column of the weights has its own factor, symmetric around nought; each row of the input has a factor and
 //! a zero point that are found as it comes. Where it matters more than time, a row goes in twice: its bytes, and
@@ -40,13 +41,11 @@ impl Int8 {
     /// `matrix` holds a row of `inputs` numbers for each output.
     pub(super) fn new(matrix: &[f32], inputs: usize, bias: Vec<f32>) -> Self {
         let gemm = GemmExecutor::<u8, i8, i32>::new();
-        // Without dot products of four bytes the kernels add two products in 16 bits, which seven bits cannot overflow.
-        let largest = if gemm.may_saturate() { 63.0 } else { 127.0 };
         let mut bytes = Vec::with_capacity(matrix.len());
         let (mut factors, mut weights) = (Vec::with_capacity(bias.len()), Vec::with_capacity(bias.len()));
         for row in matrix.chunks_exact(inputs) {
             let (low, high) = MinMax::new(row).dispatch();
-            let factor = high.max(-low) / largest;
+            let factor = high.max(-low) / 127.0;
             let inverse = if factor > 0.0 { factor.recip() } else { 0.0 };
             let mut sum = 0f32;
             bytes.extend(row.iter().map(|weight| {
@@ -70,7 +69,10 @@ impl Int8 {
     ) -> Result<(), EmbedError> {
         let (inputs, outputs) = (self.packed.rows(), self.bias.len());
         let room = &mut bench.quantised;
-        room.take(x, inputs, bench.care);
+        // Without dot products of four bytes the kernels add two products in 16 bits, which seven bits in the input cannot
+        // overflow: in the weights they would cost more of the meaning, and nothing could make up for it.
+        let largest = if bench.bytes.may_saturate() { 127 } else { 255 };
+        room.take(x, inputs, bench.care, largest);
         room.sums.resize(room.scales.len() * outputs, 0);
         let x = Matrix::try_from_data([room.scales.len(), inputs], room.bytes.as_slice())?;
         bench.bytes.gemm(
@@ -105,10 +107,10 @@ impl Int8 {
 }
 
 impl Quantised {
-    /// Takes the rows of `x`, each `width` wide, into bytes.
-    fn take(&mut self, x: &[f32], width: usize, care: Care) {
+    /// Takes the rows of `x`, each `width` wide, into bytes from 0 to `largest`.
+    fn take(&mut self, x: &[f32], width: usize, care: Care, largest: u8) {
         self.scales.clear();
-        self.scales.extend(x.chunks_exact(width).map(Scale::of));
+        self.scales.extend(x.chunks_exact(width).map(|row| Scale::of(row, largest)));
         let bytes = match care {
             Care::Once => x.len(),
             Care::Twice => 2 * x.len(),
@@ -126,7 +128,7 @@ impl Quantised {
         self.rest.clear();
         self.rest.extend_from_slice(x);
         let rows = self.rest.chunks_exact_mut(width).zip(bytes.chunks_exact(width));
-        let finer: Vec<Scale> = self.scales.iter().map(|scale| scale.of_rest()).collect();
+        let finer: Vec<Scale> = self.scales.iter().map(|scale| scale.of_rest(largest)).collect();
         for (((row, bytes), scale), (rest_bytes, finer)) in
             rows.zip(&self.scales).zip(rest_bytes.chunks_exact_mut(width).zip(&finer))
         {

@@ -14,11 +14,11 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// The scale that spreads the numbers of a row, and nought, over all bytes.
-    pub(super) fn of(row: &[f32]) -> Self {
+    /// The scale that spreads the numbers of a row, and nought, over the bytes from 0 to `largest`.
+    pub(super) fn of(row: &[f32], largest: u8) -> Self {
         let (low, high) = MinMax::new(row).dispatch();
         let (low, high) = (low.min(0.0), high.max(0.0));
-        let factor = (high - low) / 255.0;
+        let factor = (high - low) / f32::from(largest);
         if factor > 0.0 {
             Self { factor, zero: (-low / factor).round() as u8 }
         } else {
@@ -27,8 +27,8 @@ impl Scale {
     }
 
     /// The scale of what is left when numbers are rounded by this one: half a step to either side.
-    pub(super) fn of_rest(self) -> Self {
-        Self { factor: self.factor / 254.0, zero: 127 }
+    pub(super) fn of_rest(self, largest: u8) -> Self {
+        Self { factor: self.factor / f32::from(largest - 1), zero: largest / 2 }
     }
 
     /// Rounds the numbers of `row` into `bytes`.
@@ -80,14 +80,17 @@ impl SimdOp for Round<'_> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::{collection::vec, prelude::*};
+    use proptest::{collection::vec, prelude::*, sample::select};
 
     use super::*;
 
     proptest! {
         #[test]
-        fn a_rounded_number_is_half_a_step_away_at_most(row in vec(-40f32..40.0, 0..300)) {
-            let scale = Scale::of(&row);
+        fn a_rounded_number_is_half_a_step_away_at_most(
+            row in vec(-40f32..40.0, 0..300),
+            largest in select(vec![127u8, 255]),
+        ) {
+            let scale = Scale::of(&row, largest);
             let mut bytes = vec![0; row.len()];
 
             scale.round(&row, &mut bytes);
@@ -98,11 +101,11 @@ mod tests {
                 prop_assert!(rest.abs() <= scale.factor * 0.501);
             }
 
-            let finer = scale.of_rest();
+            let finer = scale.of_rest(largest);
             finer.round(&rest.clone(), &mut bytes);
             finer.take_off(&bytes, &mut rest);
             for rest in &rest {
-                prop_assert!(rest.abs() <= scale.factor * 0.003);
+                prop_assert!(rest.abs() <= scale.factor * 0.6 / f32::from(largest));
             }
         }
     }
@@ -110,7 +113,7 @@ mod tests {
     #[test]
     fn nought_is_kept_exactly() {
         for row in [vec![0.0; 70], vec![], [vec![0.0; 65], vec![-3.0, 7.5]].concat()] {
-            let scale = Scale::of(&row);
+            let scale = Scale::of(&row, 255);
             let mut bytes = vec![9; row.len()];
 
             scale.round(&row, &mut bytes);

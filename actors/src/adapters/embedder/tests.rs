@@ -10,6 +10,8 @@ use std::{
     thread,
 };
 
+use rten_gemm::GemmExecutor;
+
 use super::*;
 
 const MODEL: &str = "all-minilm-l6-v2";
@@ -117,7 +119,9 @@ fn fast_vectors_are_close_to_exact_ones() {
         .collect();
 
     assert!(pairs.iter().all(|cosine| *cosine > 0.99), "{pairs:?}");
-    assert!(pairs.iter().sum::<f32>() / pairs.len() as f32 > 0.998, "{pairs:?}");
+    // Where products are added in 16 bits the input has a bit less.
+    let mean = if GemmExecutor::<u8, i8, i32>::new().may_saturate() { 0.996 } else { 0.998 };
+    assert!(pairs.iter().sum::<f32>() / pairs.len() as f32 > mean, "{pairs:?}");
     for known in KNOWN {
         let query = cosine(&exact.embed_query(known.text).unwrap(), &fast.embed_query(known.text).unwrap());
         assert!(query > 0.999, "{query}");
