@@ -1,8 +1,8 @@
 //! Values that are read off the command line as the types they stand for, so that a mistake is told with what is allowed.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use entity::id::KeyId;
-use entity::kind::KeyKind;
+use entity::id::{ImportId, KeyId};
+use entity::kind::{KeyKind, RowOutcome};
 use entity::plan::Plan;
 use entity::scope::Scope;
 use entity::time::Timestamp;
@@ -31,4 +31,14 @@ pub fn time(text: &str) -> Result<Timestamp, &'static str> {
 /// The id of a key.
 pub fn key_id(text: &str) -> Result<KeyId, &'static str> {
     text.parse().map_err(|_| "expected an id as `carrel key list` shows it")
+}
+
+/// The id of an import.
+pub fn import_id(text: &str) -> Result<ImportId, &'static str> {
+    text.parse().map_err(|_| "expected an id as `carrel imports list` shows it")
+}
+
+/// What became of a row.
+pub fn outcome() -> impl TypedValueParser<Value = RowOutcome> {
+    PossibleValuesParser::new(["created", "updated", "skipped"]).try_map(|name| name.parse::<RowOutcome>())
 }

@@ -37,6 +37,9 @@ pub enum Failure {
     /// No key has this id.
     #[error("there is no key with this id; `carrel key list --user E` shows them")]
     NoKey,
+    /// The account has no import of this id.
+    #[error("the account has no import with this id; `carrel imports list --user E` shows them")]
+    NoImport,
     /// There is no password, and nobody to ask for it.
     #[error("there is no terminal to ask for the password: give it on standard input, with --password-stdin")]
     NoTerminal,
@@ -61,7 +64,7 @@ pub enum Failure {
         why: String,
     },
     /// Somebody else decided of the import meanwhile.
-    #[error("the import was paused or taken back in the app when {rows} rows were done: go on with it there")]
+    #[error("the import was paused or taken back when {rows} rows were done: see `carrel imports`")]
     TakenOver {
         /// Rows that are done.
         rows: u64,

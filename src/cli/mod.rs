@@ -8,6 +8,7 @@ mod export;
 mod failure;
 mod folder;
 mod import;
+mod imports;
 mod key;
 mod migrate;
 mod models;
@@ -57,6 +58,9 @@ enum Command {
     Key(key::Asked),
     /// Take in what an account has elsewhere, or an export
     Import(import::Asked),
+    /// Look at imports, pause them, go on with them, take them back
+    #[command(subcommand)]
+    Imports(imports::Asked),
     /// Pack everything of an account into one file
     Export(export::Asked),
     /// Pause the AI, or end the pause
@@ -105,6 +109,7 @@ impl Cli {
             Command::User(asked) => wait(user::run(asked, &settings?)),
             Command::Key(asked) => wait(key::run(asked, &settings?)),
             Command::Import(asked) => wait(import::run(asked, &settings?)),
+            Command::Imports(asked) => wait(imports::run(asked, &settings?)),
             Command::Export(asked) => wait(export::run(asked, &settings?)),
             Command::Ai(asked) => wait(ai::run(asked, &settings?)),
             Command::Models(asked) => wait(models::run(asked, &settings?)),

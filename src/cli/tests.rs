@@ -56,6 +56,9 @@ fn every_subcommand_takes_json_at_its_end() {
         "key list --user a@b.example",
         "key revoke 018f4d5e-0000-7000-8000-000000000000",
         "import --user a@b.example --format jsonl -",
+        "imports list --user a@b.example",
+        "imports rows --user a@b.example --outcome skipped 018f4d5e-0000-7000-8000-000000000000",
+        "imports undo --user a@b.example 018f4d5e-0000-7000-8000-000000000000",
         "ai pause",
         "ai resume",
         "ai status",
@@ -82,6 +85,8 @@ fn a_mistake_is_told_with_what_is_allowed() {
         ("key create --user a@b.example --kind mcp --name N --hourly-limit 0", "1.."),
         ("key create --user a@b.example --kind mcp --name N --expires-at tomorrow", "2030-05-06T07:08:09Z"),
         ("key revoke 7", "carrel key list"),
+        ("imports show --user a@b.example 7", "carrel imports list"),
+        ("imports rows --user a@b.example --outcome lost", "skipped"),
         ("import --user a@b.example --format html -", "jsonl"),
     ];
     for (line, allowed) in mistakes {

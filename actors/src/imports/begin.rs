@@ -17,6 +17,8 @@ use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::uploads::stored::{self, Held, Owner};
 
+/// Imports that are listed.
+const LISTED: u64 = 50;
 /// Rows that were passed over and are told with their reasons; a file of another kind has millions of them.
 const TOLD: u64 = 10_000;
 
@@ -114,6 +116,15 @@ async fn make_room(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error
 /// [`Error::NotFound`].
 pub async fn find(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     Entity::one_of(user, id).one(desk.db.read()).await?.ok_or(Error::NotFound)
+}
+
+/// The imports of this person, the latest first.
+///
+/// # Errors
+/// The database.
+pub async fn latest(desk: &Desk, user: UserId) -> Result<Vec<import::Model>, Error> {
+    let latest = Entity::owned_by(user).order_by_desc(Column::Id).limit(LISTED);
+    Ok(latest.all(desk.db.read()).await?)
 }
 
 /// The rows of an import that were passed over, the first of them: where they stand, and why.

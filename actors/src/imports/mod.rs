@@ -22,6 +22,7 @@ mod pages;
 mod paragraphs;
 mod pause;
 mod restore;
+mod rows;
 mod said;
 mod sums;
 mod take;
@@ -51,11 +52,12 @@ use crate::ingest::queue::{self, Work};
 
 pub use crate::adapters::sandbox::import::Format;
 pub use arriving::Arriving;
-pub use begin::{New, begin, find, may_begin, skipped, start};
+pub use begin::{New, begin, find, latest, may_begin, skipped, start};
 pub use job::run;
 pub use known_highlights::keep_own;
 pub use made::bookmarks as made_bookmarks;
 pub use pause::{pause, resume};
+pub use rows::{Wanted, rows};
 use take::{Given, Taking};
 pub use undo::undo;
 

@@ -1,11 +1,10 @@
 //! The rows of an import, and what became of each: of a dry run, what would.
 
 use entity::id::{ImportId, ImportRowId};
-use entity::import_row::{Column, Entity, Model};
+use entity::import_row::Model;
 use entity::kind::{ImportedKind, RowOutcome};
 use entity::scope::Scope;
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -13,7 +12,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
-use crate::imports;
+use crate::imports::{self, Wanted};
 use crate::ops::page::{CURSOR, PageOf};
 use crate::ops::target::Target;
 use crate::perform::Operation;
@@ -51,17 +50,17 @@ impl ListImportRows {
 /// A row of the file.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct RowView {
+pub struct RowView {
     /// Where it begins in the file.
-    line: i64,
+    pub line: i64,
     /// What became of it.
-    outcome: RowOutcome,
+    pub outcome: RowOutcome,
     /// What it is; none of a row that was passed over.
-    kind: Option<ImportedKind>,
+    pub kind: Option<ImportedKind>,
     /// What it became, or what was there already; none of a dry run, and of what was taken back.
-    id: Option<Uuid>,
+    pub id: Option<Uuid>,
     /// Why it was passed over.
-    reason: Option<String>,
+    pub reason: Option<String>,
 }
 
 impl From<Model> for RowView {
@@ -87,22 +86,8 @@ impl Operation for ListImportRows {
         let import = imports::find(app, caller.user, self.import).await?;
         let list = format!("import rows {} {:?}", import.id.0, self.outcome);
         let after: Option<(i64, ImportRowId)> = self.page.position(app, caller.user, &list)?;
-        let outcome = match self.outcome {
-            Some(outcome) => Column::Outcome.eq(outcome),
-            None => Column::Outcome.ne(RowOutcome::Beside),
-        };
-        let behind = after.map(|(line, id)| {
-            let same_line = Condition::all().add(Column::Line.eq(line)).add(Column::Id.gt(id));
-            Condition::any().add(Column::Line.gt(line)).add(same_line)
-        });
-        let mut rows = Entity::within(caller.user, import.id)
-            .filter(outcome)
-            .filter(behind.unwrap_or_else(Condition::all))
-            .order_by_asc(Column::Line)
-            .order_by_asc(Column::Id)
-            .limit(self.page.limit + 1)
-            .all(app.db.read())
-            .await?;
+        let wanted = Wanted { outcome: self.outcome, after, most: self.page.limit + 1 };
+        let mut rows = imports::rows(app, &import, wanted).await?;
         let next_cursor = self.page.cut(app, caller.user, &list, &mut rows, |row| (row.line, row.id));
         Ok(ImportRows { rows: rows.into_iter().map(RowView::from).collect(), next_cursor })
     }

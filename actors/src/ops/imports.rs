@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use entity::document;
 use entity::id::ImportId;
-use entity::import::{self, Entity};
+use entity::import;
 use entity::kind::{ContentType, DocumentStatus, ImportState};
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 
 use crate::app::App;
@@ -21,9 +21,6 @@ use crate::ops::bookmarks::save::AT_ONCE;
 use crate::ops::target::Target;
 use crate::perform::Operation;
 use crate::uploads::stored::Held;
-
-/// Imports that are listed, the latest first.
-const LISTED: u64 = 50;
 
 /// An import as it is shown.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -235,9 +232,8 @@ impl Operation for ListImports {
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Imports, Error> {
-        let latest = Entity::owned_by(caller.user).order_by_desc(import::Column::Id).limit(LISTED);
         let mut imports = Vec::new();
-        for row in latest.all(app.db.read()).await? {
+        for row in imports::latest(app, caller.user).await? {
             imports.push(view(app, row, Detail::Listed).await?);
         }
         Ok(Imports { imports })

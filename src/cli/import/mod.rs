@@ -2,7 +2,7 @@
 //! that comes by the web; the server takes it in, or the next start where none runs.
 
 mod file;
-mod report;
+pub mod report;
 
 use std::path::PathBuf;
 

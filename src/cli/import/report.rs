@@ -20,7 +20,8 @@ const SHOWN: usize = 20;
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     import_id: ImportId,
-    status: ImportState,
+    /// How far it is.
+    pub status: ImportState,
     format: Option<String>,
     dry_run: bool,
     created: i32,
@@ -29,7 +30,7 @@ pub struct Report {
     skipped_lines: i32,
     unread_columns: Vec<String>,
     /// Whether a server is there to fetch and read what was saved.
-    server_running: bool,
+    pub server_running: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -64,6 +65,17 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_rows(f)?;
+        if self.created > 0 && !self.dry_run {
+            write!(f, "The pages are to be read and indexed: {}", probe::who(self.server_running))?;
+        }
+        Ok(())
+    }
+}
+
+impl Report {
+    /// What became of the rows of the file.
+    pub fn write_rows(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let would = if self.dry_run { "would be " } else { "" };
         let Self { created, updated, skipped_lines, .. } = self;
         writeln!(f, "{would}{created} created, {updated} updated, {skipped_lines} skipped")?;
@@ -75,9 +87,6 @@ impl fmt::Display for Report {
         }
         if !self.unread_columns.is_empty() {
             writeln!(f, "columns that are not read: {}", self.unread_columns.join(", "))?;
-        }
-        if *created > 0 && !self.dry_run {
-            write!(f, "The pages are to be read and indexed: {}", probe::who(self.server_running))?;
         }
         Ok(())
     }
@@ -105,7 +114,7 @@ impl fmt::Display for Left {
         let done = if self.dry_run { "looks what would come of it" } else { "takes it in" };
         write!(
             f,
-            "the file is kept, and no server is running: the next start {done}; the web app says how far it is"
+            "the file is kept, and no server is running: the next start {done}; `carrel imports` says how far it is"
         )
     }
 }
