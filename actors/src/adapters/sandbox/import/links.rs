@@ -183,12 +183,15 @@ impl Reading {
         let before = tags.len();
         tags.retain(|tag| tag != LINKDING_ARCHIVED);
         let time = ["add_date", "time_added"].iter().find_map(|name| attribute(tag, name));
+        // Pinboard and linkding say of each page whether it is still to be read.
+        let is_read = attribute(tag, "toread").is_some_and(|said| said == "0");
         let page = Page {
             url: attribute(tag, "href").unwrap_or_default(),
             archived: self.archived || tags.len() < before,
             tags,
             folders: self.open.iter().flatten().take(DEPTH).cloned().collect(),
             saved_at: time.and_then(|time| moment(&time)),
+            progress: is_read.then_some(1.0),
             ..Page::default()
         };
         Link { page, feed: attribute(tag, "feedurl") }
@@ -231,9 +234,9 @@ mod tests {
             <DD>A note
 of two lines[linkding-notes]and another[/linkding-notes]
             </DL><p>
-            <DT><A HREF="https://a.example/2">Two</A>
+            <DT><A HREF="https://a.example/2" TOREAD="1">Two</A>
         </DL><p>
-        <DT><A HREF="https://a.example/3" TAGS="linkding:bookmarks.archived,z">Three</A>
+        <DT><A HREF="https://a.example/3" TOREAD="0" TAGS="linkding:bookmarks.archived,z">Three</A>
     </DL><p>
 </DL>"#,
         );
@@ -252,6 +255,7 @@ of two lines[linkding-notes]and another[/linkding-notes]
         );
         assert_eq!((rows[2].folders.len(), &rows[2].fields["tags"]), (0, &json!(["z"])));
         assert_eq!(rows[2].fields["archived"], json!(true));
+        assert_eq!([0, 1, 2].map(|at| rows[at].progress), [None, None, Some(1.0)]);
     }
 
     #[test]

@@ -65,11 +65,18 @@ fn found(members: &Map<String, Value>) -> Found {
         favorite: says(&FAVORITES),
         archived: says(&ARCHIVED)
             || text(members, &["state"]).is_some_and(|state| state.eq_ignore_ascii_case("archived")),
-        progress: members.get("readingProgress").and_then(Value::as_f64).map(|percent| percent / 100.0),
+        progress: progress(members),
         html: text(members, &["content"]).filter(|html| html.contains('<')),
         ..Page::default()
     };
     page.into()
+}
+
+/// How much of a page was read; Pinboard says of each whether it is still to be.
+fn progress(members: &Map<String, Value>) -> Option<f64> {
+    let percent = members.get("readingProgress").and_then(Value::as_f64);
+    let is_read = members.get("toread").is_some_and(|said| said == "no");
+    percent.map(|percent| percent / 100.0).or_else(|| is_read.then_some(1.0))
 }
 
 /// What was marked in a page, and written beside it (wallabag).
@@ -113,12 +120,24 @@ fn names(value: &Value) -> Vec<String> {
 mod tests {
     use serde_json::json;
 
+    use super::super::row::Save;
     use super::*;
 
-    fn fields(one: Value) -> Value {
+    fn save(one: Value) -> Save {
         let rows = read(list(json!([one])).unwrap());
         let Found::Save(save) = rows[0].found.clone() else { panic!("{rows:?}") };
-        Value::Object(save.fields)
+        save
+    }
+
+    fn fields(one: Value) -> Value {
+        Value::Object(save(one).fields)
+    }
+
+    #[test]
+    fn what_is_not_to_be_read_is_read() {
+        let pinboard = |toread: &str| save(json!({"href": "https://a.example/", "toread": toread})).progress;
+
+        assert_eq!(["yes", "no"].map(pinboard), [None, Some(1.0)]);
     }
 
     #[test]
