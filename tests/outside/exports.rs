@@ -78,22 +78,31 @@ fn sorted(mut values: Vec<Value>) -> Vec<Value> {
     values
 }
 
+/// The same, with the time when it was made.
+fn dated(value: &Value) -> Value {
+    json!({ "what": plain(value), "at": value["createdAt"].as_str().unwrap() })
+}
+
+/// A document in all forms in which it is read, whatever its ids.
+async fn read(session: &Client, document: &str) -> Value {
+    let mut forms = serde_json::Map::new();
+    for form in ["", "/chunks?limit=50", "/html", "/outline", "/transcript"] {
+        let answer = session.get(&format!("{LIBRARY}/documents/{document}{form}")).await;
+        forms.insert(form.to_owned(), plain(&answer.body["data"]));
+    }
+    forms.into()
+}
+
 /// Everything that a person sees, whatever its ids.
 async fn library(session: &Client) -> Value {
     let mut bookmarks = Vec::new();
     for row in all(session, &format!("{LIBRARY}/bookmarks?limit=100"), "bookmarks").await {
         let id = row["bookmarkId"].as_str().or(row["id"].as_str()).unwrap().to_owned();
         let document = row["documentId"].as_str().unwrap();
-        let text = session.get(&format!("{LIBRARY}/documents/{document}")).await;
-        let chunks = session.get(&format!("{LIBRARY}/documents/{document}/chunks?limit=50")).await;
-        let html = session.get(&format!("{LIBRARY}/documents/{document}/html")).await;
-        let outline = session.get(&format!("{LIBRARY}/documents/{document}/outline")).await;
         let marked = all(session, &format!("{LIBRARY}/bookmarks/{id}/highlights"), "highlights").await;
-        let transcript = session.get(&format!("{LIBRARY}/documents/{document}/transcript")).await;
         bookmarks.push(json!({
-            "row": plain(&row), "text": plain(&text.body["data"]), "chunks": plain(&chunks.body["data"]),
-            "html": plain(&html.body["data"]), "outline": plain(&outline.body["data"]),
-            "marked": sorted(marked.iter().map(plain).collect()), "transcript": plain(&transcript.body["data"]),
+            "row": plain(&row), "document": read(session, document).await,
+            "marked": sorted(marked.iter().map(dated).collect()),
         }));
     }
     let mut collections = Vec::new();
@@ -111,16 +120,21 @@ async fn library(session: &Client) -> Value {
         let items = all(session, &format!("/app/api/projects/{id}/items"), "items").await;
         let notes = all(session, &format!("/app/api/projects/{id}/notes"), "notes").await;
         projects.push(json!({
-            "row": plain(&row), "context": plain(context.data(200)), "decisions": sorted(decisions.iter().map(plain).collect()),
-            "items": sorted(items.iter().map(plain).collect()), "notes": sorted(notes.iter().map(plain).collect()),
+            "row": plain(&row), "context": plain(context.data(200)), "decisions": sorted(decisions.iter().map(dated).collect()),
+            "items": sorted(items.iter().map(plain).collect()), "notes": sorted(notes.iter().map(dated).collect()),
         }));
     }
-    let entries = all(session, &format!("{LIBRARY}/entries?limit=100"), "entries").await;
+    let mut entries = Vec::new();
+    for row in all(session, &format!("{LIBRARY}/entries?limit=100"), "entries").await {
+        let mut entry = plain(&row);
+        entry["document"] = read(session, row["documentId"].as_str().unwrap()).await;
+        entries.push(entry);
+    }
     let feeds = all(session, &format!("{LIBRARY}/feeds"), "feeds").await;
     let feed = |row: &Value| json!({ "url": row["url"], "title": row["title"], "folder": row["folder"], "fullText": row["fullText"] });
     json!({
         "bookmarks": sorted(bookmarks), "collections": sorted(collections), "projects": sorted(projects),
-        "entries": sorted(entries.iter().map(plain).collect()), "feeds": sorted(feeds.iter().map(feed).collect()),
+        "entries": sorted(entries), "feeds": sorted(feeds.iter().map(feed).collect()),
     })
 }
 
@@ -268,7 +282,11 @@ async fn uploaded(key: &Key, content_type: &str, bytes: &[u8]) {
 /// Nothing is being worked on any more.
 async fn settled(session: &Client) {
     eventually("all texts are there", async || {
-        let rows = all(session, &format!("{LIBRARY}/bookmarks?limit=100"), "bookmarks").await;
+        let mut rows = all(session, &format!("{LIBRARY}/bookmarks?limit=100"), "bookmarks").await;
+        for entry in all(session, &format!("{LIBRARY}/entries?limit=100"), "entries").await {
+            let document = entry["documentId"].as_str().unwrap();
+            rows.push(session.get(&format!("{LIBRARY}/documents/{document}")).await.data(200).clone());
+        }
         rows.iter().all(|row| row["status"] == "ready" || row["status"] == "failed").then_some(())
     })
     .await;
@@ -306,6 +324,7 @@ async fn an_export_that_is_imported_gives_the_same_library() {
     let (server, site) = (served().await, Site::start().await);
     let (session, archive) = full_archive(&server, &site).await;
     let other = server.user(Plan::Research).await.sign_in().await;
+    server.clock.advance(std::time::Duration::from_secs(5));
 
     let looked = begin(&other, &archive, &[("dryRun", "true")]).await;
     let looked = once(&other, &looked, "checked").await;
@@ -325,9 +344,11 @@ async fn an_export_that_is_imported_gives_the_same_library() {
             .as_array()
             .unwrap()
             .iter()
-            .any(|row| row["transcript"]["segments"][0]["text"].is_string())
+            .any(|row| row["document"]["/transcript"]["segments"][0]["text"].is_string())
     };
     assert!(heard(&here) && heard(&there), "{here}");
+    let nests = |entry: &Value| entry["document"][""]["text"] == "They nest.";
+    assert!(here["entries"].as_array().unwrap().iter().any(nests), "{here}");
     for part in ["bookmarks", "collections", "feeds", "entries", "projects"] {
         assert!(!here[part].as_array().unwrap().is_empty(), "{part}");
         assert_eq!(there[part], here[part], "{part}");
@@ -344,6 +365,11 @@ async fn an_export_that_is_imported_gives_the_same_library() {
     );
     assert_eq!(looked["report"], again["report"]);
     assert_eq!(library(&other).await, there);
+    let found = async || {
+        other.get(&format!("{LIBRARY}/search?q=parts%20heron%20nest%20patient")).await.data(200)["results"]
+            .clone()
+    };
+    eventually("it is found", async || (found().await != json!([])).then_some(())).await;
     // And all of it can be taken back: the first of the two leaves what the second found there too.
     for (import, left) in [(&done, &there), (&again, &json!({}))] {
         let id = import["id"].as_str().unwrap();
@@ -353,11 +379,7 @@ async fn an_export_that_is_imported_gives_the_same_library() {
     }
     let empty = library(&other).await;
     assert!(empty.as_object().unwrap().values().all(|part| part == &json!([])), "{empty}");
-    eventually("nothing of it is found any more", async || {
-        let found = other.get(&format!("{LIBRARY}/search?q=parts%20heron%20nest%20patient")).await;
-        (found.data(200)["results"] == json!([])).then_some(())
-    })
-    .await;
+    eventually("nothing of it is found any more", async || (found().await == json!([])).then_some(())).await;
 }
 
 #[actix_web::test]
@@ -393,12 +415,16 @@ async fn what_a_person_made_of_an_imported_library_stays_when_it_is_taken_back()
         "{left}"
     );
     let marked = left["bookmarks"][0]["marked"].as_array().unwrap();
-    assert_eq!((marked.len(), &marked[0]["note"]), (1, &json!("Mine")), "{left}");
+    assert_eq!((marked.len(), &marked[0]["what"]["note"]), (1, &json!("Mine")), "{left}");
     let starred: Vec<_> =
         left["entries"].as_array().unwrap().iter().filter(|entry| entry["starred"] == true).collect();
     assert_eq!((starred.len(), &starred[0]["title"]), (1, &json!("Autumn")));
     let projects = left["projects"].as_array().unwrap();
-    assert_eq!((projects.len(), &projects[0]["decisions"][0]["body"]), (1, &json!("The Bittern")), "{left}");
+    assert_eq!(
+        (projects.len(), &projects[0]["decisions"][0]["what"]["body"]),
+        (1, &json!("The Bittern")),
+        "{left}"
+    );
 }
 
 #[actix_web::test]

@@ -263,6 +263,9 @@ pub struct Entry {
     pub published_at: Option<Timestamp>,
     /// By what entries stand in order.
     pub sorted_at: Timestamp,
+    /// When it came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
     /// It was read.
     pub read: bool,
     /// It was starred.

@@ -225,6 +225,7 @@ fn entry_record(row: entry::Model, bookmark: Option<Uuid>) -> Entry {
         enclosure_bytes: row.enclosure_bytes,
         published_at: row.published_at,
         sorted_at: row.sorted_at,
+        created_at: Some(row.created_at),
         read: row.read,
         starred: row.starred,
         document: bookmark.is_none().then_some(row.document_id.0),

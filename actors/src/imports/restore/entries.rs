@@ -72,7 +72,7 @@ pub async fn entry(
         sorted_at: given.sorted_at,
         read: given.read,
         starred: given.starred,
-        created_at: now,
+        created_at: given.created_at.unwrap_or(now),
     };
     entry::Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
     if document.version == 0 {
@@ -116,6 +116,7 @@ async fn document(
         entry_id: Some(id),
         feed_id: Some(feed),
         url: Some(given.url.clone()),
+        created_at: given.created_at.unwrap_or(now),
         ..document::Model::awaited(user, ContentType::Article, given.title.clone(), now)
     };
     let document = match &given.text {
