@@ -10,6 +10,7 @@ use sea_orm::{ColumnTrait, Database, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 
 use super::exports::paper;
+use super::uploads::{self, uploaded};
 use crate::world::{Client, Home, Program, Reply, Server, Site, article, eventually, files, program};
 
 /// Begins an import; its id.
@@ -264,6 +265,37 @@ async fn texts_without_a_page_become_notes() {
         let there = session.get(&path).await.body["data"]["notes"].as_array().map_or(0, Vec::len);
         assert_eq!(there, left);
     }
+}
+
+#[actix_web::test]
+async fn an_import_whose_hosts_do_not_answer_keeps_nobody_elses_page_or_upload_waiting() {
+    let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
+    let (one, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
+    let (mut silent, mut links) = (Vec::new(), String::new());
+    for _ in 0..12 {
+        let site = Site::start().await;
+        for page in ["/a", "/b"] {
+            links.push_str(&format!("<DT><A HREF=\"{}\">One</A>\n", site.page(page, [Reply::Never])));
+        }
+        silent.push(site);
+    }
+    let session = one.sign_in().await;
+    let id = begin(&session, list(&links).as_bytes(), &[]).await;
+    once(&session, &id, "done").await;
+    let asked = || silent.iter().filter(|site| site.was_asked("/a") || site.was_asked("/b")).count();
+    eventually("as many as may are asked", async || (asked() >= 2).then_some(())).await;
+
+    let (key, site) = (other.full_key().await, Site::start().await);
+    let saved = key.save(json!({ "url": site.page("/page", [article("A page", "A heron stands.")]) })).await;
+    let sent = uploaded(&key, "application/pdf", &paper("A paper about herons")).await;
+
+    key.once(&saved, "ready").await;
+    eventually("the upload is read", async || {
+        (key.get(&uploads::path(&sent)).await.data(200)["status"] == "ready").then_some(())
+    })
+    .await;
+    let texts = once(&session, &id, "done").await["texts"].clone();
+    assert_eq!((&texts["processing"], &texts["ready"]), (&json!(24), &json!(0)), "{texts}");
 }
 
 #[actix_web::test]
@@ -655,6 +687,41 @@ async fn the_command_line_takes_the_same_files() {
     let id = taken["importId"].as_str().unwrap();
     step(&session, id, "undo").await;
     once(&session, id, "undone").await;
+    running.terminate().await;
+}
+
+#[actix_web::test]
+async fn the_command_line_shows_pauses_and_takes_back_what_was_imported() {
+    let home = Home::new().await;
+    program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let imports = |step: &str, args: &[&str]| {
+        running.beside_with(&home, &[&["imports", step, "--user", program::EMAIL], args].concat(), "")
+    };
+    let file = list("<DT><A HREF=\"https://c.example/1\">One</A>\n<DT><A HREF=\"mailto:a@b\">Bad</A>");
+    let looked = running.beside_with(&home, &["import", "--user", program::EMAIL, "--dry-run", "-"], &file);
+    let id = looked["importId"].as_str().unwrap();
+    let comes_to = async |status: &str| {
+        eventually(status, async || (imports("show", &[id])["status"] == status).then_some(())).await;
+    };
+
+    imports("start", &[id]);
+    comes_to("done").await;
+    assert_eq!(imports("pause", &[id])["status"], "paused");
+    assert_eq!(imports("resume", &[id])["status"], "done");
+    let rows = imports("rows", &[id])["rows"].clone();
+    assert_eq!([&rows[0], &rows[1]].map(|row| row["outcome"].clone()), ["created", "skipped"]);
+    assert_eq!(rows.as_array().unwrap().len(), 2);
+    let skipped = imports("rows", &["--outcome", "skipped", id])["rows"].clone();
+    assert_eq!(skipped, json!([rows[1]]));
+    imports("undo", &[id]);
+    comes_to("undone").await;
+
+    let listed = imports("list", &[])["imports"].clone();
+    assert_eq!((&listed[0]["importId"], &listed[0]["status"]), (&looked["importId"], &json!("undone")));
+    let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
+    let left = session.get("/app/api/library/bookmarks").await.data(200)["bookmarks"].clone();
+    assert_eq!(left, json!([]));
     running.terminate().await;
 }
 

@@ -1,6 +1,7 @@
 //! Whole PDFs: made here, mutilated here, and those of the shared set where it is there.
 
 use std::io::{Seek, SeekFrom, Write};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::super::tests::{command, shared};
@@ -122,6 +123,12 @@ fn what_has_no_text_says_why() {
     assert_eq!(read(pdf(&["/X Do"], &[(101, picture)])).unwrap_err(), NoText::Pictures);
 }
 
+/// A file with a bit wrong in some of its bytes. A walk without chance: the same ones at every run.
+fn flipped(whole: &[u8], step: usize) -> Vec<u8> {
+    let wrong = |n: usize| u8::from((n * 7919 + step * 104_729).is_multiple_of(61)) << (step % 8);
+    whole.iter().enumerate().map(|(n, byte)| byte ^ wrong(n)).collect()
+}
+
 /// Files that ask for trouble, each with a name.
 fn mutilated() -> Vec<(String, Vec<u8>)> {
     let whole = pdf(&[&said("A whole page."), &said("And another.")], &[]);
@@ -130,12 +137,7 @@ fn mutilated() -> Vec<(String, Vec<u8>)> {
         files.push((format!("cut after {part}/8"), whole[..whole.len() * part / 8].to_vec()));
     }
     for step in 0..24 {
-        let mut bytes = whole.clone();
-        // A walk without chance: the same bytes at every run.
-        for (n, byte) in bytes.iter_mut().enumerate() {
-            *byte ^= u8::from((n * 7919 + step * 104_729) % 61 == 0) << (step % 8);
-        }
-        files.push((format!("flipped {step}"), bytes));
+        files.push((format!("flipped {step}"), flipped(&whole, step)));
     }
     let form = "<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X 101 0 R>>>>/Length 11>>stream\n/X Do /X Do\nendstream";
     files.push(("a form within itself".to_owned(), pdf(&["/X Do"], &[(101, form)])));
@@ -180,6 +182,24 @@ async fn read_file(sandbox: &Sandbox, bytes: &[u8]) -> Result<PdfText, SandboxEr
     sandbox.pdf(&mut tokio::fs::File::from_std(file)).await
 }
 
+/// A file is read, or it is told why not.
+async fn ends_well(sandbox: &Sandbox, name: &str, bytes: &[u8]) {
+    match read_file(sandbox, bytes).await {
+        Ok(_) | Err(SandboxError::NoText(_) | SandboxError::Crashed | SandboxError::TimedOut) => {}
+        Err(other) => panic!("{name}: {other:?}"),
+    }
+}
+
+/// The PDFs of the shared set, all of them where it is there at all.
+fn papers() -> Vec<PathBuf> {
+    let files: Vec<_> = ["pdf", "pdf-layout"].into_iter().flat_map(shared).collect();
+    let is_there = !files.is_empty();
+    let is_paper = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "pdf");
+    let papers: Vec<_> = files.into_iter().filter(is_paper).collect();
+    assert!(!is_there || papers.len() == 29 + 3, "{papers:?}");
+    papers
+}
+
 /// A good file is read, whatever was read before it.
 async fn works(sandbox: &Sandbox) {
     let read = read_file(sandbox, &pdf(&[&said("Still here.")], &[])).await.unwrap();
@@ -192,12 +212,24 @@ async fn a_mutilated_file_ends_in_text_or_a_reason_and_the_next_one_is_read() {
     let sandbox = sandbox();
 
     for (name, bytes) in mutilated() {
-        match read_file(&sandbox, &bytes).await {
-            Ok(_) | Err(SandboxError::NoText(_) | SandboxError::Crashed | SandboxError::TimedOut) => {}
-            Err(other) => panic!("{name}: {other:?}"),
-        }
+        ends_well(&sandbox, &name, &bytes).await;
         works(&sandbox).await;
     }
+}
+
+#[tokio::test]
+async fn files_of_real_programs_end_in_text_or_a_reason_however_they_are_mutilated() {
+    let sandbox = sandbox();
+
+    for path in papers() {
+        let (name, whole) = (path.display().to_string(), std::fs::read(&path).unwrap());
+        let (start, end) = whole.split_at(whole.len() / 2);
+        // In halves, with its halves the wrong way round, and with bits wrong in its streams and tables.
+        for bytes in [start, end, &[end, start].concat(), &flipped(&whole, 1), &flipped(&whole, 6)] {
+            ends_well(&sandbox, &name, bytes).await;
+        }
+    }
+    works(&sandbox).await;
 }
 
 #[tokio::test]
@@ -214,12 +246,7 @@ async fn a_file_over_the_bound_is_not_sent() {
 async fn every_pdf_of_the_shared_set_ends_in_text_or_a_clear_reason() {
     let sandbox = sandbox();
 
-    let files: Vec<_> = ["pdf", "pdf-layout"].into_iter().flat_map(shared).collect();
-    let papers: Vec<_> =
-        files.iter().filter(|path| path.extension().is_some_and(|kind| kind == "pdf")).collect();
-    // All of the set, where it is there at all.
-    assert!(files.is_empty() || papers.len() == 29 + 3, "{papers:?}");
-    for path in papers {
+    for path in papers() {
         let mut file = tokio::fs::File::open(&path).await.unwrap();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         match sandbox.pdf(&mut file).await {
