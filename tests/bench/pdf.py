@@ -26,8 +26,8 @@ FILES = {
     "row-painted": ("pdf-layout/row-painted.pdf", "pdf-layout/row-painted.truth.txt"),
     "hebrew": ("pdf-layout/hebrew.pdf", "pdf-layout/hebrew.truth.txt"),
 }
-# Of words and of their order: what the best tool of design/dependencies.md reaches.
-LEAST = {"GeoTopo": (0.978, 0.92), "two-columns": (0.99, 0.99), "row-painted": (0.99, 0.99), "hebrew": (1.0, 1.0)}
+# Of words and of their order, to three places: what the best tool in each column of design/dependencies.md reaches.
+LEAST = {"GeoTopo": (0.979, 0.922), "two-columns": (0.997, 0.991), "row-painted": (1.0, 1.0), "hebrew": (1.0, 1.0)}
 SETUP = {"duty": "tasks", "memory_bytes": 1536 << 20, "cpu_seconds": 600, "input_bytes": 512 << 20, "output_bytes": 64 << 20}
 # Reads each file as often as is asked for; pages with a blank line between them.
 PYPDFIUM2 = """
@@ -129,7 +129,7 @@ def check(program: str, data: pathlib.Path) -> None:
             found = score(data, "pdf", data / truth, kept.name)
         say(file=name, **found)
         words, order = LEAST[name]
-        if found["word_f1"] < words or found["order_f1"] < order:
+        if round(found["word_f1"], 3) < words or round(found["order_f1"], 3) < order:
             sys.exit(f"{name}: words {words} and order {order} are the least")
 
 
