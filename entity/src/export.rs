@@ -16,7 +16,7 @@ pub struct Model {
     pub user_id: UserId,
     /// How far it is.
     pub state: ExportState,
-    /// How long the file is.
+    /// How long the file is; while it is packed, so far; none before.
     pub bytes: Option<i64>,
     /// Why it failed, in words for the person.
     #[sea_orm(column_type = "Text", nullable)]

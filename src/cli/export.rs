@@ -13,13 +13,12 @@ use clap::Args;
 use entity::export;
 use entity::id::ExportId;
 use entity::kind::ExportState;
-use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::failure::Failure;
 use super::output::Said;
 use super::waiting::Found;
-use super::{opening, waiting};
+use super::{opening, progress, waiting};
 use crate::server;
 use crate::settings::Settings;
 
@@ -61,9 +60,10 @@ async fn packed(
     settings: &Settings,
     begun: &export::Model,
 ) -> Result<Option<export::Model>, Error> {
-    let bar = ProgressBar::hidden();
+    let bar = progress::bytes("packing".to_owned(), None);
     waiting::until_done((desk, settings), (Work::Export, begun.id.0), &bar, async || {
         let export = exports::find(desk, begun.user_id, begun.id).await?;
+        bar.set_position(export.bytes.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or_default());
         let running = export.state == ExportState::Running;
         Ok(if running { Found::Open(export.error) } else { Found::Done(export) })
     })

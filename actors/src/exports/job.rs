@@ -1,20 +1,20 @@
 //! The job of an export: gathered from the rows, packed on a thread of its own, and put into the store.
 
 use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
 
 use entity::id::ExportId;
 use entity::kind::ExportState;
 use entity::{export, job};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
-use tokio::io::AsyncReadExt;
 use tokio::sync::mpsc;
-use tokio_util::bytes::Bytes;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use super::gather;
-use crate::adapters::blobs::{BlobError, PART, ScratchFile};
+use crate::adapters::blobs::{BlobError, ScratchFile};
 use crate::app::App;
 use crate::error::Error;
 use crate::ingest::{Failure, queue};
@@ -22,6 +22,9 @@ use crate::uploads::stored::{self, Held, Owner, Written};
 
 /// Parts that wait for the disk.
 const WAITING: usize = 8;
+
+/// How often it is told how much is packed.
+const TOLD_EVERY: Duration = Duration::from_secs(1);
 
 /// What goes into the archive, in its order.
 pub enum Part {
@@ -46,7 +49,7 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         return Ok(queue::finish(app.db.write(), job, app.clock.now()).await.map(drop)?);
     };
     let (scratch, bytes) = packed(app, &export).await?;
-    let held = store(app, &scratch).await?;
+    let held = Written::copy_of(app, &*app.uploads.store, scratch.path()).await?;
     match settle(app, job, &export, &held, bytes).await {
         Ok(()) => Ok(()),
         Err(failure) => {
@@ -88,11 +91,29 @@ async fn packed(app: &App, export: &export::Model) -> Result<(ScratchFile, u64),
     let (scratch, file) = app.uploads.scratch.file().map_err(BlobError::from)?;
     let (to, mut from) = mpsc::channel(WAITING);
     let packing = tokio::task::spawn_blocking(move || pack(file, &mut from));
-    let gathered = gather::all(app, export, &to).await;
+    let gathered = tokio::select! {
+        gathered = gather::all(app, export, &to) => gathered,
+        error = tell(app, export, scratch.path()) => Err(error),
+    };
     drop(to);
     let bytes = packing.await.map_err(Error::internal)?.map_err(BlobError::from)?;
     gathered?;
     Ok((scratch, bytes))
+}
+
+/// Tells how much is packed, again and again; ends where it cannot.
+async fn tell(app: &App, export: &export::Model, file: &Path) -> Error {
+    loop {
+        let bytes = tokio::fs::metadata(file).await.map(|file| i64::try_from(file.len()).ok());
+        let told = match bytes {
+            Ok(bytes) => super::so_far(app, export, bytes).await,
+            Err(error) => Err(BlobError::from(error).into()),
+        };
+        if let Err(error) = told {
+            return error;
+        }
+        tokio::time::sleep(TOLD_EVERY).await;
+    }
 }
 
 fn pack(file: std::fs::File, parts: &mut mpsc::Receiver<Part>) -> io::Result<u64> {
@@ -111,28 +132,4 @@ fn pack(file: std::fs::File, parts: &mut mpsc::Receiver<Part>) -> io::Result<u64
     let file = zip.finish()?;
     file.sync_all()?;
     Ok(file.metadata()?.len())
-}
-
-async fn store(app: &App, scratch: &ScratchFile) -> Result<Held, Failure> {
-    let store = &*app.uploads.store;
-    let mut written = Written::begin(app, store).await?;
-    match copy(scratch, &mut written).await {
-        Ok(()) => Ok(written.finish(app, store).await?),
-        Err(error) => {
-            written.abort(app, store).await;
-            Err(error.into())
-        }
-    }
-}
-
-async fn copy(scratch: &ScratchFile, written: &mut Written) -> Result<(), Error> {
-    let mut file = tokio::fs::File::open(scratch.path()).await.map_err(BlobError::from)?;
-    loop {
-        let mut part = Vec::with_capacity(PART);
-        (&mut file).take(PART as u64).read_to_end(&mut part).await.map_err(BlobError::from)?;
-        if part.is_empty() {
-            return Ok(());
-        }
-        written.write(Bytes::from(part)).await?;
-    }
 }

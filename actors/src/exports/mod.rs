@@ -112,6 +112,19 @@ pub async fn file(desk: &Desk, store: &dyn Blobs, export: &export::Model) -> Res
     }
 }
 
+/// Says how much of an export is packed.
+///
+/// # Errors
+/// The database.
+async fn so_far(desk: &Desk, export: &export::Model, bytes: Option<i64>) -> Result<(), Error> {
+    let told = Entity::update_many()
+        .col_expr(Column::Bytes, Expr::value(bytes))
+        .filter(Column::UserId.eq(export.user_id))
+        .filter(Column::Id.eq(export.id))
+        .filter(Column::State.eq(ExportState::Running));
+    Ok(told.exec(desk.db.write()).await.map(drop)?)
+}
+
 /// Says of an export why it is not packed yet.
 ///
 /// # Errors

@@ -25,6 +25,7 @@ pub struct ExportView {
     status: ExportState,
     /// Where the file is, once it is packed; for the browser that is signed in.
     url: Option<String>,
+    /// How long the file is; while it is packed, so far; none of one that waits for its turn.
     bytes: Option<i64>,
     error: Option<String>,
     created_at: Timestamp,
