@@ -1,7 +1,7 @@
 //! The bytes of a file in the store. The row is there before the first byte and until the last is gone, so no crash
 //! leaves a file that no row names.
 
-use crate::id::{ExportId, FileId, ImportId, UploadId};
+use crate::id::{DocumentId, ExportId, FileId, ImportId, UploadId};
 use crate::time::Timestamp;
 use sea_orm::Condition;
 use sea_orm::entity::prelude::*;
@@ -20,10 +20,13 @@ pub struct Model {
     pub import_id: Option<ImportId>,
     /// The export whose file this is.
     pub export_id: Option<ExportId>,
+    /// The document whose recording this is, as it was fetched, until it was heard.
+    pub document_id: Option<DocumentId>,
     /// Its path in the store, made from the id alone.
     #[sea_orm(column_type = "Text")]
     pub path: String,
-    /// A file without an upload is left alone until then: somebody writes it.
+    /// A file that belongs to nothing is left alone until then: somebody writes it. Of a fetched recording: when it was used
+    /// last.
     pub held_until: Timestamp,
     /// It is being removed and can belong to nothing any more.
     pub doomed: bool,
@@ -62,6 +65,11 @@ impl Entity {
         Self::find().filter(Column::ExportId.eq(id))
     }
 
+    /// The fetched recording of a document.
+    pub fn of_document(id: DocumentId) -> Select<Entity> {
+        Self::find().filter(Column::DocumentId.eq(id))
+    }
+
     /// Files that nothing needs and nobody writes: for removal.
     pub fn loose(now: Timestamp) -> Select<Entity> {
         Self::find().filter(Self::owned_by_nothing()).filter(Column::HeldUntil.lt(now))
@@ -73,5 +81,6 @@ impl Entity {
             .add(Column::UploadId.is_null())
             .add(Column::ImportId.is_null())
             .add(Column::ExportId.is_null())
+            .add(Column::DocumentId.is_null())
     }
 }

@@ -28,6 +28,7 @@ mod m0021_renditions;
 mod m0022_imported_things;
 mod m0023_import_rows_by_line;
 mod m0024_deaths_and_shared_turns;
+mod m0025_fetched_recordings;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -62,6 +63,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0022_imported_things::STEP),
             Box::new(m0023_import_rows_by_line::STEP),
             Box::new(m0024_deaths_and_shared_turns::STEP),
+            Box::new(m0025_fetched_recordings::STEP),
         ]
     }
 }

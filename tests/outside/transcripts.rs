@@ -12,7 +12,7 @@ use actors::ingest::{Failure, Split, Text, media, put_text};
 use entity::id::DocumentId;
 use entity::kind::{ContentType, JobState};
 use entity::plan::Plan;
-use entity::{document, job, usage_month};
+use entity::{document, job, transcript, usage_month};
 use futures_util::future::BoxFuture;
 use sea_orm::ActiveValue::Set;
 use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use super::exports::paper;
 use super::uploads::{self, uploaded};
-use crate::world::{Client, Ears, Home, Key, Program, Reply, Server, Site, eventually, program};
+use crate::world::{Client, Ears, Home, Key, Program, Reply, Server, Site, eventually, files, program};
 
 /// Says of each window which one it is; fails from one on, until it is told to go on.
 #[derive(Default)]
@@ -100,8 +100,13 @@ impl Transcriber for Gated {
 
 /// A WAV file in which so many seconds of sound stand, each with a second of silence before it.
 pub fn recording(seconds: u32) -> tempfile::NamedTempFile {
+    wave(2 * seconds, |second| !second.is_multiple_of(2))
+}
+
+/// A WAV file of so many seconds, in some of which there is sound.
+fn wave(seconds: u32, sounds: impl Fn(u32) -> bool) -> tempfile::NamedTempFile {
     let rate = 8_000u32;
-    let bytes = 2 * seconds * rate * 2;
+    let bytes = seconds * rate * 2;
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(b"RIFF").unwrap();
     file.write_all(&(bytes + 36).to_le_bytes()).unwrap();
@@ -110,9 +115,8 @@ pub fn recording(seconds: u32) -> tempfile::NamedTempFile {
     file.write_all(&(2 * rate).to_le_bytes()).unwrap();
     file.write_all(b"\x02\0\x10\0data").unwrap();
     file.write_all(&bytes.to_le_bytes()).unwrap();
-    let sample =
-        |n: u32| if (n / rate).is_multiple_of(2) { 0 } else { ((f64::from(n) * 0.3).sin() * 9_000.0) as i16 };
-    let samples: Vec<u8> = (0..2 * seconds * rate).flat_map(|n| sample(n).to_le_bytes()).collect();
+    let sample = |n: u32| if sounds(n / rate) { ((f64::from(n) * 0.3).sin() * 9_000.0) as i16 } else { 0 };
+    let samples: Vec<u8> = (0..seconds * rate).flat_map(|n| sample(n).to_le_bytes()).collect();
     file.write_all(&samples).unwrap();
     file.flush().unwrap();
     file
@@ -211,6 +215,30 @@ async fn a_recording_that_was_stopped_goes_on_where_it_stopped_and_is_read_with_
     let chunks = key.get(&format!("/rest/v2/documents/{}/chunks", document.id)).await;
     let chunk = &chunks.data(200)["chunks"][0];
     assert!(chunk["startSeconds"].as_f64().unwrap() < chunk["endSeconds"].as_f64().unwrap());
+}
+
+#[actix_web::test]
+async fn a_long_silence_is_passed_once_and_progress_tells_of_it() {
+    let server = Server::start().await;
+    let (_, document, job) = held(&server).await;
+    let (file, counting) = (wave(640, |second| second > 620), Arc::new(Counting::default()));
+    server.app().speech.set(counting.clone());
+    let row = async || {
+        let own = transcript::Entity::owned_by(job.user_id);
+        let own = own.filter(transcript::Column::DocumentId.eq(document.id));
+        own.one(server.app().db.read()).await.unwrap().unwrap()
+    };
+
+    *counting.fails_at.lock().unwrap() = Some(0);
+    assert!(heard(&server, &job, file.path()).await.is_err());
+    let passed = row().await;
+    assert!((300 * 16_000..=621 * 16_000).contains(&passed.heard_samples), "{}", passed.heard_samples);
+    assert!((0.45..1.0).contains(&passed.progress), "{}", passed.progress);
+
+    *counting.fails_at.lock().unwrap() = None;
+    let text = heard(&server, &job, file.path()).await.unwrap();
+    assert!(text.text.starts_with("This is heron number 0."), "{}", text.text);
+    assert!(row().await.finished);
 }
 
 #[actix_web::test]
@@ -360,7 +388,7 @@ async fn a_long_recording_gives_way_to_anothers_and_holds_up_no_paper() {
     let one = server.user(Plan::Pro).await.full_key().await;
     let other = server.user(Plan::Pro).await.full_key().await;
     let bytes = |seconds| std::fs::read(recording(seconds).path()).unwrap();
-    let long = uploaded(&one, "audio/wav", &bytes(60)).await;
+    let long = uploaded(&one, "audio/wav", &bytes(300)).await;
     eventually("the long one is begun", async || (hears.heard.load(Ordering::SeqCst) == 1).then_some(()))
         .await;
 
@@ -371,11 +399,13 @@ async fn a_long_recording_gives_way_to_anothers_and_holds_up_no_paper() {
     })
     .await;
     assert_eq!(hears.heard.load(Ordering::SeqCst), 1);
-    // As many windows as a turn has, and the short one.
-    hears.permits.add_permits(8);
 
-    eventually("the short one is heard", async || (status(&other, &short).await == "ready").then_some(()))
-        .await;
+    // A turn lasts longer where a recording was slow to open: windows are heard one by one until it is over.
+    eventually("the short one is heard", async || {
+        hears.permits.add_permits(1);
+        (status(&other, &short).await == "ready").then_some(())
+    })
+    .await;
     assert_eq!(status(&one, &long).await, "processing");
     hears.permits.add_permits(1000);
     eventually("the long one goes on", async || (status(&one, &long).await == "ready").then_some(())).await;
@@ -618,4 +648,29 @@ async fn a_recording_whose_service_was_killed_goes_on_where_it_stopped() {
     assert_eq!(starts.len(), 3, "{starts:?}");
     assert!(starts.is_sorted(), "{starts:?}");
     assert_eq!(ears.forms().len(), 1, "what was heard before is not heard again");
+}
+
+#[actix_web::test]
+async fn a_fetched_recording_whose_service_was_killed_goes_on_though_its_host_gives_another_file_by_now() {
+    let (ears, site) = (Ears::start([(200, HEARD), (200, HEARD), (0, "")]).await, Site::start().await);
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    let settings = [&ears.settings()[..], &[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]].concat();
+    let running = Program::start_with(&home, "data", &settings).await;
+    let file = |seconds| Reply::File("audio/wav", std::fs::read(recording(seconds).path()).unwrap());
+    let saved =
+        running.holder(&id, &secret).save(json!({ "url": site.page("/talk.wav", [file(650)]) })).await;
+    eventually("the third window is asked for", async || (ears.forms().len() == 3).then_some(())).await;
+
+    running.kill();
+    site.page("/talk.wav", [file(660)]);
+    let asked = site.hits("/talk.wav");
+    ears.answers([(200, HEARD)]);
+    let running = Program::start_with(&home, "data", &settings).await;
+    let key = running.holder(&id, &secret);
+
+    key.once(&saved, "ready").await;
+    assert_eq!((ears.forms().len(), site.hits("/talk.wav")), (1, asked));
+    let kept = || files(&home.folder().join("data").join("files")).len();
+    eventually("its file is let go of", async || (kept() == 0).then_some(())).await;
 }

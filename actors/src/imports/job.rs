@@ -44,10 +44,10 @@ pub fn means(app: &App) -> Means {
 }
 
 async fn take(app: &App, job: &job::Model, import: import::Model) -> Result<(), Failure> {
-    let mut reading = open(app, job, &import).await?;
+    let mut reading = open(app, &import).await?;
     let import = known(app, import, &reading).await?;
     let (mut began, mut taking) = (Instant::now(), Taking::new(means(app), import));
-    taking.go_on(&mut reading).await.map_err(|error| not_read(error, job))?;
+    taking.go_on(&mut reading).await.map_err(not_read)?;
     let turn = TURN.max(began.elapsed() * 4);
     began = Instant::now();
     let asks = !taking.import().dry_run;
@@ -55,7 +55,7 @@ async fn take(app: &App, job: &job::Model, import: import::Model) -> Result<(), 
         if asks && !queue::has_room(app.db.read(), job.user_id, Priority::Backlog).await? {
             return Err(Failure::Waiting { reason: FULL, after: LOOK_AGAIN });
         }
-        let lot = taking.read(&mut reading).await.map_err(|error| not_read(error, job))?;
+        let lot = taking.read(&mut reading).await.map_err(not_read)?;
         let now = app.clock.now();
         let txn = app.db.begin().await?;
         if asks {
@@ -91,15 +91,15 @@ async fn take(app: &App, job: &job::Model, import: import::Model) -> Result<(), 
     }
 }
 
-fn not_read(error: Unread, job: &job::Model) -> Failure {
+fn not_read(error: Unread) -> Failure {
     match error {
-        Unread::Sandbox(error) => unread(error, job),
+        Unread::Sandbox(error) => unread(error),
         Unread::Inside(error) => error.into(),
     }
 }
 
 /// The import's file, opened in a child.
-async fn open(app: &App, job: &job::Model, import: &import::Model) -> Result<Import, Failure> {
+async fn open(app: &App, import: &import::Model) -> Result<Import, Failure> {
     let gone = || Failure::Permanent("the file of the import is gone".to_owned());
     let stored = stored_file::Entity::of_import(import.id).one(app.db.read()).await?.ok_or_else(gone)?;
     let local = match app.uploads.store.local(&stored.path).await {
@@ -111,7 +111,7 @@ async fn open(app: &App, job: &job::Model, import: &import::Model) -> Result<Imp
     let file = tokio::task::spawn_blocking(move || std::fs::File::open(path)).await;
     let file = file.map_err(Error::internal)?.map_err(BlobError::from)?;
     let format = import.format.as_deref().and_then(|name| name.parse().ok());
-    app.sandbox.import(file, format).await.map_err(|error| unread(error, job))
+    app.sandbox.import(file, format).await.map_err(unread)
 }
 
 /// Writes down what the file was found to be.

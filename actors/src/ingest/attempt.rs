@@ -20,6 +20,8 @@ use crate::{exports, imports};
 
 /// Work that met something busy is tried again no sooner.
 const SOON: Duration = Duration::from_secs(2);
+/// What crashes, hangs or bloats its parser is tried so often.
+const MOST_DEADLY: i32 = 3;
 /// Told of work that waits for a host.
 const AT_HOST: &str = "waiting for its turn at the host";
 
@@ -33,6 +35,8 @@ pub enum Failure {
         /// As the other side asked.
         after: Option<Duration>,
     },
+    /// A parser did not survive its file: another try may go better, when the machine is less busy, and not many.
+    Fatal(String),
     /// No try will go better.
     Permanent(String),
     /// Something that it needs is not there: it waits, as if it had not been tried.
@@ -169,7 +173,8 @@ async fn say(
         Ending::Lost | Ending::Postponed(..) => Ok(()),
         Ending::Waits(_, reason) => say_why(txn, job, reason).await,
         Ending::Again(_, reason) if !is_document => say_why(txn, job, reason).await,
-        Ending::Again(_, reason) | Ending::GivenUp(reason) => mark_failed(txn, job, reason, now).await,
+        Ending::Again(_, reason) => mark_failed(txn, job, reason, now).await,
+        Ending::GivenUp(reason) => mark_given_up(txn, job, reason, now).await,
     }
 }
 
@@ -181,6 +186,7 @@ fn ending(job: &job::Model, failure: Failure) -> Ending {
         // Not the job's fault, and over in a moment.
         Failure::Inside(Error::Busy(wait)) => return Ending::Postponed(wait.max(SOON), None),
         Failure::Passing { reason, after } => (reason, after, job.attempts >= MOST_ATTEMPTS),
+        Failure::Fatal(reason) => (reason, None, job.attempts >= MOST_DEADLY),
         Failure::Permanent(reason) => (reason, None, true),
         Failure::Inside(error) => {
             let cause = error.chain();
@@ -198,7 +204,7 @@ pub async fn bury(app: &App, job: &job::Model) -> Result<(), DbErr> {
     let now = app.clock.now();
     let txn = app.db.begin().await?;
     if queue::bury(&txn, job, now).await? {
-        mark_failed(&txn, job, queue::cause_of_death(job), now).await?;
+        mark_given_up(&txn, job, queue::cause_of_death(job), now).await?;
         txn.commit().await?;
         given_up(job);
     }
@@ -210,6 +216,20 @@ fn given_up(job: &job::Model) {
     if let Some(work) = Work::named(&job.kind) {
         metrics::counter!("carrel_jobs_given_up_total", "work" => work.name()).increment(1);
     }
+}
+
+/// What a job is for says that it failed, and nothing is kept for another try.
+async fn mark_given_up(
+    db: &impl ConnectionTrait,
+    job: &job::Model,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), DbErr> {
+    mark_failed(db, job, reason, now).await?;
+    if Work::named(&job.kind) == Some(Work::Hear) {
+        media::fetched::let_go(db, DocumentId(job.subject)).await?;
+    }
+    Ok(())
 }
 
 /// A document whose text or index could not be made says so. What stays readable and found, because only a newer text or
@@ -258,4 +278,30 @@ pub async fn say_reason(db: &impl ConnectionTrait, job: &job::Model, reason: &st
         .exec(db)
         .await
         .map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::id::UserId;
+    use entity::kind::JobState;
+
+    use super::*;
+
+    #[test]
+    fn what_its_parser_does_not_survive_is_tried_three_times() {
+        let now = Timestamp::from_millis(0);
+        let tried = |attempts| job::Model {
+            state: JobState::Running,
+            attempts,
+            ..job::Model::queued(UserId::new(now), Work::Page.name(), DocumentId::new(now).0, (0, 0), now)
+        };
+        let is_over = |failure| matches!(failure, Ending::GivenUp(_));
+
+        let fatal = || Failure::Fatal("it crashed".to_owned());
+        assert_eq!(
+            [1, 2, 3].map(|attempts| is_over(ending(&tried(attempts), fatal()))),
+            [false, false, true]
+        );
+        assert!(is_over(ending(&tried(1), Failure::Permanent("no text".to_owned()))));
+    }
 }

@@ -65,7 +65,7 @@ pub async fn text(
     said: ContentType,
 ) -> Result<Option<Text>, Failure> {
     match kind_of(app, job, file, said).await? {
-        ContentType::Pdf => pdf::text(app, job, file).await.map(Some),
+        ContentType::Pdf => pdf::text(app, file).await.map(Some),
         ContentType::Audio | ContentType::Video => Ok(None),
         ContentType::Article | ContentType::Note => Err(Failure::Permanent(NEITHER.to_owned())),
     }

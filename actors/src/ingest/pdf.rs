@@ -3,8 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use entity::job;
-
 use super::attempt::Failure;
 use super::page::LONGEST_TITLE;
 use super::places::{PageSpan, Places};
@@ -28,9 +26,9 @@ const MOST_LINES: usize = 1_000;
 ///
 /// # Errors
 /// `Permanent` with the reason for the person where the file has no text for anyone: a password, pictures alone, damage.
-pub async fn text(app: &App, job: &job::Model, file: &Path) -> Result<Text, Failure> {
+pub async fn text(app: &App, file: &Path) -> Result<Text, Failure> {
     let mut file = tokio::fs::File::open(file).await.map_err(Error::internal)?;
-    let read = app.sandbox.pdf(&mut file).await.map_err(|error| unread(error, job))?;
+    let read = app.sandbox.pdf(&mut file).await.map_err(unread)?;
     Ok(app.workers.run(Lane::Background, move || put_together(read)).await?)
 }
 

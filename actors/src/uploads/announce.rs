@@ -96,6 +96,7 @@ fn incoming(row: &Model) -> stored_file::Model {
         upload_id: Some(row.id),
         import_id: None,
         export_id: None,
+        document_id: None,
         path: incoming_path_of(row.id),
         held_until: sent_by(row),
         doomed: false,

@@ -2,18 +2,21 @@
 //! gone; a file that belongs to nothing and that nobody writes is removed. So whatever dies in between, and whoever
 //! removes an upload, a bookmark or an account, no file is left behind.
 
+use std::path::Path;
 use std::time::Duration;
 
-use entity::id::{ExportId, FileId, ImportId, UploadId};
+use entity::id::{DocumentId, ExportId, FileId, ImportId, UploadId};
 use entity::stored_file::{Column, Entity, Model};
 use entity::time::Timestamp;
 use entity::upload;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
+use tokio::fs::File;
+use tokio::io::AsyncReadExt;
 use tokio_util::bytes::Bytes;
 use tracing::warn;
 
-use crate::adapters::blobs::{Blobs, Writing, path_of};
+use crate::adapters::blobs::{BlobError, Blobs, PART, Writing, path_of};
 use crate::app::App;
 use crate::db::Db;
 use crate::desk::Desk;
@@ -52,6 +55,7 @@ pub async fn hold(
         upload_id: None,
         import_id: None,
         export_id: None,
+        document_id: None,
         path: path(id),
         held_until: clock.now() + HELD,
         doomed: false,
@@ -100,6 +104,8 @@ pub enum Owner {
     Import(ImportId),
     /// An export.
     Export(ExportId),
+    /// A document whose recording was fetched.
+    Document(DocumentId),
 }
 
 /// Gives a written file to its upload, in the transaction that says so of the upload; what the upload had before belongs
@@ -126,6 +132,7 @@ pub async fn give(txn: &impl ConnectionTrait, file: FileId, owner: Owner) -> Res
         Owner::Upload(id) => Entity::update_many().col_expr(Column::UploadId, Expr::value(Some(id))),
         Owner::Import(id) => Entity::update_many().col_expr(Column::ImportId, Expr::value(Some(id))),
         Owner::Export(id) => Entity::update_many().col_expr(Column::ExportId, Expr::value(Some(id))),
+        Owner::Document(id) => Entity::update_many().col_expr(Column::DocumentId, Expr::value(Some(id))),
     };
     let given = given
         // Nobody writes it any more: it may go as soon as the upload does.
@@ -170,6 +177,33 @@ impl Written {
                 discard(desk, store, held).await;
                 Err(error.into())
             }
+        }
+    }
+
+    /// A file of this machine, copied to the store.
+    ///
+    /// # Errors
+    /// There is no row, or no room for it; nothing is left then.
+    pub async fn copy_of(desk: &Desk, store: &dyn Blobs, file: &Path) -> Result<Held, Error> {
+        let mut written = Self::begin(desk, store).await?;
+        match written.append(file).await {
+            Ok(()) => written.finish(desk, store).await,
+            Err(error) => {
+                written.abort(desk, store).await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn append(&mut self, file: &Path) -> Result<(), Error> {
+        let mut file = File::open(file).await.map_err(BlobError::from)?;
+        loop {
+            let mut part = Vec::with_capacity(PART);
+            (&mut file).take(PART as u64).read_to_end(&mut part).await.map_err(BlobError::from)?;
+            if part.is_empty() {
+                return Ok(());
+            }
+            self.write(Bytes::from(part)).await?;
         }
     }
 

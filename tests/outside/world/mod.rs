@@ -34,9 +34,9 @@ pub use store::Store;
 
 /// Longer than anything takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-const LOOK_EVERY: Duration = Duration::from_millis(25);
+const LOOK_AFTER: Duration = Duration::from_millis(25);
 
-/// Looks until there is something; the only place that waits.
+/// Looks until there is something; the only place that waits. It looks ever more seldom: a key has only so many requests.
 pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
@@ -44,6 +44,6 @@ pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>)
             return found;
         }
         assert!(began.elapsed() < PATIENCE, "it never came to this: {what}");
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(LOOK_AFTER.max(began.elapsed() / 20)).await;
     }
 }

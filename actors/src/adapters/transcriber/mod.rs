@@ -4,15 +4,12 @@ mod endpoint;
 mod turns;
 mod whisper;
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use entity::id::DocumentId;
 use futures_util::future::BoxFuture;
 
 use self::turns::Taken;
-use super::blobs::ScratchFile;
 
 pub use endpoint::{Endpoint, EndpointSettings, SetupError};
 pub use turns::{Turns, Waiter};
@@ -94,22 +91,11 @@ impl TranscribeError {
     }
 }
 
-/// Fetched files of recordings whose turn comes again.
-const KEPT: usize = 8;
-
 /// The way to the transcriber, once there is one: one recording at a time.
 #[derive(Clone)]
 pub struct Speech {
     transcriber: Arc<RwLock<Option<Arc<dyn Transcriber>>>>,
     turns: Turns,
-    fetched: Arc<Mutex<VecDeque<Fetched>>>,
-}
-
-/// The file of a recording, and from where it was fetched.
-struct Fetched {
-    document: DocumentId,
-    url: String,
-    file: ScratchFile,
 }
 
 /// The turn of one recording.
@@ -128,11 +114,7 @@ impl Drop for Turn {
 impl Speech {
     /// With this transcriber, or none as yet.
     pub fn new(transcriber: Option<Arc<dyn Transcriber>>) -> Self {
-        Self {
-            transcriber: Arc::new(RwLock::new(transcriber)),
-            turns: Turns::default(),
-            fetched: Arc::default(),
-        }
+        Self { transcriber: Arc::new(RwLock::new(transcriber)), turns: Turns::default() }
     }
 
     /// The transcriber, where it is there.
@@ -143,29 +125,6 @@ impl Speech {
     /// From now on this transcriber.
     pub fn set(&self, transcriber: Arc<dyn Transcriber>) {
         *self.transcriber.write().unwrap_or_else(PoisonError::into_inner) = Some(transcriber);
-    }
-
-    /// Keeps the fetched file of a recording that others have a turn before; of too many the oldest goes.
-    pub fn keep(&self, document: DocumentId, url: &str, file: ScratchFile) {
-        let mut fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
-        fetched.retain(|other| other.document != document);
-        fetched.push_back(Fetched { document, url: url.to_owned(), file });
-        if fetched.len() > KEPT {
-            fetched.pop_front();
-        }
-    }
-
-    /// The file of a recording, where it was kept and is at this address still.
-    pub fn fetched(&self, document: DocumentId, url: &str) -> Option<ScratchFile> {
-        let mut fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = fetched.iter().position(|other| other.document == document)?;
-        fetched.remove(at).filter(|kept| kept.url == url).map(|kept| kept.file)
-    }
-
-    /// The file of a recording that is not wanted any more goes.
-    pub fn forget(&self, document: DocumentId) {
-        let mut fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
-        fetched.retain(|other| other.document != document);
     }
 
     /// Whose recording is heard.

@@ -1,6 +1,7 @@
 //! Makes the text of a recording: decoded in the sandbox, cut into windows, heard by the transcriber, and each window a
 //! row before the next one, so that a recording of hours goes on where it stopped.
 
+pub(super) mod fetched;
 mod rows;
 pub mod windows;
 
@@ -18,7 +19,7 @@ use super::places::{Places, Spoken};
 use super::queue::{self, Priority, Work};
 use super::store::Text;
 use super::{file, page, unread};
-use crate::adapters::blobs::{LocalFile, ScratchFile};
+use crate::adapters::blobs::LocalFile;
 use crate::adapters::fetch::{Got, Take, Wanted};
 use crate::adapters::sandbox::SandboxError;
 use crate::adapters::sandbox::sound::{About, Piece, Sound};
@@ -77,48 +78,26 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     let id = DocumentId(job.subject);
     let document = document::Entity::one_of(job.user_id, id).one(app.db.read()).await?;
     let Some(document) = document else {
-        app.speech.forget(id);
         queue::finish(app.db.write(), job, app.clock.now()).await?;
         return Ok(());
     };
     // Before gigabytes are brought here for a recording that nobody can hear.
     app.speech.transcriber().ok_or_else(no_model)?;
     let file = match file::stored(app, job).await? {
-        Some(file) => Recording::Stored(file),
-        None => fetched(app, job, &document).await?,
+        Some(file) => file,
+        None => fetch(app, job, &document).await?,
     };
     let said = document.content_type;
     if !page::is_recording(file::kind_of(app, job, file.path(), said).await?) {
         let text = file::text(app, job, file.path(), said).await?;
         return page::store(app, job, id, None, text.unwrap_or_default()).await;
     }
-    let text = in_turn(app, job, file.path()).await;
-    let ended = matches!(text, Ok(Some(_)) | Err(Failure::Permanent(_) | Failure::LeaseLost));
-    if let (false, Recording::Fetched(file, url)) = (ended, file) {
-        // Fetched once more it may be another file: many hosts put something else between the words each time.
-        app.speech.keep(id, &url, file);
-    }
-    match text? {
+    match in_turn(app, job, file.path()).await? {
         Some(text) => page::store(app, job, id, None, text).await,
         None => {
             queue::give_way(app.db.write(), job, 0, Priority::of(job), app.clock.now()).await?;
             app.ingest.wake();
             Ok(())
-        }
-    }
-}
-
-/// The file of a recording, on this machine.
-enum Recording {
-    Stored(LocalFile),
-    Fetched(ScratchFile, String),
-}
-
-impl Recording {
-    fn path(&self) -> &Path {
-        match self {
-            Recording::Stored(file) => file.path(),
-            Recording::Fetched(file, _) => file.path(),
         }
     }
 }
@@ -143,7 +122,7 @@ pub async fn is_whole(txn: &impl ConnectionTrait, document: &document::Model) ->
     for work in [Work::Text, Work::Page] {
         queue::withdraw(txn, user, work, id.0).await?;
     }
-    Ok(())
+    Ok(fetched::let_go(txn, id).await?)
 }
 
 /// Whether a document's text is what was heard.
@@ -179,8 +158,11 @@ fn waiter(job: &job::Model) -> Waiter {
     Waiter { user: job.user_id, priority: job.priority }
 }
 
-/// The recording at an address: fetched now, with the manners of [`page`], or kept since the turn before.
-async fn fetched(app: &App, job: &job::Model, document: &document::Model) -> Result<Recording, Failure> {
+/// The recording at an address: kept since it was fetched, or fetched now, with the manners of [`page`].
+async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Result<LocalFile, Failure> {
+    if let Some(kept) = fetched::kept(app, document.id).await? {
+        return Ok(kept);
+    }
     let gone = || Failure::Permanent("the address leads to no recording".to_owned());
     let entry = entry::Entity::owned_by(document.user_id)
         .filter(entry::Column::DocumentId.eq(document.id))
@@ -189,13 +171,13 @@ async fn fetched(app: &App, job: &job::Model, document: &document::Model) -> Res
         .await?;
     let url = entry.and_then(|entry| entry.enclosure_url).or_else(|| document.url.clone());
     let url = url.and_then(|url| PageUrl::parse(&url).ok()).ok_or_else(gone)?;
-    if let Some(file) = app.speech.fetched(document.id, url.as_str()) {
-        return Ok(Recording::Fetched(file, url.as_str().to_owned()));
-    }
     let _turn = page::turn_at(app, job, &url)?;
     let keep = |_: Option<&str>| Take::Keep;
     match app.fetcher.get_or_keep(&url, Wanted::page(), &app.uploads.scratch, keep).await {
-        Ok(Got::File(kept)) => Ok(Recording::Fetched(kept, url.as_str().to_owned())),
+        Ok(Got::File(file)) => {
+            fetched::keep(app, document.id, file.path()).await?;
+            Ok(LocalFile::Copied(file))
+        }
         Ok(Got::Page(_) | Got::Left) => Err(gone()),
         Err(error) => {
             app.hosts.heed(&error);
@@ -223,7 +205,7 @@ pub async fn text(
     let mut making = rows::begin(app, &document, recording, transcriber.model()).await?;
     let whole = if making.row.finished {
         // All of it was heard before its text could be put in.
-        decoded(app, job, file).await?
+        decoded(app, file).await?
     } else {
         waits_no_longer(app, &document).await?;
         match hear(app, job, file, transcriber, &mut making, began).await? {
@@ -317,22 +299,20 @@ async fn hear(
     began: Instant,
 ) -> Result<Option<Whole>, Failure> {
     let file = std::fs::File::open(file).map_err(Error::internal)?;
-    let broken = |error| unread(error, job);
-    let mut sound = app.sandbox.sound(file).await.map_err(broken)?;
+    let mut sound = app.sandbox.sound(file).await.map_err(unread)?;
     if sound.seconds().is_some_and(|seconds| seconds > MOST_SECONDS as f64) {
         return Err(Failure::Permanent("the recording is longer than a day".to_owned()));
     }
     let done = making.done();
-    let (mut read, mut first) = pass(&mut sound, done).await.map_err(broken)?;
+    let (mut read, mut first) = pass(&mut sound, done).await.map_err(unread)?;
     let mut windows = Windows::new(transcriber.longest(), done);
-    // A turn lasts longer than it took to come to its place.
-    let (at_least, mut heard_now) = (began.elapsed() * 5, 0);
+    let mut span = Span { began, at_least: began.elapsed() * 5, windows: 0 };
     loop {
         let piece = match first.take() {
             Some(piece) => Some(piece),
-            None => sound.next().await.map_err(broken)?,
+            None => sound.next().await.map_err(unread)?,
         };
-        let (ended, before) = (piece.is_none(), heard_now);
+        let ended = piece.is_none();
         if let Some(piece) = piece {
             windows.push(&piece.samples);
             read = piece.read;
@@ -347,7 +327,9 @@ async fn hear(
             let until = windows.heard();
             let progress = share(until, sound.seconds(), read);
             making.add(app, job, Step { start, heard, given, until, progress, finished: false }).await?;
-            heard_now += 1;
+            if span.is_over(app, job).await? {
+                return Ok(None);
+            }
         }
         if ended {
             let until = windows.heard();
@@ -357,27 +339,38 @@ async fn hear(
         let until = windows.heard();
         if until >= making.done() + SILENCE {
             making.add(app, job, Step::silent(until, share(until, sound.seconds(), read))).await?;
-            heard_now += 1;
-        }
-        let over = heard_now >= WINDOWS && began.elapsed() >= at_least;
-        if heard_now > before && over && others_wait(app, job).await? {
-            return Ok(None);
+            if span.is_over(app, job).await? {
+                return Ok(None);
+            }
         }
     }
 }
 
-/// Whether somebody else's recording waits: for the transcriber, or for a place on the track.
-async fn others_wait(app: &App, job: &job::Model) -> Result<bool, Error> {
-    Ok(app.speech.turns().others_wait(waiter(job)) || queue::others_wait(app.db.read(), job).await?)
+/// What a recording hears before others have a turn: so many windows, and five times as long as it took to come to its place.
+struct Span {
+    began: Instant,
+    at_least: Duration,
+    windows: usize,
+}
+
+impl Span {
+    /// Counts a window, and says whether it is somebody else's turn now: one who waits for the transcriber, or for a place on
+    /// the track.
+    async fn is_over(&mut self, app: &App, job: &job::Model) -> Result<bool, Error> {
+        self.windows += 1;
+        if self.windows < WINDOWS || self.began.elapsed() < self.at_least {
+            return Ok(false);
+        }
+        Ok(app.speech.turns().others_wait(waiter(job)) || queue::others_wait(app.db.read(), job).await?)
+    }
 }
 
 /// Decodes a recording for what of it cannot be.
-async fn decoded(app: &App, job: &job::Model, file: &Path) -> Result<Whole, Failure> {
+async fn decoded(app: &App, file: &Path) -> Result<Whole, Failure> {
     let file = std::fs::File::open(file).map_err(Error::internal)?;
-    let broken = |error| unread(error, job);
-    let mut sound = app.sandbox.sound(file).await.map_err(broken)?;
+    let mut sound = app.sandbox.sound(file).await.map_err(unread)?;
     let mut samples = 0;
-    while let Some(piece) = sound.pass().await.map_err(broken)? {
+    while let Some(piece) = sound.pass().await.map_err(unread)? {
         samples += piece.count as u64;
     }
     Ok(Whole::of(&sound, seconds(samples)))

@@ -14,12 +14,11 @@ use crate::text;
 /// Has a page read.
 pub async fn article(
     app: &App,
-    job: &job::Model,
     html: String,
     url: String,
     called: Option<String>,
 ) -> Result<Article, Failure> {
-    app.sandbox.article(Page { html, url, called }).await.map_err(|error| unread(error, job))
+    app.sandbox.article(Page { html, url, called }).await.map_err(unread)
 }
 
 /// What is kept of a page that was read.

@@ -117,7 +117,7 @@ async fn read(app: &App, job: &job::Model, page: Fetched, called: Option<String>
     }
     let url = page.url.as_str().to_owned();
     let html = app.workers.run(Lane::Background, move || page.text()).await?;
-    let article = article(app, job, html, url, called).await?;
+    let article = article(app, html, url, called).await?;
     let next = article.moved_to.as_deref().and_then(|next| PageUrl::parse(next).ok());
     match next.filter(|_| article.text.chars().nth(LITTLE).is_none()) {
         Some(next) => Ok(Found::Elsewhere(next)),

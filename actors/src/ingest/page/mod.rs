@@ -123,7 +123,7 @@ async fn from_source(
         }
         SourceForm::Html => {
             let url = document.url.clone().unwrap_or_default();
-            let article = article(app, job, given.body, url, called(document)).await?;
+            let article = article(app, given.body, url, called(document)).await?;
             text_of(app, job, article).await
         }
     }

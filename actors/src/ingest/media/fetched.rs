@@ -1,0 +1,86 @@
+//! Recordings that were fetched, in the store until they were heard: many hosts put something else between the words each
+//! time, so that one which is fetched once more, after its turn or after a crash, would have to be heard from its beginning.
+
+use std::path::Path;
+
+use entity::id::{DocumentId, FileId};
+use entity::stored_file::{Column, Entity};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+
+use crate::adapters::blobs::{BlobError, LocalFile};
+use crate::app::App;
+use crate::error::Error;
+use crate::uploads::stored::{self, Owner, Written};
+
+/// So many are kept; of more, those whose last turn is longest ago go, and are fetched once more.
+const MOST: u64 = 8;
+const AT_ONCE: u64 = 100;
+
+/// The file of a document's recording, on this machine, where it is kept.
+///
+/// # Errors
+/// The database or the store does not answer.
+pub async fn kept(app: &App, document: DocumentId) -> Result<Option<LocalFile>, Error> {
+    let Some(row) = Entity::of_document(document).one(app.db.read()).await? else { return Ok(None) };
+    match app.uploads.store.local(&row.path).await {
+        Ok(file) => {
+            is_used(app.db.write(), app, row.id).await?;
+            Ok(Some(file))
+        }
+        Err(BlobError::Missing) => {
+            let_go(app.db.write(), document).await?;
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Keeps a file for the document.
+///
+/// # Errors
+/// The database or the store does not answer.
+pub async fn keep(app: &App, document: DocumentId, file: &Path) -> Result<(), Error> {
+    let store = &*app.uploads.store;
+    let held = Written::copy_of(app, store, file).await?;
+    let txn = app.db.begin().await?;
+    let_go(&txn, document).await?;
+    let given = stored::give(&txn, held.id, Owner::Document(document)).await?;
+    is_used(&txn, app, held.id).await?;
+    make_room(&txn).await?;
+    if !given {
+        return Err(Error::internal("a file was removed while it was written"));
+    }
+    Ok(txn.commit().await?)
+}
+
+/// The recording was heard, or will not be: its file belongs to nothing from now on.
+///
+/// # Errors
+/// The database.
+pub async fn let_go(db: &impl ConnectionTrait, document: DocumentId) -> Result<(), DbErr> {
+    let none = Entity::update_many().col_expr(Column::DocumentId, Expr::value(None::<DocumentId>));
+    none.filter(Column::DocumentId.eq(document)).exec(db).await.map(drop)
+}
+
+/// The time until which a file is left alone tells of one that belongs to something when it was used last.
+async fn is_used(db: &impl ConnectionTrait, app: &App, file: FileId) -> Result<(), Error> {
+    let now = Entity::update_many().col_expr(Column::HeldUntil, Expr::value(app.clock.now()));
+    Ok(now.filter(Column::Id.eq(file)).exec(db).await.map(drop)?)
+}
+
+async fn make_room(txn: &impl ConnectionTrait) -> Result<(), Error> {
+    let used_before = Entity::find()
+        .filter(Column::DocumentId.is_not_null())
+        .order_by_desc(Column::HeldUntil)
+        .offset(MOST)
+        .limit(AT_ONCE)
+        .all(txn)
+        .await?;
+    for file in used_before {
+        if let Some(document) = file.document_id {
+            let_go(txn, document).await?;
+        }
+    }
+    Ok(())
+}
