@@ -209,7 +209,7 @@ async fn fill(session: &Client, key: &Key, site: &Site) {
     }
     uploaded(key, "audio/wav", &std::fs::read(recording(4).path()).unwrap()).await;
     uploaded(key, "audio/wav", &silence()).await;
-    let feed = "<rss version=\"2.0\"><channel><title>The Reeds</title><item><title>Spring</title><link>/spring</link><guid>1</guid><description>They nest.</description></item><item><title>Autumn</title><link>/autumn</link><guid>2</guid><description>They leave.</description></item></channel></rss>";
+    let feed = "<rss version=\"2.0\"><channel><title>The Reeds</title><item><title>Spring</title><link>/spring</link><guid>1</guid><description>They nest.</description></item><item><title>Autumn</title><link>/autumn</link><guid>2</guid><description>They leave.</description></item><item><title>Winter</title><link>/winter</link><guid>3</guid></item></channel></rss>";
     let reply = Reply::Plain {
         status: 200,
         headers: vec![("content-type", "application/rss+xml".to_owned())],

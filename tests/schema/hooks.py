@@ -10,6 +10,7 @@ import schemathesis
 from schemathesis import GenerationMode
 
 HOME = pathlib.Path(os.environ["CARREL_SCHEMA_HOME"])
+BATCH = "POST /rest/v1/bookmarks/batch"
 THINGS = json.loads((HOME / "things.json").read_text("utf-8"))
 MOST = 32_768
 calls = 0
@@ -49,6 +50,14 @@ def known(name, value):
     if isinstance(value, dict):
         return {inner: known(inner, item) for inner, item in value.items()}
     return THINGS.get(name, value) if isinstance(value, str) else value
+
+
+@schemathesis.check
+def batch_tells_of_each(context, response, case):
+    """A batch as such may be good where one of its operations is not: then the answer has to say so of that one."""
+    bad = case.meta is not None and case.meta.generation.mode == GenerationMode.NEGATIVE
+    if bad and case.operation.label == BATCH and response.status_code == 200:
+        assert not all(result["ok"] for result in response.json()["data"]["results"]), "took what is not as described"
 
 
 @schemathesis.hook
