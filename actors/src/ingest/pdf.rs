@@ -45,6 +45,7 @@ fn put_together(read: PdfText) -> Text {
         title: read.facts.title.map(short),
         author: read.facts.author.map(short),
         description: read.facts.subject,
+        published_at: read.facts.made_on,
         language: read.facts.language,
         ..Text::default()
     }
@@ -208,7 +209,7 @@ mod tests {
         ) {
             let (text, spans) = join(pages.iter().map(String::as_str));
             let starts: Vec<usize> = spans.iter().map(|span| span.start).collect();
-            let pieces = split_pages(&text, &starts, &Sizing::default());
+            let pieces = split_pages(&text, &starts, &[], &Sizing::default());
             for ((page, span), number) in pages.iter().zip(&spans).zip(1..) {
                 let found = text::slice_chars(&text, span.start, span.end).unwrap();
                 let cleaned = text::clean(page.trim());

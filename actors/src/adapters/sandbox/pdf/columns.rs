@@ -18,6 +18,8 @@ const LINES: usize = 3;
 const MANY_LINES: usize = 6;
 /// So many that wide gaps between words do not stand below one another by chance.
 const SURE_LINES: usize = 10;
+/// So wide is a gutter beside most lines, in heights of the text: lines may end a little behind its edge.
+const WIDE: f64 = 0.65;
 /// A gutter is so many times as wide as a gap between words.
 const WIDER: f64 = 1.2;
 /// Lines of a table stand further apart, in heights of the text.
@@ -143,31 +145,48 @@ fn judge(words: &[Word], strip: (f64, f64), top: f64, bottom: f64, size: f64) ->
     let (top, bottom) = trim(beside, x, size)?;
     let within = |word: &&Word| (top..=bottom).contains(&word.middle());
     let painted = painted_apart(words.iter().filter(within).map(|word| word.x0 < x));
-    let stands_out = stands_out(&rows::rows(words.iter().filter(within), size), x);
+    let gaps = gaps(&rows::rows(words.iter().filter(within), size), x);
     let (left, right): (Vec<&Word>, Vec<&Word>) = words.iter().filter(within).partition(|word| word.x0 < x);
     let (left, right) = (rows::rows(left, size), rows::rows(right, size));
     let lines = left.len().min(right.len());
     let prose = rows::is_prose(&left, Row::tail, size) && rows::is_prose(&right, Row::head, size);
     let apart = !rows::are_level(&left, &right, size);
     let close = rows::pitch(&left).max(rows::pitch(&right)) < CLOSE * size;
-    let columns =
-        prose && (stands_out || lines >= SURE_LINES) || apart || (painted && close && lines >= MANY_LINES);
+    let columns = prose && are_wide(&gaps, size) && (stand_out(&gaps) || lines >= SURE_LINES)
+        || apart
+        || (painted && close && lines >= MANY_LINES);
     (lines >= LINES && columns).then_some((lines, Gutter { x, top, bottom }))
 }
 
-/// Whether most gaps at `x` are wider than any other of their line: in justified text the gaps between words are wide too, and
-/// in a few lines they may stand below one another.
-fn stands_out(rows: &[Row<'_>], x: f64) -> bool {
-    let (mut parted, mut wide) = (0, 0);
-    for row in rows {
+/// The gap of a line at a gutter, and the widest other one where there is one.
+struct Gap {
+    here: f64,
+    other: Option<f64>,
+}
+
+/// The gaps of lines that stand on both sides of `x`.
+fn gaps(rows: &[Row<'_>], x: f64) -> Vec<Gap> {
+    let gap = |row: &Row<'_>| {
         let gaps = row.words.iter().zip(row.words.iter().skip(1));
         let gaps = gaps.map(|(before, after)| (before.x0 < x && after.x0 >= x, after.x0 - before.x1));
         let (here, others): (Vec<_>, Vec<_>) = gaps.partition(|(here, _)| *here);
-        let (Some((_, here)), false) = (here.first(), others.is_empty()) else { continue };
-        parted += 1;
-        wide += usize::from(others.iter().all(|(_, other)| *here > WIDER * other));
-    }
-    wide * 10 >= parted * 6
+        let other = others.into_iter().map(|(_, gap)| gap).max_by(f64::total_cmp);
+        here.first().map(|(_, here)| Gap { here: *here, other })
+    };
+    rows.iter().filter_map(gap).collect()
+}
+
+/// Whether most gaps are as wide as a gutter: what was found by a few wide ones may go on between words of even width, as those
+/// of a listing.
+fn are_wide(gaps: &[Gap], size: f64) -> bool {
+    gaps.iter().filter(|gap| gap.here > WIDE * size).count() * 10 >= gaps.len() * 6
+}
+
+/// Whether most gaps are wider than any other of their line: in justified text the gaps between words are wide too, and in a
+/// few lines they may stand below one another.
+fn stand_out(gaps: &[Gap]) -> bool {
+    let compared = || gaps.iter().filter_map(|gap| gap.other.map(|other| gap.here > WIDER * other));
+    compared().filter(|wider| *wider).count() * 10 >= compared().count() * 6
 }
 
 /// Whether all of one column was painted before all of the other. Each word tells whether it is in the left one.
@@ -266,6 +285,20 @@ mod tests {
         let page: Vec<Word> = lines.iter().enumerate().flat_map(row).collect();
 
         assert_eq!(regions(page, false).len(), 1);
+    }
+
+    #[test]
+    fn a_few_wide_gaps_between_words_of_a_listing_are_no_gutter() {
+        // Letters of one width: words begin below one another, most behind a single space.
+        let row = |n: usize| {
+            let y = 100.0 + n as f64 * 12.0;
+            let left = if n.is_multiple_of(4) { "the first word of a li" } else { "the first words of one" };
+            let at = if n.is_multiple_of(4) { 120.0 } else { 115.0 };
+            [line(left, 0.0, y), line("and what goes on be", at, y)].concat()
+        };
+        let listing: Vec<Word> = (0..12).flat_map(row).collect();
+
+        assert_eq!(regions(listing, false).len(), 1);
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! What a document says about itself: title, author, subject, language.
+//! What a document says about itself: title, author, subject, date, language.
 
 use hayro_syntax::Pdf;
-use hayro_syntax::object::{Dict, String as PdfString};
+use hayro_syntax::object::{DateTime, Dict, String as PdfString};
 use serde::{Deserialize, Serialize};
+use time::{Date, Month, OffsetDateTime};
 
 use super::outline::Entry;
 use super::strings;
@@ -23,6 +24,8 @@ pub struct Facts {
     pub author: Option<String>,
     /// What it is about.
     pub subject: Option<String>,
+    /// The day on which it was made, as in RFC 3339.
+    pub made_on: Option<String>,
     /// ISO 639-1.
     pub language: Option<String>,
     /// Its parts, in order.
@@ -42,6 +45,7 @@ pub fn read(pdf: &Pdf) -> Facts {
         title: told.title.as_deref().and_then(said).filter(|title| is_title(title)),
         author: told.author.as_deref().and_then(said).filter(|author| is_name(author)),
         subject: told.subject.as_deref().and_then(said),
+        made_on: told.creation_date.as_ref().and_then(day),
         language: language(pdf),
         outline: Vec::new(),
         pictures: 0,
@@ -56,6 +60,15 @@ fn said(bytes: &[u8]) -> Option<String> {
         text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
     let text: String = words.join(" ").chars().take(LONGEST).collect();
     text.chars().any(char::is_alphanumeric).then_some(text)
+}
+
+/// A date since there are PDFs: programs write zeros, and clocks are not set.
+fn day(date: &DateTime) -> Option<String> {
+    let month = Month::try_from(date.month).ok()?;
+    let day = Date::from_calendar_date(date.year.into(), month, date.day).ok()?;
+    // Somewhere it is tomorrow already.
+    let tomorrow = OffsetDateTime::now_utc().date().next_day()?;
+    ((1993..).contains(&day.year()) && day <= tomorrow).then(|| day.to_string())
 }
 
 /// Whether a title is one, and not what a program writes when it knows none.

@@ -17,6 +17,14 @@ const OTHER_SIZE: f64 = 1.15;
 const SHARED: [&str; 14] =
     ["und", "oder", "bzw", "bzw.", "bis", "sowie", "and", "or", "to", "en", "of", "och", "eller", "og"];
 
+/// Small words that stand within compounds, as in "state-of-the-art", beside those of one and two letters ("c'est-à-dire",
+/// "arc-en-ciel"); other short parts are halves of words.
+const SMALL: [&str; 32] = [
+    "all", "and", "aux", "das", "del", "der", "des", "die", "for", "from", "les", "los", "non", "not", "off",
+    "one", "out", "par", "pas", "pour", "sous", "sur", "the", "two", "und", "van", "vom", "von", "with",
+    "you", "zum", "zur",
+];
+
 /// What is known of the page beside its lines.
 #[derive(Debug, Default)]
 pub struct Page {
@@ -178,6 +186,8 @@ fn broken(text: &str, line: &str) -> Option<Broken> {
     let half = run.strip_suffix(hyphen).unwrap_or(run);
     Some(match hyphen {
         '\u{ad}' => Broken::Word,
+        // Who breaks lines writes U+2010; the hyphens of this run were written by somebody else.
+        '\u{2010}' if half.contains('-') => Broken::Word,
         _ if SHARED.contains(&first) => Broken::Shared,
         _ if keeps_hyphen(half) => Broken::Compound,
         _ => Broken::Word,
@@ -187,7 +197,8 @@ fn broken(text: &str, line: &str) -> Option<Broken> {
 /// Whether what a line's end broke has a hyphen there anyway: an address, a letter by itself, and behind a small word within a
 /// run of them (`state-of-the-`). Other parts of such runs are broken as words are.
 fn keeps_hyphen(half: &str) -> bool {
-    let small = |part: &str| part.chars().count() <= 3 && part.chars().all(char::is_lowercase);
+    let tiny = |part: &str| part.chars().count() <= 2 && part.chars().all(char::is_lowercase);
+    let small = |part: &str| tiny(part) || SMALL.contains(&part);
     let part = half.rsplit_once(['-', '\u{2010}']).map(|(_, part)| part);
     half.contains("://") || half.chars().count() == 1 || part.is_some_and(small)
 }
@@ -215,12 +226,19 @@ mod tests {
     fn a_hyphen_that_is_meant_stays() {
         assert_eq!(page(&[("Vor- ", 0.0, 10.0), ("und Nachteile", 12.0, 10.0)]), "Vor- und Nachteile");
         assert_eq!(page(&[("Anglo-", 0.0, 10.0), ("Saxon", 12.0, 10.0)]), "Anglo-\nSaxon");
-        for (first, second) in [("state-of-the-", "art"), ("http://ex.org/some-", "path/page"), ("x-", "ray")]
-        {
+        for (first, second) in [
+            ("state-of-the-", "art"),
+            ("c'est-à-", "dire"),
+            ("Boulogne-sur-", "mer"),
+            ("http://ex.org/some-", "path/page"),
+            ("x-", "ray"),
+        ] {
             let whole = format!("{first}{second}\nand more");
             assert_eq!(page(&[(first, 0.0, 10.0), (&format!("{second} and more"), 12.0, 10.0)]), whole);
         }
         assert_eq!(page(&[("Open-Source-Soft-", 0.0, 10.0), ("ware", 12.0, 10.0)]), "Open-Source-Software");
+        assert_eq!(page(&[("a fine-gra-", 0.0, 10.0), ("ined sieve", 12.0, 10.0)]), "a fine-grained\nsieve");
+        assert_eq!(page(&[("well-in\u{2010}", 0.0, 10.0), ("formed", 12.0, 10.0)]), "well-informed");
     }
 
     #[test]

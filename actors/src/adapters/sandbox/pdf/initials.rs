@@ -4,18 +4,30 @@ use super::words::Word;
 
 /// How much larger than the text such a letter is at least.
 const LARGE: f64 = 1.8;
+/// The time for a page is bounded: one with more large letters has no initials.
+const MOST: usize = 100;
 
-/// Words in the order of painting, each initial with its word. `size` is that of most of the text.
-pub fn join(words: Vec<Word>, size: f64) -> Vec<Word> {
-    let (initials, mut words): (Vec<Word>, Vec<Word>) =
-        words.into_iter().partition(|word| is_initial(word, size));
-    for initial in initials {
-        match begun(&words, &initial, size).and_then(|at| words.get_mut(at)) {
-            Some(word) => put_before(word, initial, size),
-            None => put_back(&mut words, initial),
-        }
+/// Words in the order of painting, each initial with its word. A large letter that begins none stays where it was painted: it
+/// may be the first word of a title. `size` is that of most of the text.
+pub fn join(mut words: Vec<Word>, size: f64) -> Vec<Word> {
+    let mut joined = Vec::new();
+    for (at, initial) in initials(&words, size) {
+        let Some(word) = begun(&words, &initial, size).and_then(|begun| words.get_mut(begun)) else {
+            continue;
+        };
+        put_before(word, initial, size);
+        joined.push(at);
     }
+    let mut places = 0..;
+    words.retain(|_| places.next().is_none_or(|at| !joined.contains(&at)));
     words
+}
+
+/// What may be an initial, and where it stands.
+fn initials(words: &[Word], size: f64) -> Vec<(usize, Word)> {
+    let large = words.iter().enumerate().filter(|(_, word)| is_initial(word, size));
+    let found: Vec<_> = large.take(MOST + 1).map(|(at, word)| (at, word.clone())).collect();
+    if found.len() > MOST { Vec::new() } else { found }
 }
 
 fn is_initial(word: &Word, size: f64) -> bool {
@@ -29,11 +41,11 @@ fn is_initial(word: &Word, size: f64) -> bool {
 fn begun(words: &[Word], initial: &Word, size: f64) -> Option<usize> {
     let room = initial.x1 - 0.3 * size..initial.x1 + 1.5 * size;
     let height = initial.top - 0.3 * size..initial.y + 0.5 * size;
-    let beside = |word: &&(usize, &Word)| {
-        room.contains(&word.1.x0) && height.contains(&word.1.y) && word.1.size < initial.size / LARGE
+    let beside = |word: &(usize, &Word)| {
+        let small = word.1.size < initial.size / LARGE && !is_initial(word.1, size);
+        room.contains(&word.1.x0) && height.contains(&word.1.y) && small
     };
-    let words: Vec<(usize, &Word)> = words.iter().enumerate().collect();
-    let beside: Vec<&(usize, &Word)> = words.iter().filter(beside).collect();
+    let beside: Vec<(usize, &Word)> = words.iter().enumerate().filter(beside).collect();
     let first = beside.iter().min_by(|a, b| a.1.y.total_cmp(&b.1.y))?;
     let reaches = beside.iter().any(|other| other.1.y - first.1.y > 0.7 * size);
     reaches.then_some(first.0)
@@ -49,12 +61,6 @@ fn put_before(word: &mut Word, mut initial: Word, size: f64) {
     }
     word.x0 = word.x0.min(initial.x0);
     word.glyphs.splice(0..0, initial.glyphs);
-}
-
-/// A large letter that begins no word goes before what stands below it.
-fn put_back(words: &mut Vec<Word>, initial: Word) {
-    let at = words.iter().position(|word| word.y > initial.y).unwrap_or(words.len());
-    words.insert(at, initial);
 }
 
 #[cfg(test)]
@@ -79,5 +85,15 @@ mod tests {
         page.extend(words::words(painted("Bees", 0.0, 60.0, 10.0)));
 
         assert_eq!(join(page, 10.0).len(), 2);
+    }
+
+    #[test]
+    fn a_title_keeps_its_first_word_though_that_is_a_letter() {
+        let mut page = words::words(painted("A title of I", 0.0, 20.0, 30.0));
+        page.extend(words::words(painted("and some text", 0.0, 60.0, 10.0)));
+
+        let found: Vec<String> = join(page, 10.0).iter().map(|word| word.chars().collect()).collect();
+
+        assert_eq!(found, ["A", "title", "of", "I", "and", "some", "text"]);
     }
 }

@@ -15,7 +15,7 @@ fn pdf(pages: &[&str], more: &[(u32, &str)]) -> Vec<u8> {
         (1, "<</Type/Catalog/Pages 2 0 R/Lang(de-AT)/Outlines 100 0 R>>".to_owned()),
         (2, format!("<</Type/Pages/Kids[{kids}]/Count {}>>", pages.len())),
         (3, "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>".to_owned()),
-        (4, "<</Title(A paper)/Author(\\376\\377\\000\\334)/Subject(Ants)>>".to_owned()),
+        (4, "<</Title(A paper)/Author(\\376\\377\\000\\334)/Subject(Ants)/CreationDate(D:20240506070809+02'00)>>".to_owned()),
     ];
     for (n, content) in (0u32..).zip(pages) {
         let resources = "<</Font<</F 3 0 R>>/XObject<</X 101 0 R>>>>";
@@ -70,6 +70,7 @@ fn pages_and_what_the_document_says_of_itself_are_read() {
     assert_eq!(facts.title.as_deref(), Some("A paper"));
     assert_eq!(facts.author.as_deref(), Some("Ü"));
     assert_eq!((facts.subject.as_deref(), facts.language.as_deref()), (Some("Ants"), Some("de")));
+    assert_eq!(facts.made_on.as_deref(), Some("2024-05-06"));
 }
 
 #[test]
