@@ -72,16 +72,16 @@ impl Places {
         (text, Self::Speech(stretches))
     }
 
-    /// The passages of the text, each with its place.
-    pub fn split(&self, text: &str, size: &Sizing) -> Vec<Piece> {
+    /// The passages of the text, each with its place. `headings` are the offsets at which headings begin, in order.
+    pub fn split(&self, text: &str, headings: &[usize], size: &Sizing) -> Vec<Piece> {
         match self {
-            Self::None => chunk::split(text, size),
+            Self::None => chunk::split(text, headings, size),
             Self::Pages(pages) => {
                 let starts: Vec<usize> = pages.iter().map(|page| page.start).collect();
-                chunk::split_pages(text, &starts, size)
+                chunk::split_pages(text, &starts, headings, size)
             }
             Self::Speech(stretches) => {
-                let mut pieces = chunk::split(text, size);
+                let mut pieces = chunk::split(text, headings, size);
                 time(&mut pieces, stretches);
                 pieces
             }
@@ -133,7 +133,7 @@ mod tests {
         let (text, places) = Places::spoken(&said);
 
         assert_eq!(text, "One. Two.\n\nThree.");
-        let pieces = places.split(&text, &Sizing::default());
+        let pieces = places.split(&text, &[], &Sizing::default());
         assert_eq!((pieces[0].start_seconds, pieces[0].end_seconds), (Some(0.0), Some(7.0)));
     }
 
@@ -142,7 +142,7 @@ mod tests {
         let (text, places) = Places::spoken(&[]);
 
         assert_eq!(text, "");
-        assert!(places.split(&text, &Sizing::default()).is_empty());
+        assert!(places.split(&text, &[], &Sizing::default()).is_empty());
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
             let (text, places) = Places::spoken(&said);
             let size = Sizing { target: 40, max: 50, ..Sizing::default() };
 
-            let pieces = places.split(&text, &size);
+            let pieces = places.split(&text, &[], &size);
 
             prop_assert_eq!(pieces.iter().map(|piece| piece.of(&text)).collect::<String>(), text.clone());
             let (mut chars, mut before) = (0, 0.0);

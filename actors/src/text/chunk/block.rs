@@ -13,6 +13,10 @@ const LONG_LINE: usize = 100;
 /// Headings without a mark are no longer than both.
 const HEADING_CHARS: usize = 80;
 const HEADING_WORDS: usize = 12;
+/// What is longer is none, whoever says that it is: some pages mark all that they say as such.
+const LONGEST_HEADING: usize = 200;
+/// Headings of more ranks do not stand above one paragraph.
+const RANKS: usize = 6;
 
 /// A paragraph and the headings directly above it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,18 +29,21 @@ pub(super) struct Block {
     pub body: usize,
 }
 
-/// The blocks of a text. They join to it; blank text has none.
-pub(super) fn blocks(text: &str) -> impl Iterator<Item = Block> {
-    let mut lines = with_headings(text).peekable();
+/// The blocks of a text. They join to it; blank text has none. `known` are the bytes at which headings begin for sure, in
+/// order.
+pub(super) fn blocks<'a>(text: &'a str, known: &'a [usize]) -> impl Iterator<Item = Block> + 'a {
+    let mut lines = with_headings(text, known).peekable();
     let mut start = 0;
     std::iter::from_fn(move || {
         let (_, heading) = lines.next()?;
         let mut body = (!heading).then_some(start);
+        let mut ranks = 1;
         while let Some((line, is_heading)) = lines.peek() {
             match body {
                 Some(_) if *is_heading || line.after_blank => break,
                 Some(_) => {}
-                None if *is_heading => {}
+                None if *is_heading && ranks == RANKS => break,
+                None if *is_heading => ranks += 1,
                 None => body = Some(line.start),
             }
             lines.next();
@@ -48,11 +55,15 @@ pub(super) fn blocks(text: &str) -> impl Iterator<Item = Block> {
 }
 
 /// Each line, and whether it is a heading.
-fn with_headings(text: &str) -> impl Iterator<Item = (Line<'_>, bool)> {
+fn with_headings<'a>(text: &'a str, known: &'a [usize]) -> impl Iterator<Item = (Line<'a>, bool)> {
     let mut lines = lines(text).peekable();
+    let mut known = known.iter().copied().peekable();
     std::iter::from_fn(move || {
         let line = lines.next()?;
-        let heading = is_heading(&line, lines.peek());
+        while known.next_if(|at| *at < line.start).is_some() {}
+        let is_known = known.next_if_eq(&line.start).is_some();
+        let is_short = line.text.chars().nth(LONGEST_HEADING).is_none();
+        let heading = is_known && is_short || is_heading(&line, lines.peek());
         Some((line, heading))
     })
 }
@@ -139,7 +150,7 @@ mod tests {
     use super::*;
 
     fn split(text: &str) -> Vec<(bool, &str)> {
-        blocks(text).map(|block| (block.heading, &text[block.range])).collect()
+        blocks(text, &[]).map(|block| (block.heading, &text[block.range])).collect()
     }
 
     #[test]
@@ -178,7 +189,7 @@ mod tests {
     fn a_short_line_over_a_long_one_is_a_heading_without_blank_lines_too() {
         let long = "word ".repeat(30);
         let text = format!("{long}\nA heading\n{long}");
-        assert_eq!(blocks(&text).map(|block| block.heading).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(blocks(&text, &[]).map(|block| block.heading).collect::<Vec<_>>(), [false, true]);
     }
 
     #[test]
@@ -189,8 +200,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn blocks_join_to_the_text(text in "(# |[A-C]|[a-c]|[.:]|\n|\n\n| |\u{301}|\r\n|。){0,40}") {
-            let ranges: Vec<_> = blocks(&text).collect();
+        fn blocks_join_to_the_text(text in "(# |[A-C]|[a-c]|[.:]|\n|\n\n| |\u{301}|\r\n|。){0,40}", known in prop::collection::btree_set(0usize..60, 0..20)) {
+            let known: Vec<usize> = known.into_iter().collect();
+            let ranges: Vec<_> = blocks(&text, &known).collect();
             prop_assert_eq!(ranges.is_empty(), text.trim().is_empty());
             let mut at = 0;
             for block in &ranges {

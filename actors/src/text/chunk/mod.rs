@@ -2,8 +2,8 @@
 //!
 //! A heading starts a passage, paragraphs stay whole while they fit, then lines, sentences and words do.
 //! Every character of the text is in exactly one passage, white space between two in the former, and no
-//! grapheme cluster is parted. The same text gives the same passages wherever it is split: no model and no
-//! setting has a say, so ids of passages last. Time is linear in the text.
+//! grapheme cluster is parted. The same text with the same headings gives the same passages wherever it is split: no model and
+//! no setting has a say, so ids of passages last. Time is linear in the text.
 
 mod block;
 mod level;
@@ -75,19 +75,21 @@ impl Sizing {
 }
 
 /// The passages of a text, in its order. Empty text has none.
-pub fn split(text: &str, size: &Sizing) -> Vec<Piece> {
-    let mut pieces = Pieces::default();
+///
+/// `headings` are the offsets, in order, at which headings are known to begin; lines that look like one are taken for one too.
+pub fn split(text: &str, headings: &[usize], size: &Sizing) -> Vec<Piece> {
+    let mut pieces = Pieces::of(text, headings);
     pieces.add(text, None, size);
     pieces.done
 }
 
-/// The passages of a text that has pages, none reaching over the end of its page.
+/// The passages of a text that has pages, none reaching over the end of its page; `headings` as in [`split`].
 ///
 /// `page_starts` are the offsets at which pages begin, in order, the first being page 1; what stands before it
 /// counts to it. A page without text has no passage.
-pub fn split_pages(text: &str, page_starts: &[usize], size: &Sizing) -> Vec<Piece> {
+pub fn split_pages(text: &str, page_starts: &[usize], headings: &[usize], size: &Sizing) -> Vec<Piece> {
     let ends = page_starts.iter().skip(1).copied().chain([usize::MAX]);
-    let (mut pieces, mut rest, mut at) = (Pieces::default(), text, 0);
+    let (mut pieces, mut rest, mut at) = (Pieces::of(text, headings), text, 0);
     for (number, end) in (1..).zip(ends) {
         let page = crate::text::slice_chars(rest, 0, end.saturating_sub(at)).unwrap_or(rest);
         rest = rest.get(page.len()..).unwrap_or_default();
@@ -121,18 +123,37 @@ pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Passages so far, and where the next one begins.
-#[derive(Default)]
 struct Pieces {
     done: Vec<Piece>,
     chars: usize,
     bytes: usize,
+    /// Where headings begin, in bytes of the text.
+    headings: Vec<usize>,
 }
 
 impl Pieces {
+    fn of(text: &str, headings: &[usize]) -> Self {
+        let mut wanted = headings.iter().copied().peekable();
+        let places = text.char_indices().enumerate().filter_map(|(at, (byte, _))| {
+            let is_next = wanted.next_if_eq(&at).is_some();
+            while wanted.next_if(|next| *next <= at).is_some() {}
+            is_next.then_some(byte)
+        });
+        Self { headings: places.collect(), done: Vec::new(), chars: 0, bytes: 0 }
+    }
+
+    /// The headings of the next part, as places in it.
+    fn headings_of(&self, part: &str) -> Vec<usize> {
+        let (from, to) = (self.bytes, self.bytes + part.len());
+        let first = self.headings.partition_point(|at| *at < from);
+        let own = self.headings.iter().skip(first).take_while(|at| **at < to);
+        own.map(|at| at - from).collect()
+    }
+
     /// Adds the passages of the next part of the text.
     fn add(&mut self, part: &str, page: Option<u32>, size: &Sizing) {
         let mut from = 0;
-        for to in ends(part, size) {
+        for to in ends(part, &self.headings_of(part), size) {
             let piece = part.get(from..to).unwrap_or_default();
             let (start, first) = (self.chars, self.bytes);
             self.chars += piece.chars().count();
@@ -151,13 +172,13 @@ impl Pieces {
 }
 
 /// The byte offsets at which passages end, the last being the length of the text.
-fn ends(text: &str, size: &Sizing) -> Vec<usize> {
+fn ends(text: &str, headings: &[usize], size: &Sizing) -> Vec<usize> {
     if text.trim().is_empty() {
         return Some(text.len()).filter(|length| *length > 0).into_iter().collect();
     }
     let (mut ends, mut atoms) = (Vec::new(), Vec::new());
     let mut gathered = 0;
-    for block in block::blocks(text) {
+    for block in block::blocks(text, headings) {
         if block.heading && gathered >= size.least() {
             pack::pack(&atoms, block.range.start, size, &mut ends);
             atoms.clear();

@@ -11,7 +11,7 @@ const WORDS: Sizing = Sizing { tokens: |text| text.split_whitespace().count(), t
 const TINY: Sizing = Sizing { tokens: |text| text.chars().count(), target: 4, max: 6 };
 
 fn texts<'a>(text: &'a str, size: &Sizing) -> Vec<&'a str> {
-    split(text, size).iter().map(|piece| piece.of(text)).collect()
+    split(text, &[], size).iter().map(|piece| piece.of(text)).collect()
 }
 
 fn words(count: usize) -> String {
@@ -20,7 +20,7 @@ fn words(count: usize) -> String {
 
 #[test]
 fn empty_text_has_no_passage_and_blank_text_one() {
-    assert_eq!(split("", &Sizing::default()), []);
+    assert_eq!(split("", &[], &Sizing::default()), []);
     assert_eq!(texts(" \n", &Sizing::default()), [" \n"]);
 }
 
@@ -29,6 +29,29 @@ fn a_heading_starts_a_passage_and_a_title_alone_is_none() {
     let (a, b) = (words(9), words(9));
     let text = format!("# Title\n\n# One\n\n{a}.\n\n# Two\n\n{b}.\n");
     assert_eq!(texts(&text, &WORDS), [format!("# Title\n\n# One\n\n{a}.\n\n"), format!("# Two\n\n{b}.\n")]);
+}
+
+#[test]
+fn headings_that_are_known_start_passages_however_they_look() {
+    let (a, b) = (words(9), words(9));
+    let text = format!("é\n\nWhat is it?\n\n{a}.\n\n2. Methods\n\nthe data\n\n{b}.");
+    let at = |heading: &str| text.split(heading).next().unwrap().chars().count();
+
+    let pieces = split(&text, &[at("What"), at("2."), at("the")], &WORDS);
+
+    let pieces: Vec<&str> = pieces.iter().map(|piece| piece.of(&text)).collect();
+    assert_eq!(pieces, [format!("é\n\nWhat is it?\n\n{a}.\n\n"), format!("2. Methods\n\nthe data\n\n{b}.")]);
+}
+
+#[test]
+fn a_page_that_calls_all_its_lines_headings_is_parted_between_them() {
+    let lines: Vec<String> = (0..20).map(|n| format!("Line {n} says {}", words(3))).collect();
+    let text = lines.join("\n");
+    let known: Vec<usize> = (0..20).map(|n| lines[..n].iter().map(|line| line.len() + 1).sum()).collect();
+
+    let pieces = split(&text, &known, &WORDS);
+
+    assert!(pieces.iter().all(|piece| piece.of(&text).starts_with("Line")), "{pieces:?}");
 }
 
 #[test]
@@ -86,7 +109,7 @@ fn the_usual_text_gives_passages_of_the_usual_size() {
 #[test]
 fn pages_are_kept_apart_and_counted_from_one() {
     let text = "One is here.\n\nTwo is thére.\n\nFour.";
-    let pieces = split_pages(text, &[0, 14, 29, 29], &Sizing::default());
+    let pieces = split_pages(text, &[0, 14, 29, 29], &[], &Sizing::default());
     let found: Vec<_> = pieces.iter().map(|piece| (piece.page, piece.of(text), piece.start)).collect();
     assert_eq!(
         found,
@@ -99,9 +122,11 @@ proptest! {
     fn every_character_is_in_exactly_one_passage(
         text in "(# |[A-C]{1,3}|[a-c]{1,9}|[.!?:。]|\n|\n\n| |  |👩\u{200d}👩\u{200d}👧|🇳🇱|e\u{301}|\u{301}|\r\n|क\u{94d}त|น้ำ|自由|\u{600}|-){0,120}",
         tiny in any::<bool>(),
+        headings in prop::collection::btree_set(0usize..150, 0..40),
     ) {
         let size = if tiny { TINY } else { WORDS };
-        let pieces = split(&text, &size);
+        let headings: Vec<usize> = headings.into_iter().collect();
+        let pieces = split(&text, &headings, &size);
         holds(&text, &pieces)?;
         for piece in &pieces {
             let piece = piece.of(&text);
@@ -113,14 +138,15 @@ proptest! {
 
     #[test]
     fn any_text_is_split(text in any::<String>()) {
-        holds(&text, &split(&text, &Sizing::default()))?;
-        holds(&text, &split(&text, &TINY))?;
+        holds(&text, &split(&text, &[], &Sizing::default()))?;
+        holds(&text, &split(&text, &[], &TINY))?;
     }
 
     #[test]
-    fn pages_hold_every_character_once(text in "([a-c]|\n\n|é|[.] |[A-C]){0,60}", mut starts in prop::collection::vec(0usize..70, 1..6)) {
+    fn pages_hold_every_character_once(text in "([a-c]|\n\n|é|[.] |[A-C]){0,60}", mut starts in prop::collection::vec(0usize..70, 1..6), headings in prop::collection::btree_set(0usize..70, 0..10)) {
         starts.sort_unstable();
-        let pieces = split_pages(&text, &starts, &TINY);
+        let headings: Vec<usize> = headings.into_iter().collect();
+        let pieces = split_pages(&text, &starts, &headings, &TINY);
         holds(&text, &pieces)?;
         for (start, page) in starts.iter().zip(1..).skip(1) {
             let apart = |piece: &Piece| if piece.page < Some(page) { piece.end <= *start } else { piece.start >= *start };
