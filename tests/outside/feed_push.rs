@@ -98,6 +98,33 @@ async fn what_a_hub_says_is_fetched_at_once_and_only_where_it_is_signed() {
 }
 
 #[actix_web::test]
+async fn what_a_hub_says_while_its_feed_is_being_fetched_is_not_lost() {
+    let (site, hub) = (Site::start().await, Hub::start().await);
+    let server = Server::with(&[("FEEDS__PUSH", "always")]).await;
+    let (key, own, form) = followed(&server, &site, &hub).await;
+    assert_eq!(ask_back(&server, &form, &own, "subscribe", "864000").await.0, 200);
+    let feeds = key.get("/rest/v1/feeds").await.data(200)["feeds"].clone();
+    let refresh = format!("/rest/v1/feeds/{}/refresh", feeds[0]["feedId"].as_str().unwrap());
+    let Reply::Plain { body, .. } = feed(&hub, &own, 1) else { panic!() };
+    let (slow, hits) = (Reply::Slow(Duration::from_secs(2), body), site.hits("/feed"));
+    site.page("/feed", [slow, feed(&hub, &own, 2)]);
+
+    key.post(&refresh, json!({})).await.data(202);
+    eventually("it is being fetched", async || (site.hits("/feed") == hits + 1).then_some(())).await;
+    assert_eq!(knock(&server, &form, &form["hub.secret"]).await, 202);
+    eventually("the fetch has ended", async || {
+        use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+        let polls = entity::job::Entity::find().filter(entity::job::Column::Kind.eq("poll"));
+        let polls = polls.all(server.app().db.read()).await.unwrap();
+        polls.iter().all(|poll| poll.state == entity::kind::JobState::Done).then_some(())
+    })
+    .await;
+    server.clock.advance(Duration::from_secs(61));
+
+    eventually("the new entry is there", async || (titles(&key).await.len() == 2).then_some(())).await;
+}
+
+#[actix_web::test]
 async fn a_subscription_is_renewed_before_it_ends_and_ends_where_the_hub_does_not_want_to() {
     let (site, hub) = (Site::start().await, Hub::start().await);
     let server = Server::with(&[("FEEDS__PUSH", "always")]).await;

@@ -209,6 +209,42 @@ async fn an_address_that_moved_for_good_is_followed_at_its_new_one() {
 }
 
 #[actix_web::test]
+async fn who_comes_to_a_feed_because_theirs_moved_gets_what_is_there_already() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let (ada, bea) = (key(&server).await, key(&server).await);
+    let told = [("two", "Two", "The second heron."), ("one", "One", "The first heron.")];
+    follow(&ada, &site.page("/new", [rss(&told)])).await;
+    let beas = follow(&bea, &site.page("/old", [rss(&told[1..])])).await;
+    site.page("/old", [sent(301, &[("location", "/new")], "")]);
+
+    refresh(&bea, &beas).await;
+
+    entries_once(&bea, 2).await;
+    eventually("the new address is asked whether it changed", async || {
+        (site.unchanged("/new") > 0).then_some(())
+    })
+    .await;
+    assert_eq!(entries(&ada).await.len(), 2);
+}
+
+#[actix_web::test]
+async fn who_asks_by_hand_gets_what_is_missing_though_nothing_is_new() {
+    use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+    let (server, site) = (Server::start().await, Site::start().await);
+    let ada = server.user(Plan::Pro).await;
+    let key = ada.full_key().await;
+    let followed = follow(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
+    entries_once(&key, 1).await;
+    let own = entity::entry::Column::UserId.eq(ada.id());
+    entity::entry::Entity::delete_many().filter(own).exec(server.app().db.write()).await.unwrap();
+
+    refresh(&key, &followed).await;
+
+    entries_once(&key, 1).await;
+    eventually("it is asked whether it changed", async || (site.unchanged("/feed") == 1).then_some(())).await;
+}
+
+#[actix_web::test]
 async fn entries_without_pages_of_their_own_stay_what_the_feed_says() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
@@ -446,11 +482,14 @@ async fn what_is_no_feed_and_names_none_is_refused() {
         let refused = key.post("/rest/v1/feeds", json!({ "url": address })).await;
         assert_eq!(refused.refused(422), code, "{address}");
     }
+    let empty = site.page("/direct.xml", [rss(&[])]);
+    let refused = key.post("/rest/v1/feeds/discover", json!({ "url": empty })).await;
+    assert_eq!(refused.refused(422), "FEED_NOT_FOUND");
     assert!(key.get("/rest/v1/feeds").await.data(200)["feeds"].as_array().unwrap().is_empty());
 }
 
 #[actix_web::test]
-async fn a_feed_at_a_usual_place_is_found_from_its_site() {
+async fn a_feed_at_a_usual_place_is_found_from_its_site_and_followed_by_who_means_it() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     let page = site.page("/blog/", [article("A blog", "herons")]);
@@ -458,7 +497,8 @@ async fn a_feed_at_a_usual_place_is_found_from_its_site() {
 
     let found = key.post("/rest/v1/feeds/discover", json!({ "url": page })).await;
     assert_eq!(found.data(200)["candidates"][0]["url"], address);
-    assert_eq!(follow(&key, &page).await["url"], address);
+    assert_eq!(key.post("/rest/v1/feeds", json!({ "url": page })).await.refused(422), "FEED_NOT_FOUND");
+    assert_eq!(follow(&key, &address).await["url"], address);
 }
 
 #[actix_web::test]

@@ -8,9 +8,10 @@ use entity::kind::{ContentType, SourceForm};
 use entity::time::Timestamp;
 use entity::{bookmark, document, entry, feed, job};
 use sea_orm::ActiveValue::NotSet;
-use sea_orm::sea_query::Expr;
+use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter,
+    QuerySelect,
 };
 use sha2::{Digest, Sha256};
 
@@ -51,7 +52,8 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     if !queue::finish(&txn, job, now).await? {
         return Err(Failure::LeaseLost);
     }
-    if let Some(feed) = own().one(&txn).await? {
+    // Held before its entries and documents, as whoever leaves it does: nobody waits in a circle.
+    if let Some(feed) = own().lock(LockType::KeyShare).one(&txn).await? {
         deliver(&txn, &feed, coming, now).await?;
     }
     txn.commit().await?;

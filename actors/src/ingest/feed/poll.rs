@@ -3,9 +3,10 @@
 
 use entity::id::FeedSourceId;
 use entity::{feed_source, job};
-use sea_orm::{ConnectionTrait, EntityTrait};
+use sea_orm::{ConnectionTrait, EntityTrait, QuerySelect};
 
 use super::fetch::{self, Answer, Brought, Unfetched, Validators};
+use super::push;
 use super::source::{self, Fault};
 use crate::adapters::fetch::FetchError;
 use crate::adapters::sandbox::SandboxError;
@@ -47,14 +48,15 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     match answer {
         Err(Unfetched::Inside(error)) => Err(error.into()),
         Err(Unfetched::Sandbox(error @ SandboxError::Unavailable(_))) => Err(Error::internal(error).into()),
-        Ok(_) | Err(Unfetched::Fetch(_) | Unfetched::Sandbox(_)) => store(app, job, id, answer).await,
+        Ok(_) | Err(Unfetched::Fetch(_) | Unfetched::Sandbox(_)) => store(app, job, &source, answer).await,
     }
 }
 
+/// Writes down how the fetch of a source, as it was then, ended.
 async fn store(
     app: &App,
     job: &job::Model,
-    id: FeedSourceId,
+    fetched: &feed_source::Model,
     answer: Result<Answer, Unfetched>,
 ) -> Result<(), Failure> {
     let now = app.clock.now();
@@ -62,9 +64,18 @@ async fn store(
     if !queue::finish(&txn, job, now).await? {
         return Err(Failure::LeaseLost);
     }
-    if let Some(source) = feed_source::Entity::find_by_id(id).one(&txn).await? {
+    let found = feed_source::Entity::find_by_id(fetched.id).lock_exclusive();
+    if let Some(source) = found.one(&txn).await? {
+        let times = source.next_fetch_at.zip(fetched.next_fetch_at);
+        let knocked = times.is_some_and(|(now, then)| now < then);
         match answer {
-            Ok(answer) => arrived(&txn, job, source, answer, now).await?,
+            Ok(answer) => {
+                arrived(&txn, job, source, answer, now).await?;
+                if knocked {
+                    // What its hub tells of may not have been there yet when its server was asked.
+                    source::fetch_by(&txn, fetched.id, now + push::APART).await?;
+                }
+            }
             Err(error) => source::failed(&txn, source, fault(&error), now).await?,
         }
     }

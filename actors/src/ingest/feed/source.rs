@@ -137,10 +137,25 @@ pub async fn failed(
     let wait = schedule::spread(source.id, schedule::after_failure(failures, fault.wait));
     let mut changed = source.into_active_model();
     changed.next_fetch_at = Set((!fault.gone).then_some(now + wait));
-    changed.wait_until = Set(fault.wait.map(|wait| now + wait));
+    changed.wait_until = Set(fault.wait.map(|asked| now + asked));
     changed.failures = Set(failures);
     changed.error = Set(Some(fault.reason));
     changed.update(txn).await?;
+    Ok(())
+}
+
+/// The next fetch is due by then: something came up since the last one began.
+pub async fn fetch_by(
+    txn: &impl ConnectionTrait,
+    source: FeedSourceId,
+    time: Timestamp,
+) -> Result<(), Error> {
+    feed_source::Entity::update_many()
+        .col_expr(feed_source::Column::NextFetchAt, Expr::value(Some(time)))
+        .filter(feed_source::Column::Id.eq(source))
+        .filter(feed_source::Column::NextFetchAt.gt(time))
+        .exec(txn)
+        .await?;
     Ok(())
 }
 
@@ -151,7 +166,16 @@ pub async fn ask_deliveries(
     first: Option<UserId>,
     now: Timestamp,
 ) -> Result<(), Error> {
-    for follower in feed::Entity::followers_of(source).all(txn).await? {
+    deliver_to(txn, feed::Entity::followers_of(source).all(txn).await?, first, now).await
+}
+
+async fn deliver_to(
+    txn: &impl ConnectionTrait,
+    followers: Vec<feed::Model>,
+    first: Option<UserId>,
+    now: Timestamp,
+) -> Result<(), Error> {
+    for follower in followers {
         let priority = if first == Some(follower.user_id) { Priority::Now } else { Priority::Backlog };
         queue::ask(txn, follower.user_id, Work::Deliver, follower.id.0, priority, now).await?;
     }
@@ -178,11 +202,18 @@ pub async fn moved(
                 .from(feed::Entity)
                 .and_where(feed::Column::SourceId.eq(there.id))
                 .to_owned();
-            let followers = followers.col_expr(feed::Column::SourceId, Expr::value(there.id));
-            followers.filter(feed::Column::UserId.not_in_subquery(both)).exec(txn).await?;
-            let mut due = there.into_active_model();
-            due.next_fetch_at = Set(Some(now));
-            due.update(txn).await?;
+            let come = feed::Entity::followers_of(source.id);
+            let come = come.filter(feed::Column::UserId.not_in_subquery(both)).all(txn).await?;
+            if !come.is_empty() {
+                let ids = come.iter().map(|follower| follower.id);
+                let followers = followers.col_expr(feed::Column::SourceId, Expr::value(there.id));
+                followers.filter(feed::Column::Id.is_in(ids)).exec(txn).await?;
+                // A fetch may say that nothing is new there: to those who come it all is.
+                deliver_to(txn, come, None, now).await?;
+                let mut due = there.into_active_model();
+                due.next_fetch_at = Set(Some(now));
+                due.update(txn).await?;
+            }
         }
         None => {
             followers.exec(txn).await?;

@@ -41,29 +41,16 @@ enum Opened {
     Page(PageUrl, Vec<FeedLink>),
 }
 
-/// The feed that is meant by an address; one without a single entry is none.
+/// The feed at an address, or the first that the page there names; one without a single entry is none. No place is guessed:
+/// whoever follows a feed gets the one that they meant, or is told that there is none.
 pub async fn find(app: &App, url: PageUrl) -> Result<Found, Error> {
     let _place = app.hosts.search().ok_or(Error::Busy(AGAIN))?;
     within(async {
-        let (page, links) = match open(app, &url).await? {
-            Opened::Feed(found) if found.feed.items.is_empty() => {
-                return Err(Error::FeedNotFound("the feed at this address has no entries".to_owned()));
-            }
-            Opened::Feed(found) => return Ok(*found),
-            Opened::Page(page, links) => (page, links),
+        let links = match open(app, &url).await? {
+            Opened::Feed(found) => return with_entries(*found),
+            Opened::Page(_, links) => links,
         };
-        for candidate in named(&links).into_iter().take(TRIED).chain(usual(&page, &links)) {
-            if app.hosts.rests(&candidate) {
-                continue;
-            }
-            match open(app, &candidate).await {
-                Ok(Opened::Feed(found)) if !found.feed.items.is_empty() => return Ok(*found),
-                Ok(Opened::Feed(_) | Opened::Page(..))
-                | Err(Error::FeedNotFound(_) | Error::UrlRejected(_)) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(none())
+        first(app, named(&links).into_iter().take(TRIED)).await
     })
     .await
 }
@@ -73,25 +60,35 @@ pub async fn candidates(app: &App, url: PageUrl) -> Result<Vec<FeedLink>, Error>
     let _place = app.hosts.search().ok_or(Error::Busy(AGAIN))?;
     within(async {
         let (page, links) = match open(app, &url).await? {
-            Opened::Feed(found) => return Ok(vec![link(*found)]),
+            Opened::Feed(found) => return Ok(vec![link(with_entries(*found)?)]),
             Opened::Page(page, links) => (page, links),
         };
         if !links.is_empty() {
             return Ok(links);
         }
-        for candidate in usual(&page, &links) {
-            if app.hosts.rests(&candidate) {
-                continue;
-            }
-            match open(app, &candidate).await {
-                Ok(Opened::Feed(found)) => return Ok(vec![link(*found)]),
-                Ok(Opened::Page(..)) | Err(Error::FeedNotFound(_) | Error::UrlRejected(_)) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(none())
+        first(app, usual(&page, &links)).await.map(|found| vec![link(found)])
     })
     .await
+}
+
+/// The first of these places where a feed stands.
+async fn first(app: &App, places: impl IntoIterator<Item = PageUrl>) -> Result<Found, Error> {
+    for place in places {
+        if app.hosts.rests(&place) {
+            continue;
+        }
+        match open(app, &place).await {
+            Ok(Opened::Feed(found)) if !found.feed.items.is_empty() => return Ok(*found),
+            Ok(Opened::Feed(_) | Opened::Page(..)) | Err(Error::FeedNotFound(_) | Error::UrlRejected(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(none())
+}
+
+fn with_entries(found: Found) -> Result<Found, Error> {
+    let empty = || Error::FeedNotFound("the feed at this address has no entries".to_owned());
+    if found.feed.items.is_empty() { Err(empty()) } else { Ok(found) }
 }
 
 fn link(found: Found) -> FeedLink {

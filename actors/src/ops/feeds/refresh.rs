@@ -36,6 +36,8 @@ impl Operation for RefreshFeed {
         let txn = app.db.begin().await?;
         let row = feed::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
         queue::ask(&txn, caller.user, Work::Poll, row.source_id.0, Priority::Now, now).await?;
+        // Nothing may be new there, and yet something of it not have come.
+        queue::ask(&txn, caller.user, Work::Deliver, row.id.0, Priority::Now, now).await?;
         let feed = view::one(&txn, row).await?;
         txn.commit().await?;
         app.ingest.wake();

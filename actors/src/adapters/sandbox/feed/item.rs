@@ -136,11 +136,15 @@ fn page(entry: &Entry, base: &Url) -> Option<String> {
 }
 
 fn is_recording(link: &Link) -> bool {
-    link.rel.as_deref() == Some("enclosure") || link.media_type.as_deref().is_some_and(is_sound_or_film)
+    let is_named = link.media_type.as_deref().is_some_and(|said| {
+        is_sound_or_film(said) || said.ends_with("/octet-stream") && by_ending(&link.href).is_some()
+    });
+    link.rel.as_deref() == Some("enclosure") || is_named
 }
 
 fn is_sound_or_film(media_type: &str) -> bool {
-    media_type.starts_with("audio/") || media_type.starts_with("video/")
+    let said = media_type.trim().to_ascii_lowercase();
+    said.starts_with("audio/") || said.starts_with("video/")
 }
 
 /// The first recording: RSS has it as an enclosure, Atom and JSON Feed as a link.
@@ -160,13 +164,13 @@ fn enclosure(entry: &Entry, base: &Url) -> Option<Enclosure> {
         })
     });
     let mut all = contents.chain(links).map(|found| match &found.media_type {
-        Some(said) if !said.trim().is_empty() => found,
+        Some(said) if is_sound_or_film(said) => found,
         Some(_) | None => Enclosure { media_type: by_ending(&found.url).map(str::to_owned), ..found },
     });
     all.find(|found| found.media_type.as_deref().is_some_and(is_sound_or_film))
 }
 
-/// What the end of an address says, where the feed says nothing.
+/// What the end of an address says, where the feed names no type, or one that leaves it open.
 fn by_ending(address: &str) -> Option<&'static str> {
     let path = Url::parse(address).ok()?.path().to_ascii_lowercase();
     let (_, ending) = path.rsplit_once('.')?;

@@ -87,7 +87,7 @@ fn json_feed_is_read() {
         r#"{"version": "https://jsonfeed.org/version/1.1", "title": "J", "home_page_url": "https://example.org/","#,
         r#" "items": [{"id": "7", "url": "https://example.org/7", "content_text": "Plain <b> words.\nTwo lines."},"#,
         r#" {"id": "8", "summary": "Short.", "title": "Eight", "date_published": "2026-01-02T03:04:05Z","#,
-        r#" "attachments": [{"url": "https://example.org/8.m4a", "mime_type": "audio/mp4"}]}]}"#
+        r#" "attachments": [{"url": "https://example.org/8.m4a", "mime_type": "application/octet-stream"}]}]}"#
     ));
 
     let [seven, eight] = &read.items[..] else { panic!("{read:?}") };

@@ -13,16 +13,14 @@ use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter};
 use sha1::Sha1;
 use sha2::{Sha256, Sha384, Sha512};
 
-use super::Push;
 use super::subscribe::REFUSED;
+use super::{APART, Push};
 use crate::app::App;
 use crate::error::Error;
 
 /// Bounds of how long a subscription is taken to last, whatever a hub says.
 const SHORTEST: Duration = Duration::from_secs(3600);
 const LONGEST: Duration = Duration::from_secs(90 * 24 * 3600);
-/// A hub does not have a feed fetched more often.
-const APART: Duration = Duration::from_secs(60);
 /// What a hub says that says nothing.
 const USUAL: Duration = Duration::from_secs(10 * 24 * 3600);
 

@@ -11,6 +11,8 @@ pub mod callback;
 pub mod offer;
 pub mod subscribe;
 
+use std::time::Duration;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use entity::id::FeedSourceId;
@@ -18,6 +20,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 
+/// A hub does not have a feed fetched more often.
+pub(super) const APART: Duration = Duration::from_secs(60);
 /// Keep what is made here apart from anything else that is made with the same key.
 const SECRET: &[u8] = b"carrel feed push 1";
 const PLACE: &[u8] = b"carrel feed push address 1";
