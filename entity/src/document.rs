@@ -50,6 +50,9 @@ pub struct Model {
     /// The address by which the page wants to be known.
     #[sea_orm(column_type = "Text", nullable)]
     pub canonical_url: Option<String>,
+    /// The address of its recording, where that is neither its own nor its entry's.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub recording_url: Option<String>,
     /// What its text lacks, in words for the person: pages of a PDF that are pictures.
     #[sea_orm(column_type = "Text", nullable)]
     pub lacks: Option<String>,
@@ -104,6 +107,7 @@ impl Model {
             image_url: None,
             published_at: None,
             canonical_url: None,
+            recording_url: None,
             lacks: None,
             language: None,
             total_chars: 0,

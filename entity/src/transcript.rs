@@ -23,6 +23,8 @@ pub struct Model {
     pub language: Option<String>,
     /// Samples, 16,000 a second, up to which its segments are rows.
     pub heard_samples: i64,
+    /// How many of them the transcriber did not take.
+    pub refused_samples: i64,
     /// How many segments there are.
     pub segments: i32,
     /// The part that is done, 0 to 1.
@@ -41,5 +43,10 @@ impl Entity {
     /// The rows of one user.
     pub fn owned_by(user: UserId) -> Select<Entity> {
         Self::find().filter(Column::UserId.eq(user))
+    }
+
+    /// One of the user's by its document and the version that it becomes.
+    pub fn one_of(user: UserId, document: DocumentId, version: i32) -> Select<Entity> {
+        Self::owned_by(user).filter(Column::DocumentId.eq(document)).filter(Column::Version.eq(version))
     }
 }

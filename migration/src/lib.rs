@@ -29,6 +29,8 @@ mod m0022_imported_things;
 mod m0023_import_rows_by_line;
 mod m0024_deaths_and_shared_turns;
 mod m0025_fetched_recordings;
+mod m0026_recordings_elsewhere;
+mod m0027_refused_windows;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -64,6 +66,8 @@ impl MigratorTrait for Migrator {
             Box::new(m0023_import_rows_by_line::STEP),
             Box::new(m0024_deaths_and_shared_turns::STEP),
             Box::new(m0025_fetched_recordings::STEP),
+            Box::new(m0026_recordings_elsewhere::STEP),
+            Box::new(m0027_refused_windows::STEP),
         ]
     }
 }

@@ -9,11 +9,11 @@ use actors::desk::Desk;
 use actors::ingest::queue::{self, Favour, LEASE, Later, MOST_DEATHS, Places, Priority, Track, Work};
 use carrel::settings::Settings;
 use entity::id::UserId;
-use entity::job;
-use entity::kind::JobState;
+use entity::kind::{ContentType, JobState};
 use entity::plan::Plan;
 use entity::time::Timestamp;
-use sea_orm::EntityTrait;
+use entity::{document, job};
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use uuid::Uuid;
 
 use crate::world::{Home, NOON};
@@ -149,6 +149,32 @@ async fn a_job_whose_tries_all_died_with_their_process_is_given_up() {
     let row = queue.row(&given_up).await;
     assert_eq!((row.state, row.attempts), (JobState::Dead, MOST_DEATHS));
     assert_eq!(row.error.as_deref(), Some(queue::DIED));
+}
+
+#[actix_web::test]
+async fn of_work_that_is_given_up_the_last_is_kept_as_long_as_its_document_is_there() {
+    let queue = Queue::new().await;
+    let db = queue.desk.db.write();
+    let document =
+        document::Model::awaited(queue.user, ContentType::Article, "A page".to_owned(), queue.now());
+    document::Entity::insert(document.clone().into_active_model()).exec_without_returning(db).await.unwrap();
+    let (there, gone) = (document.id.0, Uuid::now_v7());
+    for subject in [there, there, gone] {
+        queue.ask(Work::Page, subject).await;
+        let tried = queue.claim().await.unwrap();
+        assert!(queue::give_up(db, &tried, "not there", queue.now()).await.unwrap());
+    }
+    let dead = async || {
+        let dead = job::Entity::find().filter(job::Column::State.eq(JobState::Dead)).all(db).await.unwrap();
+        let mut dead: Vec<Uuid> = dead.into_iter().map(|job| job.subject).collect();
+        dead.sort();
+        dead
+    };
+    assert_eq!(dead().await, [there, gone]);
+
+    queue::sweep(&queue.desk.db, queue.now(), queue.now()).await.unwrap();
+
+    assert_eq!(dead().await, [there]);
 }
 
 #[actix_web::test]

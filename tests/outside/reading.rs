@@ -164,6 +164,51 @@ async fn a_page_that_sends_its_readers_on_is_the_page_that_they_come_to() {
 }
 
 #[actix_web::test]
+async fn what_was_given_and_could_not_be_read_gives_way_to_the_page() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let url = site.page("/herons", [article("Herons", "herons in the reeds")]);
+    let saved = key.save(json!({ "url": url, "html": "<p></p>" })).await;
+    key.once(&saved, "failed").await;
+
+    key.post(&format!("/rest/v1/bookmarks/{}/refetch", saved["bookmarkId"].as_str().unwrap()), json!({}))
+        .await
+        .data(202);
+
+    assert_eq!(key.once(&saved, "ready").await["title"], "Herons");
+}
+
+#[actix_web::test]
+async fn what_was_given_is_read_when_a_bookmark_that_was_deleted_before_comes_back() {
+    use sea_orm::EntityTrait;
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let saved = key.save(json!({ "url": site.page("/herons", [Reply::Status(404)]) })).await;
+    key.once(&saved, "failed").await;
+    // As if it had been deleted before what was given was read.
+    let (db, id) = (server.app().db.write(), saved["documentId"].as_str().unwrap().parse().unwrap());
+    let id = entity::id::DocumentId(id);
+    let user = entity::document::Entity::find_by_id(id).one(db).await.unwrap().unwrap().user_id;
+    let given = entity::source::Model {
+        document_id: id,
+        user_id: user,
+        form: entity::kind::SourceForm::Text,
+        body: "Words of mine.".to_owned(),
+        html: None,
+        outline: None,
+    };
+    let given = sea_orm::IntoActiveModel::into_active_model(given);
+    entity::source::Entity::insert(given).exec_without_returning(db).await.unwrap();
+    let bookmark = format!("/rest/v1/bookmarks/{}", saved["bookmarkId"].as_str().unwrap());
+    key.delete(&bookmark).await.data(200);
+
+    key.post(&format!("{bookmark}/restore"), json!({})).await.data(200);
+
+    key.once(&saved, "ready").await;
+    assert_eq!(site.hits("/herons"), 1);
+}
+
+#[actix_web::test]
 async fn a_highlight_goes_with_its_words_when_the_page_is_fetched_again() {
     let (server, site) = (Server::start().await, Site::start().await);
     let user = server.user(Plan::Pro).await;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use actors::adapters::transcriber::{Heard, Said, TranscribeError, Transcriber, Waiter, Whisper};
 use actors::ingest::queue::{self, Later, Priority};
 use actors::ingest::{Failure, Split, Text, media, put_text};
-use entity::id::DocumentId;
+use entity::id::{DocumentId, UserId};
 use entity::kind::{ContentType, JobState};
 use entity::plan::Plan;
 use entity::{document, job, transcript, usage_month};
@@ -261,6 +261,21 @@ async fn a_text_that_comes_in_between_two_turns_takes_nothing_of_what_was_heard(
     assert!(text.text.starts_with("This is heron number 0. "), "{}", text.text);
 }
 
+#[actix_web::test]
+async fn what_was_heard_and_is_not_put_in_yet_outlives_another_text() {
+    let server = Server::start().await;
+    let (_, document, job) = held(&server).await;
+    let (file, counting) = (recording(10), Arc::new(Counting::default()));
+    server.app().speech.set(counting.clone());
+    let first = heard(&server, &job, file.path()).await.unwrap();
+    let windows = counting.heard.load(Ordering::SeqCst);
+
+    keep(&server, &document, None, Text { text: "Notes of it.".to_owned(), ..Text::default() }).await;
+    let again = heard(&server, &job, file.path()).await.unwrap();
+
+    assert_eq!((again.text, counting.heard.load(Ordering::SeqCst)), (first.text, windows));
+}
+
 /// A recording of the shared set and the folder of the speech model, where both are there. In CI both must be.
 #[expect(clippy::print_stderr, reason = "a test that is left out says so loudly")]
 fn famous() -> Option<(PathBuf, PathBuf)> {
@@ -383,7 +398,7 @@ async fn status(key: &Client, ticket: &Value) -> Value {
 #[actix_web::test]
 async fn a_long_recording_gives_way_to_anothers_and_holds_up_no_paper() {
     let server = Server::start().await;
-    let hears = Arc::new(Gated { permits: Arc::new(Semaphore::new(0)), heard: AtomicUsize::new(0) });
+    let hears = gated();
     server.app().speech.set(hears.clone());
     let one = server.user(Plan::Pro).await.full_key().await;
     let other = server.user(Plan::Pro).await.full_key().await;
@@ -472,6 +487,13 @@ async fn a_recording_is_called_what_its_file_calls_it() {
     assert_eq!(shown.data(200)["bookmark"]["title"], "Herons");
 }
 
+/// The address of a feed with these items.
+fn feed_of(site: &Site, items: &str) -> String {
+    let body = format!("<rss version=\"2.0\"><channel><title>Talks</title>{items}</channel></rss>");
+    let headers = vec![("content-type", "application/rss+xml".to_owned())];
+    site.page("/feed", [Reply::Plain { status: 200, headers, body }])
+}
+
 #[actix_web::test]
 async fn a_host_that_does_not_answer_holds_up_nobody_elses_recording() {
     let (server, site) = (Server::start().await, Site::start().await);
@@ -480,9 +502,7 @@ async fn a_host_that_does_not_answer_holds_up_nobody_elses_recording() {
     let other = server.user(Plan::Pro).await.full_key().await;
     let silent = site.page("/talk.mp3", [Reply::Never]);
     let item = format!("<item><title>Talk</title><enclosure url=\"{silent}\" type=\"audio/mpeg\"/></item>");
-    let body = format!("<rss version=\"2.0\"><channel><title>Talks</title>{item}</channel></rss>");
-    let headers = vec![("content-type", "application/rss+xml".to_owned())];
-    let feed = site.page("/feed", [Reply::Plain { status: 200, headers, body }]);
+    let feed = feed_of(&site, &item);
     one.post("/rest/v1/feeds", json!({ "url": feed })).await.data(201);
     let entry = eventually("the entry is there", async || {
         let entries = one.get("/rest/v1/entries").await.data(200)["entries"].clone();
@@ -516,9 +536,7 @@ async fn the_recording_of_an_entry_is_heard_when_it_is_asked_for() {
     };
     // No type is said: the address tells it.
     let (talk, text) = (item("/talk", &format!("<enclosure url=\"{sound}\" type=\"\"/>")), item("/text", ""));
-    let body = format!("<rss version=\"2.0\"><channel><title>Talks</title>{talk}{text}</channel></rss>");
-    let headers = vec![("content-type", "application/rss+xml".to_owned())];
-    let feed = site.page("/feed", [Reply::Plain { status: 200, headers, body }]);
+    let feed = feed_of(&site, &format!("{talk}{text}"));
     key.post("/rest/v1/feeds", json!({ "url": feed })).await.data(201);
     let entries = eventually("the entries are there", async || {
         let entries = key.get("/rest/v1/entries").await.data(200)["entries"].clone();
@@ -548,6 +566,162 @@ async fn the_recording_of_an_entry_is_heard_when_it_is_asked_for() {
     assert_eq!((site.hits("/a.wav"), site.was_asked("/talk")), (1, false));
     let text = key.get(&format!("/rest/v2/documents/{document}")).await.data(200)["text"].clone();
     assert!(text.as_str().unwrap().contains("This is heron number 0."), "{text}");
+}
+
+fn sound(seconds: u32) -> Reply {
+    Reply::File("audio/wav", std::fs::read(recording(seconds).path()).unwrap())
+}
+
+/// The text of what was saved: of what a [`Counting`] hears, each hearing has other words.
+async fn text_of(key: &Key, saved: &Value) -> String {
+    let document = key.get(&format!("/rest/v2/documents/{}", saved["documentId"].as_str().unwrap())).await;
+    document.data(200)["text"].as_str().unwrap().to_owned()
+}
+
+async fn heard_again(key: &Key, saved: &Value) {
+    let before = text_of(key, saved).await;
+    let refetch = format!("/rest/v1/bookmarks/{}/refetch", saved["bookmarkId"].as_str().unwrap());
+    key.post(&refetch, json!({})).await.data(202);
+    let now = eventually("it is heard once more", async || {
+        Some(text_of(key, saved).await).filter(|now| *now != before)
+    })
+    .await;
+    assert!(now.starts_with("This is heron number "), "{now}");
+    assert_eq!(key.once(saved, "ready").await["error"], Value::Null);
+}
+
+#[actix_web::test]
+async fn a_page_that_sends_its_readers_on_to_a_recording_is_that_recording() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    server.app().speech.set(Arc::new(Counting::default()));
+    let key = server.user(Plan::Pro).await.full_key().await;
+    site.page("/talk.wav", [sound(2)]);
+    let sends = "<meta http-equiv=refresh content='0; url=/talk.wav'><title>A talk</title>".to_owned();
+    let saved = key.save(json!({ "url": site.page("/talk", [Reply::Html(sends)]) })).await;
+
+    assert_eq!(key.once(&saved, "ready").await["contentType"], "audio");
+    let asked = site.hits("/talk");
+    heard_again(&key, &saved).await;
+    assert_eq!(site.hits("/talk"), asked);
+}
+
+#[actix_web::test]
+async fn an_episode_that_is_saved_can_be_heard_again_though_its_feed_was_left() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    server.app().speech.set(Arc::new(Counting::default()));
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let (page, file) = (site.page("/talk", [Reply::Status(404)]), site.page("/a.wav", [sound(2)]));
+    let item = format!(
+        "<item><title>A talk</title><link>{page}</link><enclosure url=\"{file}\" type=\"audio/wav\"/></item>"
+    );
+    let feed =
+        key.post("/rest/v1/feeds", json!({ "url": feed_of(&site, &item) })).await.data(201)["feed"].clone();
+    let entry = eventually("the entry is there", async || {
+        key.get("/rest/v1/entries").await.data(200)["entries"].get(0).cloned()
+    })
+    .await;
+    let asked = format!("/rest/v1/entries/{}/transcribe", entry["entryId"].as_str().unwrap());
+    key.post(&asked, json!({})).await.data(202);
+    eventually("it is fetched", async || site.was_asked("/a.wav").then_some(())).await;
+    let saved = key.save(json!({ "url": page })).await;
+    key.once(&saved, "ready").await;
+    key.delete(&format!("/rest/v1/feeds/{}", feed["feedId"].as_str().unwrap())).await.data(200);
+
+    heard_again(&key, &saved).await;
+    assert!(!site.was_asked("/talk"), "its page took the place of what was said");
+}
+
+fn gated() -> Arc<Gated> {
+    Arc::new(Gated { permits: Arc::new(Semaphore::new(0)), heard: AtomicUsize::new(0) })
+}
+
+/// A recording of the person's that another node has begun; the job under which it hears it.
+async fn begun_elsewhere(server: &Server, user: UserId, key: &Key, n: usize) -> job::Model {
+    let saved = key.save_text(&format!("https://e.example/{n}"), "not heard yet").await;
+    key.once(&saved, "ready").await;
+    let id = DocumentId(saved["documentId"].as_str().unwrap().parse::<Uuid>().unwrap());
+    let (app, now) = (server.app(), server.app().clock.now());
+    let row = transcript::Model {
+        document_id: id,
+        version: 2,
+        user_id: user,
+        recording: "another".to_owned(),
+        model: "gated".to_owned(),
+        language: None,
+        heard_samples: 1,
+        refused_samples: 0,
+        segments: 0,
+        progress: 0.1,
+        finished: false,
+    };
+    transcript::Entity::insert(row.into_active_model()).exec_without_returning(app.db.write()).await.unwrap();
+    let job = job::Model {
+        state: JobState::Running,
+        lease_token: Some(Uuid::now_v7()),
+        lease_until: Some(now + Duration::from_secs(3600)),
+        ..job::Model::queued(user, "hear", id.0, (1, 0), now)
+    };
+    let new = job.clone().into_active_model();
+    job::Entity::insert(new).exec_without_returning(app.db.write()).await.unwrap();
+    job
+}
+
+#[actix_web::test]
+async fn a_recording_waits_while_four_of_its_person_are_begun_and_holds_up_nobody_else() {
+    let server = Server::start().await;
+    server.app().speech.set(Arc::new(Counting::default()));
+    let (one, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
+    let (key, others) = (one.full_key().await, other.full_key().await);
+    let mut begun = Vec::new();
+    for n in 0..4 {
+        begun.push(begun_elsewhere(&server, one.id(), &key, n).await);
+    }
+    let bytes = std::fs::read(recording(2).path()).unwrap();
+
+    let fifth = uploaded(&key, "audio/wav", &bytes).await;
+    let of_another = uploaded(&others, "audio/wav", &bytes).await;
+
+    eventually("another's is heard", async || (status(&others, &of_another).await == "ready").then_some(()))
+        .await;
+    let shown = eventually("it says for what it waits", async || {
+        let shown = key.get(&uploads::path(&fifth)).await.data(200).clone();
+        shown["error"].is_string().then_some(shown)
+    })
+    .await;
+    assert_eq!(
+        (&shown["status"], &shown["error"]),
+        (&json!("processing"), &json!("waiting for its turn to be transcribed"))
+    );
+    let db = server.app().db.write();
+    assert!(queue::finish(db, &begun[0], server.app().clock.now()).await.unwrap());
+    server.clock.advance(Duration::from_secs(61));
+    eventually("it is heard", async || (status(&key, &fifth).await == "ready").then_some(())).await;
+}
+
+#[actix_web::test]
+async fn a_recording_that_is_deleted_is_not_heard_on_and_comes_back_with_its_bookmark() {
+    let server = Server::start().await;
+    let hears = gated();
+    server.app().speech.set(hears.clone());
+    let user = server.user(Plan::Pro).await;
+    let key = user.full_key().await;
+    let ticket = uploaded(&key, "audio/wav", &std::fs::read(recording(60).path()).unwrap()).await;
+    eventually("it is begun", async || (hears.heard.load(Ordering::SeqCst) == 1).then_some(())).await;
+    let bookmark = key.get(&uploads::path(&ticket)).await.data(200)["bookmarkId"].clone();
+    let bookmark = format!("/rest/v1/bookmarks/{}", bookmark.as_str().unwrap());
+
+    key.delete(&bookmark).await.data(200);
+    hears.permits.add_permits(1000);
+    eventually("nothing is worked on", async || {
+        let open = job::Entity::owned_by(user.id())
+            .filter(job::Column::State.is_in([JobState::Queued, JobState::Running]));
+        open.one(server.app().db.read()).await.unwrap().is_none().then_some(())
+    })
+    .await;
+    assert_eq!(hears.heard.load(Ordering::SeqCst), 1);
+
+    key.post(&format!("{bookmark}/restore"), json!({})).await.data(200);
+    eventually("it is heard", async || (status(&key, &ticket).await == "ready").then_some(())).await;
 }
 
 const HEARD: &str =
@@ -611,6 +785,25 @@ async fn what_an_endpoint_refuses_for_good_fails_with_the_reason() {
     let shown = key.get(&uploads::path(&ticket)).await.data(200).clone();
     assert_eq!(shown["error"], "could not transcribe it: the transcription service answered 400");
     assert_eq!(ears.forms().len(), 1);
+}
+
+#[actix_web::test]
+async fn a_window_that_an_endpoint_does_not_take_is_missing_and_the_rest_is_heard() {
+    let ears = Ears::start([(200, HEARD), (400, "{}"), (200, HEARD)]).await;
+    let server = Server::with(&ears.settings()).await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+
+    // More than twenty minutes: an endpoint hears ten at a time.
+    let ticket = uploaded(&key, "audio/wav", &std::fs::read(recording(650).path()).unwrap()).await;
+
+    eventually("it is heard", async || (status(&key, &ticket).await == "ready").then_some(())).await;
+    let upload = key.get(&uploads::path(&ticket)).await.data(200).clone();
+    let shown = key.get(&format!("/rest/v1/bookmarks/{}", upload["bookmarkId"].as_str().unwrap())).await;
+    let lacks = shown.data(200)["bookmark"]["lacks"].clone();
+    assert_eq!(lacks, "10 minutes of 22 minutes were not heard: the transcription service refused them");
+    let document = upload["documentId"].as_str().unwrap();
+    let transcript = key.get(&format!("/rest/v2/documents/{document}/transcript")).await.data(200).clone();
+    assert_eq!(transcript["segments"].as_array().unwrap().len(), 2, "{transcript}");
 }
 
 #[actix_web::test]

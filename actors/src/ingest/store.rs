@@ -6,7 +6,9 @@ use entity::time::Timestamp;
 use entity::{chunk, document, rendition, transcript, transcript_segment};
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, ModelTrait, QueryFilter,
+};
 
 use super::marks;
 use super::places::Places;
@@ -64,8 +66,10 @@ impl Split {
 
     /// Splits a text.
     pub fn of(text: Text) -> Self {
+        let mut headings: Vec<usize> = text.outline.iter().map(|heading| heading.offset).collect();
+        headings.sort_unstable();
         Self {
-            pieces: text.places.split(&text.text, &Sizing::default()),
+            pieces: text.places.split(&text.text, &headings, &Sizing::default()),
             words: text::word_count(&text.text),
             text,
         }
@@ -91,7 +95,7 @@ pub async fn put_text(
         .filter(chunk::Column::Version.ne(document.indexed_version))
         .exec(db)
         .await?;
-    put_transcripts(db, document, version).await?;
+    put_transcripts(db, document, version, &new.places).await?;
     let total_chars = rows.last().map_or(0, |last| last.end_offset);
     insert_all::<chunk::Entity>(db, rows, None).await?;
     put_rendition(db, document, new.html, &new.outline).await?;
@@ -125,25 +129,24 @@ pub async fn put_text(
     Ok(())
 }
 
-/// Takes transcripts of former texts away. One that is still in the making, of the text after this one, goes on as that.
+/// Takes transcripts of former texts away. One that this text was not made of is that of the text after this one.
 async fn put_transcripts(
     db: &impl ConnectionTrait,
     document: &document::Model,
     version: i32,
+    places: &Places,
 ) -> Result<(), Error> {
-    let own = transcript::Column::DocumentId.eq(document.id);
     transcript::Entity::delete_many()
-        .filter(own.clone())
+        .filter(transcript::Column::UserId.eq(document.user_id))
+        .filter(transcript::Column::DocumentId.eq(document.id))
         .filter(transcript::Column::Version.lt(version))
         .exec(db)
         .await?;
-    let making = transcript::Entity::owned_by(document.user_id)
-        .filter(own)
-        .filter(transcript::Column::Version.eq(version))
-        .filter(transcript::Column::Finished.eq(false));
-    let Some(making) = making.one(db).await? else { return Ok(()) };
+    let own = transcript::Entity::one_of(document.user_id, document.id, version).one(db).await?;
+    let is_spoken = matches!(places, Places::Speech(_));
+    let Some(making) = own.filter(|row| !(is_spoken && row.finished)) else { return Ok(()) };
     // Its segments hang on the row: a copy of it takes them over.
-    let next = transcript::Model { version: version + 1, ..making };
+    let next = transcript::Model { version: version + 1, ..making.clone() };
     transcript::Entity::insert(next.into_active_model()).exec_without_returning(db).await?;
     transcript_segment::Entity::update_many()
         .col_expr(transcript_segment::Column::Version, Expr::value(version + 1))
@@ -152,7 +155,7 @@ async fn put_transcripts(
         .filter(transcript_segment::Column::Version.eq(version))
         .exec(db)
         .await?;
-    transcript::Entity::delete_by_id((document.id, version)).exec(db).await?;
+    making.delete(db).await?;
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use entity::{bookmark, document};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use tracing::warn;
 
-use super::{feed, queue};
+use super::{feed, media, queue};
 use crate::ai::answers;
 use crate::app::App;
 use crate::error::Error;
@@ -15,6 +15,7 @@ use crate::uploads;
 use crate::{exports, imports, sessions};
 
 const DONE_JOBS: Duration = Duration::from_secs(24 * 3600);
+const DEAD_JOBS: Duration = Duration::from_secs(90 * 24 * 3600);
 const AT_ONCE: u64 = 500;
 
 /// All of them, one after another; one that fails keeps none of the others from its work.
@@ -23,9 +24,10 @@ pub async fn run(app: &App) {
     told("sessions", sessions::sweep(app).await);
     told("stored answers", app.idempotency.sweep(now).await);
     told("claims of answers", answers::sweep(&app.db, now).await);
-    told("ended jobs", queue::sweep(&app.db, now - DONE_JOBS).await.map_err(Error::from));
+    told("ended jobs", queue::sweep(&app.db, now - DONE_JOBS, now - DEAD_JOBS).await.map_err(Error::from));
     told("sources of feeds", feed::source::sweep(app.db.write()).await);
     told("uploads", uploads::sweep(app).await);
+    told("fetched recordings", media::fetched::sweep(app).await);
     told("exports", exports::sweep(app).await);
     told("files of imports", imports::sweep(app).await);
     told("deleted bookmarks", deleted_bookmarks(app).await);

@@ -2,20 +2,20 @@
 //! time, so that one which is fetched once more, after its turn or after a crash, would have to be heard from its beginning.
 
 use std::path::Path;
+use std::time::Duration;
 
 use entity::id::{DocumentId, FileId};
 use entity::stored_file::{Column, Entity};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 
 use crate::adapters::blobs::{BlobError, LocalFile};
 use crate::app::App;
 use crate::error::Error;
 use crate::uploads::stored::{self, Owner, Written};
 
-/// So many are kept; of more, those whose last turn is longest ago go, and are fetched once more.
-const MOST: u64 = 8;
-const AT_ONCE: u64 = 100;
+/// One that has had no turn for so long is fetched once more when it has.
+const FORSAKEN: Duration = Duration::from_secs(24 * 3600);
 
 /// The file of a document's recording, on this machine, where it is kept.
 ///
@@ -25,7 +25,7 @@ pub async fn kept(app: &App, document: DocumentId) -> Result<Option<LocalFile>, 
     let Some(row) = Entity::of_document(document).one(app.db.read()).await? else { return Ok(None) };
     match app.uploads.store.local(&row.path).await {
         Ok(file) => {
-            is_used(app.db.write(), app, row.id).await?;
+            touch(app.db.write(), app, row.id).await?;
             Ok(Some(file))
         }
         Err(BlobError::Missing) => {
@@ -46,8 +46,7 @@ pub async fn keep(app: &App, document: DocumentId, file: &Path) -> Result<(), Er
     let txn = app.db.begin().await?;
     let_go(&txn, document).await?;
     let given = stored::give(&txn, held.id, Owner::Document(document)).await?;
-    is_used(&txn, app, held.id).await?;
-    make_room(&txn).await?;
+    touch(&txn, app, held.id).await?;
     if !given {
         return Err(Error::internal("a file was removed while it was written"));
     }
@@ -64,23 +63,18 @@ pub async fn let_go(db: &impl ConnectionTrait, document: DocumentId) -> Result<(
 }
 
 /// The time until which a file is left alone tells of one that belongs to something when it was used last.
-async fn is_used(db: &impl ConnectionTrait, app: &App, file: FileId) -> Result<(), Error> {
+async fn touch(db: &impl ConnectionTrait, app: &App, file: FileId) -> Result<(), Error> {
     let now = Entity::update_many().col_expr(Column::HeldUntil, Expr::value(app.clock.now()));
     Ok(now.filter(Column::Id.eq(file)).exec(db).await.map(drop)?)
 }
 
-async fn make_room(txn: &impl ConnectionTrait) -> Result<(), Error> {
-    let used_before = Entity::find()
-        .filter(Column::DocumentId.is_not_null())
-        .order_by_desc(Column::HeldUntil)
-        .offset(MOST)
-        .limit(AT_ONCE)
-        .all(txn)
-        .await?;
-    for file in used_before {
-        if let Some(document) = file.document_id {
-            let_go(txn, document).await?;
-        }
-    }
-    Ok(())
+/// Lets go of files whose recordings had no turn for long: nothing hears them here.
+///
+/// # Errors
+/// The database.
+pub async fn sweep(app: &App) -> Result<(), DbErr> {
+    let none = Entity::update_many().col_expr(Column::DocumentId, Expr::value(None::<DocumentId>));
+    let forsaken = none.filter(Column::DocumentId.is_not_null());
+    let forsaken = forsaken.filter(Column::HeldUntil.lt(app.clock.now() - FORSAKEN));
+    forsaken.exec(app.db.write()).await.map(drop)
 }

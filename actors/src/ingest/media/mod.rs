@@ -1,7 +1,9 @@
 //! Makes the text of a recording: decoded in the sandbox, cut into windows, heard by the transcriber, and each window a
 //! row before the next one, so that a recording of hours goes on where it stopped.
 
+mod begun;
 pub(super) mod fetched;
+pub mod place;
 mod rows;
 pub mod windows;
 
@@ -13,6 +15,7 @@ use entity::{document, entry, job, source, transcript};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
+use tracing::warn;
 
 use super::attempt::{Failure, say_reason};
 use super::places::{Places, Spoken};
@@ -37,7 +40,7 @@ use windows::Windows;
 pub const NO_MODEL: &str = "waiting for the speech model";
 /// A model's arrival wakes what waits for it, in the process that it arrives at; others look after this.
 const LOOK_FOR_MODEL: Duration = Duration::from_secs(300);
-/// Longer than this nothing waits for the AI to go on without a look.
+/// Longer than this nothing waits without a look for the AI to go on, or for other recordings of its person.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 /// Another recording is being heard.
 const TAKEN: &str = "waiting for its turn to be transcribed";
@@ -51,6 +54,8 @@ const MOST_SECONDS: u64 = 24 * 3600;
 /// Less than so much that is missing is no loss: in seconds, and as a part of the whole.
 const NOTICED: f64 = 1.5;
 const LITTLE: f64 = 0.02;
+/// Windows that may be refused one after the other: where more are, it is not for what is in them.
+const MOST_PASSED: usize = 2;
 /// Bytes at either end by which a recording is told from another of the same length.
 const ENDS: u64 = 64 * 1024;
 
@@ -83,6 +88,7 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     };
     // Before gigabytes are brought here for a recording that nobody can hear.
     app.speech.transcriber().ok_or_else(no_model)?;
+    may_begin(app, job).await?;
     let file = match file::stored(app, job).await? {
         Some(file) => file,
         None => fetch(app, job, &document).await?,
@@ -94,6 +100,7 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     }
     match in_turn(app, job, file.path()).await? {
         Some(text) => page::store(app, job, id, None, text).await,
+        // Of a job that has ended nothing changes.
         None => {
             queue::give_way(app.db.write(), job, 0, Priority::of(job), app.clock.now()).await?;
             app.ingest.wake();
@@ -106,7 +113,7 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
 ///
 /// # Errors
 /// The database.
-pub async fn is_whole(txn: &impl ConnectionTrait, document: &document::Model) -> Result<(), Error> {
+pub async fn make_whole(txn: &impl ConnectionTrait, document: &document::Model) -> Result<(), Error> {
     let (user, id) = (document.user_id, document.id);
     entry::Entity::update_many()
         .col_expr(entry::Column::Whole, Expr::value(true))
@@ -151,7 +158,14 @@ async fn turn(app: &App, job: &job::Model) -> Result<Turn, Failure> {
 /// The text, when it is this job's turn.
 async fn in_turn(app: &App, job: &job::Model, file: &Path) -> Result<Option<Text>, Failure> {
     let turn = turn(app, job).await?;
+    // Others of the same person may have begun meanwhile.
+    may_begin(app, job).await?;
     text(app, job, file, &*turn.transcriber).await
+}
+
+async fn may_begin(app: &App, job: &job::Model) -> Result<(), Failure> {
+    let wait = Failure::Waiting { reason: TAKEN, after: LOOK_AGAIN };
+    if begun::may(app, job).await? { Ok(()) } else { Err(wait) }
 }
 
 fn waiter(job: &job::Model) -> Waiter {
@@ -164,18 +178,16 @@ async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Resul
         return Ok(kept);
     }
     let gone = || Failure::Permanent("the address leads to no recording".to_owned());
-    let entry = entry::Entity::owned_by(document.user_id)
-        .filter(entry::Column::DocumentId.eq(document.id))
-        .filter(entry::Column::EnclosureUrl.is_not_null())
-        .one(app.db.read())
-        .await?;
-    let url = entry.and_then(|entry| entry.enclosure_url).or_else(|| document.url.clone());
+    let url = place::beside(app.db.read(), document).await?.or_else(|| document.url.clone());
     let url = url.and_then(|url| PageUrl::parse(&url).ok()).ok_or_else(gone)?;
     let _turn = page::turn_at(app, job, &url)?;
     let keep = |_: Option<&str>| Take::Keep;
     match app.fetcher.get_or_keep(&url, Wanted::page(), &app.uploads.scratch, keep).await {
         Ok(Got::File(file)) => {
-            fetched::keep(app, document.id, file.path()).await?;
+            if let Err(error) = fetched::keep(app, document.id, file.path()).await {
+                let cause = error.chain();
+                warn!(job.id = %job.id, cause, "a fetched recording is heard without being kept");
+            }
             Ok(LocalFile::Copied(file))
         }
         Ok(Got::Page(_) | Got::Left) => Err(gone()),
@@ -214,7 +226,11 @@ pub async fn text(
         }
     };
     let text = gathered(app, &making.row).await?;
-    let lacks = whole.lacks(&text.text);
+    if text.text.is_empty() && whole.is_lost() {
+        return Err(Failure::Permanent("nothing of it could be heard: the file is damaged".to_owned()));
+    }
+    let refused = seconds(u64::try_from(making.row.refused_samples).unwrap_or_default());
+    let lacks = whole.lacks(&text.text, refused);
     // What a feed calls its episode is the better name.
     let About { title, author, .. } =
         if is_entry(app, &document).await? { About::default() } else { whole.about };
@@ -243,8 +259,19 @@ impl Whole {
         Self { seconds, lost: sound.lost(), broke_off, about: sound.about().clone() }
     }
 
-    /// What is missing in a transcript, in words for the person.
-    fn lacks(&self, text: &str) -> Option<String> {
+    /// Whether next to nothing of it could be decoded.
+    fn is_lost(&self) -> bool {
+        self.lost > 0.0 && self.lost >= self.seconds * (1.0 - LITTLE)
+    }
+
+    /// What is missing in a transcript, in words for the person; so many seconds were refused by the transcriber.
+    fn lacks(&self, text: &str, refused: f64) -> Option<String> {
+        if refused > 0.0 {
+            let (refused, whole) = (length(refused), length(self.seconds));
+            return Some(format!(
+                "{refused} of {whole} were not heard: the transcription service refused them"
+            ));
+        }
         if self.lost >= NOTICED && self.lost >= self.seconds * LITTLE {
             let (lost, whole) = (length(self.lost), length(self.seconds));
             return Some(format!("{lost} of {whole} could not be heard: the file is damaged"));
@@ -289,7 +316,8 @@ pub async fn progress(app: &App, document: &document::Model) -> Result<Option<f6
     Ok(all.into_iter().max_by_key(|row| row.version).map(|row| row.progress))
 }
 
-/// Hears what is left, and tells what could not be decoded; none where others wait and this has had its turn.
+/// Hears what is left, and tells what could not be decoded; none where others wait and this has had its turn, and where nobody
+/// wants it any more.
 async fn hear(
     app: &App,
     job: &job::Model,
@@ -298,14 +326,15 @@ async fn hear(
     making: &mut Making,
     began: Instant,
 ) -> Result<Option<Whole>, Failure> {
-    let file = std::fs::File::open(file).map_err(Error::internal)?;
-    let mut sound = app.sandbox.sound(file).await.map_err(unread)?;
+    let mut sound = open(app, file).await?;
     if sound.seconds().is_some_and(|seconds| seconds > MOST_SECONDS as f64) {
         return Err(Failure::Permanent("the recording is longer than a day".to_owned()));
     }
     let done = making.done();
     let (mut read, mut first) = pass(&mut sound, done).await.map_err(unread)?;
     let mut windows = Windows::new(transcriber.longest(), done);
+    // Windows that were refused one after the other, and samples of those that are not written down yet.
+    let (mut passed, mut refused) = (0, 0);
     let mut span = Span { began, at_least: began.elapsed() * 5, windows: 0 };
     loop {
         let piece = match first.take() {
@@ -323,23 +352,35 @@ async fn hear(
         while let Some(window) = windows.next(ended) {
             let start = seconds(window.start);
             let given = window.samples.len();
-            let heard = listen(app, transcriber, window.samples, making.row.language.clone()).await?;
+            let heard = match listen(app, transcriber, window.samples, making.row.language.clone()).await {
+                // What it takes of this recording otherwise is worth more than a reason.
+                Err(Failure::Permanent(_)) if making.row.segments > 0 && passed < MOST_PASSED => {
+                    passed += 1;
+                    refused += given;
+                    continue;
+                }
+                heard => heard?,
+            };
+            passed = 0;
             let until = windows.heard();
             let progress = share(until, sound.seconds(), read);
-            making.add(app, job, Step { start, heard, given, until, progress, finished: false }).await?;
-            if span.is_over(app, job).await? {
+            let before = std::mem::take(&mut refused);
+            let step = Step { start, heard, refused: before, given, until, progress, finished: false };
+            if !making.add(app, job, step).await? || span.is_over(app, job).await? {
                 return Ok(None);
             }
         }
         if ended {
             let until = windows.heard();
-            making.add(app, job, Step { finished: true, ..Step::silent(until, 1.0) }).await?;
-            return Ok(Some(Whole::of(&sound, seconds(until))));
+            let step = Step { finished: true, refused, ..Step::silent(until, 1.0) };
+            let wanted = making.add(app, job, step).await?;
+            return Ok(wanted.then(|| Whole::of(&sound, seconds(until))));
         }
         let until = windows.heard();
         if until >= making.done() + SILENCE {
-            making.add(app, job, Step::silent(until, share(until, sound.seconds(), read))).await?;
-            if span.is_over(app, job).await? {
+            let progress = share(until, sound.seconds(), read);
+            let step = Step { refused: std::mem::take(&mut refused), ..Step::silent(until, progress) };
+            if !making.add(app, job, step).await? || span.is_over(app, job).await? {
                 return Ok(None);
             }
         }
@@ -365,10 +406,14 @@ impl Span {
     }
 }
 
+async fn open(app: &App, file: &Path) -> Result<Sound, Failure> {
+    let file = tokio::fs::File::open(file).await.map_err(Error::internal)?.into_std().await;
+    app.sandbox.sound(file).await.map_err(unread)
+}
+
 /// Decodes a recording for what of it cannot be.
 async fn decoded(app: &App, file: &Path) -> Result<Whole, Failure> {
-    let file = std::fs::File::open(file).map_err(Error::internal)?;
-    let mut sound = app.sandbox.sound(file).await.map_err(unread)?;
+    let mut sound = open(app, file).await?;
     let mut samples = 0;
     while let Some(piece) = sound.pass().await.map_err(unread)? {
         samples += piece.count as u64;

@@ -7,12 +7,13 @@ use entity::time::Timestamp;
 use entity::{document, job, transcript, transcript_segment};
 use sea_orm::ActiveValue::Set;
 use sea_orm::{
-    ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter,
-    QueryOrder,
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, ModelTrait,
+    QueryFilter, QueryOrder,
 };
 
 use super::super::attempt::Failure;
 use super::super::queue;
+use super::fetched;
 use crate::adapters::transcriber::{Heard, RATE};
 use crate::ai::budget::{self, Spent};
 use crate::app::App;
@@ -42,16 +43,14 @@ pub async fn begin(
 ) -> Result<Making, Failure> {
     let version = document.version + 1;
     let txn = app.db.begin().await?;
-    let own =
-        transcript::Entity::owned_by(document.user_id).filter(transcript::Column::DocumentId.eq(document.id));
-    let there = own.filter(transcript::Column::Version.eq(version)).one(&txn).await?;
+    let there = transcript::Entity::one_of(document.user_id, document.id, version).one(&txn).await?;
     if let Some(row) = there.as_ref().filter(|row| row.recording == recording && row.model == model) {
         let last = said(&txn, row).await?.pop();
         let until = last.map_or(0.0, |last| last.end_seconds);
         return Ok(Making { row: row.clone(), until });
     }
     if let Some(other) = there {
-        transcript::Entity::delete_by_id((other.document_id, other.version)).exec(&txn).await?;
+        other.delete(&txn).await?;
     }
     let new = transcript::Model {
         document_id: document.id,
@@ -61,6 +60,7 @@ pub async fn begin(
         model: model.to_owned(),
         language: None,
         heard_samples: 0,
+        refused_samples: 0,
         segments: 0,
         progress: 0.0,
         finished: false,
@@ -76,6 +76,8 @@ pub struct Step {
     pub start: f64,
     /// What was heard in it; nothing for silence.
     pub heard: Heard,
+    /// Samples before it that the transcriber did not take.
+    pub refused: usize,
     /// Samples that were given to the transcriber.
     pub given: usize,
     /// Up to which sample the recording is done.
@@ -90,7 +92,7 @@ impl Step {
     /// Up to this sample nothing was said.
     pub fn silent(until: u64, progress: f64) -> Self {
         let start = super::seconds(until);
-        Self { start, heard: Heard::default(), given: 0, until, progress, finished: false }
+        Self { start, heard: Heard::default(), refused: 0, given: 0, until, progress, finished: false }
     }
 }
 
@@ -100,12 +102,15 @@ impl Making {
         u64::try_from(self.row.heard_samples).unwrap_or_default()
     }
 
-    /// Writes a window down and begins the lease anew. With progress made, the job has all its tries again.
-    pub async fn add(&mut self, app: &App, job: &job::Model, step: Step) -> Result<(), Failure> {
+    /// Writes a window down and begins the lease anew. With progress made, the job has all its tries again. `false` where the
+    /// document is out of sight by now: the job has ended.
+    pub async fn add(&mut self, app: &App, job: &job::Model, step: Step) -> Result<bool, Failure> {
         let now = app.clock.now();
         let (segments, until) = self.segments(&step);
         let mut row = self.row.clone().into_active_model();
         row.heard_samples = Set(i64::try_from(step.until).unwrap_or(i64::MAX));
+        let refused = i64::try_from(step.refused).unwrap_or(i64::MAX);
+        row.refused_samples = Set(self.row.refused_samples.saturating_add(refused));
         row.segments = Set(self.row.segments + i32::try_from(segments.len()).unwrap_or(i32::MAX));
         row.progress = Set(step.progress.clamp(self.row.progress, 1.0));
         row.finished = Set(step.finished);
@@ -119,9 +124,14 @@ impl Making {
         let updated = row.update(&txn).await?;
         insert_all::<transcript_segment::Entity>(&txn, segments, None).await?;
         count(&txn, self.row.user_id, step.given, step.finished, now).await?;
+        let wanted = document::Entity::one_of(self.row.user_id, self.row.document_id).one(&txn).await?;
+        if wanted.is_none() {
+            fetched::let_go(&txn, self.row.document_id).await?;
+            queue::finish(&txn, job, now).await?;
+        }
         txn.commit().await?;
         (self.row, self.until) = (updated, until);
-        Ok(())
+        Ok(wanted.is_some())
     }
 
     /// The window's segments at their places in the recording, in order and none before the last one's end.

@@ -6,6 +6,7 @@ use entity::kind::ContentType;
 use entity::{document, job};
 
 use super::super::attempt::Failure;
+use super::super::media::place;
 use super::super::store::Text;
 use super::super::{file, magic};
 use super::article::{article, text_of};
@@ -43,14 +44,14 @@ pub async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> R
     for hops in 0..=MOST_HOPS {
         match fetch_at(app, job, &url, called(document)).await? {
             Found::Text(text) => return Ok(Some(*text)),
-            Found::Recording(kind) if hops == 0 => {
+            Found::Recording(kind) => {
                 if let Some(kind) = kind {
                     file::becomes(app, job, kind).await?;
                 }
+                let elsewhere = (hops > 0).then_some(&url);
+                place::set(app.db.write(), job.user_id, document.id, elsewhere.map(PageUrl::as_str)).await?;
                 return Ok(None);
             }
-            // It would be looked for at the document's own address.
-            Found::Recording(_) => return Err(Failure::Permanent(NOT_READ.to_owned())),
             Found::Elsewhere(next) => url = next,
         }
     }

@@ -6,7 +6,7 @@ mod fetch;
 use entity::id::DocumentId;
 use entity::kind::SourceForm;
 use entity::{bookmark, document, job, source};
-use sea_orm::{ColumnTrait, ModelTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, ModelTrait, QueryFilter, QuerySelect};
 
 use self::article::{article, text_of};
 use self::fetch::{called, fetch};
@@ -35,7 +35,7 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         queue::finish(app.db.write(), job, app.clock.now()).await?;
         return Ok(());
     };
-    let given = source::Entity::one_of(job.user_id, id).one(app.db.read()).await?;
+    let given = to_be_read(app, job, id).await?;
     let text = match given.clone() {
         Some(given) => from_source(app, job, &document, given).await?,
         // Another job took what was given.
@@ -49,6 +49,20 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         },
     };
     store(app, job, id, given, text).await
+}
+
+/// What was given for the document and is to be read. What could not be read, and was given up, stays until the page itself
+/// is in.
+async fn to_be_read(app: &App, job: &job::Model, id: DocumentId) -> Result<Option<source::Model>, Error> {
+    let given = source::Entity::one_of(job.user_id, id).one(app.db.read()).await?;
+    let unread = given.is_some() && is_given_up(app.db.read(), job).await?;
+    Ok(given.filter(|_| !unread))
+}
+
+/// Whether nobody tries any more to read what was given.
+async fn is_given_up(db: &impl ConnectionTrait, job: &job::Model) -> Result<bool, Error> {
+    let own = Work::named(&job.kind) == Some(Work::Text);
+    Ok(!own && queue::is_given_up(db, Work::Text, job.subject).await?)
 }
 
 /// Fetches in a turn at the host, where nobody waits for it: the pages of a feed or of an import may all be of one host.
@@ -91,14 +105,16 @@ pub(super) async fn store(
     if let Some(document) = found.one(&txn).await? {
         put_text(&txn, &document, split, Priority::of(job), now).await?;
         if Work::named(&job.kind) == Some(Work::Hear) {
-            media::is_whole(&txn, &document).await?;
+            media::make_whole(&txn, &document).await?;
         }
         if used.is_some() && saved::wants_page(&txn, &document).await? {
             queue::ask(&txn, job.user_id, Work::Page, id.0, Priority::of(job), now).await?;
         }
-        // What was given meanwhile has its own job.
         let given = source::Entity::one_of(job.user_id, id).one(&txn).await?;
-        if let Some(given) = given.filter(|given| Some(given) == used.as_ref()) {
+        if let Some(given) = given
+            // What was given meanwhile has its own job.
+            && (Some(&given) == used.as_ref() || is_given_up(&txn, job).await?)
+        {
             given.delete(&txn).await?;
         }
     }

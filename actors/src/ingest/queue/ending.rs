@@ -4,13 +4,14 @@
 
 use std::time::Duration;
 
+use entity::document;
 use entity::job::{Column, Entity, Model};
 use entity::kind::JobState;
 use entity::time::Timestamp;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, UpdateMany};
 
-use super::{LEASE, MOST_DEATHS, Priority, turn};
+use super::{LEASE, MOST_DEATHS, Priority, Work, turn};
 use crate::db::Db;
 
 /// Why a job is given up whose tries all died with their process.
@@ -24,7 +25,7 @@ pub async fn renew(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Re
 
 /// Ends the job well, within the transaction that did the work; `false`: the try has lost its lease, do nothing.
 pub async fn finish(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
-    end(db, job, JobState::Done, None, now).await
+    Ok(ended(job, JobState::Done, None, now).exec(db).await?.rows_affected > 0)
 }
 
 /// Ends the job badly: no further try makes sense, or none is left.
@@ -34,29 +35,34 @@ pub async fn give_up(
     reason: &str,
     now: Timestamp,
 ) -> Result<bool, DbErr> {
-    end(db, job, JobState::Dead, Some(reason), now).await
+    let dies = ended(job, JobState::Dead, Some(reason), now);
+    die(db, job, dies).await
+}
+
+/// The last reason is what counts: those of former jobs of the same work go.
+async fn die(db: &impl ConnectionTrait, job: &Model, dies: UpdateMany<Entity>) -> Result<bool, DbErr> {
+    if dies.exec(db).await?.rows_affected == 0 {
+        return Ok(false);
+    }
+    let former = Entity::delete_many()
+        .filter(Column::Kind.eq(&job.kind))
+        .filter(Column::Subject.eq(job.subject))
+        .filter(Column::State.eq(JobState::Dead))
+        .filter(Column::Id.ne(job.id));
+    former.exec(db).await?;
+    Ok(true)
 }
 
 /// Ends a job whose last try died with its process, with [`cause_of_death`]. `false`: it is not so any more.
 pub async fn bury(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
     let (over, why) = (Column::LeaseUntil.lt(now), Some(cause_of_death(job)));
-    Ok(ended(job, JobState::Dead, why, now).filter(over).exec(db).await?.rows_affected > 0)
+    die(db, job, ended(job, JobState::Dead, why, now).filter(over)).await
 }
 
 /// Why a job is given up whose last try died with its process: all of them did, or one before it failed for a reason.
 pub fn cause_of_death(job: &Model) -> &str {
     let all_died = job.deaths + 1 >= MOST_DEATHS;
     job.error.as_deref().filter(|_| !all_died).unwrap_or(DIED)
-}
-
-async fn end(
-    db: &impl ConnectionTrait,
-    job: &Model,
-    state: JobState,
-    reason: Option<&str>,
-    now: Timestamp,
-) -> Result<bool, DbErr> {
-    Ok(ended(job, state, reason, now).exec(db).await?.rows_affected > 0)
 }
 
 fn ended(job: &Model, state: JobState, reason: Option<&str>, now: Timestamp) -> UpdateMany<Entity> {
@@ -220,8 +226,23 @@ pub fn backoff(job: &Model) -> Duration {
     base + base * u32::from(spread) / 1024
 }
 
-/// Removes jobs that ended well before `until`; dead ones are kept with their reason.
-pub async fn sweep(db: &Db, until: Timestamp) -> Result<(), DbErr> {
+/// Removes jobs that ended well before `until`. Dead ones are kept with their reason, as long as their documents are there;
+/// those that are about no document until `forgotten`.
+pub async fn sweep(db: &Db, until: Timestamp, forgotten: Timestamp) -> Result<(), DbErr> {
     let done = Condition::all().add(Column::State.eq(JobState::Done)).add(Column::FinishedAt.lt(until));
-    Entity::delete_many().filter(done).exec(db.write()).await.map(drop)
+    let makes_document =
+        Column::Kind.is_in(Work::ALL.into_iter().filter(|work| work.makes_document()).map(Work::name));
+    let own = Query::select()
+        .column(document::Column::Id)
+        .from(document::Entity)
+        .and_where(Expr::col((document::Entity, document::Column::Id)).equals((Entity, Column::Subject)))
+        .to_owned();
+    let gone = Condition::any()
+        .add(makes_document.clone().and(Expr::exists(own).not()))
+        .add(makes_document.not().and(Column::FinishedAt.lt(forgotten)));
+    let dead = Condition::all().add(Column::State.eq(JobState::Dead)).add(gone);
+    for ended in [done, dead] {
+        Entity::delete_many().filter(ended).exec(db.write()).await?;
+    }
+    Ok(())
 }

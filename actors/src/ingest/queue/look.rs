@@ -74,6 +74,12 @@ pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
     Ok(Track::ALL.into_iter().map(depth).collect())
 }
 
+/// The subjects of jobs of a kind that run, or might.
+pub fn subjects_due(work: Work, now: Timestamp) -> SelectStatement {
+    let due = Column::State.eq(JobState::Queued).and(Column::RunAt.lte(now));
+    subjects(work).and_where(Column::State.eq(JobState::Running).or(due)).to_owned()
+}
+
 /// The subjects of jobs of a kind that wait or run.
 pub fn subjects(work: Work) -> SelectStatement {
     Query::select()
@@ -94,6 +100,17 @@ pub async fn is_waiting(db: &impl ConnectionTrait, work: Work, subject: Uuid) ->
         .filter(Column::Subject.eq(subject))
         .filter(Column::State.eq(JobState::Queued));
     Ok(waiting.one(db).await?.is_some())
+}
+
+/// Whether work on this was given up, and nobody asked for it again.
+///
+/// # Errors
+/// The database.
+pub async fn is_given_up(db: &impl ConnectionTrait, work: Work, subject: Uuid) -> Result<bool, DbErr> {
+    let own = Entity::find().filter(Column::Kind.eq(work.name())).filter(Column::Subject.eq(subject));
+    let open = own.clone().filter(Column::State.is_in([JobState::Queued, JobState::Running]));
+    let dead = own.filter(Column::State.eq(JobState::Dead));
+    Ok(dead.one(db).await?.is_some() && open.one(db).await?.is_none())
 }
 
 /// Whether somebody else's work waits on the job's track, or work that is wanted sooner.

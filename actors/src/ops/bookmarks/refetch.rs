@@ -1,9 +1,10 @@
 //! Fetching a saved page again, or reading an upload's file again; the old text stays until the new one is in.
 
-use entity::bookmark;
 use entity::id::BookmarkId;
 use entity::kind::BookmarkKind;
 use entity::scope::Scope;
+use entity::{bookmark, document};
+use sea_orm::ConnectionTrait;
 
 use super::save;
 use super::view::{self, OneBookmark};
@@ -11,6 +12,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Values};
+use crate::ingest::media::{self, place};
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::target::Target;
 use crate::perform::Operation;
@@ -39,10 +41,20 @@ impl Operation for RefetchBookmark {
         if row.kind == BookmarkKind::Page {
             save::may_fetch(&row.url, app.fetcher.guard())?;
         }
-        let work = Work::of_bookmark(row.kind);
+        let work = work(&txn, &row).await?;
         queue::ask(&txn, caller.user, work, row.document_id.0, Priority::Now, app.clock.now()).await?;
         txn.commit().await?;
         app.ingest.wake();
         Ok(OneBookmark { bookmark: view::one(app, app.db.write(), row).await? })
     }
+}
+
+/// What makes the text anew. A transcript is made from its recording, which may stand elsewhere: no page takes its place.
+async fn work(txn: &impl ConnectionTrait, row: &bookmark::Model) -> Result<Work, Error> {
+    let of_kind = Work::of_bookmark(row.kind);
+    let found = document::Entity::one_of(row.user_id, row.document_id).one(txn).await?;
+    let Some(document) = found.filter(|_| row.kind == BookmarkKind::Page) else { return Ok(of_kind) };
+    let is_heard = media::is_heard(txn, row.user_id, document.id).await?;
+    let stands_elsewhere = place::beside(txn, &document).await?.is_some();
+    Ok(if is_heard && stands_elsewhere { Work::Hear } else { of_kind })
 }

@@ -14,6 +14,7 @@ use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Values};
 use crate::ingest::feed::saved;
+use crate::ingest::media::place;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::target::Target;
 use crate::perform::Operation;
@@ -60,14 +61,14 @@ pub async fn leave(
     now: Timestamp,
 ) -> Result<(), Error> {
     // The feed goes first: entries that are being delivered to it are in by then, or never will be.
-    let gone = feed::Entity::delete_many()
+    let held = feed::Entity::one_of(user, id).lock_exclusive().one(txn).await?;
+    held.ok_or(Error::NotFound)?;
+    place::keep_of_feed(txn, user, id).await?;
+    feed::Entity::delete_many()
         .filter(feed::Column::UserId.eq(user))
         .filter(feed::Column::Id.eq(id))
         .exec(txn)
         .await?;
-    if gone.rows_affected == 0 {
-        return Err(Error::NotFound);
-    }
     // Whoever saves one of its entries now has done so before the bookmarks are looked at, or comes after this.
     let texts = document::Entity::of(user).filter(document::Column::FeedId.eq(id));
     texts
