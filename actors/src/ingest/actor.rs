@@ -32,8 +32,8 @@ const MAINTAIN_EVERY: Duration = Duration::from_secs(30);
 const BACKLOG_EVERY: u64 = 8;
 /// Imports at the same time: more would only wait for the database.
 const IMPORTS: usize = 2;
-/// Exports at the same time. One does not give way, so they have no place that an import could have.
-const EXPORTS: usize = 1;
+/// Exports at the same time, one a person. One does not give way, so they have no place that an import could have.
+const EXPORTS: usize = 2;
 /// Recordings at the same time: a transcriber hears one, and others are fetched meanwhile.
 const RECORDINGS: usize = 4;
 
@@ -174,7 +174,8 @@ impl IngestActor {
         let room = self.room.of(track);
         let (of_backlog, each) = match track {
             Track::Web | Track::Files | Track::Recordings => (room - (room + 1) / 3, (room - 1).max(1)),
-            Track::Library | Track::Imports | Track::Exports => (room, room),
+            Track::Library | Track::Imports => (room, room),
+            Track::Exports => (room, 1),
         };
         Places {
             free: room.saturating_sub(own().count()) as u64,

@@ -17,7 +17,7 @@ use crate::retrieval::{Put, Vectors, lexical};
 
 /// Passages that one turn of the job puts in, seconds of work for the model: in between a book gives way to others, and
 /// one that was deleted meanwhile is given up.
-const A_TURN: u64 = 64;
+const A_TURN: u64 = 32;
 /// Passages that somebody waits for: a long chapter. The rest of a book comes with the backlog.
 const LONG: i32 = 256;
 

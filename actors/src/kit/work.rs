@@ -15,8 +15,10 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub enum Lane {
     /// Somebody waits: a query's vector, a search.
     Foreground,
-    /// Nobody waits: passages' vectors, extraction.
+    /// Nobody waits, and it takes milliseconds: a text cleaned, or split into passages.
     Background,
+    /// Nobody waits, and it takes seconds: passages' vectors, the index packed. What is short does not stand behind it.
+    Long,
     /// A password's hash: strangers may ask for it, so it has few places and whoever finds none is told to come again.
     Password,
 }
@@ -26,15 +28,17 @@ pub enum Lane {
 pub struct Workers {
     foreground: Arc<Semaphore>,
     background: Arc<Semaphore>,
+    long: Arc<Semaphore>,
     password: Arc<Semaphore>,
 }
 
 impl Workers {
-    /// With this many places in each lane.
+    /// With this many places in the lanes of what somebody waits for, and of the rest.
     pub fn new(foreground: usize, background: usize) -> Self {
         Self {
             foreground: Arc::new(Semaphore::new(foreground.max(1))),
             background: Arc::new(Semaphore::new(background.max(1))),
+            long: Arc::new(Semaphore::new(background.max(1))),
             password: Arc::new(Semaphore::new(1)),
         }
     }
@@ -48,11 +52,12 @@ impl Workers {
         let places = match lane {
             Lane::Foreground => &self.foreground,
             Lane::Background => &self.background,
+            Lane::Long => &self.long,
             Lane::Password => &self.password,
         };
         let place = places.clone().acquire_owned();
         let place = match lane {
-            Lane::Foreground | Lane::Background => place.await,
+            Lane::Foreground | Lane::Background | Lane::Long => place.await,
             Lane::Password => {
                 tokio::time::timeout(PATIENCE, place).await.map_err(|_| Error::Busy(PATIENCE))?
             }

@@ -63,7 +63,7 @@ impl Engine {
     /// Vectors of passages, where a model is there.
     pub async fn embed(&self, texts: Vec<String>) -> Result<Option<Vectors>, Error> {
         let Some(embedder) = self.embedder() else { return Ok(None) };
-        let made = self.workers.run(Lane::Background, move || {
+        let made = self.workers.run(Lane::Long, move || {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             let vectors = embedder.embed(&texts)?;
             let tokens = texts.iter().map(|text| embedder.count_tokens(text).min(PASSAGE_TOKENS)).sum();
@@ -99,7 +99,7 @@ impl Engine {
     /// Packs the index.
     pub async fn maintain(&self) -> Result<bool, Error> {
         let index = self.index.clone();
-        self.workers.run(Lane::Background, move || index.maintain()).await?.map_err(Error::internal)
+        self.workers.run(Lane::Long, move || index.maintain()).await?.map_err(Error::internal)
     }
 
     /// Passages of everybody; beside the lanes, so that a busy service says so and still is there.

@@ -16,7 +16,7 @@ use crate::models::{Model, Store};
 pub async fn arrives(app: App, store: Store, model: Model) {
     let meanwhile = "the embedding model is not there yet: search goes by words alone until it is";
     let (model, folder) = found(&store, &[model], meanwhile).await;
-    match app.workers.run(Lane::Background, move || MiniLm::open(&folder)).await {
+    match app.workers.run(Lane::Long, move || MiniLm::open(&folder)).await {
         Ok(Ok(embedder)) => app.retrieval.set_model(Arc::new(embedder)),
         Ok(Err(error)) => {
             return warn!(%error, model.name, "could not open the embedding model; search goes by words alone");
