@@ -73,7 +73,19 @@ async fn packed(
 async fn copy(desk: &Desk, store: &dyn Blobs, done: &export::Model, to: &Path) -> Result<(), Failure> {
     let local = exports::file(desk, store, done).await?;
     let told = |cause| Failure::Path { what: "write", path: to.to_owned(), cause };
-    tokio::fs::copy(local.path(), to).await.map_err(told).map(drop)
+    let (from, to) = (local.path().to_owned(), to.to_owned());
+    let placed = tokio::task::spawn_blocking(move || place(&from, &to)).await;
+    placed.map_err(io::Error::other).and_then(|placed| placed).map_err(told)
+}
+
+/// Copies a file beside its place, and puts it there when it is whole: a copy that breaks off leaves nothing behind, and what
+/// came to stand there meanwhile stays.
+fn place(from: &Path, to: &Path) -> io::Result<()> {
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut beside = tempfile::NamedTempFile::new_in(folder)?;
+    io::copy(&mut std::fs::File::open(from)?, beside.as_file_mut())?;
+    beside.as_file().sync_all()?;
+    beside.persist_noclobber(to).map(drop).map_err(|error| error.error)
 }
 
 #[derive(Serialize)]

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use entity::id::ImportId;
 use entity::kind::{ImportState, ImportedKind};
 use entity::plan::Plan;
-use entity::{import, import_row};
+use entity::{import, import_row, note};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::imports::{begin, once};
 use super::transcripts::{Counting, recording};
@@ -119,8 +120,11 @@ async fn library(session: &Client) -> Value {
         let decisions = all(session, &format!("/app/api/projects/{id}/decisions"), "decisions").await;
         let items = all(session, &format!("/app/api/projects/{id}/items"), "items").await;
         let notes = all(session, &format!("/app/api/projects/{id}/notes"), "notes").await;
+        let mut context = plain(context.data(200));
+        // Of one moment, in an order that their ids make.
+        context["notes"] = sorted(context["notes"].as_array().unwrap().clone()).into();
         projects.push(json!({
-            "row": plain(&row), "context": plain(context.data(200)), "decisions": sorted(decisions.iter().map(dated).collect()),
+            "row": plain(&row), "context": context, "decisions": sorted(decisions.iter().map(dated).collect()),
             "items": sorted(items.iter().map(plain).collect()), "notes": sorted(notes.iter().map(dated).collect()),
         }));
     }
@@ -161,7 +165,7 @@ pub fn paper(words: &str) -> Vec<u8> {
 }
 
 /// One of each thing that there is.
-async fn fill(session: &Client, key: &Key, site: &Site) {
+async fn fill(server: &Server, session: &Client, key: &Key, site: &Site) {
     let collection = |name: &str, parent: Option<String>| json!({ "name": name, "description": "about", "parentId": parent });
     let made = session.post(&format!("{LIBRARY}/collections"), collection("Birds", None)).await;
     let top = made.data(201)["collection"]["collectionId"]
@@ -249,6 +253,27 @@ async fn fill(session: &Client, key: &Key, site: &Site) {
     let page = site.page("/by-address", [article("By its address", "A bittern booms")]);
     let items = json!({ "items": [{ "bookmarkId": bookmark }, { "highlightId": highlight, "role": "background" }, { "entryId": entry }, { "url": page }] });
     session.post(&format!("{LIBRARY}/projects/{project}/items"), items).await.data(201);
+    // A note of a project that is younger, and the note of a bookmark that stands there itself.
+    let made = session.post("/app/api/projects", json!({ "name": "Another book" })).await;
+    let young = made.data(201)["project"]["id"].as_str().unwrap().to_owned();
+    let note = json!({ "title": "Thoughts", "bodyMd": "On patience." });
+    let note =
+        session.post(&format!("/app/api/projects/{young}/notes"), note).await.data(201)["note"].clone();
+    let on_bookmark =
+        note::Entity::find().filter(note::Column::BookmarkId.eq(bookmark.parse::<Uuid>().unwrap()));
+    let on_bookmark = on_bookmark.one(server.app().db.read()).await.unwrap().unwrap();
+    let items = json!({ "items": [{ "noteId": note["noteId"] }, { "noteId": on_bookmark.id }] });
+    session.post(&format!("{LIBRARY}/projects/{project}/items"), items).await.data(201);
+    // What is deleted is no part of it, nor what was marked there.
+    let gone = key.save_text("https://a.example/deleted", "A bittern in the reeds.").await;
+    let gone = gone["bookmarkId"].as_str().unwrap();
+    let mark = json!({ "text": "bittern", "startOffset": 2, "endOffset": 9 });
+    eventually("it can be marked", async || {
+        let marked = session.post(&format!("{LIBRARY}/bookmarks/{gone}/highlights"), mark.clone()).await;
+        (marked.status == 201).then_some(())
+    })
+    .await;
+    session.delete(&format!("{LIBRARY}/bookmarks/{gone}")).await.data(200);
 }
 
 /// A second in which nothing is to be heard.
@@ -303,7 +328,7 @@ async fn served() -> Server {
 async fn full_archive(server: &Server, site: &Site) -> (Client, Vec<u8>) {
     let user = server.user(Plan::Research).await;
     let (session, key) = (user.sign_in().await, user.full_key().await);
-    fill(&session, &key, site).await;
+    fill(server, &session, &key, site).await;
     settled(&session).await;
     let archive = packed(&session).await;
     (session, archive)
@@ -497,21 +522,27 @@ async fn what_somebody_takes_away_while_an_import_goes_on_is_left_out_of_it() {
 
 #[actix_web::test]
 async fn what_came_whole_comes_in_elsewhere_whatever_its_address() {
-    let here = Server::with(&[("FETCH__ALLOW_PRIVATE", "10.0.0.0/8")]).await;
+    let (here, site) =
+        (Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8,10.0.0.0/8")]).await, Site::start().await);
     let user = here.user(Plan::Pro).await;
     let (session, key) = (user.sign_in().await, user.full_key().await);
     uploaded(&key, "application/pdf", &paper("A paper about herons")).await;
     key.once(&key.save_text("http://10.0.0.1/private", "Words of a private page.").await, "ready").await;
+    let body = "<rss version=\"2.0\"><channel><title>Inside</title><item><title>One</title><guid>1</guid><description>An entry of a feed inside.</description></item></channel></rss>".to_owned();
+    let headers = vec![("content-type", "application/rss+xml".to_owned())];
+    let feed = site.page("/feed", [Reply::Plain { status: 200, headers, body }]);
+    key.post("/rest/v1/feeds", json!({ "url": feed })).await.data(201);
+    settled(&session).await;
     let archive = packed(&session).await;
-    let there = Server::start().await;
+    let there = Server::with(&[("FETCH__ALLOW_PRIVATE", "")]).await;
     let session = there.user(Plan::Pro).await.sign_in().await;
 
     let id = begin(&session, &archive, &[]).await;
     let done = once(&session, &id, "done").await;
 
-    assert_eq!((&done["report"]["created"], &done["report"]["skipped"]), (&json!(2), &json!([])), "{done}");
+    assert_eq!((&done["report"]["created"], &done["report"]["skipped"]), (&json!(4), &json!([])), "{done}");
     settled(&session).await;
-    for words in ["paper", "private"] {
+    for words in ["paper", "private", "inside"] {
         let found = session.get(&format!("{LIBRARY}/search?q={words}")).await;
         assert_eq!(found.data(200)["results"].as_array().unwrap().len(), 1, "{words}");
     }

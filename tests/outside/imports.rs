@@ -450,6 +450,30 @@ async fn what_broke_off_goes_on_in_its_own_direction() {
 }
 
 #[actix_web::test]
+async fn a_paused_import_keeps_its_file_however_long_it_pauses() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let lines: String =
+        (0..5).map(|n| format!("{{\"url\": \"https://p.example/{n}\", \"text\": \"T\"}}\n")).collect();
+    let id = begin(&session, lines.as_bytes(), &[]).await;
+    once(&session, &id, "done").await;
+    let rows = Database::connect(server.database_url()).await.unwrap();
+    import::Entity::update_many()
+        .col_expr(import::Column::State, Expr::value(ImportState::Paused))
+        .col_expr(import::Column::Done, Expr::value(3))
+        .col_expr(import::Column::FinishedAt, Expr::value(None::<i64>))
+        .exec(&rows)
+        .await
+        .unwrap();
+
+    server.clock.advance(Duration::from_secs(8 * 24 * 3600));
+    actors::imports::sweep(server.app()).await.unwrap();
+    step(&session, &id, "resume").await;
+
+    assert_eq!(once(&session, &id, "done").await["rows"], 5);
+}
+
+#[actix_web::test]
 async fn an_import_whose_try_fails_for_now_is_tried_again_and_says_so() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;

@@ -16,7 +16,7 @@ use crate::error::Error;
 pub(super) struct Beside {
     titles: HashMap<DocumentId, String>,
     tags: HashMap<BookmarkId, Vec<String>>,
-    notes: HashMap<BookmarkId, String>,
+    notes: HashMap<BookmarkId, note::Model>,
     collections: HashMap<BookmarkId, Vec<Uuid>>,
     uploads: HashMap<DocumentId, upload::Model>,
     stored: HashMap<DocumentId, String>,
@@ -38,7 +38,8 @@ impl Beside {
         }
         let rows = note::Entity::owned_by(user).filter(note::Column::BookmarkId.is_in(ids.clone()));
         let noted = rows.all(db).await?.into_iter();
-        beside.notes = noted.filter_map(|row| Some((row.bookmark_id?, row.body))).collect();
+        let noted = noted.filter(|row| !row.body.is_empty());
+        beside.notes = noted.filter_map(|row| Some((row.bookmark_id?, row))).collect();
         let rows = collection_bookmark::Entity::owned_by(user)
             .filter(collection_bookmark::Column::BookmarkId.is_in(ids))
             .order_by_asc(collection_bookmark::Column::CollectionId);
@@ -74,12 +75,15 @@ impl Beside {
             bytes: u64::try_from(upload.bytes).unwrap_or_default(),
             sha256: upload.sha256.clone(),
         });
+        let notes = self.notes.get(&row.id);
         Bookmark {
             id: row.id.0,
             form: row.kind,
             url: row.url.clone(),
             tags: self.tags.get(&row.id).cloned().unwrap_or_default(),
-            notes: self.notes.get(&row.id).cloned().filter(|body| !body.is_empty()),
+            notes: notes.map(|note| note.body.clone()),
+            notes_created_at: notes.map(|note| note.created_at),
+            notes_updated_at: notes.map(|note| note.updated_at),
             collections: self.collections.get(&row.id).cloned().unwrap_or_default(),
             favorite: row.favorite,
             archived: row.archived,

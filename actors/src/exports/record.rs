@@ -76,6 +76,12 @@ pub struct Bookmark {
     pub tags: Vec<String>,
     /// The person's notes.
     pub notes: Option<String>,
+    /// When they were begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes_created_at: Option<Timestamp>,
+    /// When they were changed last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes_updated_at: Option<Timestamp>,
     /// The collections that it is in.
     pub collections: Vec<Uuid>,
     /// Marked as a favourite.
@@ -135,6 +141,9 @@ pub struct Text {
     /// The address by which it wants to be known.
     #[serde(default)]
     pub canonical_url: Option<String>,
+    /// The address of its recording, where that is neither its own nor its entry's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording_url: Option<String>,
     /// What its text lacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lacks: Option<String>,
@@ -169,6 +178,7 @@ impl Text {
             image_url: None,
             published_at: None,
             canonical_url: None,
+            recording_url: None,
             lacks: None,
             failed: None,
             language: None,
@@ -351,9 +361,9 @@ pub struct Item {
     pub id: Uuid,
     /// The project.
     pub project: Uuid,
-    /// The bookmark, highlight, note or entry.
+    /// The bookmark, highlight, note or entry; of a note on a bookmark, that bookmark.
     pub thing: Uuid,
-    /// By what it was named: one that came by its address is a bookmark too.
+    /// As what it stands there: one that came by its address is a bookmark too.
     #[serde(default)]
     pub named: Option<ItemKind>,
     /// What it is to the project.

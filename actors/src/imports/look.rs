@@ -72,7 +72,7 @@ impl Taking {
             return Ok(Became::of(ImportedKind::Bookmark, Uuid::nil(), true));
         };
         let became = Became::of(ImportedKind::Bookmark, there.id.0, false);
-        self.is_taken(&became);
+        self.takes(&became);
         Ok(became)
     }
 

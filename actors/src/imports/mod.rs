@@ -159,6 +159,8 @@ async fn let_go(db: &impl ConnectionTrait, which: Condition) -> Result<(), Error
         .from(import::Entity)
         .cond_where(which)
         .and_where(Column::State.is_not_in([ImportState::Running, ImportState::Undoing]))
+        // Rows of a paused one may still be to come.
+        .and_where(Column::State.ne(ImportState::Paused).or(Column::FinishedAt.is_not_null()))
         .to_owned();
     stored_file::Entity::update_many()
         .col_expr(stored_file::Column::ImportId, Expr::value(None::<ImportId>))

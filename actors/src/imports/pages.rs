@@ -49,7 +49,7 @@ impl Taking {
         for mut page in pages.extract_if(.., |page| page.file.is_some()) {
             let Some((said, file)) = page.file.take() else { continue };
             let became = self.paper(txn, std::mem::take(&mut page.new), said, file, now).await?;
-            self.is_taken(&became);
+            self.takes(&became);
             all.push(self.took(txn, page, became, now).await?);
         }
         self.hold(txn, &pages).await?;
@@ -59,7 +59,7 @@ impl Taking {
         for ((page, on), saved) in pages.into_iter().zip(on).zip(saved) {
             let became = match saved {
                 Saved::New(id) => Became::Created(ImportedKind::Bookmark, id.0, on),
-                Saved::Left(new) => self.known_page(txn, *new, now).await?,
+                Saved::Left(new) => known_page(self, txn, *new, now).await?.0,
             };
             all.push(self.took(txn, page, became, now).await?);
         }
@@ -189,27 +189,28 @@ impl Taking {
             .filter(bookmark::Column::NormalizedUrl.is_in(addresses));
         save::lock(txn, there).await.map(drop)
     }
+}
 
-    /// A page whose address may be known.
-    async fn known_page(
-        &self,
-        txn: &impl ConnectionTrait,
-        new: NewBookmark,
-        now: Timestamp,
-    ) -> Result<Became, Error> {
-        let user = self.import().user_id;
-        let key = PageUrl::parse(&new.url)?.key();
-        match save::with_address(txn, user, &key).await? {
-            Some(there) => added::to(txn, there, &new, now).await,
-            None => {
-                let on = added::on(&new);
-                let (row, created) = save::save_in(txn, user, new.clone(), Priority::Backlog, now).await?;
-                match created {
-                    true => Ok(Became::Created(ImportedKind::Bookmark, row.id.0, on)),
-                    // Somebody saved it meanwhile.
-                    false => added::to(txn, row, &new, now).await,
-                }
-            }
-        }
+/// A page whose address may be known; with its row where it was made now.
+///
+/// # Errors
+/// The database.
+pub(super) async fn known_page(
+    taking: &Taking,
+    txn: &impl ConnectionTrait,
+    new: NewBookmark,
+    now: Timestamp,
+) -> Result<(Became, Option<bookmark::Model>), Error> {
+    let user = taking.import().user_id;
+    let key = PageUrl::parse(&new.url)?.key();
+    if let Some(there) = save::with_address(txn, user, &key).await? {
+        return Ok((added::to(txn, there, &new, now).await?, None));
     }
+    let on = added::on(&new);
+    let (row, created) = save::save_in(txn, user, new.clone(), Priority::Backlog, now).await?;
+    if !created {
+        // Somebody saved it meanwhile.
+        return Ok((added::to(txn, row, &new, now).await?, None));
+    }
+    Ok((Became::Created(ImportedKind::Bookmark, row.id.0, on), Some(row)))
 }

@@ -84,6 +84,8 @@ pub struct Taking {
     folders: Folders,
     /// What lines of an export became, by the ids that they had.
     pub(super) known: HashMap<Uuid, (ImportedKind, Uuid)>,
+    /// What lines of this import became.
+    pub(super) taken: HashSet<(ImportedKind, Uuid)>,
     /// Addresses that a dry run has seen.
     pub(super) seen: HashSet<String>,
     /// Bytes of files that a dry run has seen.
@@ -98,6 +100,7 @@ impl Taking {
             import,
             folders: Folders::default(),
             known: HashMap::new(),
+            taken: HashSet::new(),
             seen: HashSet::new(),
             bytes: 0,
         }
@@ -256,12 +259,13 @@ impl Taking {
     pub(super) fn knows(&mut self, source: Option<Uuid>, became: &Became) {
         if let (Some(source), Some(thing)) = (source, became.thing()) {
             self.known.insert(source, thing);
+            self.taken.insert(thing);
         }
     }
 
     /// Remembers that a thing is this line's: another line of the same bytes becomes another one.
-    pub(super) fn is_taken(&mut self, became: &Became) {
-        self.knows(became.thing().map(|(_, id)| id), became);
+    pub(super) fn takes(&mut self, became: &Became) {
+        self.taken.extend(became.thing());
     }
 
     /// The sums of what was made.

@@ -162,7 +162,12 @@ impl Gathering<'_> {
 
     async fn highlights(&self) -> Result<(), Error> {
         in_lots!(self, highlight, |some| {
-            for row in some {
+            let marked = some.iter().map(|row| row.bookmark_id);
+            let there = bookmark::Entity::owned_by(self.user).filter(bookmark::Column::Id.is_in(marked));
+            let there: HashSet<BookmarkId> =
+                there.all(self.db()).await?.into_iter().map(|row| row.id).collect();
+            // Those of deleted bookmarks have no line to belong to.
+            for row in some.into_iter().filter(|row| there.contains(&row.bookmark_id)) {
                 let record = Highlight {
                     id: row.id.0,
                     bookmark: row.bookmark_id.0,
@@ -199,10 +204,16 @@ impl Gathering<'_> {
         Ok(())
     }
 
+    /// What stands in projects comes behind all of them: a note of one may have its place in another.
     async fn projects(&self) -> Result<(), Error> {
         in_lots!(self, project, |some| {
             for row in some {
                 self.project(row).await?;
+            }
+        });
+        in_lots!(self, project, |some| {
+            for row in some {
+                self.items(&row).await?;
             }
         });
         Ok(())

@@ -49,10 +49,10 @@ impl Gathering<'_> {
             };
             self.line(&Record::Note(record)).await?;
         }
-        self.items(&row).await
+        Ok(())
     }
 
-    async fn items(&self, row: &project::Model) -> Result<(), Error> {
+    pub(super) async fn items(&self, row: &project::Model) -> Result<(), Error> {
         let items = project_item::Entity::within(row).order_by_asc(project_item::Column::Id);
         for item in items.all(self.db()).await? {
             let Some(thing) = self.thing(&item).await? else { continue };
@@ -80,7 +80,10 @@ impl Gathering<'_> {
                 let own =
                     note::Entity::owned_by(self.user).filter(note::Column::DocumentId.eq(item.document_id));
                 let Some(row) = own.one(self.db()).await? else { return Ok(None) };
-                // The note of a bookmark is no line of its own: what it is on stands for it.
+                if row.bookmark_id.is_some() && row.body.is_empty() {
+                    return Ok(None);
+                }
+                // The note of a bookmark is no line of its own: the bookmark stands for it, named as a note.
                 Ok(Some(row.bookmark_id.map_or(row.id.0, |bookmark| bookmark.0)))
             }
             ItemKind::Entry => {

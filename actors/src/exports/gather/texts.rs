@@ -1,5 +1,6 @@
 //! The texts of documents, and the files of uploads.
 
+use entity::id::DocumentId;
 use entity::kind::DocumentStatus;
 use entity::{chunk, document, rendition, transcript_segment};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
@@ -16,15 +17,29 @@ use crate::ops::rendition as shown_as;
 impl Gathering<'_> {
     pub(super) async fn texts(&mut self) -> Result<(), Error> {
         for id in std::mem::take(&mut self.texts) {
-            let Some(row) = document::Entity::one_of(self.user, id).one(self.db()).await? else { continue };
-            let text = self.text(row).await?;
+            let Some(text) = self.text(id).await? else { continue };
             let json = serde_json::to_string(&text).map_err(Error::internal)?;
             self.whole(&document_path(&id.to_string()), json).await?;
         }
         Ok(())
     }
 
-    async fn text(&self, row: document::Model) -> Result<Text, Error> {
+    /// The text as it stands. A newer one may come in while it is read: then that is.
+    async fn text(&self, id: DocumentId) -> Result<Option<Text>, Error> {
+        let find = || document::Entity::one_of(self.user, id);
+        let Some(mut row) = find().one(self.db()).await? else { return Ok(None) };
+        loop {
+            let version = row.version;
+            let text = self.text_of(row).await?;
+            match find().one(self.db()).await? {
+                None => return Ok(None),
+                Some(now) if now.version == version => return Ok(Some(text)),
+                Some(newer) => row = newer,
+            }
+        }
+    }
+
+    async fn text_of(&self, row: document::Model) -> Result<Text, Error> {
         let passages = chunk::Entity::owned_by(self.user)
             .filter(chunk::Column::DocumentId.eq(row.id))
             .filter(chunk::Column::Version.eq(row.version))
@@ -49,6 +64,7 @@ impl Gathering<'_> {
             image_url: row.image_url,
             published_at: row.published_at,
             canonical_url: row.canonical_url,
+            recording_url: row.recording_url,
             lacks: row.lacks,
             failed: row.error.filter(|_| row.status == DocumentStatus::Failed),
             language: row.language,

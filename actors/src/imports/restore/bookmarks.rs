@@ -3,7 +3,7 @@
 use entity::id::{BookmarkId, DocumentId, HighlightId, UploadId};
 use entity::kind::{BookmarkKind, ImportedKind};
 use entity::time::Timestamp;
-use entity::{bookmark, document, highlight, upload};
+use entity::{bookmark, document, highlight, note, upload};
 use sea_orm::sea_query::LockType;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
@@ -11,6 +11,7 @@ use sea_orm::{
 };
 use serde_json::json;
 
+use super::super::pages::known_page;
 use super::super::take::{Became, Taking};
 use super::super::{added, line};
 use super::files::Brought;
@@ -22,7 +23,9 @@ use crate::ingest::marks::{self, Place};
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::bookmarks::save::{self, NewBookmark};
 use crate::ops::highlights::{Marked, must_stand};
+use crate::ops::notes;
 use crate::text;
+use crate::uploads::MediaType;
 use crate::uploads::stored::{self, Owner};
 
 /// Characters of a colour's name.
@@ -44,20 +47,26 @@ pub async fn bookmark(
         new.collections.extend(taking.collection_of(txn, old).await?);
     }
     let (text, upload) = (given.text.take(), given.file.take());
-    match upload {
-        Some(said) => uploaded(taking, txn, new, said, file, text, now).await,
-        None => page(taking, txn, new, text, now).await,
+    let became = match upload {
+        Some(said) => uploaded(taking, txn, new, said, file, text, now).await?,
+        None => page(taking, txn, new, text, now).await?,
+    };
+    if let (Became::Created(_, id, _), Some(at)) = (&became, given.notes_created_at) {
+        let own = note::Entity::owned_by(taking.import().user_id).filter(note::Column::BookmarkId.eq(*id));
+        if let Some(note) = own.one(txn).await? {
+            notes::was_made(txn, &note, at, given.notes_updated_at.unwrap_or(at)).await?;
+        }
     }
+    Ok(became)
 }
 
 /// What a bookmark has beside its text, by the rules of every save; or why it is passed over. What comes whole is never
 /// fetched, so its address may lead anywhere.
 pub(super) fn read(taking: &Taking, given: &Bookmark) -> Result<NewBookmark, String> {
-    let text = given.text.as_ref();
-    if text.is_some_and(|text| !texts::is_sound(text)) || !(0.0..=1.0).contains(&given.progress) {
+    if !(0.0..=1.0).contains(&given.progress) {
         return Err(UNKNOWN.to_owned());
     }
-    let whole = given.file.is_some() || text.is_some_and(texts::is_whole);
+    let whole = given.file.is_some() || given.text.as_ref().is_some_and(texts::is_whole);
     let fields = json!({
         "url": given.url, "tags": given.tags, "favorite": given.favorite, "archived": given.archived,
         "savedAt": given.saved_at, "notes": given.notes,
@@ -76,12 +85,8 @@ async fn page(
 ) -> Result<Became, Error> {
     let user = taking.import().user_id;
     new.title = text.as_ref().filter(|text| text.title_given).map(|text| text.title.clone());
-    let key = PageUrl::parse(&new.url)?.key();
-    if let Some(there) = save::with_address(txn, user, &key).await? {
-        return added::to(txn, there, &new, now).await;
-    }
-    let on = added::on(&new);
-    let (row, _) = save::save_in(txn, user, new, Priority::Backlog, now).await?;
+    let (became, made) = known_page(taking, txn, new, now).await?;
+    let Some(row) = made else { return Ok(became) };
     let document = document::Entity::one_of(user, row.document_id).one(txn).await?;
     // A document with a text is that of a feed's entry, which was there.
     if let (Some(document), Some(text)) = (document.filter(|document| document.version == 0), text) {
@@ -91,7 +96,7 @@ async fn page(
             queue::withdraw(txn, user, Work::Page, document.id.0).await?;
         }
     }
-    Ok(Became::Created(ImportedKind::Bookmark, row.id.0, on))
+    Ok(became)
 }
 
 /// An upload, whose file was brought; one of the same bytes gets what it lacks.
@@ -116,7 +121,13 @@ pub async fn uploaded(
     if let Some(there) = same_file(taking, txn, &sum).await? {
         return added::to(txn, there, &new, now).await;
     }
-    let Some(text) = text else { return Ok(Became::Passed(UNKNOWN.to_owned())) };
+    let text = match text {
+        Some(text) => text,
+        None => match MediaType::parse(&said.content_type).and_then(|said| said.content_type()) {
+            Some(kind) => Text::unread(kind, said.filename.clone(), false),
+            None => return Ok(Became::Passed(UNKNOWN.to_owned())),
+        },
+    };
     let (id, upload) = (BookmarkId::new(now), UploadId::new(now));
     let awaited = document::Model::awaited(user, text.content_type, text.title.clone(), now);
     let document = texts::told(document::Model { bookmark_id: Some(id), ..awaited }, &text);

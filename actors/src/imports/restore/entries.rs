@@ -129,8 +129,7 @@ async fn document(
 
 /// By what the feed tells it, and what it said last; none where the line is not to be had.
 pub(super) fn sums(given: &Entry) -> Option<(Vec<u8>, Vec<u8>)> {
-    let sound = given.text.as_ref().is_none_or(texts::is_sound);
-    sum(&given.key).zip(sum(&given.said)).filter(|_| sound)
+    sum(&given.key).zip(sum(&given.said))
 }
 
 /// The entry that the feed tells by the same.

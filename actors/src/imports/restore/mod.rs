@@ -19,9 +19,10 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::folders;
-use super::take::{Became, MAY_NOT, Taking};
+use super::take::{Became, Taking};
 use crate::adapters::sandbox::Outline;
 use crate::adapters::sandbox::import::{Found, Row, Save};
+use crate::address::PageUrl;
 use crate::error::Error;
 use crate::exports::record::{Collection, Feed, File, Record};
 use crate::ops::feeds;
@@ -69,9 +70,7 @@ pub async fn record(
     file: Option<Brought>,
     now: Timestamp,
 ) -> Result<Became, Error> {
-    let Ok(record) = serde_json::from_value::<Record>(value) else {
-        return Ok(Became::Passed(UNKNOWN.to_owned()));
-    };
+    let Some(record) = read(value) else { return Ok(Became::Passed(UNKNOWN.to_owned())) };
     match record {
         Record::Collection(given) => collection(taking, txn, given, now).await,
         Record::Feed(given) => feed(taking, txn, given, now).await,
@@ -83,6 +82,18 @@ pub async fn record(
         Record::Note(given) => projects::note(taking, txn, given, now).await,
         Record::Item(given) => projects::item(taking, txn, given, now).await,
     }
+}
+
+/// A line of an export. A text that is not such as this service makes is left out: what it is of is read anew.
+fn read(line: Value) -> Option<Record> {
+    let mut record = serde_json::from_value(line).ok()?;
+    if let Record::Bookmark(given) = &mut record {
+        given.text = texts::sound(given.text.take());
+    }
+    if let Record::Entry(given) = &mut record {
+        given.text = texts::sound(given.text.take());
+    }
+    Some(record)
 }
 
 fn lost() -> Became {
@@ -134,9 +145,8 @@ async fn feed(
     given: Feed,
     now: Timestamp,
 ) -> Result<Became, Error> {
-    let Some(url) = feeds::followable(&given.url, &taking.means().guard) else {
-        return Ok(Became::Passed(MAY_NOT.to_owned()));
-    };
+    // Where it may not be fetched from here its entries are there all the same.
+    let Ok(url) = PageUrl::parse(&given.url) else { return Ok(Became::Passed(UNKNOWN.to_owned())) };
     let outline = Outline { url: given.url, title: given.title, folder: given.folder };
     let user = taking.import().user_id;
     let (id, created) = feeds::follow_listed(txn, user, &url, &outline, given.full_text, now).await?;
@@ -169,7 +179,7 @@ impl Taking {
         kind: ImportedKind,
         id: Uuid,
     ) -> Result<bool, Error> {
-        if self.known.values().any(|known| *known == (kind, id)) {
+        if self.taken.contains(&(kind, id)) {
             return Ok(true);
         }
         let import = self.import();

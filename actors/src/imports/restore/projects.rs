@@ -133,6 +133,12 @@ pub(super) async fn thing_of(
     given: &Item,
 ) -> Result<Option<Chosen>, Error> {
     let named = match taking.became(db, given.thing).await? {
+        Some((ImportedKind::Bookmark, id)) if given.named == Some(ItemKind::Note) => {
+            let own = note::Entity::owned_by(taking.import().user_id);
+            let own = own.filter(note::Column::BookmarkId.eq(id)).one(db).await?;
+            let Some(note) = own else { return Ok(None) };
+            Named::Note(note.id)
+        }
         Some((ImportedKind::Bookmark, id)) => Named::Bookmark(BookmarkId(id)),
         Some((ImportedKind::Highlight, id)) => Named::Highlight(HighlightId(id)),
         Some((ImportedKind::Note, id)) => Named::Note(NoteId(id)),

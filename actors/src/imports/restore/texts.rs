@@ -33,6 +33,7 @@ pub fn told(document: document::Model, given: &Text) -> document::Model {
         image_url: address(&given.image_url),
         published_at: given.published_at.clone().filter(|when| when.len() <= MOMENT),
         canonical_url: address(&given.canonical_url),
+        recording_url: address(&given.recording_url),
         language: given.language.as_deref().map(|name| text::cut(name, 8)),
         ..document
     }
@@ -47,8 +48,31 @@ const FEW: usize = 2_000;
 /// Of more than those each has so many characters on average, at least.
 const SHORTEST: usize = 50;
 
-/// Whether the passages are such as this service makes: each costs work, however few words it has.
-pub fn is_sound(given: &Text) -> bool {
+/// So many stretches of speech are told of at most: a day of them.
+const MOST_SAID: usize = 100_000;
+
+/// The text, where it is such as this service makes; what was written some other way is to be read anew.
+pub fn sound(text: Option<Text>) -> Option<Text> {
+    text.filter(|text| is_sound(text) && is_spoken_well(&text.spoken))
+}
+
+/// Whether what was said was said one after the other.
+fn is_spoken_well(spoken: &[Spoken]) -> bool {
+    let mut at = 0.0;
+    spoken.len() <= MOST_SAID
+        && spoken.iter().all(|said| {
+            let in_order = said.start_seconds >= at && said.end_seconds >= said.start_seconds;
+            at = said.start_seconds;
+            in_order
+                && said.end_seconds.is_finite()
+                && !said.text.is_empty()
+                && said.text.len() <= 4 * LONGEST
+                && !said.text.contains('\0')
+        })
+}
+
+/// Whether the passages are: each costs work, however few words it has.
+fn is_sound(given: &Text) -> bool {
     let bytes: usize = given.passages.iter().map(|passage| passage.text.len()).sum();
     if given.passages.len() > FEW + bytes / SHORTEST {
         return false;
@@ -140,6 +164,7 @@ async fn put_spoken(
         model: String::new(),
         language: document.language.clone(),
         heard_samples: 0,
+        refused_samples: 0,
         segments: i32::try_from(spoken.len()).unwrap_or(i32::MAX),
         progress: 1.0,
         finished: true,

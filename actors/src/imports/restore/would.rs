@@ -8,7 +8,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::super::take::{Became, MAY_NOT, Taking};
+use super::super::take::{Became, Taking};
 use super::{UNKNOWN, bookmarks, entries, files, lost, name_of, projects, same_collection};
 use crate::address::PageUrl;
 use crate::error::Error;
@@ -21,7 +21,7 @@ use crate::ops::feeds;
 /// # Errors
 /// The database.
 pub async fn would(taking: &mut Taking, db: &impl ConnectionTrait, value: Value) -> Result<Became, Error> {
-    let Ok(record) = serde_json::from_value::<Record>(value) else { return Ok(unknown()) };
+    let Some(record) = super::read(value) else { return Ok(unknown()) };
     let user = taking.import().user_id;
     match record {
         Record::Collection(given) => collection(taking, db, &given).await,
@@ -71,9 +71,7 @@ async fn collection(taking: &Taking, db: &impl ConnectionTrait, given: &Collecti
 }
 
 async fn feed(taking: &Taking, db: &impl ConnectionTrait, given: &Feed) -> Result<Became, Error> {
-    let Some(url) = feeds::followable(&given.url, &taking.means().guard) else {
-        return Ok(Became::Passed(MAY_NOT.to_owned()));
-    };
+    let Ok(url) = PageUrl::parse(&given.url) else { return Ok(unknown()) };
     let there = feeds::followed(db, taking.import().user_id, &url).await?;
     Ok(found(ImportedKind::Feed, there.map(|there| there.id.0)))
 }

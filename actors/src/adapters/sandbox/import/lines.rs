@@ -4,8 +4,8 @@ use std::io::{self, BufRead, Read};
 
 use super::row::{Found, Row};
 
-/// A line is taken up to this many bytes; with a page's HTML it may be long.
-pub const LONGEST: u64 = 64 << 20;
+/// A line is taken up to this many bytes, as what is saved by the API; with a page's HTML it may be long.
+pub const LONGEST: u64 = 32 << 20;
 
 /// What stood in a line.
 #[derive(Debug, PartialEq, Eq)]
