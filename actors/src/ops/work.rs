@@ -172,8 +172,7 @@ fn is_under_way() -> SimpleExpr {
 }
 
 fn makes_documents(user: UserId) -> Select<job::Entity> {
-    let kinds = Work::ALL.into_iter().filter(|work| work.makes_document()).map(Work::name);
-    job::Entity::owned_by(user).filter(job::Column::Kind.is_in(kinds))
+    job::Entity::owned_by(user).filter(job::Column::Kind.is_in(Work::that_make_documents()))
 }
 
 async fn views(app: &App, user: UserId, jobs: Vec<job::Model>) -> Result<Vec<WorkView>, Error> {

@@ -230,8 +230,7 @@ pub fn backoff(job: &Model) -> Duration {
 /// those that are about no document until `forgotten`.
 pub async fn sweep(db: &Db, until: Timestamp, forgotten: Timestamp) -> Result<(), DbErr> {
     let done = Condition::all().add(Column::State.eq(JobState::Done)).add(Column::FinishedAt.lt(until));
-    let makes_document =
-        Column::Kind.is_in(Work::ALL.into_iter().filter(|work| work.makes_document()).map(Work::name));
+    let makes_document = Column::Kind.is_in(Work::that_make_documents());
     let own = Query::select()
         .column(document::Column::Id)
         .from(document::Entity)

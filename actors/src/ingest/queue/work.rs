@@ -112,6 +112,11 @@ impl Work {
         }
     }
 
+    /// The names of those that do.
+    pub fn that_make_documents() -> impl Iterator<Item = &'static str> {
+        Self::ALL.into_iter().filter(|work| work.makes_document()).map(Self::name)
+    }
+
     /// Whether it is done for all who follow a feed, in the name of one of them. (An index and [`super::turn`] name these.)
     pub fn serves_all(self) -> bool {
         match self {

@@ -66,7 +66,7 @@ pub async fn candidates(app: &App, url: PageUrl) -> Result<Vec<FeedLink>, Error>
         if !links.is_empty() {
             return Ok(links);
         }
-        first(app, usual(&page, &links)).await.map(|found| vec![link(found)])
+        first(app, usual(&page)).await.map(|found| vec![link(found)])
     })
     .await
 }
@@ -109,12 +109,9 @@ fn named(links: &[FeedLink]) -> Vec<PageUrl> {
     links.iter().filter_map(|link| PageUrl::parse(&link.url).ok()).collect()
 }
 
-/// Beside the page and at the root of its site, where the page names none.
-fn usual(page: &PageUrl, links: &[FeedLink]) -> Vec<PageUrl> {
+/// Beside the page and at the root of its site.
+fn usual(page: &PageUrl) -> Vec<PageUrl> {
     let mut places: Vec<PageUrl> = Vec::new();
-    if !links.is_empty() {
-        return places;
-    }
     let beside = USUAL.iter().map(|name| page.join(name));
     for place in beside.chain(USUAL.iter().map(|name| page.join(&format!("/{name}")))).flatten() {
         if !places.contains(&place) {
