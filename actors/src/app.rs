@@ -13,7 +13,7 @@ use crate::activity::Activity;
 use crate::adapters::answerer::{Answerer, Chat, ChatSettings, Extractive};
 use crate::adapters::blobs::{Blobs, Scratch};
 use crate::adapters::fetch::{FetchSettings, Fetcher, Hosts};
-use crate::adapters::index::PassageIndex;
+use crate::adapters::index::{IndexFolder, OpenedIndex};
 use crate::adapters::mail::Mail;
 use crate::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use crate::adapters::transcriber::{Endpoint, EndpointSettings, Speech, Transcriber};
@@ -25,6 +25,7 @@ use crate::grants::{GrantSettings, Grants};
 use crate::idempotency::Idempotency;
 use crate::imports::Arriving;
 use crate::ingest::feed::push::Push;
+use crate::ingest::repair::{self, IndexWatch};
 use crate::ingest::{Ingest, Room};
 use crate::keys::Keys;
 use crate::keys::secret::{Secret, SecretHash};
@@ -63,7 +64,7 @@ pub struct Setup {
     /// The endpoint that transcribes recordings; none: the local model, when it is there.
     pub transcription: Option<EndpointSettings>,
     /// The index, opened.
-    pub index: Arc<dyn PassageIndex>,
+    pub index: OpenedIndex,
     /// Failed authentications of an address within a minute.
     pub failures_per_minute: u32,
     /// How long activity is kept.
@@ -112,6 +113,8 @@ pub struct Parts {
     pub idempotency: Idempotency,
     /// Search.
     pub retrieval: Retrieval,
+    /// Keeps the index whole.
+    pub index_watch: IndexWatch,
     /// Background work.
     pub ingest: Ingest,
     /// The one door to the web.
@@ -170,8 +173,9 @@ impl App {
         let workers = desk.workers.clone();
         let keys = Keys::start(&short, db.clone(), clock.clone(), notices.clone());
         let fresh = keys.freshness();
-        let retrieval =
-            Retrieval::start(&long, db.clone(), clock.clone(), workers.clone(), setup.index, pause);
+        let index = setup.index.index.clone();
+        let retrieval = Retrieval::start(&long, db.clone(), clock.clone(), workers.clone(), index, pause);
+        let index_watch = IndexWatch::begin(&db, &retrieval, setup.index, clock.now()).await?;
         let answerer = answerer(setup.chat, &retrieval, workers, clock.clone())?;
         let parts = Parts {
             grants: Grants::start(&short, db.clone(), clock.clone(), fresh, &desk.base_url, setup.grants),
@@ -184,6 +188,7 @@ impl App {
             notices,
             idempotency: Idempotency::new(db, clock.clone()),
             retrieval,
+            index_watch,
             ingest: Ingest::start(&long, move || later.get().cloned(), setup.room),
             fetcher: Fetcher::new(setup.fetch).map_err(Error::internal)?,
             hosts: Hosts::default(),
@@ -239,6 +244,7 @@ impl App {
     pub async fn drain(&self) {
         within("ingest", self.ingest.port().drain()).await;
         within("retrieval", self.retrieval.port().drain()).await;
+        within("index", repair::leave(self)).await;
         for (name, flushed) in [
             ("limits", self.limits.flush().await),
             ("keys", self.keys.flush().await),
@@ -313,5 +319,5 @@ pub fn scratch_folder(data_dir: &std::path::Path) -> PathBuf {
 
 /// The folder of the embedded index.
 pub fn index_folder(data_dir: &std::path::Path) -> PathBuf {
-    data_dir.join("index")
+    IndexFolder::path_in(data_dir)
 }

@@ -1,7 +1,7 @@
 //! Facts of the whole service that outlive a restart and that every process sees: secrets of the service, the
-//! generation of keys and users, the pause of the AI.
+//! generation of keys and users, the pause of the AI, the markers of the passage indexes.
 
-use entity::id::UserId;
+use entity::id::{DataFolderId, UserId};
 use entity::service_state::{ActiveModel, Column, Entity};
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, OnConflict};
@@ -79,4 +79,29 @@ pub async fn removed(db: &impl ConnectionTrait) -> Result<Vec<UserId>, DbErr> {
 /// A removed user's passages have left the index.
 pub async fn forget_removed(db: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
     Entity::delete_many().filter(Column::Name.eq(format!("{REMOVED}{user}"))).exec(db).await.map(drop)
+}
+
+const INDEX_MARKER: &str = "index:";
+
+/// What the passage index of a data folder was marked with last.
+///
+/// # Errors
+/// The database fails.
+pub async fn index_marker(db: &impl ConnectionTrait, folder: DataFolderId) -> Result<Option<String>, DbErr> {
+    let row = Entity::find_by_id(format!("{INDEX_MARKER}{folder}")).one(db).await?;
+    Ok(row.map(|row| row.value))
+}
+
+/// Writes what the passage index of a data folder is marked with now.
+///
+/// # Errors
+/// The database fails.
+pub async fn write_index_marker(
+    db: &impl ConnectionTrait,
+    folder: DataFolderId,
+    marker: String,
+) -> Result<(), DbErr> {
+    let row = ActiveModel { name: Set(format!("{INDEX_MARKER}{folder}")), value: Set(marker) };
+    let anew = OnConflict::column(Column::Name).update_column(Column::Value).to_owned();
+    Entity::insert(row).on_conflict(anew).exec_without_returning(db).await.map(drop)
 }

@@ -44,4 +44,9 @@ impl Entity {
     pub fn owned_by(user: UserId) -> Select<Entity> {
         Self::find().filter(Column::UserId.eq(user))
     }
+
+    /// The rows of every user: what the index is compared with.
+    pub fn of_every_user() -> Select<Entity> {
+        Self::find()
+    }
 }

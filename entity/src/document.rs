@@ -68,6 +68,12 @@ pub struct Model {
     pub indexed_version: i32,
     /// The embedding model whose vectors the index holds for that version.
     pub vectors_of: Option<String>,
+    /// How many passages the index holds for that version.
+    pub indexed_passages: i32,
+    /// When the index was last told something about the document: its passages, or what they are filed under.
+    pub indexed_at: Option<Timestamp>,
+    /// When the index was found to have lost its passages; none once they are back.
+    pub index_lost_at: Option<Timestamp>,
     /// How far it is.
     pub status: DocumentStatus,
     /// Why the last try failed, in words for the person.
@@ -115,6 +121,9 @@ impl Model {
             version: 0,
             indexed_version: 0,
             vectors_of: None,
+            indexed_passages: 0,
+            indexed_at: None,
+            index_lost_at: None,
             status: DocumentStatus::Processing,
             error: None,
             hidden_at: None,
@@ -139,6 +148,16 @@ impl Entity {
     /// The documents of every user that are in sight: what a new model embeds anew, and what is indexed anew.
     pub fn of_every_user() -> Select<Entity> {
         Self::find().filter(Column::HiddenAt.is_null())
+    }
+
+    /// The documents of every user, hidden ones too: what passages of the index are compared with.
+    pub fn of_every_user_with_hidden() -> Select<Entity> {
+        Self::find()
+    }
+
+    /// The documents in sight whose passages the index has lost and not yet got back, of every user.
+    pub fn lost_by_index() -> Select<Entity> {
+        Self::of_every_user().filter(Column::IndexLostAt.is_not_null())
     }
 
     /// The documents of a user, hidden ones too: what the index and the clean-up speak of.

@@ -128,6 +128,10 @@ ids! {
     UploadId,
     /// The bytes of a file in the store.
     FileId,
+    /// A data folder, as the database knows it.
+    DataFolderId,
+    /// One making of a passage index.
+    IndexId,
 }
 
 /// The only spelling that is taken: lower case, with hyphens.

@@ -8,7 +8,9 @@ use actix_web::web::{Data, ServiceConfig};
 use actix_web::{HttpResponse, Responder, web};
 use actors::app::App;
 use actors::ingest::queue::{self, Depth};
+use actors::retrieval::Completeness;
 use metrics_exporter_prometheus::PrometheusHandle;
+use serde::Serialize;
 use serde_json::json;
 use tokio::sync::Mutex;
 
@@ -54,6 +56,15 @@ struct Found {
     database: bool,
     /// How many passages the index has; none where it cannot be asked.
     passages: Option<u64>,
+}
+
+/// What is told of the index. One that is incomplete answers what it can, so it keeps nobody from being ready.
+#[derive(Serialize)]
+struct IndexHealth {
+    ok: bool,
+    passages: Option<u64>,
+    #[serde(flatten)]
+    completeness: Completeness,
 }
 
 impl Readiness {
@@ -104,10 +115,11 @@ async fn ready(app: Data<App>, readiness: Data<Readiness>) -> impl Responder {
     let actors = app.health();
     let Found { database, passages } = readiness.look(&app).await;
     let up = readiness.is() && database && passages.is_some() && actors.iter().all(|actor| actor.up);
+    let index = IndexHealth { ok: passages.is_some(), passages, completeness: app.retrieval.completeness() };
     let body = json!({
         "ready": up,
         "database": database,
-        "index": { "ok": passages.is_some(), "passages": passages },
+        "index": index,
         "model": app.retrieval.model(),
         "search": if app.retrieval.model().is_some() { "hybrid" } else { "lexical: the embedding model is not there yet" },
         "speech": app.speech.transcriber().map(|transcriber| transcriber.model().to_owned()),
@@ -123,5 +135,7 @@ async fn metrics(app: Data<App>, recorder: Data<PrometheusHandle>, counted: Data
         metrics::counter!("carrel_actor_restarts_total", "actor" => actor.name).absolute(actor.restarts);
         metrics::counter!("carrel_actor_refused_total", "actor" => actor.name).absolute(actor.refused);
     }
+    let left = app.retrieval.completeness().documents_left();
+    metrics::gauge!("carrel_index_documents_left").set(left as f64);
     HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(recorder.render())
 }

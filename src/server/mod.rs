@@ -31,7 +31,7 @@ use crate::settings::Settings;
 use doorkeeper::Doorkeeper;
 use listen::{keep_metrics_small, listen, recorder};
 use models::await_models;
-use setup::setup;
+use setup::{open_index, setup};
 
 pub use setup::files;
 
@@ -123,7 +123,8 @@ pub async fn start_with(
     let data_dir = settings.data_dir.clone();
     let desk = Desk::open(database.expose(), data_dir, &base_url, settings.plans.clone(), clock).await?;
     let embedding = Catalogue::built_in().usual(Purpose::Embedding).cloned();
-    let setup = setup(&settings, embedding.as_ref(), &base_url, outside)?;
+    let index = open_index(&settings, embedding.as_ref(), &desk).await?;
+    let setup = setup(&settings, index, &base_url, outside)?;
     let app = App::start(desk, setup).await?;
     let readiness = Readiness::default();
     doorkeeper.end().await;

@@ -5,32 +5,48 @@ use std::sync::Arc;
 use actors::adapters::answerer::ChatSettings;
 use actors::adapters::blobs::{Blobs, Bucket, BucketSettings, Folder, Scratch};
 use actors::adapters::fetch::FetchSettings;
-use actors::adapters::index::EdgeIndex;
 use actors::adapters::index::edge::Model as IndexModel;
+use actors::adapters::index::{IndexFolder, Marker, OpenedIndex};
 use actors::adapters::mail::{Mail, MailSettings, Way};
 use actors::adapters::sandbox::SandboxSettings;
 use actors::adapters::transcriber::EndpointSettings;
 use actors::app::{Setup, index_folder, scratch_folder};
+use actors::desk::Desk;
 use actors::grants::GrantSettings;
 use actors::grants::redirect::RedirectRules;
 use actors::ingest::Room;
 use actors::models::Model;
+use actors::state;
 
 use super::{Outside, StartError};
 use crate::data_dir::private_folder;
 use crate::settings::{Access, FilesUrl, MailUrl, Oauth, Push, Secret, Settings};
 
-/// Opens what the settings name, and says the rest as the actors want it.
-pub fn setup(
+/// Opens the index: the one that is there, or a new one where there is none or it is damaged.
+///
+/// # Errors
+/// It is in use, or cannot be opened for a reason that lies outside of its files; the database fails.
+pub async fn open_index(
     settings: &Settings,
     embedding: Option<&Model>,
+    desk: &Desk,
+) -> Result<OpenedIndex, StartError> {
+    private_folder(&index_folder(&settings.data_dir))?;
+    let model =
+        embedding.and_then(|model| Some(IndexModel { name: model.name.clone(), length: model.dimensions? }));
+    let folder = IndexFolder::new(&settings.data_dir, model, desk.clock.now())?;
+    let recorded = state::index_marker(desk.db.read(), folder.id()).await?;
+    let recorded = recorded.as_deref().and_then(Marker::from_row);
+    Ok(folder.open(recorded, desk.clock.now())?)
+}
+
+/// Opens what else the settings name, and says the rest as the actors want it.
+pub fn setup(
+    settings: &Settings,
+    index: OpenedIndex,
     base_url: &str,
     outside: Outside,
 ) -> Result<Setup, StartError> {
-    let folder = index_folder(&settings.data_dir);
-    private_folder(&folder)?;
-    let model =
-        embedding.and_then(|model| Some(IndexModel { name: model.name.clone(), length: model.dimensions? }));
     let scratch = Scratch::open(scratch_folder(&settings.data_dir))?;
     Ok(Setup {
         fetch: FetchSettings {
@@ -48,7 +64,7 @@ pub fn setup(
         put_for: settings.uploads.put,
         import_bytes: settings.uploads.import_bytes,
         transcription: transcription(settings),
-        index: Arc::new(EdgeIndex::open(&folder, model)?),
+        index,
         failures_per_minute: settings.auth.failures_per_minute,
         activity_kept: settings.activity.retention,
         room: Room {

@@ -14,7 +14,7 @@ use tracing::warn;
 
 use super::attempt::{bury, settle, work};
 use super::queue::{self, Claimed, Favour, Places, Priority, Track, Work};
-use super::{feed, forget, sweep};
+use super::{feed, forget, repair, sweep};
 use crate::app::App;
 use crate::error::Error;
 use crate::uploads::stored;
@@ -30,6 +30,8 @@ const FILES_EVERY: Duration = Duration::from_secs(5);
 const MAINTAIN_EVERY: Duration = Duration::from_secs(30);
 /// One claim of so many takes from the backlog first.
 const BACKLOG_EVERY: u64 = 8;
+/// An index that is gone is opened anew within it, and a rebuild is told as far as it was then.
+const REPAIR_EVERY: Duration = Duration::from_secs(2);
 /// Imports at the same time: more would only wait for the database.
 const IMPORTS: usize = 2;
 /// Exports at the same time, one a person. One does not give way, so they have no place that an import could have.
@@ -76,6 +78,8 @@ enum Chore {
     Files,
     /// Packing the index.
     Pack,
+    /// Keeping the index whole.
+    Repair,
 }
 
 /// See the file's head.
@@ -242,6 +246,10 @@ impl IngestActor {
         });
     }
 
+    fn repair(&mut self, context: &mut Context<Self>) {
+        self.begin(Chore::Repair, context, |app| async move { repair::look(&app).await });
+    }
+
     /// When nothing is running: it takes the index for itself.
     fn pack(&mut self, context: &mut Context<Self>) {
         if self.running.is_empty() {
@@ -258,10 +266,12 @@ impl Actor for IngestActor {
         context.run_later(Duration::from_millis(50), |actor, context| {
             actor.look(context);
             actor.sweep(context);
+            actor.repair(context);
         });
         context.run_interval(LOOK_EVERY, Self::look);
         context.run_interval(SWEEP_EVERY, Self::sweep);
         context.run_interval(MAINTAIN_EVERY, Self::pack);
+        context.run_interval(REPAIR_EVERY, Self::repair);
         context.run_interval(LOOK_EVERY, |actor, context| {
             actor.begin(
                 Chore::ForgetRemoved,

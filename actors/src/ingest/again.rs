@@ -1,5 +1,5 @@
 //! Asks for the index of many documents anew: all of them, or those that lack the vectors of a model. It writes jobs only,
-//! so the command line may do it beside a running service.
+//! so the command line may do it beside a running service. The newest are asked for first.
 
 use std::collections::BTreeMap;
 
@@ -30,15 +30,15 @@ pub async fn ask_for_vectors(db: &Db, model: &str, now: Timestamp) -> Result<u64
 }
 
 async fn ask(db: &Db, which: Condition, now: Timestamp) -> Result<u64, Error> {
-    let (mut after, mut asked) = (None, 0);
+    let (mut before, mut asked) = (None, 0);
     loop {
         let mut query = document::Entity::of_every_user().filter(which.clone());
-        if let Some(after) = after {
-            query = query.filter(document::Column::Id.gt(after));
+        if let Some(before) = before {
+            query = query.filter(document::Column::Id.lt(before));
         }
-        let some = query.order_by_asc(document::Column::Id).limit(AT_ONCE).all(db.read()).await?;
+        let some = query.order_by_desc(document::Column::Id).limit(AT_ONCE).all(db.read()).await?;
         let Some(last) = some.last() else { return Ok(asked) };
-        after = Some(last.id);
+        before = Some(last.id);
         asked += some.len() as u64;
         let txn = db.begin().await?;
         let mut of: BTreeMap<UserId, Vec<Uuid>> = BTreeMap::new();

@@ -226,8 +226,10 @@ async fn mark_given_up(
     now: Timestamp,
 ) -> Result<(), DbErr> {
     mark_failed(db, job, reason, now).await?;
-    if Work::named(&job.kind) == Some(Work::Hear) {
-        media::fetched::let_go(db, DocumentId(job.subject)).await?;
+    match Work::named(&job.kind) {
+        Some(Work::Hear) => media::fetched::let_go(db, DocumentId(job.subject)).await?,
+        Some(Work::Index) => index::give_up(db, job).await?,
+        Some(_) | None => {}
     }
     Ok(())
 }

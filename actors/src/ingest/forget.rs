@@ -1,6 +1,6 @@
 //! Takes what is out of sight out of the index.
 
-use entity::id::DocumentId;
+use entity::id::{DocumentId, UserId};
 use entity::{document, job};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
@@ -15,16 +15,32 @@ use crate::state;
 pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     let id = DocumentId(job.subject);
     if document::Entity::one_of(job.user_id, id).one(app.db.read()).await?.is_none() {
+        unlist(app, job.user_id, [id]).await?;
         app.retrieval.forget(job.user_id, id).await?;
-        document::Entity::update_many()
-            .col_expr(document::Column::IndexedVersion, Expr::value(0))
-            .col_expr(document::Column::VectorsOf, Expr::value(None::<String>))
-            .filter(document::Column::UserId.eq(job.user_id))
-            .filter(document::Column::Id.eq(id))
-            .exec(app.db.write())
-            .await?;
     }
     queue::finish(app.db.write(), job, app.clock.now()).await?;
+    Ok(())
+}
+
+/// Writes down that the index is not to hold these documents. Before they are taken out, so that the index never holds
+/// less than the rows say.
+///
+/// # Errors
+/// The database fails.
+pub async fn unlist(
+    app: &App,
+    user: UserId,
+    documents: impl IntoIterator<Item = DocumentId>,
+) -> Result<(), Error> {
+    document::Entity::update_many()
+        .col_expr(document::Column::IndexedVersion, Expr::value(0))
+        .col_expr(document::Column::IndexedPassages, Expr::value(0))
+        .col_expr(document::Column::VectorsOf, Expr::value(None::<String>))
+        .col_expr(document::Column::IndexLostAt, Expr::value(None::<i64>))
+        .filter(document::Column::UserId.eq(user))
+        .filter(document::Column::Id.is_in(documents))
+        .exec(app.db.write())
+        .await?;
     Ok(())
 }
 

@@ -4,9 +4,10 @@ use entity::id::{DocumentId, UserId};
 use entity::kind::{BudgetGroup, DocumentStatus};
 use entity::{bookmark, chunk, collection_bookmark, document, job};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::attempt::Failure;
+use super::forget;
 use super::queue::{self, Priority, Work};
 use crate::adapters::index::{Labels, Language, Point, Source};
 use crate::ai::budget::{self, Spent};
@@ -27,6 +28,7 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     let found =
         document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).one(app.db.read()).await?;
     let Some(document) = found.filter(|document| document.hidden_at.is_none()) else {
+        forget::unlist(app, job.user_id, [id]).await?;
         app.retrieval.forget(job.user_id, id).await?;
         queue::finish(app.db.write(), job, app.clock.now()).await?;
         return Ok(());
@@ -43,8 +45,14 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     rows.truncate(A_TURN as usize);
     let next = rows.last().map_or(job.done, |last| last.ordinal.saturating_add(1));
     let labels = labels(app, &document).await?;
-    let texts = rows.iter().map(|row| with_title(&document.title, &row.text)).collect();
-    let vectors = app.retrieval.embed(texts).await?;
+    // What the index lost comes back by its words first, which takes milliseconds a document where vectors take seconds.
+    let is_words_only = document.index_lost_at.is_some();
+    let vectors = if is_words_only {
+        None
+    } else {
+        let texts = rows.iter().map(|row| with_title(&document.title, &row.text)).collect();
+        app.retrieval.embed(texts).await?
+    };
     let model = vectors.as_ref().map(|made| made.model.clone());
     let spent = vectors.as_ref().map(spent);
     let points = points(app, &document, labels, rows, vectors).await?;
@@ -62,7 +70,18 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         app.ingest.wake();
         return Ok(());
     }
-    finish(app, job, &document, model).await
+    let wants_vectors = is_words_only && app.retrieval.model().is_some();
+    finish(app, job, &document, Indexed { model, passages: next, wants_vectors }).await
+}
+
+/// What the index holds of a document from now on.
+struct Indexed {
+    /// The model that made the vectors; none where there are none.
+    model: Option<String>,
+    /// How many passages.
+    passages: i32,
+    /// Whether the vectors are to be made next.
+    wants_vectors: bool,
 }
 
 fn spent(made: &Vectors) -> Spent {
@@ -75,7 +94,7 @@ async fn finish(
     app: &App,
     job: &job::Model,
     document: &document::Model,
-    model: Option<String>,
+    indexed: Indexed,
 ) -> Result<(), Failure> {
     let now = app.clock.now();
     let txn = app.db.begin().await?;
@@ -91,11 +110,17 @@ async fn finish(
         txn.commit().await?;
         return Err(Failure::LeaseLost);
     }
-    // The bookmark before its document, as whoever deletes it takes them: nobody waits in a circle.
-    bookmark::Entity::touch_of(&txn, job.user_id, document.id, now).await?;
+    // A bookmark that was ready and stays so has not changed for those who ask for changes.
+    if document.status != DocumentStatus::Ready || document.error.is_some() {
+        // The bookmark before its document, as whoever deletes it takes them: nobody waits in a circle.
+        bookmark::Entity::touch_of(&txn, job.user_id, document.id, now).await?;
+    }
     let updated = document::Entity::update_many()
         .col_expr(document::Column::IndexedVersion, Expr::value(document.version))
-        .col_expr(document::Column::VectorsOf, Expr::value(model))
+        .col_expr(document::Column::VectorsOf, Expr::value(indexed.model))
+        .col_expr(document::Column::IndexedPassages, Expr::value(indexed.passages))
+        .col_expr(document::Column::IndexedAt, Expr::value(Some(now)))
+        .col_expr(document::Column::IndexLostAt, Expr::value(None::<i64>))
         .col_expr(document::Column::Status, Expr::value(DocumentStatus::Ready))
         .col_expr(document::Column::Error, Expr::value(None::<String>))
         .filter(document::Column::UserId.eq(job.user_id))
@@ -110,6 +135,10 @@ async fn finish(
         .filter(chunk::Column::Version.lt(document.version))
         .exec(&txn)
         .await?;
+    if indexed.wants_vectors && updated.rows_affected > 0 {
+        // Behind the words of all others.
+        queue::ask(&txn, job.user_id, Work::Index, job.subject, Priority::Backlog, now).await?;
+    }
     txn.commit().await?;
     if gone {
         // Its feed was left meanwhile: what this try put in came behind what took it out.
@@ -187,6 +216,12 @@ pub async fn relabel(app: &App, job: &job::Model) -> Result<(), Failure> {
     if let Some(document) = readable(app, job.user_id, id).await? {
         let labels = labels(app, &document).await?;
         app.retrieval.relabel(job.user_id, id, labels).await?;
+        document::Entity::update_many()
+            .col_expr(document::Column::IndexedAt, Expr::value(Some(app.clock.now())))
+            .filter(document::Column::UserId.eq(job.user_id))
+            .filter(document::Column::Id.eq(id))
+            .exec(app.db.write())
+            .await?;
     }
     queue::finish(app.db.write(), job, app.clock.now()).await?;
     Ok(())
@@ -194,4 +229,15 @@ pub async fn relabel(app: &App, job: &job::Model) -> Result<(), Failure> {
 
 async fn readable(app: &App, user: UserId, id: DocumentId) -> Result<Option<document::Model>, Error> {
     Ok(document::Entity::one_of(user, id).one(app.db.read()).await?)
+}
+
+/// A document that cannot be put in is not awaited any more where the index lost it: the document says why.
+pub async fn give_up(db: &impl ConnectionTrait, job: &job::Model) -> Result<(), DbErr> {
+    document::Entity::update_many()
+        .col_expr(document::Column::IndexLostAt, Expr::value(None::<i64>))
+        .filter(document::Column::UserId.eq(job.user_id))
+        .filter(document::Column::Id.eq(DocumentId(job.subject)))
+        .exec(db)
+        .await
+        .map(drop)
 }

@@ -19,6 +19,7 @@ mod page;
 pub mod pdf;
 pub mod places;
 pub mod queue;
+pub mod repair;
 mod store;
 mod sweep;
 mod unread;

@@ -7,11 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseFuture, WrapFuture};
+use entity::document;
 use entity::id::{DocumentId, UserId};
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use tracing::warn;
+use uuid::Uuid;
 
 use super::engine::Engine;
-use super::{Ranked, Wanted};
+use super::{Completeness, Ranked, Wanted};
 use crate::adapters::index::{Labels, Point, Tenant};
 use crate::db::Db;
 use crate::error::Error;
@@ -61,9 +64,23 @@ impl Handler<Retrieve> for RetrievalActor {
     type Result = ResponseFuture<Result<Ranked, Error>>;
 
     fn handle(&mut self, asked: Retrieve, _: &mut Self::Context) -> Self::Result {
-        let engine = self.engine.clone();
-        Box::pin(async move { engine.search(asked.user, asked.wanted).await })
+        let (db, engine) = (self.db.clone(), self.engine.clone());
+        Box::pin(async move {
+            let is_incomplete = match engine.completeness() {
+                Completeness::Complete => false,
+                Completeness::Checking => true,
+                Completeness::Rebuilding { .. } => has_lost(&db, asked.user).await?,
+            };
+            engine.search(asked.user, asked.wanted, is_incomplete).await
+        })
     }
+}
+
+/// Whether the index lost documents of this user and has not got them back.
+async fn has_lost(db: &Db, user: UserId) -> Result<bool, Error> {
+    let lost = document::Entity::lost_by_index().filter(document::Column::UserId.eq(user));
+    let first = lost.select_only().column(document::Column::Id).into_tuple::<DocumentId>().one(db.read());
+    Ok(first.await?.is_some())
 }
 
 /// Passages of a document's version.
@@ -92,6 +109,8 @@ pub enum Change {
     Relabel(UserId, DocumentId, Labels),
     /// Takes a user out.
     ForgetUser(UserId),
+    /// Takes passages out that are in no row of the database.
+    Remove(Vec<Uuid>),
 }
 
 impl Handler<Change> for RetrievalActor {
@@ -117,6 +136,7 @@ impl Handler<Change> for RetrievalActor {
                         index.patch_document(&Tenant::of(user.0), document.0, &labels)
                     }
                     Change::ForgetUser(user) => index.delete_tenant(&Tenant::of(user.0)),
+                    Change::Remove(passages) => index.remove(&passages),
                 })
                 .await
         })

@@ -1,15 +1,18 @@
 //! What the actor works with: the index, the model, and the places where blocking work runs.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use entity::id::{ChunkId, DocumentId, UserId};
 use tracing::warn;
+use uuid::Uuid;
 
 use super::fuse::{self, Trust};
-use super::{Found, Ranked, Wanted, lexical};
+use super::{Completeness, Found, Ranked, Wanted, lexical};
 use crate::adapters::embedder::{Embedder, PASSAGE_TOKENS, Pieces};
-use crate::adapters::index::{IndexError, PassageIndex, Plan, Tenant};
+use crate::adapters::index::{IndexError, PassageIndex, PassagePage, Plan, Tenant};
 use crate::ai::Pause;
 use crate::clock::Clock;
 use crate::error::Error;
@@ -19,6 +22,8 @@ use crate::kit::{Lane, Workers};
 const PATIENCE: Duration = Duration::from_secs(10);
 /// An index that does not answer a probe within it is not well.
 const PROBE: Duration = Duration::from_secs(2);
+/// An index that was removed or replaced is opened anew within it.
+const REOPENS_WITHIN: Duration = Duration::from_secs(2);
 /// Passages that each leg brings.
 const DEPTH: usize = 100;
 /// And at most, where a few long documents take all places.
@@ -37,7 +42,12 @@ pub struct Vectors {
 
 /// See the file's head.
 pub struct Engine {
-    index: Arc<dyn PassageIndex>,
+    index: RwLock<Arc<dyn PassageIndex>>,
+    completeness: RwLock<Completeness>,
+    /// Searches and counts that the index failed to answer since it was opened.
+    failures: AtomicU32,
+    /// Changes of the index since the start.
+    changes: AtomicU64,
     embedder: RwLock<Option<Arc<dyn Embedder>>>,
     clock: Arc<dyn Clock>,
     pub(super) pause: Pause,
@@ -47,7 +57,75 @@ pub struct Engine {
 impl Engine {
     /// Without a model as yet.
     pub fn new(index: Arc<dyn PassageIndex>, clock: Arc<dyn Clock>, pause: Pause, workers: Workers) -> Self {
-        Self { index, embedder: RwLock::new(None), clock, pause, workers }
+        Self {
+            index: RwLock::new(index),
+            completeness: RwLock::default(),
+            failures: AtomicU32::new(0),
+            changes: AtomicU64::new(0),
+            embedder: RwLock::new(None),
+            clock,
+            pause,
+            workers,
+        }
+    }
+
+    fn index(&self) -> Arc<dyn PassageIndex> {
+        self.index.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// From now on another index. What is under way ends with the one before.
+    pub fn replace_index(&self, index: Arc<dyn PassageIndex>) {
+        *self.index.write().unwrap_or_else(PoisonError::into_inner) = index;
+        self.failures.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether the index holds what it should.
+    pub fn completeness(&self) -> Completeness {
+        *self.completeness.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on this is told of the index.
+    pub fn set_completeness(&self, completeness: Completeness) {
+        *self.completeness.write().unwrap_or_else(PoisonError::into_inner) = completeness;
+    }
+
+    /// Searches and counts that the index failed to answer since it was opened.
+    pub fn failures(&self) -> u32 {
+        self.failures.load(Ordering::Relaxed)
+    }
+
+    /// Changes of the index since the start.
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
+    }
+
+    /// Whether the files of the index are where they were.
+    pub fn is_in_place(&self) -> bool {
+        self.index().is_in_place()
+    }
+
+    /// Gives the index up: nothing is written to its folder any more.
+    pub async fn abandon(&self) -> Result<(), Error> {
+        let index = self.index();
+        tokio::task::spawn_blocking(move || index.abandon()).await.map_err(Error::internal)
+    }
+
+    /// Which of these passages the index does not hold: background work.
+    pub async fn missing(&self, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
+        self.read(move |index| index.missing(&passages)).await
+    }
+
+    /// Passages of everybody, from one on: background work.
+    pub async fn passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, Error> {
+        self.read(move |index| index.passages(from, limit)).await
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&dyn PassageIndex) -> Result<T, IndexError> + Send + 'static,
+    ) -> Result<T, Error> {
+        let index = self.index();
+        self.workers.run(Lane::Long, move || guarded(|| read(&*index))).await?.map_err(Error::internal)
     }
 
     /// The model, where it is there.
@@ -73,14 +151,17 @@ impl Engine {
         made.map(Some).map_err(Error::internal)
     }
 
-    /// The best passages: both legs, fused; one leg where the AI pauses or the model fails.
-    pub async fn search(&self, user: UserId, wanted: Wanted) -> Result<Ranked, Error> {
-        let embedder = self.embedder().filter(|_| !self.pause.holds(self.clock.now()));
-        let index = self.index.clone();
+    /// The best passages: both legs, fused; one leg where the AI pauses, the model fails, or the index is incomplete.
+    pub async fn search(&self, user: UserId, wanted: Wanted, is_incomplete: bool) -> Result<Ranked, Error> {
+        let has_both = !is_incomplete && !self.pause.holds(self.clock.now());
+        let embedder = self.embedder().filter(|_| has_both);
+        let index = self.index();
         let search =
             self.workers.run(Lane::Foreground, move || search(&*index, embedder.as_deref(), user, &wanted));
         let ranked = tokio::time::timeout(PATIENCE, search).await;
-        ranked.map_err(|_| Error::Busy(Duration::from_secs(1)))??.map_err(Error::internal)
+        let ranked = ranked.map_err(|_| Error::Busy(Duration::from_secs(1)))??;
+        self.note_failure(&ranked);
+        ranked.map_err(Error::internal)
     }
 
     /// Changes the index: background work.
@@ -88,28 +169,48 @@ impl Engine {
         &self,
         change: impl FnOnce(&dyn PassageIndex) -> Result<(), IndexError> + Send + 'static,
     ) -> Result<(), Error> {
-        let index = self.index.clone();
+        let index = self.index();
+        let changed = index.clone();
         let done = self.workers.run(Lane::Background, move || {
-            change(&*index)?;
-            index.commit()
+            change(&*changed)?;
+            changed.commit()
         });
-        done.await?.map_err(Error::internal)
+        let done = done.await.and_then(|done| done.map_err(Error::internal));
+        if done.is_err() && !index.is_in_place() {
+            // Not the job's fault: it comes again once there is an index to write to.
+            return Err(Error::Busy(REOPENS_WITHIN));
+        }
+        self.changes.fetch_add(1, Ordering::Relaxed);
+        done
+    }
+
+    /// Makes all changes durable.
+    pub async fn commit(&self) -> Result<(), Error> {
+        let index = self.index();
+        self.workers.run(Lane::Background, move || index.commit()).await?.map_err(Error::internal)
     }
 
     /// Packs the index.
     pub async fn maintain(&self) -> Result<bool, Error> {
-        let index = self.index.clone();
+        let index = self.index();
         self.workers.run(Lane::Long, move || index.maintain()).await?.map_err(Error::internal)
     }
 
     /// Passages of everybody; beside the lanes, so that a busy service says so and still is there.
     pub async fn count(&self) -> Result<usize, Error> {
-        let index = self.index.clone();
-        let count = tokio::time::timeout(PROBE, tokio::task::spawn_blocking(move || index.count())).await;
-        count
-            .map_err(|_| Error::Busy(Duration::from_secs(1)))?
-            .map_err(Error::internal)?
-            .map_err(Error::internal)
+        let index = self.index();
+        let count = tokio::task::spawn_blocking(move || guarded(|| index.count()));
+        let count = tokio::time::timeout(PROBE, count).await;
+        let count = count.map_err(|_| Error::Busy(Duration::from_secs(1)))?.map_err(Error::internal)?;
+        self.note_failure(&count);
+        count.map_err(Error::internal)
+    }
+
+    /// Counts what only damage makes fail: a read that the engine did not answer.
+    fn note_failure<T>(&self, read: &Result<T, IndexError>) {
+        if matches!(read, Err(IndexError::Engine { .. } | IndexError::Panicked)) {
+            self.failures.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }
 
@@ -123,10 +224,10 @@ fn search(
     let (dense, trust) = meaning(embedder, &wanted.query);
     // A query whose words mean nothing to the model is not degraded by leaving the model out.
     let lexical_only = dense.is_none() && (embedder.is_none() || trust.any());
-    let sparse = lexical::query(&wanted.query, &index.languages(&tenant)?);
+    let sparse = lexical::query(&wanted.query, &guarded(|| index.languages(&tenant))?);
     let mut plan = Plan { sparse, dense, filter: wanted.within.clone(), depth: DEPTH };
     loop {
-        let legs = index.search(&tenant, &plan)?;
+        let legs = guarded(|| index.search(&tenant, &plan))?;
         let found = fuse::fuse(&legs, trust, wanted.limit);
         if plan.depth < DEEPEST && fuse::starved(&legs, plan.depth, found.len(), wanted.limit) {
             plan.depth = (plan.depth * 4).min(DEEPEST);
@@ -140,6 +241,11 @@ fn search(
         });
         return Ok(Ranked { found: found.collect(), lexical_only });
     }
+}
+
+/// A panic of the engine, which some damage makes, as an error.
+fn guarded<T>(read: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(IndexError::Panicked))
 }
 
 /// The query's vector, and how far it can be relied on; a model that fails is answered without.

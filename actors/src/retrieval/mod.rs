@@ -1,9 +1,11 @@
 //! Retrieval: passages by their words and by their meaning, and the one way by which the index changes.
 //!
-//! Where no model is there, or the AI pauses, search goes on by words alone and says so.
+//! Where no model is there, the AI pauses, or the index lost passages of the user, search goes on by words alone and says
+//! so.
 
 mod actor;
 pub mod cite;
+mod completeness;
 mod engine;
 pub mod fuse;
 pub mod lexical;
@@ -15,9 +17,10 @@ use std::time::Duration;
 
 use actix::ArbiterHandle;
 use entity::id::{ChunkId, DocumentId, UserId};
+use uuid::Uuid;
 
 use crate::adapters::embedder::Embedder;
-use crate::adapters::index::{Filter, Labels, PassageIndex};
+use crate::adapters::index::{Filter, Labels, PassageIndex, PassagePage};
 use crate::ai::Pause;
 use crate::clock::Clock;
 use crate::db::Db;
@@ -27,6 +30,7 @@ use actor::{Change, Maintain, RetrievalActor, Retrieve};
 use engine::Engine;
 
 pub use actor::Put;
+pub use completeness::Completeness;
 pub use engine::Vectors;
 
 /// What is looked for.
@@ -58,7 +62,7 @@ pub struct Found {
 pub struct Ranked {
     /// The passages.
     pub found: Vec<Found>,
-    /// By words alone: the AI pauses, or no model is there.
+    /// By words alone: the AI pauses, no model is there, or the index lost passages of the user.
     pub lexical_only: bool,
 }
 
@@ -144,6 +148,76 @@ impl Retrieval {
     /// Passages in the index, of everybody.
     pub async fn count(&self) -> Result<usize, Error> {
         self.engine.count().await
+    }
+
+    /// Whether the index holds what it should.
+    pub fn completeness(&self) -> Completeness {
+        self.engine.completeness()
+    }
+
+    /// From now on this is told of the index, and search goes by it.
+    pub fn set_completeness(&self, completeness: Completeness) {
+        self.engine.set_completeness(completeness);
+    }
+
+    /// Which of these passages the index does not hold.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the index fails.
+    pub async fn missing(&self, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
+        self.engine.missing(passages).await
+    }
+
+    /// At most `limit` passages of everybody, from one on.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the index fails.
+    pub async fn passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, Error> {
+        self.engine.passages(from, limit).await
+    }
+
+    /// Takes passages out that are in no row of the database.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when the actor has no room, [`Error::Internal`] when the index fails.
+    pub async fn remove(&self, passages: Vec<Uuid>) -> Result<(), Error> {
+        self.port.ask(Change::Remove(passages)).await?
+    }
+
+    /// Whether the files of the index are where they were when it was opened.
+    pub fn is_in_place(&self) -> bool {
+        self.engine.is_in_place()
+    }
+
+    /// Searches and counts that the index failed to answer since it was opened.
+    pub fn failures(&self) -> u32 {
+        self.engine.failures()
+    }
+
+    /// Changes of the index since the start.
+    pub fn changes(&self) -> u64 {
+        self.engine.changes()
+    }
+
+    /// Makes all changes of the index durable.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the index fails.
+    pub async fn commit(&self) -> Result<(), Error> {
+        self.engine.commit().await
+    }
+
+    /// Gives the index up: it is searched on, and nothing is written to its folder any more.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when a write that it waited for panicked.
+    pub async fn abandon(&self) -> Result<(), Error> {
+        self.engine.abandon().await
+    }
+
+    /// From now on another index is searched and changed.
+    pub fn replace_index(&self, index: Arc<dyn PassageIndex>) {
+        self.engine.replace_index(index);
     }
 
     /// The actor's port, for health and for draining.

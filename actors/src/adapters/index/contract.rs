@@ -213,3 +213,20 @@ pub fn a_leg_is_as_deep_as_asked(index: &dyn PassageIndex) {
     index.upsert(&me(), (1..20).map(|n| Point { sparse: words(&[9]), ..point(n) }).collect()).unwrap();
     assert_eq!(found(index, &me(), &Plan { depth: 3, ..asking(9) }).len(), 3);
 }
+
+/// Passages of everybody are listed page by page, compared by their ids, and removed by them.
+pub fn passages_are_listed_compared_and_removed_by_id(index: &dyn PassageIndex) {
+    let all = |from| index.passages(from, 2).unwrap();
+    index.upsert(&me(), vec![point(1), point(3)]).unwrap();
+    index.upsert(&Tenant::of(id(2)), vec![point(2)]).unwrap();
+
+    let first = all(None);
+    assert_eq!((first.ids, first.next), (vec![id(1), id(2)], Some(id(3))));
+    let last = all(Some(id(3)));
+    assert_eq!((last.ids, last.next), (vec![id(3)], None));
+    assert_eq!(index.missing(&[id(1), id(4), id(2), id(5)]).unwrap(), [id(4), id(5)]);
+
+    index.remove(&[id(1), id(2), id(9)]).unwrap();
+    assert_eq!(index.missing(&[id(1), id(2), id(3)]).unwrap(), [id(1), id(2)]);
+    assert!(found(index, &me(), &asking(1)).is_empty());
+}

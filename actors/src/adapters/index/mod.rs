@@ -2,18 +2,26 @@
 //!
 //! The database is the truth and holds the text; the index holds ids, labels and vectors, and can be built again from
 //! the database at any time. No query and no change exists without a [`Tenant`], and a tenant is made from a user's id
-//! alone, so one user's passages never meet another's. Every method blocks: run it as blocking work. Reads run beside
+//! alone, so one user's passages never meet another's; the comparison with the database alone speaks of bare ids. Every method blocks: run it as blocking work. Reads run beside
 //! each other and beside a write; writes wait for one another.
 
 #[cfg(test)]
 mod contract;
+pub mod doubt;
 pub mod edge;
+pub mod folder;
 pub mod language;
+pub mod marker;
+
+use std::path::PathBuf;
 
 use uuid::Uuid;
 
+pub use doubt::Doubt;
 pub use edge::EdgeIndex;
+pub use folder::{IndexFolder, OpenedIndex};
 pub use language::Language;
+pub use marker::Marker;
 
 /// Whose passages may be seen or changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -136,6 +144,42 @@ pub enum IndexError {
     /// Another process has the folder open, or its files cannot be read.
     #[error("open the passage index")]
     Open(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// Another process has the folder open.
+    #[error("the passage index in {} is open in another process: end that process", .folder.display())]
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The folder cannot be opened for a reason that lies outside of its files, so they were left as they are.
+    #[error(
+        "the passage index in {} cannot be opened: make room on its disk, give it to the user of the service, or \
+         allow more open files", .folder.display()
+    )]
+    Outside {
+        /// The folder.
+        folder: PathBuf,
+        /// What the engine or the operating system said.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A damaged index cannot be moved aside.
+    #[error(
+        "the passage index in {} is damaged and cannot be moved aside: remove the folder, the next start fills a new \
+         one from the database", .folder.display()
+    )]
+    SetAside {
+        /// The folder.
+        folder: PathBuf,
+        /// What the operating system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The index was given up: its folder was removed, replaced or moved aside.
+    #[error("write a passage index that was given up")]
+    Abandoned,
+    /// The engine panicked.
+    #[error("the engine of the passage index panicked")]
+    Panicked,
     /// The engine refused or failed.
     #[error("{doing} the passage index")]
     Engine {
@@ -156,6 +200,15 @@ pub enum IndexError {
         /// How many were given.
         got: usize,
     },
+}
+
+/// Some passages of an index, in the order of their ids.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PassagePage {
+    /// The passages.
+    pub ids: Vec<Uuid>,
+    /// The first passage of the next page; none where this is the last.
+    pub next: Option<Uuid>,
 }
 
 /// An index of passages. Nothing is durable before [`PassageIndex::commit`] returns; doing the same again is harmless.
@@ -214,4 +267,29 @@ pub trait PassageIndex: Send + Sync {
     /// # Errors
     /// The engine's, or a full disk's.
     fn maintain(&self) -> Result<bool, IndexError>;
+
+    /// Which of these passages, whosever they are, the index does not hold. For the comparison with the database alone.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn missing(&self, passages: &[Uuid]) -> Result<Vec<Uuid>, IndexError>;
+
+    /// Passages of everybody from this one on, at most `limit`. For the comparison with the database alone.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, IndexError>;
+
+    /// Removes passages, whosever they are: those that are in no row of the database.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn remove(&self, passages: &[Uuid]) -> Result<(), IndexError>;
+
+    /// Whether the files that the index was opened from are where they were. `false` once it is given up.
+    fn is_in_place(&self) -> bool;
+
+    /// Gives the index up: it waits for writes that are under way, then writes to its folder no more, not even when it is
+    /// dropped. Searching goes on.
+    fn abandon(&self);
 }

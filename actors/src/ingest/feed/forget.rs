@@ -6,7 +6,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
 
 use crate::app::App;
 use crate::ingest::attempt::Failure;
-use crate::ingest::queue;
+use crate::ingest::{forget, queue};
 
 const AT_ONCE: u64 = 100;
 
@@ -26,6 +26,7 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         if some.is_empty() {
             break;
         }
+        forget::unlist(app, job.user_id, some.iter().map(|document| document.id)).await?;
         for document in &some {
             app.retrieval.forget(job.user_id, document.id).await?;
         }

@@ -11,16 +11,19 @@ mod schema;
 mod tests;
 
 use std::collections::{HashMap, HashSet};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use qdrant_edge::{
     ConditionalInsertOperation, CountRequest, EdgeShard, FacetRequest, OperationError, Payload, PayloadOps,
-    PointInsertOperations, PointOperations, QueryBatchRequest, SetPayloadOp, UpdateOperation,
+    PointId, PointInsertOperations, PointOperations, QueryBatchRequest, RetrieveRequest, ScrollRequest,
+    SetPayloadOp, UpdateOperation, WithPayloadInterface,
 };
 use uuid::Uuid;
 
-use super::{IndexError, Labels, Language, Legs, PassageIndex, Plan, Point, Tenant};
+use super::{IndexError, Labels, Language, Legs, PassageIndex, PassagePage, Plan, Point, Tenant};
 
 /// Room that must be left on the disk before a write: the engine writes through mapped files, where a full disk ends the
 /// process instead of failing the write.
@@ -41,11 +44,30 @@ impl Model {
     }
 }
 
+/// Folders of a shard that stay the same for as long as it is open.
+const LASTING_FOLDERS: [&str; 2] = ["segments", "wal"];
+
+/// Device and number of the lasting folders: what is put in their place has others.
+type Identity = [Option<(u64, u64)>; 2];
+
+fn identity(folder: &Path) -> Identity {
+    LASTING_FOLDERS.map(|name| {
+        let found = std::fs::symlink_metadata(folder.join(name)).ok()?;
+        Some((found.dev(), found.ino()))
+    })
+}
+
 /// The embedded passage index.
 pub struct EdgeIndex {
-    shard: EdgeShard,
+    /// Shared so that an index that is given up can keep its shard from being dropped.
+    shard: Arc<EdgeShard>,
     folder: PathBuf,
+    identity: Identity,
     model: Option<Model>,
+    /// Set under both locks below, and never taken back.
+    abandoned: AtomicBool,
+    /// Held while the shard is packed. Taken before `writing`.
+    packing: Mutex<()>,
     /// Held through every write: they wait for one another.
     writing: Mutex<()>,
     /// The languages of tenants that were asked about, so that a search need not count them.
@@ -66,14 +88,23 @@ impl EdgeIndex {
         .map_err(|cause| IndexError::Open(Box::new(cause)))?;
 
         let index = Self {
-            shard,
+            shard: Arc::new(shard),
             folder: folder.to_owned(),
+            identity: identity(folder),
             model,
+            abandoned: AtomicBool::new(false),
+            packing: Mutex::new(()),
             writing: Mutex::new(()),
             languages: Mutex::new(HashMap::new()),
         };
         index.complete().map_err(|cause| IndexError::Open(Box::new(cause)))?;
         Ok(index)
+    }
+
+    /// Whether the disk of a folder has room enough to write there.
+    #[must_use]
+    pub fn has_room(folder: &Path) -> bool {
+        fs4::available_space(folder).is_ok_and(|left| left >= ROOM)
     }
 
     /// Adds what an older or half-made shard lacks: the model's vector, the look-ups.
@@ -93,8 +124,18 @@ impl EdgeIndex {
         self.shard.flush()
     }
 
+    /// Writes, where the index is not given up; the caller holds the lock.
     fn write(&self, doing: &'static str, operation: UpdateOperation) -> Result<(), IndexError> {
+        self.must_not_be_abandoned()?;
         self.shard.update(operation).map_err(failed(doing))
+    }
+
+    fn must_not_be_abandoned(&self) -> Result<(), IndexError> {
+        if self.abandoned.load(Ordering::SeqCst) { Err(IndexError::Abandoned) } else { Ok(()) }
+    }
+
+    fn packer(&self) -> MutexGuard<'_, ()> {
+        self.packing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn writer(&self) -> MutexGuard<'_, ()> {
@@ -218,12 +259,58 @@ impl PassageIndex for EdgeIndex {
 
     fn commit(&self) -> Result<(), IndexError> {
         let _writer = self.writer();
+        self.must_not_be_abandoned()?;
         self.shard.flush().map_err(failed("commit"))
     }
 
     fn maintain(&self) -> Result<bool, IndexError> {
+        let _packer = self.packer();
+        self.must_not_be_abandoned()?;
         self.room()?;
         self.shard.optimize().map_err(failed("pack"))
+    }
+
+    fn missing(&self, passages: &[Uuid]) -> Result<Vec<Uuid>, IndexError> {
+        let request = RetrieveRequest {
+            with_payload: Some(WithPayloadInterface::Bool(false)),
+            ..RetrieveRequest::new(passages.iter().copied().map(PointId::Uuid).collect())
+        };
+        let found = self.shard.retrieve(request).map_err(failed("read"))?;
+        let found: HashSet<Uuid> = found.into_iter().filter_map(|record| point::passage(record.id)).collect();
+        Ok(passages.iter().copied().filter(|id| !found.contains(id)).collect())
+    }
+
+    fn passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, IndexError> {
+        let request = ScrollRequest {
+            offset: from.map(PointId::Uuid),
+            limit: Some(limit),
+            with_payload: Some(WithPayloadInterface::Bool(false)),
+            ..ScrollRequest::new()
+        };
+        let (records, next) = self.shard.scroll(request).map_err(failed("read"))?;
+        let ids = records.into_iter().filter_map(|record| point::passage(record.id)).collect();
+        Ok(PassagePage { ids, next: next.and_then(point::passage) })
+    }
+
+    fn remove(&self, passages: &[Uuid]) -> Result<(), IndexError> {
+        let _writer = self.writer();
+        let gone =
+            PointOperations::DeletePoints { ids: passages.iter().copied().map(PointId::Uuid).collect() };
+        self.write("delete from", UpdateOperation::PointOperation(gone))
+    }
+
+    fn is_in_place(&self) -> bool {
+        !self.abandoned.load(Ordering::SeqCst) && identity(&self.folder) == self.identity
+    }
+
+    fn abandon(&self) {
+        let _packer = self.packer();
+        let _writer = self.writer();
+        if !self.abandoned.swap(true, Ordering::SeqCst) {
+            // The engine flushes a shard that is dropped, by path, into whatever index is in the folder by then. Keeping
+            // it costs its memory until the service ends, and happens only after an accident or at the end.
+            std::mem::forget(Arc::clone(&self.shard));
+        }
     }
 }
 

@@ -55,7 +55,7 @@ pub fn hit(scored: ScoredPoint) -> Option<Hit> {
 }
 
 /// A passage's id; none for a number, which no passage has.
-fn passage(id: PointId) -> Option<Uuid> {
+pub fn passage(id: PointId) -> Option<Uuid> {
     match id {
         PointId::Uuid(id) => Some(id),
         PointId::NumId(_) => None,

@@ -33,6 +33,7 @@ keeps!(
     a_vector_of_another_length_is_refused,
     a_library_knows_its_languages,
     a_leg_is_as_deep_as_asked,
+    passages_are_listed_compared_and_removed_by_id,
 );
 
 #[test]
@@ -132,4 +133,41 @@ fn copy(from: &Path, to: &Path) {
             std::fs::copy(entry.path(), target).unwrap();
         }
     }
+}
+
+#[test]
+fn removed_or_replaced_folder_is_not_in_place() {
+    let home = tempfile::tempdir().unwrap();
+    let (folder, elsewhere) = (home.path().join("index"), home.path().join("elsewhere"));
+    let index = EdgeIndex::open(&folder, model("a")).unwrap();
+    assert!(index.is_in_place());
+
+    std::fs::rename(&folder, &elsewhere).unwrap();
+    assert!(!index.is_in_place());
+
+    std::fs::create_dir(&folder).unwrap();
+    copy(&elsewhere, &folder);
+    assert!(!index.is_in_place());
+}
+
+#[test]
+fn abandoned_index_is_searched_and_never_written() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("index");
+    let old = EdgeIndex::open(&folder, model("a")).unwrap();
+    old.upsert(&me(), vec![point(1)]).unwrap();
+    old.commit().unwrap();
+
+    old.abandon();
+
+    assert!(matches!(old.upsert(&me(), vec![point(2)]), Err(IndexError::Abandoned)));
+    assert!(matches!(old.commit(), Err(IndexError::Abandoned)));
+    assert!(!old.is_in_place());
+    assert_eq!(found(&old, &me(), &asking(1)), [id(1)]);
+
+    std::fs::rename(&folder, home.path().join("aside")).unwrap();
+    let new = EdgeIndex::open(&folder, model("a")).unwrap();
+    drop(old);
+    drop(new);
+    assert_eq!(EdgeIndex::open(&folder, model("a")).unwrap().count().unwrap(), 0);
 }

@@ -1,0 +1,374 @@
+//! The folder of an embedded index: opened, and where it cannot be opened moved aside, so that damage never stops the
+//! service.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use entity::id::DataFolderId;
+use entity::time::Timestamp;
+use tracing::{error, warn};
+
+use super::doubt::{Doubt, judge};
+use super::edge::{EdgeIndex, Model};
+use super::marker::{MARKER_FILE, Marker};
+use super::{IndexError, PassageIndex};
+
+/// The index within the data folder.
+const INDEX_FOLDER: &str = "index";
+/// Indexes that were moved aside; only the newest is kept.
+const SET_ASIDE_PREFIX: &str = "index.damaged-";
+/// How often the index was being opened when its process died, since it was last opened well.
+const OPENINGS_FILE: &str = "index.opening";
+/// By which the database knows the data folder.
+const ID_FILE: &str = "carrel.id";
+/// An index that so many processes in a row died of when they opened it is damaged.
+const MAX_DEATHS_WHILE_OPENING: u32 = 2;
+/// What the operating system refuses for reasons outside of the files: no permission, too many open files, no memory, no
+/// room, a read-only disk, a quota.
+const OUTSIDE_CAUSES: [i32; 9] = [1, 12, 13, 16, 23, 24, 28, 30, 122];
+
+/// Where the embedded index is, and what it is opened with.
+#[derive(Clone, Debug)]
+pub struct IndexFolder {
+    data_dir: PathBuf,
+    model: Option<Model>,
+    id: DataFolderId,
+}
+
+/// An index that was opened, and what is known of it.
+pub struct OpenedIndex {
+    /// Where it is.
+    pub folder: IndexFolder,
+    /// The index.
+    pub index: Arc<dyn PassageIndex>,
+    /// Why it is to be compared with the database; none where it is the one that the service left.
+    pub doubt: Option<Doubt>,
+    /// The marker that was found in it.
+    pub found: Option<Marker>,
+    /// The marker that the database keeps of it.
+    pub recorded: Option<Marker>,
+}
+
+impl IndexFolder {
+    /// The index of a data folder, which gets an id where it has none.
+    ///
+    /// # Errors
+    /// The id can be neither read nor written.
+    pub fn new(data_dir: &Path, model: Option<Model>, now: Timestamp) -> io::Result<Self> {
+        let id = match Self::read_id(data_dir) {
+            Some(id) => id,
+            None => {
+                let id = DataFolderId::new(now);
+                fs::write(data_dir.join(ID_FILE), id.to_string())?;
+                id
+            }
+        };
+        Ok(Self { data_dir: data_dir.to_owned(), model, id })
+    }
+
+    /// By which the database knows a data folder; none where it has no id yet.
+    #[must_use]
+    pub fn read_id(data_dir: &Path) -> Option<DataFolderId> {
+        fs::read_to_string(data_dir.join(ID_FILE)).ok()?.trim().parse().ok()
+    }
+
+    /// The index that was moved aside last and is still there.
+    #[must_use]
+    pub fn set_aside_in(data_dir: &Path) -> Option<PathBuf> {
+        set_aside_folders(data_dir).into_iter().max()
+    }
+
+    /// Where the index of a data folder is.
+    #[must_use]
+    pub fn path_in(data_dir: &Path) -> PathBuf {
+        data_dir.join(INDEX_FOLDER)
+    }
+
+    /// Whether a data folder holds no index.
+    #[must_use]
+    pub fn is_empty_in(data_dir: &Path) -> bool {
+        !has_index(&Self::path_in(data_dir))
+    }
+
+    /// By which the database knows the data folder.
+    #[must_use]
+    pub fn id(&self) -> DataFolderId {
+        self.id
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        Self::path_in(&self.data_dir)
+    }
+
+    /// Opens the index, or makes a new one where there is none or the one that is there is damaged. Blocks.
+    ///
+    /// # Errors
+    /// [`IndexError::InUse`] when another process has it open; [`IndexError::Outside`] when it cannot be opened for a reason
+    /// that lies outside of its files; [`IndexError::SetAside`] when a damaged one cannot be moved aside;
+    /// [`IndexError::Open`] when not even a new one can be made.
+    pub fn open(&self, recorded: Option<Marker>, now: Timestamp) -> Result<OpenedIndex, IndexError> {
+        let path = self.path();
+        make_private(&path).map_err(|cause| outside(&path, cause))?;
+        if is_in_use(&path) {
+            return Err(IndexError::InUse { folder: path });
+        }
+        let found = Marker::read(&path);
+        let mut doubt =
+            if has_index(&path) { judge(found.as_ref(), recorded.as_ref()) } else { Some(Doubt::Missing) };
+        let is_altered = doubt.is_none() && found.as_ref().is_some_and(|marker| marker.is_altered(&path));
+        let opened = if is_altered {
+            Err("its files were changed while the service was stopped".to_owned())
+        } else {
+            self.try_open(&path)?
+        };
+        let index = match opened {
+            Ok(index) => index,
+            Err(cause) => {
+                self.set_aside(&cause, now)?;
+                doubt = Some(Doubt::Damaged);
+                EdgeIndex::open(&path, self.model.clone())?
+            }
+        };
+        Ok(OpenedIndex { folder: self.clone(), index: Arc::new(index), doubt, found, recorded })
+    }
+
+    /// Moves the index aside, in the place of one that was moved aside before, and makes an empty folder for the next. It
+    /// must not be written to any more. Blocks.
+    ///
+    /// # Errors
+    /// [`IndexError::SetAside`].
+    pub fn set_aside(&self, cause: &str, now: Timestamp) -> Result<(), IndexError> {
+        for older in set_aside_folders(&self.data_dir) {
+            if let Err(cause) = fs::remove_dir_all(&older) {
+                warn!(%cause, folder = %older.display(), "could not remove an index that was moved aside before");
+            }
+        }
+        let (path, time) = (self.path(), now.to_string().replace(':', "-"));
+        let target = self.data_dir.join(format!("{SET_ASIDE_PREFIX}{time}"));
+        let moved = fs::rename(&path, &target).and_then(|()| make_private(&path));
+        moved.map_err(|source| IndexError::SetAside { folder: path, source })?;
+        error!(
+            cause,
+            folder = %target.display(),
+            "the passage index is damaged: it was moved aside, and a new one is filled from the database"
+        );
+        Ok(())
+    }
+
+    /// The index, or why it is taken for damaged. A process that dies of opening it leaves a count behind.
+    fn try_open(&self, path: &Path) -> Result<Result<EdgeIndex, String>, IndexError> {
+        let openings = self.data_dir.join(OPENINGS_FILE);
+        let deaths =
+            fs::read_to_string(&openings).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0);
+        if deaths >= MAX_DEATHS_WHILE_OPENING {
+            forget(&openings);
+            return Ok(Err(format!("{deaths} processes in a row died when they opened it")));
+        }
+        if let Err(cause) = fs::write(&openings, (deaths + 1).to_string()) {
+            warn!(%cause, "could not note that the passage index is being opened");
+        }
+        // The engine panics on some damage and returns an error on other.
+        let opened = catch_unwind(AssertUnwindSafe(|| EdgeIndex::open(path, self.model.clone())));
+        forget(&openings);
+        match opened {
+            Ok(Ok(index)) => Ok(Ok(index)),
+            Ok(Err(error)) => {
+                let cause = chain(&error);
+                if is_outside(&cause) || !EdgeIndex::has_room(path) {
+                    Err(IndexError::Outside { folder: path.to_owned(), source: error.into() })
+                } else {
+                    Ok(Err(cause))
+                }
+            }
+            Err(_panic) => Ok(Err("the engine panicked when it opened it".to_owned())),
+        }
+    }
+}
+
+/// Makes a folder for its owner alone, unless it is there.
+fn make_private(folder: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Whether the folder holds more than a marker.
+fn has_index(folder: &Path) -> bool {
+    let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.any(|entry| !entry.file_name().to_string_lossy().starts_with(MARKER_FILE))
+}
+
+/// Whether another process holds the engine's log, which it locks.
+fn is_in_use(folder: &Path) -> bool {
+    let Ok(log) = File::open(folder.join("wal")) else { return false };
+    matches!(log.try_lock(), Err(TryLockError::WouldBlock))
+}
+
+fn set_aside_folders(data_dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(data_dir).into_iter().flatten().flatten();
+    let aside = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(SET_ASIDE_PREFIX));
+    aside.map(|entry| entry.path()).collect()
+}
+
+fn forget(file: &Path) {
+    if let Err(cause) = fs::remove_file(file)
+        && cause.kind() != io::ErrorKind::NotFound
+    {
+        warn!(%cause, "could not note that the passage index was opened");
+    }
+}
+
+fn outside(folder: &Path, cause: io::Error) -> IndexError {
+    IndexError::Outside { folder: folder.to_owned(), source: cause.into() }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut told = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        told = format!("{told}: {inner}");
+        cause = inner.source();
+    }
+    told
+}
+
+/// Whether an error of the engine, which keeps causes only as text, comes from outside of the files. The engine writes the
+/// operating system's code in one of two ways.
+fn is_outside(cause: &str) -> bool {
+    OUTSIDE_CAUSES.iter().any(|code| {
+        cause.contains(&format!("(os error {code})")) || cause.contains(&format!("Os {{ code: {code},"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::index::contract::{me, point};
+
+    const NOW: Timestamp = Timestamp::from_millis(1_714_996_800_000);
+
+    fn folder(home: &Path) -> IndexFolder {
+        IndexFolder::new(home, None, NOW).unwrap()
+    }
+
+    /// An index with one passage and its marker, closed.
+    fn left(home: &Path) -> (IndexFolder, Marker) {
+        let folder = folder(home);
+        let opened = folder.open(None, NOW).unwrap();
+        opened.index.upsert(&me(), vec![point(1)]).unwrap();
+        opened.index.commit().unwrap();
+        let marker = Marker::first(NOW);
+        marker.write(&folder.path()).unwrap();
+        (folder, marker)
+    }
+
+    fn files(folder: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    }
+
+    #[test]
+    fn data_folder_keeps_its_id() {
+        let home = tempfile::tempdir().unwrap();
+
+        assert_eq!(IndexFolder::read_id(home.path()), None);
+        let id = folder(home.path()).id();
+
+        assert_eq!(folder(home.path()).id(), id);
+        assert_eq!(IndexFolder::read_id(home.path()), Some(id));
+    }
+
+    #[test]
+    fn whole_index_opens_without_a_doubt() {
+        let home = tempfile::tempdir().unwrap();
+        let (folder, marker) = left(home.path());
+
+        let opened = folder.open(Some(marker), NOW).unwrap();
+
+        assert_eq!(opened.doubt, None);
+        assert_eq!(opened.index.count().unwrap(), 1);
+        assert!(!home.path().join(OPENINGS_FILE).exists());
+    }
+
+    #[test]
+    fn missing_index_is_made_anew() {
+        let home = tempfile::tempdir().unwrap();
+        let (folder, marker) = left(home.path());
+        fs::remove_dir_all(folder.path()).unwrap();
+
+        let opened = folder.open(Some(marker), NOW).unwrap();
+
+        assert_eq!(opened.doubt, Some(Doubt::Missing));
+        assert_eq!(opened.index.count().unwrap(), 0);
+        assert_eq!(IndexFolder::set_aside_in(home.path()), None);
+    }
+
+    #[test]
+    fn damaged_index_is_moved_aside_and_only_the_newest_is_kept() {
+        let home = tempfile::tempdir().unwrap();
+        let (folder, marker) = left(home.path());
+        for later in [0, 1] {
+            fs::write(folder.path().join("edge_config.json"), b"garbage").unwrap();
+            let now = NOW + std::time::Duration::from_secs(later);
+
+            let opened = folder.open(Some(marker.clone()), now).unwrap();
+
+            assert_eq!((opened.doubt, opened.index.count().unwrap()), (Some(Doubt::Damaged), 0));
+            marker.write(&folder.path()).unwrap();
+            drop(opened);
+        }
+
+        let aside = set_aside_folders(home.path());
+        assert_eq!(aside.len(), 1);
+        assert!(aside[0].ends_with("index.damaged-2024-05-06T12-00-01.000Z"));
+        assert_eq!(IndexFolder::set_aside_in(home.path()).as_ref(), aside.first());
+    }
+
+    #[test]
+    fn garbage_in_every_file_never_stops_the_start() {
+        let home = tempfile::tempdir().unwrap();
+        let (folder, marker) = left(home.path());
+        for file in files(&folder.path()) {
+            let length = fs::metadata(&file).unwrap().len() as usize;
+            fs::write(&file, vec![0xa5; length]).unwrap();
+        }
+
+        let opened = folder.open(Some(marker), NOW).unwrap();
+
+        assert!(opened.doubt.is_some());
+    }
+
+    #[test]
+    fn index_in_use_is_left_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let (folder, _) = left(home.path());
+        let _open = folder.open(None, NOW).unwrap();
+
+        assert!(matches!(folder.open(None, NOW), Err(IndexError::InUse { .. })));
+        assert_eq!(IndexFolder::set_aside_in(home.path()), None);
+    }
+
+    #[test]
+    fn index_that_processes_die_of_is_moved_aside() {
+        let home = tempfile::tempdir().unwrap();
+        let (folder, marker) = left(home.path());
+        fs::write(home.path().join(OPENINGS_FILE), "2").unwrap();
+
+        let opened = folder.open(Some(marker), NOW).unwrap();
+
+        assert_eq!(opened.doubt, Some(Doubt::Damaged));
+        assert!(!home.path().join(OPENINGS_FILE).exists());
+    }
+
+    #[test]
+    fn causes_outside_of_the_files_are_told_from_damage() {
+        assert!(is_outside("service error: open WAL: No space left on device (os error 28)"));
+        assert!(is_outside("Can't init WAL: Os { code: 24, kind: Uncategorized, message: \"Too many\" }"));
+        assert!(!is_outside("failed to load segment: No such file or directory (os error 2)"));
+        assert!(!is_outside("expected value at line 1 column 1"));
+    }
+}

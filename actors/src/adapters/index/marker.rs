@@ -1,0 +1,227 @@
+//! The marker of an index: a small file in its folder, and a row of the database that says the same. By both together it
+//! is told at the start, without counting, whether the folder still is the one that the service left.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use entity::id::IndexId;
+use entity::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The name of the file.
+pub const MARKER_FILE: &str = "carrel.json";
+/// The marker is written here first, so that a full disk leaves the old one.
+const MARKER_DRAFT: &str = "carrel.json.new";
+/// The log of the engine: its files change when they are opened, so nothing is told by them.
+const LOG_FOLDER: &str = "wal";
+
+/// What identifies an index, and how new it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marker {
+    /// Which making of the index this is.
+    pub generation: IndexId,
+    /// Raised at each start and, while passages change, every minute. A copy of the folder that is put back has a lower
+    /// one than the database.
+    pub sequence: u64,
+    /// The folder holds everything that the index was told before this moment.
+    pub as_of: Timestamp,
+    /// How an orderly stop left the files; none while the index is open, and in the database.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<FileStamp>>,
+}
+
+/// A file of the index as an orderly stop left it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileStamp {
+    /// Its path within the folder.
+    pub path: String,
+    /// Its length.
+    pub bytes: u64,
+    /// When it was last written, in seconds and nanoseconds of the Unix epoch.
+    pub modified: (i64, i64),
+}
+
+impl Marker {
+    /// The first marker of a new generation.
+    pub fn first(now: Timestamp) -> Self {
+        Self { generation: IndexId::new(now), sequence: 1, as_of: now, files: None }
+    }
+
+    /// The marker after this one.
+    #[must_use]
+    pub fn next(&self, now: Timestamp) -> Self {
+        Self { generation: self.generation, sequence: self.sequence + 1, as_of: now, files: None }
+    }
+
+    /// Reads the marker of an index; none where there is none that can be read.
+    #[must_use]
+    pub fn read(folder: &Path) -> Option<Self> {
+        serde_json::from_slice(&fs::read(folder.join(MARKER_FILE)).ok()?).ok()
+    }
+
+    /// Reads what [`Marker::to_row`] wrote; none for anything else.
+    #[must_use]
+    pub fn from_row(row: &str) -> Option<Self> {
+        serde_json::from_str(row).ok()
+    }
+
+    /// The marker as the database keeps it: without the files.
+    ///
+    /// # Errors
+    /// It cannot be written as JSON, which does not happen.
+    pub fn to_row(&self) -> io::Result<String> {
+        Ok(serde_json::to_string(&Self { files: None, ..self.clone() })?)
+    }
+
+    /// Writes the marker into the folder of an index, whole or not at all. Blocks.
+    ///
+    /// # Errors
+    /// The folder is not there, cannot be written to, or its disk is full.
+    pub fn write(&self, folder: &Path) -> io::Result<()> {
+        let (draft, target) = (folder.join(MARKER_DRAFT), folder.join(MARKER_FILE));
+        let mut file = File::create(&draft)?;
+        file.write_all(&serde_json::to_vec(self)?)?;
+        file.sync_all()?;
+        drop(file);
+        fs::rename(&draft, &target)?;
+        File::open(folder)?.sync_all()
+    }
+
+    /// Whether somebody changed the files after the orderly stop that wrote this marker. Always `false` after a stop that
+    /// was not orderly: then nothing is known of the files.
+    #[must_use]
+    pub fn is_altered(&self, folder: &Path) -> bool {
+        let Some(left) = &self.files else { return false };
+        let is_moved = |stamp: &&FileStamp| FileStamp::of(folder, &stamp.path).as_ref() != Some(*stamp);
+        let moved: Vec<&FileStamp> = left.iter().filter(is_moved).collect();
+        let has_length = |stamp: &&FileStamp| {
+            FileStamp::of(folder, &stamp.path).is_some_and(|found| found.bytes == stamp.bytes)
+        };
+        // A copy of the whole folder has new times everywhere and is as good as the original.
+        !moved.is_empty() && (moved.len() < left.len() || !moved.iter().all(has_length))
+    }
+}
+
+impl FileStamp {
+    /// Every file of an index that an orderly stop leaves as it will be found, in no order.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn all(folder: &Path) -> io::Result<Vec<Self>> {
+        let mut found = Vec::new();
+        collect(folder, Path::new(""), &mut found)?;
+        Ok(found)
+    }
+
+    fn of(folder: &Path, path: &str) -> Option<Self> {
+        let found = fs::symlink_metadata(folder.join(path)).ok()?;
+        let modified = (found.mtime(), found.mtime_nsec());
+        Some(Self { path: path.to_owned(), bytes: found.len(), modified })
+    }
+}
+
+fn collect(folder: &Path, within: &Path, found: &mut Vec<FileStamp>) -> io::Result<()> {
+    for entry in fs::read_dir(folder.join(within))? {
+        let entry = entry?;
+        let path = within.join(entry.file_name());
+        let text = path.to_string_lossy().into_owned();
+        if [MARKER_FILE, MARKER_DRAFT, LOG_FOLDER].contains(&text.as_str()) {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            collect(folder, &path, found)?;
+        } else {
+            found.extend(FileStamp::of(folder, &text));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_714_996_800_000);
+
+    /// A folder with three files and the marker that an orderly stop leaves.
+    fn left() -> (tempfile::TempDir, Marker) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("segments/one")).unwrap();
+        fs::create_dir_all(folder.path().join("wal")).unwrap();
+        for name in ["edge_config.json", "segments/one/a", "segments/one/b", "wal/open-1"] {
+            fs::write(folder.path().join(name), name).unwrap();
+        }
+        let marker = Marker { files: Some(FileStamp::all(folder.path()).unwrap()), ..Marker::first(NOW) };
+        (folder, marker)
+    }
+
+    /// Writes a file so that its time differs from the one before.
+    fn write(folder: &Path, name: &str, content: &[u8], modified: u64) {
+        fs::write(folder.join(name), content).unwrap();
+        let at = std::time::UNIX_EPOCH + std::time::Duration::from_secs(modified);
+        File::options().write(true).open(folder.join(name)).unwrap().set_modified(at).unwrap();
+    }
+
+    #[test]
+    fn marker_is_read_as_written_and_row_leaves_files_out() {
+        let (folder, marker) = left();
+
+        marker.write(folder.path()).unwrap();
+
+        assert_eq!(Marker::read(folder.path()), Some(marker.clone()));
+        let row = Marker::from_row(&marker.to_row().unwrap()).unwrap();
+        assert_eq!(row, Marker { files: None, ..marker });
+    }
+
+    #[test]
+    fn unreadable_marker_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(MARKER_FILE), b"garbage").unwrap();
+
+        assert_eq!(Marker::read(folder.path()), None);
+        assert_eq!(Marker::read(&folder.path().join("none")), None);
+    }
+
+    #[test]
+    fn untouched_files_and_changed_log_are_not_altered() {
+        let (folder, marker) = left();
+        write(folder.path(), "wal/open-1", b"another entry", 7);
+        marker.write(folder.path()).unwrap();
+
+        assert!(!marker.is_altered(folder.path()));
+    }
+
+    #[test]
+    fn overwritten_truncated_or_removed_file_is_altered() {
+        for change in ["overwritten", "truncated", "removed"] {
+            let (folder, marker) = left();
+            match change {
+                "overwritten" => write(folder.path(), "segments/one/a", b"segments/one/X", 7),
+                "truncated" => write(folder.path(), "segments/one/a", b"seg", 7),
+                _ => fs::remove_file(folder.path().join("segments/one/a")).unwrap(),
+            }
+
+            assert!(marker.is_altered(folder.path()), "{change}");
+        }
+    }
+
+    #[test]
+    fn copy_with_new_times_is_not_altered() {
+        let (folder, marker) = left();
+        for (name, at) in [("edge_config.json", 7), ("segments/one/a", 8), ("segments/one/b", 9)] {
+            write(folder.path(), name, name.as_bytes(), at);
+        }
+
+        assert!(!marker.is_altered(folder.path()));
+    }
+
+    #[test]
+    fn nothing_is_known_after_a_kill() {
+        let (folder, marker) = left();
+        write(folder.path(), "segments/one/a", b"", 7);
+
+        assert!(!Marker { files: None, ..marker }.is_altered(folder.path()));
+    }
+}

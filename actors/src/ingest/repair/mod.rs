@@ -1,0 +1,362 @@
+//! Keeps the index whole: an index that is lost, partial, old, foreign or damaged is noticed at the start and while the
+//! service runs, and filled again from the database while it serves.
+//!
+//! Three things tell of it, from cheap to dear. The [marker](crate::adapters::index::marker) says at the start whether the
+//! folder is the one that the service left. A count of passages is compared with the database every minute. A
+//! [comparison](audit) of every passage runs only after one of these, or a search that failed, raised a
+//! [doubt](crate::adapters::index::doubt). It writes down which documents are lost; jobs of the queue put these in again,
+//! newest first and behind everything that a user waits for: first by their words, which takes moments, then by their
+//! vectors. Meanwhile search says `degraded` to users who miss something.
+//!
+//! After a crash nothing is lost: the marker is written only when a comparison has ended, and what it found is in rows.
+
+mod audit;
+mod rows;
+
+use std::path::Path;
+use std::time::Duration;
+
+use entity::time::Timestamp;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use tracing::{error, info, warn};
+
+use crate::adapters::index::doubt::{is_short, judge};
+use crate::adapters::index::marker::FileStamp;
+use crate::adapters::index::{Doubt, IndexFolder, Marker, OpenedIndex};
+use crate::app::App;
+use crate::db::Db;
+use crate::error::Error;
+use crate::retrieval::{Completeness, Retrieval};
+use crate::state;
+
+/// How often passages are counted. The count passes over all of them: a tenth of a second for two million.
+const COUNT_EVERY: Duration = Duration::from_secs(60);
+/// A count raises no doubt again sooner, so that a count that stays wrong for a reason of its own costs little.
+const DOUBT_COUNT_EVERY: Duration = Duration::from_secs(600);
+/// How often the marker follows the changes of the index.
+const MARK_EVERY: Duration = Duration::from_secs(60);
+/// A rebuild that does not move for so long is asked for again.
+const STUCK_AFTER: Duration = Duration::from_secs(60);
+/// An index that did not open is tried again.
+const REOPEN_EVERY: Duration = Duration::from_secs(30);
+/// After so many searches that the index failed to answer it is taken for damaged.
+const MAX_FAILED_SEARCHES: u32 = 3;
+/// For failed searches an index is moved aside no sooner again: a query that always fails must not keep it empty.
+const SET_ASIDE_EVERY: Duration = Duration::from_secs(24 * 3600);
+
+/// Watches the index of a running service.
+pub struct IndexWatch {
+    folder: IndexFolder,
+    watched: Mutex<Watched>,
+}
+
+/// A doubt, and since when documents are stale because of it.
+#[derive(Clone, Copy, Debug)]
+struct Suspicion {
+    doubt: Doubt,
+    stale_since: Option<Timestamp>,
+}
+
+impl Suspicion {
+    fn new(doubt: Doubt, found: Option<&Marker>) -> Self {
+        Self { doubt, stale_since: doubt.stale_since(found) }
+    }
+}
+
+struct Watched {
+    /// The marker that folder and database have; none until both have one.
+    marker: Option<Marker>,
+    /// Why the index is to be compared with the database; none where it was, or need not be.
+    suspicion: Option<Suspicion>,
+    marked_at: Instant,
+    /// The changes of the index that the marker follows.
+    marked_changes: u64,
+    counted_at: Option<Instant>,
+    /// When a count raised a doubt.
+    doubted_count_at: Option<Instant>,
+    set_aside_at: Option<Instant>,
+    reopen_at: Option<Instant>,
+    /// Documents that were left to be put in, and since when they are as many.
+    left: (u64, Instant),
+}
+
+impl IndexWatch {
+    /// Begins to watch an index that was opened. An index that nobody has put anything into is new, and needs no
+    /// comparison.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn begin(
+        db: &Db,
+        retrieval: &Retrieval,
+        opened: OpenedIndex,
+        now: Timestamp,
+    ) -> Result<Self, Error> {
+        let OpenedIndex { folder, index: _, doubt, found, recorded } = opened;
+        let marker = if doubt.is_none() { found.clone() } else { recorded };
+        let start = Instant::now();
+        let watched = Watched {
+            marker,
+            suspicion: doubt.map(|doubt| Suspicion::new(doubt, found.as_ref())),
+            marked_at: start,
+            marked_changes: 0,
+            counted_at: None,
+            doubted_count_at: None,
+            set_aside_at: None,
+            reopen_at: None,
+            left: (0, start),
+        };
+        let watch = Self { folder, watched: Mutex::new(watched) };
+        watch.take_up(db, retrieval, now).await?;
+        Ok(watch)
+    }
+
+    async fn take_up(&self, db: &Db, retrieval: &Retrieval, now: Timestamp) -> Result<(), Error> {
+        let mut watched = self.watched.lock().await;
+        if let Some(Suspicion { doubt, .. }) = watched.suspicion {
+            let is_new = rows::expected_passages(db.read()).await? == 0
+                && retrieval.count().await.is_ok_and(|passages| passages == 0);
+            if is_new {
+                watched.suspicion = None;
+                watched.marker = None;
+            } else {
+                warn!("the passage index {}: it is compared with the database", doubt.words());
+                retrieval.set_completeness(Completeness::Checking);
+                return Ok(());
+            }
+        }
+        self.mark(db, &mut watched, now).await;
+        let lost = rows::count_lost(db.read()).await?;
+        retrieval.set_completeness(Completeness::Complete.with_documents_left(lost));
+        Ok(())
+    }
+
+    /// Opens the index anew where its folder is gone or its searches fail.
+    async fn reopen_if_gone(&self, app: &App, watched: &mut Watched) -> Result<(), Error> {
+        if watched.reopen_at.is_some_and(|at| Instant::now() < at) {
+            return Ok(());
+        }
+        let is_gone = !app.retrieval.is_in_place();
+        let may_set_aside = watched.set_aside_at.is_none_or(|at| at.elapsed() >= SET_ASIDE_EVERY);
+        let is_failing = !is_gone && may_set_aside && app.retrieval.failures() >= MAX_FAILED_SEARCHES;
+        if !is_gone && !is_failing {
+            return Ok(());
+        }
+        watched.reopen_at = Some(Instant::now() + REOPEN_EVERY);
+        app.retrieval.set_completeness(Completeness::Checking);
+        // Before its folder is made anew: what it still writes would go there.
+        app.retrieval.abandon().await?;
+        if is_failing {
+            watched.set_aside_at = Some(Instant::now());
+        } else {
+            error!("the folder of the passage index was removed or replaced: it is opened anew");
+        }
+        let opened = self.reopen(watched.marker.clone(), is_failing, app.clock.now()).await?;
+        app.retrieval.replace_index(opened.index);
+        watched.reopen_at = None;
+        let doubt = match opened.doubt {
+            _ if is_failing => Doubt::Damaged,
+            Some(Doubt::Missing) => Doubt::Removed,
+            // A copy that was made within this run, or the folder itself, moved away and back.
+            None => Doubt::Older,
+            Some(other) => other,
+        };
+        watched.suspicion = Some(Suspicion::new(doubt, opened.found.as_ref()));
+        Ok(())
+    }
+
+    async fn reopen(
+        &self,
+        recorded: Option<Marker>,
+        is_damaged: bool,
+        now: Timestamp,
+    ) -> Result<OpenedIndex, Error> {
+        let folder = self.folder.clone();
+        let opened = tokio::task::spawn_blocking(move || {
+            if is_damaged {
+                folder.set_aside("it failed to answer searches", now)?;
+            }
+            folder.open(recorded, now)
+        });
+        opened.await.map_err(Error::internal)?.map_err(Error::internal)
+    }
+
+    /// Counts passages where it is time to, and doubts an index that holds too few. At the start too many are doubted too:
+    /// nothing is being put in yet.
+    async fn count(&self, app: &App, watched: &mut Watched) -> Result<(), Error> {
+        let is_recent =
+            |at: Option<Instant>, period: Duration| at.is_some_and(|at: Instant| at.elapsed() < period);
+        if is_recent(watched.counted_at, COUNT_EVERY)
+            || is_recent(watched.doubted_count_at, DOUBT_COUNT_EVERY)
+        {
+            return Ok(());
+        }
+        let is_start = watched.counted_at.is_none();
+        watched.counted_at = Some(Instant::now());
+        // On both sides of the count, for passages come and go meanwhile.
+        let before = rows::expected_passages(app.db.read()).await?;
+        let held = app.retrieval.count().await? as u64;
+        let expected = before.min(rows::expected_passages(app.db.read()).await?);
+        if is_short(held, expected) || (is_start && held > expected) {
+            warn!(held, expected, "the passage index {}", Doubt::Incomplete.words());
+            watched.doubted_count_at = Some(Instant::now());
+            watched.suspicion = Some(Suspicion::new(Doubt::Incomplete, None));
+        }
+        Ok(())
+    }
+
+    /// Compares the index with the database. What it finds is being mended when this returns.
+    async fn compare(&self, app: &App, watched: &mut Watched, suspicion: Suspicion) -> Result<(), Error> {
+        app.retrieval.set_completeness(Completeness::Checking);
+        let begun = Instant::now();
+        let findings = audit::compare(app, suspicion.stale_since).await?;
+        watched.suspicion = None;
+        if suspicion.doubt != Doubt::Incomplete {
+            // Another generation: whatever else bears the old one is not this index.
+            watched.marker = None;
+        }
+        self.mark(&app.db, watched, app.clock.now()).await;
+        let lost = rows::count_lost(app.db.read()).await?;
+        app.retrieval.set_completeness(Completeness::Complete.with_documents_left(lost));
+        info!(
+            documents_lost = findings.documents_lost,
+            passages_removed = findings.passages_removed,
+            duration_ms = begun.elapsed().as_millis(),
+            "compared the passage index with the database"
+        );
+        Ok(())
+    }
+
+    /// Tells how far a rebuild is, and asks again for what no job stands for.
+    async fn follow_rebuild(&self, app: &App, watched: &mut Watched) -> Result<(), Error> {
+        let before = app.retrieval.completeness();
+        if !matches!(before, Completeness::Rebuilding { .. }) {
+            return Ok(());
+        }
+        let lost = rows::count_lost(app.db.read()).await?;
+        app.retrieval.set_completeness(before.with_documents_left(lost));
+        if lost == 0 {
+            info!("the passage index holds every document again");
+        } else if lost != watched.left.0 {
+            watched.left = (lost, Instant::now());
+        } else if watched.left.1.elapsed() >= STUCK_AFTER {
+            watched.left.1 = Instant::now();
+            rows::ask_for_lost(&app.db, app.clock.now()).await?;
+            app.ingest.wake();
+        }
+        Ok(())
+    }
+
+    /// Raises the marker where the index has changed since it was raised last.
+    async fn follow_changes(&self, app: &App, watched: &mut Watched) {
+        let changes = app.retrieval.changes();
+        let is_behind = watched.marker.is_none() || changes != watched.marked_changes;
+        if is_behind && watched.suspicion.is_none() && watched.marked_at.elapsed() >= MARK_EVERY {
+            self.mark(&app.db, watched, app.clock.now()).await;
+            watched.marked_changes = changes;
+        }
+    }
+
+    /// Raises the marker in folder and database, or makes a first one. Where it cannot, as on a full disk, the next start
+    /// compares the index with the database.
+    async fn mark(&self, db: &Db, watched: &mut Watched, now: Timestamp) {
+        let marker = watched.marker.as_ref().map_or_else(|| Marker::first(now), |marker| marker.next(now));
+        watched.marked_at = Instant::now();
+        match self.write_marker(db, &marker).await {
+            Ok(()) => watched.marker = Some(marker),
+            Err(error) => warn!(cause = error.chain(), "could not mark the passage index"),
+        }
+    }
+
+    /// Into the folder first: a process that ends in between leaves a folder that is one ahead.
+    async fn write_marker(&self, db: &Db, marker: &Marker) -> Result<(), Error> {
+        let (path, written) = (self.folder.path(), marker.clone());
+        let written = tokio::task::spawn_blocking(move || written.write(&path));
+        written.await.map_err(Error::internal)?.map_err(Error::internal)?;
+        let row = marker.to_row().map_err(Error::internal)?;
+        Ok(state::write_index_marker(db.write(), self.folder.id(), row).await?)
+    }
+
+    /// Marks the index as left in order: the next start tells from its files whether somebody changed them since.
+    async fn mark_left(&self, app: &App, watched: &Watched) -> Result<(), Error> {
+        let Some(marker) = watched.marker.as_ref().filter(|_| watched.suspicion.is_none()) else {
+            return Ok(());
+        };
+        if !app.retrieval.is_in_place() {
+            return Ok(());
+        }
+        app.retrieval.commit().await?;
+        app.retrieval.abandon().await?;
+        let folder = self.folder.path();
+        let files = tokio::task::spawn_blocking(move || FileStamp::all(&folder)).await;
+        let files = files.map_err(Error::internal)?.map_err(Error::internal)?;
+        let left = Marker { files: Some(files), ..marker.next(app.clock.now()) };
+        self.write_marker(&app.db, &left).await
+    }
+}
+
+/// Looks after the index: opens it anew, counts, compares, follows a rebuild, as each is necessary.
+///
+/// # Errors
+/// The database or the index fails; the next look goes on.
+pub async fn look(app: &App) -> Result<(), Error> {
+    let watch = &app.index_watch;
+    let mut watched = watch.watched.lock().await;
+    watch.reopen_if_gone(app, &mut watched).await?;
+    if watched.suspicion.is_none() {
+        watch.count(app, &mut watched).await?;
+    }
+    if let Some(suspicion) = watched.suspicion {
+        watch.compare(app, &mut watched, suspicion).await?;
+    }
+    watch.follow_rebuild(app, &mut watched).await?;
+    watch.follow_changes(app, &mut watched).await;
+    Ok(())
+}
+
+/// Leaves the index in order, once nothing is written to it any more.
+pub async fn leave(app: &App) {
+    // A comparison that is under way leaves the index as after a kill.
+    let Ok(watched) = app.index_watch.watched.try_lock() else { return };
+    if let Err(error) = app.index_watch.mark_left(app, &watched).await {
+        warn!(cause = error.chain(), "could not mark the passage index as left in order");
+    }
+}
+
+/// What can be told of the index of a data folder from outside of the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inspection {
+    /// Why it is to be compared with the database; none where it is the one that the service left, or has open.
+    pub doubt: Option<Doubt>,
+    /// How many passages it is to hold.
+    pub expected_passages: u64,
+    /// How many documents it lost and has not got back.
+    pub lost_documents: u64,
+}
+
+/// Looks at the index of a data folder without opening it.
+///
+/// # Errors
+/// The database fails.
+pub async fn inspect(db: &Db, data_dir: &Path) -> Result<Inspection, Error> {
+    // The row before the folder: a service that runs raises the marker of the folder first.
+    let recorded = match IndexFolder::read_id(data_dir) {
+        Some(id) => state::index_marker(db.read(), id).await?,
+        None => None,
+    };
+    let recorded = recorded.as_deref().and_then(Marker::from_row);
+    let doubt = if IndexFolder::is_empty_in(data_dir) {
+        Some(Doubt::Missing)
+    } else {
+        let folder = IndexFolder::path_in(data_dir);
+        let found = Marker::read(&folder);
+        let is_altered = found.as_ref().is_some_and(|marker| marker.is_altered(&folder));
+        judge(found.as_ref(), recorded.as_ref()).or(is_altered.then_some(Doubt::Damaged))
+    };
+    Ok(Inspection {
+        doubt,
+        expected_passages: rows::expected_passages(db.read()).await?,
+        lost_documents: rows::count_lost(db.read()).await?,
+    })
+}

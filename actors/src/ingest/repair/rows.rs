@@ -1,0 +1,105 @@
+//! What the database says of the index: how many passages it is to hold, and which documents it lost.
+
+use std::collections::BTreeMap;
+
+use entity::document;
+use entity::id::{DocumentId, UserId};
+use entity::time::Timestamp;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect};
+
+use crate::db::Db;
+use crate::error::Error;
+use crate::ingest::queue::{self, Priority, Work};
+
+/// Lost documents without a job that are asked for at a time.
+const ASKED_AT_ONCE: u64 = 500;
+
+/// How many passages the index is to hold, of everybody.
+///
+/// # Errors
+/// The database fails.
+pub async fn expected_passages(db: &impl ConnectionTrait) -> Result<u64, DbErr> {
+    let sum = document::Entity::of_every_user_with_hidden()
+        .select_only()
+        .column_as(document::Column::IndexedPassages.sum(), "passages")
+        // Spelled out, as in the partial index.
+        .filter(Expr::cust("indexed_passages > 0"));
+    let sum = sum.into_tuple::<Option<i64>>().one(db).await?.flatten();
+    Ok(sum.map_or(0, |sum| u64::try_from(sum).unwrap_or(0)))
+}
+
+/// How many documents in sight the index lost and has not got back, of everybody.
+///
+/// # Errors
+/// The database fails.
+pub async fn count_lost(db: &impl ConnectionTrait) -> Result<u64, DbErr> {
+    let count = document::Entity::lost_by_index()
+        .select_only()
+        .column_as(document::Column::Id.count(), "documents")
+        .into_tuple::<i64>();
+    Ok(count.one(db).await?.map_or(0, |count| u64::try_from(count).unwrap_or(0)))
+}
+
+/// Writes down that the index lost these documents, and asks for them to be put in again, in the order given and behind
+/// everything that a user waits for.
+pub async fn mark_lost(
+    db: &Db,
+    documents: impl Iterator<Item = (UserId, DocumentId)>,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let by_user = group_by_user(documents);
+    if by_user.is_empty() {
+        return Ok(());
+    }
+    let txn = db.begin().await?;
+    for (user, ids) in by_user {
+        document::Entity::update_many()
+            .col_expr(document::Column::IndexedVersion, Expr::value(0))
+            .col_expr(document::Column::IndexedPassages, Expr::value(0))
+            .col_expr(document::Column::VectorsOf, Expr::value(None::<String>))
+            .col_expr(document::Column::IndexLostAt, Expr::value(Some(now)))
+            .filter(document::Column::UserId.eq(user))
+            .filter(document::Column::Id.is_in(ids.iter().copied()))
+            .filter(document::Column::HiddenAt.is_null())
+            .exec(&txn)
+            .await?;
+        ask(&txn, user, ids, now).await?;
+    }
+    Ok(txn.commit().await?)
+}
+
+/// Asks again for lost documents that no job stands for.
+pub async fn ask_for_lost(db: &Db, now: Timestamp) -> Result<(), Error> {
+    let left = document::Entity::lost_by_index()
+        .filter(document::Column::Id.not_in_subquery(queue::subjects(Work::Index)))
+        .select_only()
+        .column(document::Column::UserId)
+        .column(document::Column::Id)
+        .limit(ASKED_AT_ONCE)
+        .into_tuple::<(UserId, DocumentId)>();
+    let left = left.all(db.read()).await?;
+    let txn = db.begin().await?;
+    for (user, ids) in group_by_user(left.into_iter()) {
+        ask(&txn, user, ids, now).await?;
+    }
+    Ok(txn.commit().await?)
+}
+
+fn group_by_user(documents: impl Iterator<Item = (UserId, DocumentId)>) -> BTreeMap<UserId, Vec<DocumentId>> {
+    let mut by_user: BTreeMap<UserId, Vec<DocumentId>> = BTreeMap::new();
+    for (user, id) in documents {
+        by_user.entry(user).or_default().push(id);
+    }
+    by_user
+}
+
+async fn ask(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    ids: Vec<DocumentId>,
+    now: Timestamp,
+) -> Result<(), DbErr> {
+    let subjects = ids.into_iter().map(|id| id.0);
+    queue::ask_all(txn, user, Work::Index, subjects, Priority::Backlog, now).await
+}

@@ -1,0 +1,74 @@
+//! How far the index can be relied on: what search, `/readyz` and the repair say to each other.
+
+use serde::Serialize;
+
+/// Whether the index holds what it should.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Completeness {
+    /// As far as is known, it does.
+    #[default]
+    Complete,
+    /// It is being compared with the database.
+    Checking,
+    /// It lost passages, which are being put in again.
+    Rebuilding {
+        /// Documents that are still to be put in.
+        documents_left: u64,
+        /// Documents that were to be put in when the rebuild began, or more were found since.
+        documents_total: u64,
+    },
+}
+
+impl Completeness {
+    /// How many documents are still to be put in; 0 where none is known to be.
+    #[must_use]
+    pub fn documents_left(self) -> u64 {
+        match self {
+            Completeness::Complete | Completeness::Checking => 0,
+            Completeness::Rebuilding { documents_left, .. } => documents_left,
+        }
+    }
+
+    /// A rebuild that still has so many documents to put in, after what was told of it before; complete where there are
+    /// none.
+    #[must_use]
+    pub fn with_documents_left(self, left: u64) -> Self {
+        let total = match self {
+            Completeness::Complete | Completeness::Checking => left,
+            Completeness::Rebuilding { documents_total, .. } => documents_total.max(left),
+        };
+        match left {
+            0 => Completeness::Complete,
+            left => Completeness::Rebuilding { documents_left: left, documents_total: total },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rebuild_counts_down_and_ends_complete() {
+        let begun = Completeness::Checking.with_documents_left(4);
+        let half = begun.with_documents_left(2);
+        let more = half.with_documents_left(7);
+
+        assert_eq!(begun, Completeness::Rebuilding { documents_left: 4, documents_total: 4 });
+        assert_eq!(half, Completeness::Rebuilding { documents_left: 2, documents_total: 4 });
+        assert_eq!(more, Completeness::Rebuilding { documents_left: 7, documents_total: 7 });
+        assert_eq!(more.with_documents_left(0), Completeness::Complete);
+    }
+
+    #[test]
+    fn completeness_is_told_as_fields_of_one_object() {
+        let told = |state: Completeness| serde_json::to_value(state).unwrap();
+
+        assert_eq!(told(Completeness::Complete), serde_json::json!({ "state": "complete" }));
+        assert_eq!(
+            told(Completeness::Rebuilding { documents_left: 1, documents_total: 3 }),
+            serde_json::json!({ "state": "rebuilding", "documentsLeft": 1, "documentsTotal": 3 })
+        );
+    }
+}
