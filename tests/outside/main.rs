@@ -30,6 +30,7 @@ mod first_use;
 mod hour;
 mod idempotency;
 mod imports;
+mod index_repair;
 mod keys;
 mod letters;
 mod main_job;

@@ -1,6 +1,7 @@
 //! `carrel doctor`: looks at everything that the service stands on, and says what is wrong and what to do.
 
 mod check;
+mod index;
 
 use std::fmt;
 use std::fs;
@@ -10,7 +11,6 @@ use std::path::Path;
 
 use actors::accounts;
 use actors::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
-use actors::app::index_folder;
 use actors::desk::Desk;
 use serde::Serialize;
 
@@ -38,7 +38,7 @@ pub async fn run(settings: Result<Settings, SettingsError>) -> Result<Said, Fail
 async fn all(settings: &Settings) -> Vec<Check> {
     let mut checks = vec![check_settings(settings), check_folder(&settings.data_dir)];
     checks.extend(check_database(settings).await);
-    checks.push(check_index(&settings.data_dir));
+    checks.push(index::check(settings).await);
     checks.extend(models::check(settings));
     checks.push(check_sandbox().await);
     checks.push(check_server(settings).await);
@@ -140,21 +140,6 @@ async fn check_accounts(desk: &Desk) -> Check {
     }
 }
 
-fn check_index(data_dir: &Path) -> Check {
-    let (name, folder) = ("index", index_folder(data_dir));
-    match fs::read_dir(&folder) {
-        Ok(_) => Check::good(name, format!("{} is there", folder.display())),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-            let advice = "the first start makes it; where it was lost, `carrel reindex` fills it again";
-            Check::warning(name, format!("{} is not there yet", folder.display()), advice)
-        }
-        Err(cause) => {
-            let found = format!("could not read {}: {cause}", folder.display());
-            Check::wrong(name, found, "give it to the user of the service")
-        }
-    }
-}
-
 /// How the processes are held that read what strangers wrote.
 async fn check_sandbox() -> Check {
     let name = "sandbox";
@@ -242,7 +227,6 @@ mod tests {
 
         assert_eq!(check_folder(&file).state, State::Wrong);
         assert_eq!(check_folder(&place.join("none")).state, State::Warning);
-        assert_eq!(check_index(&place).state, State::Warning);
         fs::remove_dir_all(&place).unwrap();
     }
 

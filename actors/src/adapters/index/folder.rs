@@ -122,7 +122,7 @@ impl IndexFolder {
         let mut doubt =
             if has_index(&path) { judge(found.as_ref(), recorded.as_ref()) } else { Some(Doubt::Missing) };
         let is_altered = doubt.is_none() && found.as_ref().is_some_and(|marker| marker.is_altered(&path));
-        let opened = if is_altered {
+        let opened = if is_altered || Marker::is_broken(&path) {
             Err("its files were changed while the service was stopped".to_owned())
         } else {
             self.try_open(&path)?
@@ -339,7 +339,7 @@ mod tests {
 
         let opened = folder.open(Some(marker), NOW).unwrap();
 
-        assert!(opened.doubt.is_some());
+        assert_eq!(opened.doubt, Some(Doubt::Damaged));
     }
 
     #[test]

@@ -61,6 +61,12 @@ impl Marker {
         serde_json::from_slice(&fs::read(folder.join(MARKER_FILE)).ok()?).ok()
     }
 
+    /// Whether an index has a marker that cannot be read: a marker is written whole or not at all, so it was damaged.
+    #[must_use]
+    pub fn is_broken(folder: &Path) -> bool {
+        fs::read(folder.join(MARKER_FILE)).is_ok_and(|bytes| serde_json::from_slice::<Self>(&bytes).is_err())
+    }
+
     /// Reads what [`Marker::to_row`] wrote; none for anything else.
     #[must_use]
     pub fn from_row(row: &str) -> Option<Self> {
@@ -181,7 +187,9 @@ mod tests {
         fs::write(folder.path().join(MARKER_FILE), b"garbage").unwrap();
 
         assert_eq!(Marker::read(folder.path()), None);
+        assert!(Marker::is_broken(folder.path()));
         assert_eq!(Marker::read(&folder.path().join("none")), None);
+        assert!(!Marker::is_broken(&folder.path().join("none")));
     }
 
     #[test]

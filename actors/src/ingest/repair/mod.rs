@@ -351,8 +351,9 @@ pub async fn inspect(db: &Db, data_dir: &Path) -> Result<Inspection, Error> {
     } else {
         let folder = IndexFolder::path_in(data_dir);
         let found = Marker::read(&folder);
-        let is_altered = found.as_ref().is_some_and(|marker| marker.is_altered(&folder));
-        judge(found.as_ref(), recorded.as_ref()).or(is_altered.then_some(Doubt::Damaged))
+        let doubt = judge(found.as_ref(), recorded.as_ref());
+        let is_altered = doubt.is_none() && found.is_some_and(|marker| marker.is_altered(&folder));
+        if is_altered || Marker::is_broken(&folder) { Some(Doubt::Damaged) } else { doubt }
     };
     Ok(Inspection {
         doubt,

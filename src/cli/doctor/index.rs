@@ -1,0 +1,121 @@
+//! How the passage index is, told without opening it: a server may have it open.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use actors::adapters::index::{Doubt, IndexFolder};
+use actors::ingest::repair::{self, Inspection};
+
+use super::Check;
+use crate::cli::{failure, opening};
+use crate::data_dir;
+use crate::settings::Settings;
+
+const NAME: &str = "index";
+
+/// Looks at the folder, and at what the database says of it where its tables are up to date.
+pub async fn check(settings: &Settings) -> Check {
+    let folder = IndexFolder::path_in(&settings.data_dir);
+    if let Err(cause) = fs::read_dir(&folder)
+        && cause.kind() != io::ErrorKind::NotFound
+    {
+        let found = format!("could not read {}: {cause}", folder.display());
+        return Check::wrong(NAME, found, "give it to the user of the service");
+    }
+    let told = match inspect(settings).await {
+        Ok(inspection) => judge(&folder, inspection),
+        Err(cause) => Check::wrong(NAME, cause, "look at the database"),
+    };
+    match (told.advice.is_some(), IndexFolder::set_aside_in(&settings.data_dir)) {
+        (false, Some(aside)) => {
+            let found = format!("{}; a damaged one was moved aside to {}", told.found, aside.display());
+            Check::warning(NAME, found, "remove it once search finds what it should")
+        }
+        (true, Some(_)) | (_, None) => told,
+    }
+}
+
+/// What the database says; none where there is none yet, or its tables are of an older version.
+async fn inspect(settings: &Settings) -> Result<Option<Inspection>, String> {
+    if settings.database.url.is_none() && !data_dir::database_file(&settings.data_dir).exists() {
+        return Ok(None);
+    }
+    let desk = opening::as_it_is(settings).await.map_err(|failure| failure.to_string())?;
+    if desk.db.behind().await.map_err(|error| error.to_string())? > 0 {
+        return Ok(None);
+    }
+    let inspection = repair::inspect(&desk.db, &settings.data_dir).await;
+    inspection.map(Some).map_err(|error| failure::words(&error))
+}
+
+fn judge(folder: &Path, inspection: Option<Inspection>) -> Check {
+    let place = folder.display();
+    let Some(Inspection { doubt, expected_passages, lost_documents }) = inspection else {
+        return if folder.exists() {
+            Check::good(NAME, format!("{place} is there"))
+        } else {
+            Check::warning(NAME, format!("{place} is not there yet"), "the first start makes it")
+        };
+    };
+    match doubt {
+        Some(Doubt::Missing) if expected_passages == 0 && lost_documents == 0 => {
+            Check::warning(NAME, format!("{place} is not there yet"), "the first start makes it")
+        }
+        Some(Doubt::Missing) => {
+            let found = format!("{place} is not there, and {expected_passages} passages should be in it");
+            let advice = "start the service: it makes a new one and fills it from the database while it \
+                          serves; one that runs does so by itself";
+            Check::warning(NAME, found, advice)
+        }
+        Some(doubt) => {
+            let advice = "start the service: it compares the index with the database and puts in what is \
+                          missing while it serves; one that runs does so by itself";
+            Check::warning(NAME, format!("the index in {place} {}", doubt.words()), advice)
+        }
+        None if lost_documents > 0 => {
+            let found =
+                format!("{place} is being filled again: {lost_documents} documents are still to come");
+            Check::warning(NAME, found, "let the service run; /readyz says how far it is")
+        }
+        None => Check::good(NAME, format!("{place} is there and holds {expected_passages} passages")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::State;
+    use super::*;
+
+    const WHOLE: Inspection = Inspection { doubt: None, expected_passages: 12, lost_documents: 0 };
+
+    fn told(inspection: Inspection) -> Check {
+        judge(Path::new("/data/index"), Some(inspection))
+    }
+
+    #[test]
+    fn whole_index_is_good_and_says_how_much_it_holds() {
+        assert_eq!(told(WHOLE), Check::good(NAME, "/data/index is there and holds 12 passages"));
+    }
+
+    #[test]
+    fn every_doubt_and_a_rebuild_come_with_advice() {
+        let doubted = |doubt| told(Inspection { doubt: Some(doubt), ..WHOLE });
+        let rebuilt = told(Inspection { lost_documents: 3, ..WHOLE });
+
+        for check in [doubted(Doubt::Missing), doubted(Doubt::Older), doubted(Doubt::Unmarked), rebuilt] {
+            assert_eq!(check.state, State::Warning, "{check}");
+            assert!(check.advice.is_some());
+        }
+        assert!(doubted(Doubt::Missing).found.contains("12 passages should be in it"));
+        assert!(doubted(Doubt::Older).found.ends_with("is an older copy"));
+    }
+
+    #[test]
+    fn folder_of_a_new_installation_is_made_by_the_first_start() {
+        let new = Inspection { doubt: Some(Doubt::Missing), expected_passages: 0, lost_documents: 0 };
+
+        assert_eq!(told(new).advice.as_deref(), Some("the first start makes it"));
+        assert_eq!(judge(Path::new("/data/index"), None).advice.as_deref(), Some("the first start makes it"));
+    }
+}

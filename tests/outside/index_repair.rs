@@ -1,0 +1,328 @@
+//! An index that is lost, old or damaged is noticed, told, and filled again from the database while the service serves.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use actors::adapters::embedder::{EmbedError, Embedder, Pieces};
+use actors::app::index_folder;
+use actors::ingest::repair;
+use entity::plan::Plan;
+use entity::{document, job};
+use sea_orm::{ColumnTrait, Database, EntityTrait, PaginatorTrait, QueryFilter};
+use serde_json::{Value, json};
+
+use crate::world::{Client, Home, Key, Program, Server, eventually, files, program};
+
+/// Saves a text about one bird, and waits until it is found.
+async fn save(key: &Key, bird: &str) -> Value {
+    let text = format!("The {bird} stands still in the water for an hour, waiting for a fish to come by.");
+    let saved = key.save_text(&format!("https://example.org/{bird}"), &text).await;
+    key.once(&saved, "ready").await;
+    assert!(finds(key, bird, &saved).await, "{bird}");
+    saved
+}
+
+async fn finds(key: &Key, words: &str, saved: &Value) -> bool {
+    key.search(words).await == [saved["documentId"].as_str().unwrap()]
+}
+
+async fn eventually_finds(key: &Key, words: &str, saved: &Value) {
+    eventually(&format!("{words} is found again"), async || finds(key, words, saved).await.then_some(()))
+        .await;
+}
+
+/// What `/readyz` says of the index; it is 200 throughout.
+async fn index_of(stranger: &Client) -> Value {
+    let ready = stranger.get("/readyz").await;
+    assert_eq!(ready.status, 200, "{}", ready.body);
+    ready.body["index"].clone()
+}
+
+/// Waits until the index is complete; how many passages it holds then.
+async fn complete(stranger: &Client) -> u64 {
+    let index = eventually("the index is complete", async || {
+        let index = index_of(stranger).await;
+        (index["state"] == "complete").then_some(index)
+    })
+    .await;
+    index["passages"].as_u64().unwrap()
+}
+
+/// What `carrel doctor` says of the index: its state, what was found, and the advice.
+fn doctor(said: &Value) -> (String, String, String) {
+    let checks = said["checks"].as_array().unwrap();
+    let index = checks.iter().find(|check| check["name"] == "index").unwrap();
+    let text = |name: &str| index[name].as_str().unwrap_or_default().to_owned();
+    (text("state"), text("found"), text("advice"))
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (path, target) = {
+            let entry = entry.unwrap();
+            (entry.path(), to.join(entry.file_name()))
+        };
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            fs::copy(&path, &target).unwrap();
+        }
+    }
+}
+
+/// Indexes that were moved aside.
+fn set_aside(home: &Home) -> Vec<PathBuf> {
+    let entries = fs::read_dir(home.path("data")).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.to_string_lossy().contains("index.damaged-")).collect()
+}
+
+/// How many jobs that fill the index there are or were.
+async fn index_jobs(home: &Home) -> u64 {
+    let rows = Database::connect(home.database_url()).await.unwrap();
+    let count = job::Entity::find().filter(job::Column::Kind.eq("index")).count(&rows).await.unwrap();
+    rows.close().await.unwrap();
+    count
+}
+
+#[actix_web::test]
+async fn removed_index_is_filled_again_after_a_start() {
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let key = running.holder(&id, &secret);
+    let (heron, kingfisher) = (save(&key, "heron").await, save(&key, "kingfisher").await);
+    let passages = complete(&running.stranger()).await;
+    assert!(running.terminate().await.success());
+
+    fs::remove_dir_all(home.path("data/index")).unwrap();
+    let (state, found, advice) = doctor(&program::run(&home, &["doctor"], ""));
+    assert_eq!(state, "warning");
+    assert!(found.ends_with(&format!("is not there, and {passages} passages should be in it")), "{found}");
+    assert!(advice.starts_with("start the service"), "{advice}");
+    let running = Program::start(&home, "data").await;
+
+    let key = running.holder(&id, &secret);
+    eventually_finds(&key, "heron", &heron).await;
+    eventually_finds(&key, "kingfisher", &kingfisher).await;
+    assert_eq!(complete(&running.stranger()).await, passages);
+    assert_eq!(doctor(&running.beside(&home, &["doctor"])).0, "ok");
+}
+
+#[actix_web::test]
+async fn older_copy_is_brought_up_to_date_and_shows_nothing_deleted() {
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    let (index, copied) = (home.path("data/index"), home.path("copy"));
+    let running = Program::start(&home, "data").await;
+    let key = running.holder(&id, &secret);
+    let (heron, bittern) = (save(&key, "heron").await, save(&key, "bittern").await);
+    assert!(running.terminate().await.success());
+    copy(&index, &copied);
+    let running = Program::start(&home, "data").await;
+    let key = running.holder(&id, &secret);
+    let kingfisher = save(&key, "kingfisher").await;
+    let path = |saved: &Value| format!("/rest/v1/bookmarks/{}", saved["bookmarkId"].as_str().unwrap());
+    key.patch(&path(&heron), json!({ "title": "Spoonbill" })).await.data(200);
+    eventually_finds(&key, "spoonbill", &heron).await;
+    let before = complete(&running.stranger()).await;
+    key.delete(&path(&bittern)).await.data(200);
+    let passages = eventually("the deleted passage left the index", async || {
+        let passages = complete(&running.stranger()).await;
+        (passages < before).then_some(passages)
+    })
+    .await;
+    assert!(running.terminate().await.success());
+
+    fs::remove_dir_all(&index).unwrap();
+    copy(&copied, &index);
+    let (state, found, _) = doctor(&program::run(&home, &["doctor"], ""));
+    assert_eq!(state, "warning");
+    assert!(found.ends_with("is an older copy"), "{found}");
+    let running = Program::start(&home, "data").await;
+
+    let key = running.holder(&id, &secret);
+    assert!(key.search("bittern").await.is_empty());
+    eventually_finds(&key, "kingfisher", &kingfisher).await;
+    eventually_finds(&key, "spoonbill", &heron).await;
+    assert_eq!(complete(&running.stranger()).await, passages, "the deleted passage is not in the index");
+    assert!(key.search("bittern").await.is_empty());
+}
+
+/// Overwrites every other file of the index with garbage of the same length.
+fn overwrite(index: &Path) {
+    for file in files(index).into_iter().step_by(2) {
+        let length = usize::try_from(fs::metadata(&file).unwrap().len()).unwrap();
+        fs::write(&file, vec![0xa5; length.max(1)]).unwrap();
+    }
+}
+
+/// Cuts every other file of the index in half.
+fn truncate(index: &Path) {
+    for file in files(index).into_iter().step_by(2) {
+        let length = fs::metadata(&file).unwrap().len();
+        fs::File::options().write(true).open(&file).unwrap().set_len(length / 2).unwrap();
+    }
+}
+
+#[actix_web::test]
+async fn damaged_index_is_moved_aside_and_filled_again() {
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let heron = save(&running.holder(&id, &secret), "heron").await;
+    assert!(running.terminate().await.success());
+    let damages: [fn(&Path); 2] = [overwrite, truncate];
+    for damage in damages {
+        damage(&home.path("data/index"));
+
+        let running = Program::start(&home, "data").await;
+
+        let key = running.holder(&id, &secret);
+        eventually_finds(&key, "heron", &heron).await;
+        assert_eq!(complete(&running.stranger()).await, 1);
+        assert_eq!(set_aside(&home).len(), 1, "only the newest is kept");
+        let (state, found, _) = doctor(&running.beside(&home, &["doctor"]));
+        assert_eq!(state, "warning");
+        assert!(found.contains("a damaged one was moved aside"), "{found}");
+        assert!(running.terminate().await.success());
+    }
+}
+
+#[actix_web::test]
+async fn index_damaged_after_a_kill_never_stops_the_start() {
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let heron = save(&running.holder(&id, &secret), "heron").await;
+    running.kill();
+    fs::write(home.path("data/index/edge_config.json"), b"garbage").unwrap();
+
+    let running = Program::start(&home, "data").await;
+
+    eventually_finds(&running.holder(&id, &secret), "heron", &heron).await;
+    assert_eq!(complete(&running.stranger()).await, 1);
+    assert_eq!(set_aside(&home).len(), 1);
+}
+
+#[actix_web::test]
+async fn index_removed_while_the_service_runs_is_filled_again() {
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let key = running.holder(&id, &secret);
+    let heron = save(&key, "heron").await;
+
+    fs::remove_dir_all(home.path("data/index")).unwrap();
+    let text = "The kingfisher waits above the water.";
+    let kingfisher = key.save_text("https://example.org/kingfisher", text).await;
+
+    eventually("a new index is in the folder", async || {
+        home.path("data/index/edge_config.json").exists().then_some(())
+    })
+    .await;
+    assert_eq!(complete_with(&running.stranger(), 2).await, 2);
+    eventually_finds(&key, "kingfisher", &kingfisher).await;
+    eventually_finds(&key, "heron", &heron).await;
+    assert!(running.terminate().await.success());
+    let running = Program::start(&home, "data").await;
+    assert!(
+        finds(&running.holder(&id, &secret), "heron", &heron).await,
+        "the new index outlives the service"
+    );
+}
+
+/// Waits until the index is complete with so many passages.
+async fn complete_with(stranger: &Client, passages: u64) -> u64 {
+    eventually("the index holds all passages", async || {
+        (complete(stranger).await == passages).then_some(passages)
+    })
+    .await
+}
+
+#[actix_web::test]
+async fn whole_index_is_not_filled_again_after_stop_or_kill() {
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let heron = save(&running.holder(&id, &secret), "heron").await;
+    let jobs = index_jobs(&home).await;
+
+    assert!(running.terminate().await.success());
+    for is_killed in [true, false, true] {
+        let running = Program::start(&home, "data").await;
+        assert_eq!(index_of(&running.stranger()).await["state"], "complete");
+        assert!(finds(&running.holder(&id, &secret), "heron", &heron).await);
+        if is_killed { running.kill() } else { assert!(running.terminate().await.success()) }
+    }
+
+    assert_eq!(index_jobs(&home).await, jobs);
+    assert!(set_aside(&home).is_empty());
+}
+
+/// A model to which everything means the same.
+struct OneMeaning;
+
+impl Embedder for OneMeaning {
+    fn model(&self) -> &str {
+        "all-minilm-l6-v2"
+    }
+
+    fn dimensions(&self) -> usize {
+        384
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        texts.iter().map(|text| self.embed_query(text)).collect()
+    }
+
+    fn embed_query(&self, _: &str) -> Result<Vec<f32>, EmbedError> {
+        let mut vector = vec![0.0; self.dimensions()];
+        vector[0] = 1.0;
+        Ok(vector)
+    }
+
+    fn count_tokens(&self, text: &str) -> usize {
+        text.split_whitespace().count()
+    }
+
+    fn pieces(&self, query: &str) -> Pieces {
+        Pieces { all: self.count_tokens(query), unknown: 0 }
+    }
+}
+
+async fn degraded(key: &Key) -> Value {
+    key.get("/rest/v2/search?q=heron").await.data(200)["degraded"].clone()
+}
+
+#[actix_web::test]
+async fn search_says_degraded_until_lost_documents_are_back() {
+    let server = Server::start().await;
+    server.app().retrieval.set_model(Arc::new(OneMeaning));
+    let owner = server.user(Plan::Pro).await;
+    let (key, other) = (owner.full_key().await, server.user(Plan::Pro).await.full_key().await);
+    let heron = save(&key, "heron").await;
+    assert_eq!(degraded(&key).await, Value::Null);
+
+    // Nothing is put in meanwhile, so that it can be looked at.
+    server.app().ingest.stop().await;
+    fs::remove_dir_all(index_folder(&server.app().data_dir)).unwrap();
+    repair::look(server.app()).await.unwrap();
+
+    let index = index_of(&server.stranger()).await;
+    let told = (&index["state"], &index["documentsLeft"], &index["documentsTotal"], &index["passages"]);
+    assert_eq!(told, (&json!("rebuilding"), &json!(1), &json!(1), &json!(0)));
+    assert_eq!(degraded(&key).await, "lexical");
+    assert_eq!(degraded(&other).await, Value::Null, "nothing of theirs is lost");
+
+    server.app().ingest.port().crash();
+    eventually_finds(&key, "heron", &heron).await;
+    assert_eq!(complete(&server.stranger()).await, 1);
+    assert_eq!(degraded(&key).await, Value::Null);
+    eventually("its vectors are made again", async || {
+        let row = document::Entity::readable_by(owner.id()).one(server.app().db.read()).await.unwrap();
+        row.unwrap().vectors_of.filter(|model| model == "all-minilm-l6-v2")
+    })
+    .await;
+}
