@@ -358,6 +358,10 @@ impl PassageIndex for Unreadable {
         unreadable()
     }
 
+    fn estimate_count(&self) -> Result<usize, IndexError> {
+        unreadable()
+    }
+
     fn commit(&self) -> Result<(), IndexError> {
         Ok(())
     }

@@ -199,7 +199,7 @@ impl Engine {
     /// Passages of everybody; beside the lanes, so that a busy service says so and still is there.
     pub async fn count(&self) -> Result<usize, Error> {
         let index = self.index();
-        let count = tokio::task::spawn_blocking(move || guarded(|| index.count()));
+        let count = tokio::task::spawn_blocking(move || guarded(|| index.estimate_count()));
         let count = tokio::time::timeout(PROBE, count).await;
         let count = count.map_err(|_| Error::Busy(Duration::from_secs(1)))?.map_err(Error::internal)?;
         self.note_failure(&count);

@@ -145,7 +145,7 @@ impl Retrieval {
         self.engine.set_embedder(embedder);
     }
 
-    /// Passages in the index, of everybody.
+    /// Passages in the index, of everybody; for a moment too many while it is packed.
     pub async fn count(&self) -> Result<usize, Error> {
         self.engine.count().await
     }

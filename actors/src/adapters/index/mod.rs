@@ -249,11 +249,18 @@ pub trait PassageIndex: Send + Sync {
     /// The engine's.
     fn languages(&self, tenant: &Tenant) -> Result<Vec<Language>, IndexError>;
 
-    /// How many passages there are, of everybody.
+    /// How many passages there are, of everybody. Passes over all of them.
     ///
     /// # Errors
     /// The engine's.
     fn count(&self) -> Result<usize, IndexError>;
+
+    /// How many passages there are, of everybody, without a pass over them. May be too high for a moment while the index
+    /// is packed; otherwise it is exact.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn estimate_count(&self) -> Result<usize, IndexError>;
 
     /// Makes all that was written before durable.
     ///

@@ -30,7 +30,7 @@ use crate::error::Error;
 use crate::retrieval::{Completeness, Retrieval};
 use crate::state;
 
-/// How often passages are counted. The count passes over all of them: a tenth of a second for two million.
+/// How often passages are counted: one sum over an index of the database, and none over the passages.
 const COUNT_EVERY: Duration = Duration::from_secs(60);
 /// A count raises no doubt again sooner, so that a count that stays wrong for a reason of its own costs little.
 const DOUBT_COUNT_EVERY: Duration = Duration::from_secs(600);

@@ -257,6 +257,11 @@ impl PassageIndex for EdgeIndex {
         self.shard.count(request).map_err(failed("count"))
     }
 
+    fn estimate_count(&self) -> Result<usize, IndexError> {
+        let request = CountRequest { filter: None, exact: false };
+        self.shard.count(request).map_err(failed("count"))
+    }
+
     fn commit(&self) -> Result<(), IndexError> {
         let _writer = self.writer();
         self.must_not_be_abandoned()?;
