@@ -175,7 +175,7 @@ impl App {
         let fresh = keys.freshness();
         let index = setup.index.index.clone();
         let retrieval = Retrieval::start(&long, db.clone(), clock.clone(), workers.clone(), index, pause);
-        let index_watch = IndexWatch::begin(&db, &retrieval, setup.index, clock.now()).await?;
+        let index_watch = IndexWatch::begin(&db, &retrieval, setup.index, &*clock).await?;
         let answerer = answerer(setup.chat, &retrieval, workers, clock.clone())?;
         let parts = Parts {
             grants: Grants::start(&short, db.clone(), clock.clone(), fresh, &desk.base_url, setup.grants),
@@ -244,7 +244,7 @@ impl App {
     pub async fn drain(&self) {
         within("ingest", self.ingest.port().drain()).await;
         within("retrieval", self.retrieval.port().drain()).await;
-        within("index", repair::leave(self)).await;
+        within("index", repair::close_index(self)).await;
         for (name, flushed) in [
             ("limits", self.limits.flush().await),
             ("keys", self.keys.flush().await),

@@ -58,7 +58,7 @@ struct Found {
     passages: Option<u64>,
 }
 
-/// What is told of the index. One that is incomplete answers what it can, so it keeps nobody from being ready.
+/// What is told of the index. A service whose index is incomplete is ready: it answers what it can.
 #[derive(Serialize)]
 struct IndexHealth {
     ok: bool,

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use actors::adapters::embedder::{EmbedError, Embedder, Pieces};
 use actors::adapters::index::{
@@ -10,8 +11,9 @@ use actors::adapters::index::{
 };
 use actors::app::index_folder;
 use actors::ingest::repair;
+use entity::id::DocumentId;
 use entity::plan::Plan;
-use entity::{document, job};
+use entity::{chunk, document, job};
 use sea_orm::{ColumnTrait, Database, EntityTrait, PaginatorTrait, QueryFilter};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -303,7 +305,7 @@ async fn search_says_degraded_until_lost_documents_are_back() {
     // Nothing is put in meanwhile, so that it can be looked at.
     server.app().ingest.stop().await;
     fs::remove_dir_all(index_folder(&server.app().data_dir)).unwrap();
-    repair::look(server.app()).await.unwrap();
+    repair::check_index(server.app()).await.unwrap();
 
     let index = index_of(&server.stranger()).await;
     let told = (&index["state"], &index["documentsLeft"], &index["documentsTotal"], &index["passages"]);
@@ -320,6 +322,34 @@ async fn search_says_degraded_until_lost_documents_are_back() {
         row.unwrap().vectors_of.filter(|model| model == "all-minilm-l6-v2")
     })
     .await;
+}
+
+#[actix_web::test]
+async fn partial_index_gets_back_only_what_it_lost() {
+    let server = Server::start().await;
+    let owner = server.user(Plan::Pro).await;
+    let key = owner.full_key().await;
+    let (heron, kingfisher) = (save(&key, "heron").await, save(&key, "kingfisher").await);
+    let jobs = jobs_of(&server).await;
+    let lost: DocumentId = heron["documentId"].as_str().unwrap().parse().unwrap();
+    let passages = chunk::Entity::owned_by(owner.id()).filter(chunk::Column::DocumentId.eq(lost));
+    let passages = passages.all(server.app().db.read()).await.unwrap();
+
+    let ids = passages.iter().map(|passage| passage.id.0).collect();
+    server.app().retrieval.remove(ids).await.unwrap();
+    assert!(key.search("heron").await.is_empty());
+    server.clock.advance(Duration::from_secs(601));
+
+    eventually_finds(&key, "heron", &heron).await;
+    complete(&server.stranger(), 2).await;
+    assert!(finds(&key, "kingfisher", &kingfisher).await);
+    assert_eq!(jobs_of(&server).await, jobs + 1);
+}
+
+/// How many jobs that fill the index there are or were.
+async fn jobs_of(server: &Server) -> u64 {
+    let jobs = job::Entity::find().filter(job::Column::Kind.eq("index"));
+    jobs.count(server.app().db.read()).await.unwrap()
 }
 
 /// An index whose files no longer can be read.

@@ -44,7 +44,7 @@ pub struct Vectors {
 pub struct Engine {
     index: RwLock<Arc<dyn PassageIndex>>,
     completeness: RwLock<Completeness>,
-    /// Searches and counts that the index failed to answer since it was opened.
+    /// Reads that the index failed to answer since it was opened.
     failures: AtomicU32,
     /// Changes of the index since the start.
     changes: AtomicU64,
@@ -89,7 +89,7 @@ impl Engine {
         *self.completeness.write().unwrap_or_else(PoisonError::into_inner) = completeness;
     }
 
-    /// Searches and counts that the index failed to answer since it was opened.
+    /// Reads that the index failed to answer since it was opened.
     pub fn failures(&self) -> u32 {
         self.failures.load(Ordering::Relaxed)
     }
@@ -115,7 +115,7 @@ impl Engine {
         self.read(move |index| index.missing(&passages)).await
     }
 
-    /// Passages of everybody, from one on: background work.
+    /// Passages of all users, from one on: background work.
     pub async fn passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, Error> {
         self.read(move |index| index.passages(from, limit)).await
     }
@@ -125,7 +125,9 @@ impl Engine {
         read: impl FnOnce(&dyn PassageIndex) -> Result<T, IndexError> + Send + 'static,
     ) -> Result<T, Error> {
         let index = self.index();
-        self.workers.run(Lane::Long, move || guarded(|| read(&*index))).await?.map_err(Error::internal)
+        let read = self.workers.run(Lane::Long, move || guarded(|| read(&*index))).await?;
+        self.note_failure(&read);
+        read.map_err(Error::internal)
     }
 
     /// The model, where it is there.

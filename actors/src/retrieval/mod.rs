@@ -168,7 +168,7 @@ impl Retrieval {
         self.engine.missing(passages).await
     }
 
-    /// At most `limit` passages of everybody, from one on.
+    /// At most `limit` passages of all users, from one on.
     ///
     /// # Errors
     /// [`Error::Internal`] when the index fails.
@@ -189,7 +189,7 @@ impl Retrieval {
         self.engine.is_in_place()
     }
 
-    /// Searches and counts that the index failed to answer since it was opened.
+    /// Reads that the index failed to answer since it was opened.
     pub fn failures(&self) -> u32 {
         self.engine.failures()
     }

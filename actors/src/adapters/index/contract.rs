@@ -214,7 +214,7 @@ pub fn a_leg_is_as_deep_as_asked(index: &dyn PassageIndex) {
     assert_eq!(found(index, &me(), &Plan { depth: 3, ..asking(9) }).len(), 3);
 }
 
-/// Passages of everybody are listed page by page, compared by their ids, and removed by them.
+/// Passages of all users are listed page by page, compared by their ids, and removed by them.
 pub fn passages_are_listed_compared_and_removed_by_id(index: &dyn PassageIndex) {
     let all = |from| index.passages(from, 2).unwrap();
     index.upsert(&me(), vec![point(1), point(3)]).unwrap();

@@ -95,7 +95,7 @@ impl Marker {
         File::open(folder)?.sync_all()
     }
 
-    /// Whether somebody changed the files after the orderly stop that wrote this marker. Always `false` after a stop that
+    /// Whether the files were changed after the orderly stop that wrote this marker. Always `false` after a stop that
     /// was not orderly: then nothing is known of the files.
     #[must_use]
     pub fn is_altered(&self, folder: &Path) -> bool {

@@ -249,13 +249,13 @@ pub trait PassageIndex: Send + Sync {
     /// The engine's.
     fn languages(&self, tenant: &Tenant) -> Result<Vec<Language>, IndexError>;
 
-    /// How many passages there are, of everybody. Passes over all of them.
+    /// How many passages there are, of all users. Passes over all of them.
     ///
     /// # Errors
     /// The engine's.
     fn count(&self) -> Result<usize, IndexError>;
 
-    /// How many passages there are, of everybody, without a pass over them. May be too high for a moment while the index
+    /// How many passages there are, of all users, without a pass over them. May be too high for a moment while the index
     /// is packed; otherwise it is exact.
     ///
     /// # Errors
@@ -275,19 +275,19 @@ pub trait PassageIndex: Send + Sync {
     /// The engine's, or a full disk's.
     fn maintain(&self) -> Result<bool, IndexError>;
 
-    /// Which of these passages, whosever they are, the index does not hold. For the comparison with the database alone.
+    /// Which of these passages, of any user, the index does not hold. For the comparison with the database alone.
     ///
     /// # Errors
     /// The engine's.
     fn missing(&self, passages: &[Uuid]) -> Result<Vec<Uuid>, IndexError>;
 
-    /// Passages of everybody from this one on, at most `limit`. For the comparison with the database alone.
+    /// Passages of all users from this one on, at most `limit`. For the comparison with the database alone.
     ///
     /// # Errors
     /// The engine's.
     fn passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, IndexError>;
 
-    /// Removes passages, whosever they are: those that are in no row of the database.
+    /// Removes passages of any user: those that are in no row of the database.
     ///
     /// # Errors
     /// The engine's.

@@ -25,6 +25,7 @@ use crate::adapters::index::doubt::{is_short, judge};
 use crate::adapters::index::marker::FileStamp;
 use crate::adapters::index::{Doubt, IndexFolder, Marker, OpenedIndex};
 use crate::app::App;
+use crate::clock::Clock;
 use crate::db::Db;
 use crate::error::Error;
 use crate::retrieval::{Completeness, Retrieval};
@@ -40,9 +41,9 @@ const MARK_EVERY: Duration = Duration::from_secs(60);
 const STUCK_AFTER: Duration = Duration::from_secs(60);
 /// An index that did not open is tried again.
 const REOPEN_EVERY: Duration = Duration::from_secs(30);
-/// After so many searches that the index failed to answer it is taken for damaged.
-const MAX_FAILED_SEARCHES: u32 = 3;
-/// For failed searches an index is moved aside no sooner again: a query that always fails must not keep it empty.
+/// After so many reads that the index failed to answer it is taken for damaged.
+const MAX_FAILED_READS: u32 = 3;
+/// For failed reads an index is moved aside no sooner again: a query that always fails must not keep it empty.
 const SET_ASIDE_EVERY: Duration = Duration::from_secs(24 * 3600);
 
 /// Watches the index of a running service.
@@ -64,26 +65,32 @@ impl Suspicion {
     }
 }
 
+/// Times are those of the clock's [`Clock::elapsed`], which never goes back.
 struct Watched {
     /// The marker that folder and database have; none until both have one.
     marker: Option<Marker>,
     /// Why the index is to be compared with the database; none where it was, or need not be.
     suspicion: Option<Suspicion>,
-    marked_at: Instant,
+    marked_at: Duration,
     /// The changes of the index that the marker follows.
     marked_changes: u64,
-    counted_at: Option<Instant>,
+    counted_at: Option<Duration>,
     /// When a count raised a doubt.
-    doubted_count_at: Option<Instant>,
-    set_aside_at: Option<Instant>,
-    reopen_at: Option<Instant>,
+    doubted_count_at: Option<Duration>,
+    set_aside_at: Option<Duration>,
+    /// When the index was last tried to be opened anew, where it could not be.
+    reopened_at: Option<Duration>,
     /// Documents that were left to be put in, and since when they are as many.
-    left: (u64, Instant),
+    left: (u64, Duration),
+}
+
+/// Whether a period has passed since then, or there is no such time.
+fn has_passed(since: Option<Duration>, period: Duration, now: Duration) -> bool {
+    since.is_none_or(|since| now.saturating_sub(since) >= period)
 }
 
 impl IndexWatch {
-    /// Begins to watch an index that was opened. An index that nobody has put anything into is new, and needs no
-    /// comparison.
+    /// Begins to watch an index that was opened. An empty index of an empty library is new, and needs no comparison.
     ///
     /// # Errors
     /// The database fails.
@@ -91,11 +98,11 @@ impl IndexWatch {
         db: &Db,
         retrieval: &Retrieval,
         opened: OpenedIndex,
-        now: Timestamp,
+        clock: &dyn Clock,
     ) -> Result<Self, Error> {
         let OpenedIndex { folder, index: _, doubt, found, recorded } = opened;
         let marker = if doubt.is_none() { found.clone() } else { recorded };
-        let start = Instant::now();
+        let start = clock.elapsed();
         let watched = Watched {
             marker,
             suspicion: doubt.map(|doubt| Suspicion::new(doubt, found.as_ref())),
@@ -104,15 +111,15 @@ impl IndexWatch {
             counted_at: None,
             doubted_count_at: None,
             set_aside_at: None,
-            reopen_at: None,
+            reopened_at: None,
             left: (0, start),
         };
         let watch = Self { folder, watched: Mutex::new(watched) };
-        watch.take_up(db, retrieval, now).await?;
+        watch.assess_opened(db, retrieval, clock).await?;
         Ok(watch)
     }
 
-    async fn take_up(&self, db: &Db, retrieval: &Retrieval, now: Timestamp) -> Result<(), Error> {
+    async fn assess_opened(&self, db: &Db, retrieval: &Retrieval, clock: &dyn Clock) -> Result<(), Error> {
         let mut watched = self.watched.lock().await;
         if let Some(Suspicion { doubt, .. }) = watched.suspicion {
             let is_new = rows::expected_passages(db.read()).await? == 0
@@ -126,35 +133,36 @@ impl IndexWatch {
                 return Ok(());
             }
         }
-        self.mark(db, &mut watched, now).await;
+        self.raise_marker(db, &mut watched, clock).await;
         let lost = rows::count_lost(db.read()).await?;
         retrieval.set_completeness(Completeness::Complete.with_documents_left(lost));
         Ok(())
     }
 
-    /// Opens the index anew where its folder is gone or its searches fail.
+    /// Opens the index anew where its folder is gone or reads of it fail.
     async fn reopen_if_gone(&self, app: &App, watched: &mut Watched) -> Result<(), Error> {
-        if watched.reopen_at.is_some_and(|at| Instant::now() < at) {
+        let now = app.clock.elapsed();
+        if !has_passed(watched.reopened_at, REOPEN_EVERY, now) {
             return Ok(());
         }
         let is_gone = !app.retrieval.is_in_place();
-        let may_set_aside = watched.set_aside_at.is_none_or(|at| at.elapsed() >= SET_ASIDE_EVERY);
-        let is_failing = !is_gone && may_set_aside && app.retrieval.failures() >= MAX_FAILED_SEARCHES;
+        let may_set_aside = has_passed(watched.set_aside_at, SET_ASIDE_EVERY, now);
+        let is_failing = !is_gone && may_set_aside && app.retrieval.failures() >= MAX_FAILED_READS;
         if !is_gone && !is_failing {
             return Ok(());
         }
-        watched.reopen_at = Some(Instant::now() + REOPEN_EVERY);
+        watched.reopened_at = Some(now);
         app.retrieval.set_completeness(Completeness::Checking);
         // Before its folder is made anew: what it still writes would go there.
         app.retrieval.abandon().await?;
         if is_failing {
-            watched.set_aside_at = Some(Instant::now());
+            watched.set_aside_at = Some(now);
         } else {
             error!("the folder of the passage index was removed or replaced: it is opened anew");
         }
         let opened = self.reopen(watched.marker.clone(), is_failing, app.clock.now()).await?;
         app.retrieval.replace_index(opened.index);
-        watched.reopen_at = None;
+        watched.reopened_at = None;
         let doubt = match opened.doubt {
             _ if is_failing => Doubt::Damaged,
             Some(Doubt::Missing) => Doubt::Removed,
@@ -175,7 +183,7 @@ impl IndexWatch {
         let folder = self.folder.clone();
         let opened = tokio::task::spawn_blocking(move || {
             if is_damaged {
-                folder.set_aside("it failed to answer searches", now)?;
+                folder.set_aside("it failed to answer reads", now)?;
             }
             folder.open(recorded, now)
         });
@@ -184,30 +192,34 @@ impl IndexWatch {
 
     /// Counts passages where it is time to, and doubts an index that holds too few. At the start too many are doubted too:
     /// nothing is being put in yet.
-    async fn count(&self, app: &App, watched: &mut Watched) -> Result<(), Error> {
-        let is_recent =
-            |at: Option<Instant>, period: Duration| at.is_some_and(|at: Instant| at.elapsed() < period);
-        if is_recent(watched.counted_at, COUNT_EVERY)
-            || is_recent(watched.doubted_count_at, DOUBT_COUNT_EVERY)
+    async fn compare_counts(&self, app: &App, watched: &mut Watched) -> Result<(), Error> {
+        let now = app.clock.elapsed();
+        if !has_passed(watched.counted_at, COUNT_EVERY, now)
+            || !has_passed(watched.doubted_count_at, DOUBT_COUNT_EVERY, now)
         {
             return Ok(());
         }
         let is_start = watched.counted_at.is_none();
-        watched.counted_at = Some(Instant::now());
+        watched.counted_at = Some(now);
         // On both sides of the count, for passages come and go meanwhile.
         let before = rows::expected_passages(app.db.read()).await?;
         let held = app.retrieval.count().await? as u64;
         let expected = before.min(rows::expected_passages(app.db.read()).await?);
         if is_short(held, expected) || (is_start && held > expected) {
             warn!(held, expected, "the passage index {}", Doubt::Incomplete.words());
-            watched.doubted_count_at = Some(Instant::now());
+            watched.doubted_count_at = Some(now);
             watched.suspicion = Some(Suspicion::new(Doubt::Incomplete, None));
         }
         Ok(())
     }
 
     /// Compares the index with the database. What it finds is being mended when this returns.
-    async fn compare(&self, app: &App, watched: &mut Watched, suspicion: Suspicion) -> Result<(), Error> {
+    async fn compare_passages(
+        &self,
+        app: &App,
+        watched: &mut Watched,
+        suspicion: Suspicion,
+    ) -> Result<(), Error> {
         app.retrieval.set_completeness(Completeness::Checking);
         let begun = Instant::now();
         let findings = audit::compare(app, suspicion.stale_since).await?;
@@ -216,7 +228,7 @@ impl IndexWatch {
             // Another generation: whatever else bears the old one is not this index.
             watched.marker = None;
         }
-        self.mark(&app.db, watched, app.clock.now()).await;
+        self.raise_marker(&app.db, watched, &*app.clock).await;
         let lost = rows::count_lost(app.db.read()).await?;
         app.retrieval.set_completeness(Completeness::Complete.with_documents_left(lost));
         info!(
@@ -234,14 +246,15 @@ impl IndexWatch {
         if !matches!(before, Completeness::Rebuilding { .. }) {
             return Ok(());
         }
+        let now = app.clock.elapsed();
         let lost = rows::count_lost(app.db.read()).await?;
         app.retrieval.set_completeness(before.with_documents_left(lost));
         if lost == 0 {
             info!("the passage index holds every document again");
         } else if lost != watched.left.0 {
-            watched.left = (lost, Instant::now());
-        } else if watched.left.1.elapsed() >= STUCK_AFTER {
-            watched.left.1 = Instant::now();
+            watched.left = (lost, now);
+        } else if has_passed(Some(watched.left.1), STUCK_AFTER, now) {
+            watched.left.1 = now;
             rows::ask_for_lost(&app.db, app.clock.now()).await?;
             app.ingest.wake();
         }
@@ -252,17 +265,19 @@ impl IndexWatch {
     async fn follow_changes(&self, app: &App, watched: &mut Watched) {
         let changes = app.retrieval.changes();
         let is_behind = watched.marker.is_none() || changes != watched.marked_changes;
-        if is_behind && watched.suspicion.is_none() && watched.marked_at.elapsed() >= MARK_EVERY {
-            self.mark(&app.db, watched, app.clock.now()).await;
+        let is_due = has_passed(Some(watched.marked_at), MARK_EVERY, app.clock.elapsed());
+        if is_behind && is_due && watched.suspicion.is_none() {
+            self.raise_marker(&app.db, watched, &*app.clock).await;
             watched.marked_changes = changes;
         }
     }
 
     /// Raises the marker in folder and database, or makes a first one. Where it cannot, as on a full disk, the next start
     /// compares the index with the database.
-    async fn mark(&self, db: &Db, watched: &mut Watched, now: Timestamp) {
+    async fn raise_marker(&self, db: &Db, watched: &mut Watched, clock: &dyn Clock) {
+        let now = clock.now();
         let marker = watched.marker.as_ref().map_or_else(|| Marker::first(now), |marker| marker.next(now));
-        watched.marked_at = Instant::now();
+        watched.marked_at = clock.elapsed();
         match self.write_marker(db, &marker).await {
             Ok(()) => watched.marker = Some(marker),
             Err(error) => warn!(cause = error.chain(), "could not mark the passage index"),
@@ -278,8 +293,8 @@ impl IndexWatch {
         Ok(state::write_index_marker(db.write(), self.folder.id(), row).await?)
     }
 
-    /// Marks the index as left in order: the next start tells from its files whether somebody changed them since.
-    async fn mark_left(&self, app: &App, watched: &Watched) -> Result<(), Error> {
+    /// Marks the index as left in order: the next start tells from its files whether they were changed since.
+    async fn mark_closed(&self, app: &App, watched: &Watched) -> Result<(), Error> {
         let Some(marker) = watched.marker.as_ref().filter(|_| watched.suspicion.is_none()) else {
             return Ok(());
         };
@@ -296,30 +311,31 @@ impl IndexWatch {
     }
 }
 
-/// Looks after the index: opens it anew, counts, compares, follows a rebuild, as each is necessary.
+/// Keeps the index whole: opens it anew, counts, compares and follows a rebuild, as each is necessary. Called every two
+/// seconds.
 ///
 /// # Errors
-/// The database or the index fails; the next look goes on.
-pub async fn look(app: &App) -> Result<(), Error> {
+/// The database or the index fails; the next check goes on.
+pub async fn check_index(app: &App) -> Result<(), Error> {
     let watch = &app.index_watch;
     let mut watched = watch.watched.lock().await;
     watch.reopen_if_gone(app, &mut watched).await?;
     if watched.suspicion.is_none() {
-        watch.count(app, &mut watched).await?;
+        watch.compare_counts(app, &mut watched).await?;
     }
     if let Some(suspicion) = watched.suspicion {
-        watch.compare(app, &mut watched, suspicion).await?;
+        watch.compare_passages(app, &mut watched, suspicion).await?;
     }
     watch.follow_rebuild(app, &mut watched).await?;
     watch.follow_changes(app, &mut watched).await;
     Ok(())
 }
 
-/// Leaves the index in order, once nothing is written to it any more.
-pub async fn leave(app: &App) {
-    // A comparison that is under way leaves the index as after a kill.
+/// Closes the index at the end of the service, once nothing is written to it any more.
+pub async fn close_index(app: &App) {
+    // With a comparison under way the next start finds the index as after a kill.
     let Ok(watched) = app.index_watch.watched.try_lock() else { return };
-    if let Err(error) = app.index_watch.mark_left(app, &watched).await {
+    if let Err(error) = app.index_watch.mark_closed(app, &watched).await {
         warn!(cause = error.chain(), "could not mark the passage index as left in order");
     }
 }

@@ -15,7 +15,7 @@ use crate::ingest::queue::{self, Priority, Work};
 /// Lost documents without a job that are asked for at a time.
 const ASKED_AT_ONCE: u64 = 500;
 
-/// How many passages the index is to hold, of everybody.
+/// How many passages the index is to hold, of all users.
 ///
 /// # Errors
 /// The database fails.
@@ -29,7 +29,7 @@ pub async fn expected_passages(db: &impl ConnectionTrait) -> Result<u64, DbErr> 
     Ok(sum.map_or(0, |sum| u64::try_from(sum).unwrap_or(0)))
 }
 
-/// How many documents in sight the index lost and has not got back, of everybody.
+/// How many documents in sight the index lost and has not got back, of all users.
 ///
 /// # Errors
 /// The database fails.
