@@ -34,7 +34,7 @@ pub async fn open_index(
     private_folder(&index_folder(&settings.data_dir))?;
     let model =
         embedding.and_then(|model| Some(IndexModel { name: model.name.clone(), length: model.dimensions? }));
-    let folder = IndexFolder::new(&settings.data_dir, model, desk.clock.now())?;
+    let folder = IndexFolder::new(&settings.data_dir, model, desk.clock.now());
     let recorded = state::index_marker(desk.db.read(), folder.id()).await?;
     let recorded = recorded.as_deref().and_then(Marker::from_row);
     Ok(folder.open(recorded, desk.clock.now())?)

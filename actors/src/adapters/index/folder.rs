@@ -54,20 +54,18 @@ pub struct OpenedIndex {
 }
 
 impl IndexFolder {
-    /// The index of a data folder, which gets an id where it has none.
-    ///
-    /// # Errors
-    /// The id can be neither read nor written.
-    pub fn new(data_dir: &Path, model: Option<Model>, now: Timestamp) -> io::Result<Self> {
-        let id = match Self::read_id(data_dir) {
-            Some(id) => id,
-            None => {
-                let id = DataFolderId::new(now);
-                fs::write(data_dir.join(ID_FILE), id.to_string())?;
-                id
+    /// The index of a data folder, which gets an id where it has none. An id that cannot be kept, as on a full disk, is good
+    /// for this run; the next start compares the index with the database.
+    #[must_use]
+    pub fn new(data_dir: &Path, model: Option<Model>, now: Timestamp) -> Self {
+        let id = Self::read_id(data_dir).unwrap_or_else(|| {
+            let id = DataFolderId::new(now);
+            if let Err(cause) = fs::write(data_dir.join(ID_FILE), id.to_string()) {
+                warn!(%cause, "could not keep the id of data_dir");
             }
-        };
-        Ok(Self { data_dir: data_dir.to_owned(), model, id })
+            id
+        });
+        Self { data_dir: data_dir.to_owned(), model, id }
     }
 
     /// By which the database knows a data folder; none where it has no id yet.
@@ -252,7 +250,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_714_996_800_000);
 
     fn folder(home: &Path) -> IndexFolder {
-        IndexFolder::new(home, None, NOW).unwrap()
+        IndexFolder::new(home, None, NOW)
     }
 
     /// An index with one passage and its marker, closed.

@@ -199,12 +199,11 @@ impl IndexWatch {
         {
             return Ok(());
         }
-        let is_start = watched.counted_at.is_none();
-        watched.counted_at = Some(now);
         // On both sides of the count, for passages come and go meanwhile.
         let before = rows::expected_passages(app.db.read()).await?;
         let held = app.retrieval.count().await? as u64;
         let expected = before.min(rows::expected_passages(app.db.read()).await?);
+        let is_start = watched.counted_at.replace(now).is_none();
         if is_short(held, expected) || (is_start && held > expected) {
             warn!(held, expected, "the passage index {}", Doubt::Incomplete.words());
             watched.doubted_count_at = Some(now);
