@@ -210,7 +210,7 @@ impl Engine {
 
     /// Counts what only damage makes fail: a read that the engine did not answer.
     fn note_failure<T>(&self, read: &Result<T, IndexError>) {
-        if matches!(read, Err(IndexError::Engine { .. } | IndexError::Panicked)) {
+        if read.as_ref().is_err_and(|error| error.is_damage()) {
             self.failures.fetch_add(1, Ordering::Relaxed);
         }
     }

@@ -224,7 +224,8 @@ fn outside(folder: &Path, cause: io::Error) -> IndexError {
     IndexError::Outside { folder: folder.to_owned(), source: cause.into() }
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
+/// An error with its causes, on one line.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let mut told = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
@@ -236,7 +237,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 /// Whether an error of the engine, which keeps causes only as text, comes from outside of the files. The engine writes the
 /// operating system's code in one of two ways.
-fn is_outside(cause: &str) -> bool {
+pub(super) fn is_outside(cause: &str) -> bool {
     OUTSIDE_CAUSES.iter().any(|code| {
         cause.contains(&format!("(os error {code})")) || cause.contains(&format!("Os {{ code: {code},"))
     })
@@ -368,5 +369,8 @@ mod tests {
         assert!(is_outside("Can't init WAL: Os { code: 24, kind: Uncategorized, message: \"Too many\" }"));
         assert!(!is_outside("failed to load segment: No such file or directory (os error 2)"));
         assert!(!is_outside("expected value at line 1 column 1"));
+        let failed = |cause: &'static str| IndexError::Engine { doing: "search", source: cause.into() };
+        assert!(failed("index out of bounds").is_damage() && IndexError::Panicked.is_damage());
+        assert!(!failed("read: Cannot allocate memory (os error 12)").is_damage());
     }
 }

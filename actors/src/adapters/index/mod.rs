@@ -202,6 +202,24 @@ pub enum IndexError {
     },
 }
 
+impl IndexError {
+    /// Whether a read that failed so tells of damage: the engine failed, and not for want of memory, files or permissions.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        match self {
+            IndexError::Panicked => true,
+            IndexError::Engine { .. } => !folder::is_outside(&folder::chain(self)),
+            IndexError::Open(_)
+            | IndexError::InUse { .. }
+            | IndexError::Outside { .. }
+            | IndexError::SetAside { .. }
+            | IndexError::Abandoned
+            | IndexError::Full
+            | IndexError::Dimension { .. } => false,
+        }
+    }
+}
+
 /// Some passages of an index, in the order of their ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PassagePage {
