@@ -123,6 +123,7 @@ impl IndexFolder {
         let opened = if is_altered || Marker::is_broken(&path) {
             Err("its files were changed while the service was stopped".to_owned())
         } else {
+            forget_files(&path, found.as_ref());
             self.try_open(&path)?
         };
         let index = match opened {
@@ -194,6 +195,15 @@ fn make_private(folder: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
+/// Takes what an orderly stop wrote of the files out of the marker: from now on they change, and a process that is killed
+/// must not leave it behind.
+fn forget_files(folder: &Path, found: Option<&Marker>) {
+    let Some(marker) = found.filter(|marker| marker.files.is_some()) else { return };
+    if let Err(cause) = (Marker { files: None, ..marker.clone() }).write(folder) {
+        warn!(%cause, "could not mark the passage index as open");
+    }
+}
+
 /// Whether the folder holds more than a marker.
 fn has_index(folder: &Path) -> bool {
     let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -247,6 +257,7 @@ pub(super) fn is_outside(cause: &str) -> bool {
 mod tests {
     use super::*;
     use crate::adapters::index::contract::{me, point};
+    use crate::adapters::index::marker::FileStamp;
 
     const NOW: Timestamp = Timestamp::from_millis(1_714_996_800_000);
 
@@ -291,6 +302,19 @@ mod tests {
         assert_eq!(opened.doubt, None);
         assert_eq!(opened.index.count().unwrap(), 1);
         assert!(!home.path().join(OPENINGS_FILE).exists());
+    }
+
+    #[test]
+    fn files_of_an_orderly_stop_are_forgotten_at_the_next_start() {
+        let home = tempfile::tempdir().unwrap();
+        let (folder, marker) = left(home.path());
+        let files = Some(FileStamp::all(&folder.path()).unwrap());
+        Marker { files, ..marker.clone() }.write(&folder.path()).unwrap();
+
+        let opened = folder.open(Some(marker.clone()), NOW).unwrap();
+
+        assert_eq!(opened.doubt, None);
+        assert_eq!(Marker::read(&folder.path()), Some(marker));
     }
 
     #[test]

@@ -74,7 +74,7 @@ struct Watched {
     marked_at: Duration,
     /// The changes of the index that the marker follows.
     marked_changes: u64,
-    counted_at: Option<Duration>,
+    counted_at: Duration,
     /// When a count raised a doubt.
     doubted_count_at: Option<Duration>,
     set_aside_at: Option<Duration>,
@@ -108,7 +108,7 @@ impl IndexWatch {
             suspicion: doubt.map(|doubt| Suspicion::new(doubt, found.as_ref())),
             marked_at: start,
             marked_changes: 0,
-            counted_at: None,
+            counted_at: start,
             doubted_count_at: None,
             set_aside_at: None,
             reopened_at: None,
@@ -121,17 +121,20 @@ impl IndexWatch {
 
     async fn assess_opened(&self, db: &Db, retrieval: &Retrieval, clock: &dyn Clock) -> Result<(), Error> {
         let mut watched = self.watched.lock().await;
+        // No job runs yet, so the two numbers are equal where nothing is wrong and no job was interrupted.
+        let expected = rows::expected_passages(db.read()).await?;
+        let held = retrieval.count().await.ok().map(|count| count as u64);
+        if watched.suspicion.is_none() && held.is_some_and(|held| held != expected) {
+            watched.suspicion = Some(Suspicion::new(Doubt::Incomplete, None));
+        } else if expected == 0 && held == Some(0) {
+            // New, or of a library that is empty: there is nothing to compare.
+            watched.marker = watched.marker.take().filter(|_| watched.suspicion.is_none());
+            watched.suspicion = None;
+        }
         if let Some(Suspicion { doubt, .. }) = watched.suspicion {
-            let is_new = rows::expected_passages(db.read()).await? == 0
-                && retrieval.count().await.is_ok_and(|passages| passages == 0);
-            if is_new {
-                watched.suspicion = None;
-                watched.marker = None;
-            } else {
-                warn!("the passage index {}: it is compared with the database", doubt.words());
-                retrieval.set_completeness(Completeness::Checking);
-                return Ok(());
-            }
+            warn!(held, expected, "the passage index {}: it is compared with the database", doubt.words());
+            retrieval.set_completeness(Completeness::Checking);
+            return Ok(());
         }
         self.raise_marker(db, &mut watched, clock).await;
         let lost = rows::count_lost(db.read()).await?;
@@ -190,11 +193,10 @@ impl IndexWatch {
         opened.await.map_err(Error::internal)?.map_err(Error::internal)
     }
 
-    /// Counts passages where it is time to, and doubts an index that holds too few. At the start too many are doubted too:
-    /// nothing is being put in yet.
+    /// Counts passages where it is time to, and doubts an index that holds too few.
     async fn compare_counts(&self, app: &App, watched: &mut Watched) -> Result<(), Error> {
         let now = app.clock.elapsed();
-        if !has_passed(watched.counted_at, COUNT_EVERY, now)
+        if !has_passed(Some(watched.counted_at), COUNT_EVERY, now)
             || !has_passed(watched.doubted_count_at, DOUBT_COUNT_EVERY, now)
         {
             return Ok(());
@@ -203,8 +205,8 @@ impl IndexWatch {
         let before = rows::expected_passages(app.db.read()).await?;
         let held = app.retrieval.count().await? as u64;
         let expected = before.min(rows::expected_passages(app.db.read()).await?);
-        let is_start = watched.counted_at.replace(now).is_none();
-        if is_short(held, expected) || (is_start && held > expected) {
+        watched.counted_at = now;
+        if is_short(held, expected) {
             warn!(held, expected, "the passage index {}", Doubt::Incomplete.words());
             watched.doubted_count_at = Some(now);
             watched.suspicion = Some(Suspicion::new(Doubt::Incomplete, None));
