@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use actix::{Arbiter, ArbiterHandle};
 use entity::plan::Plan;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use crate::activity::Activity;
 use crate::adapters::answerer::{Answerer, Chat, ChatSettings, Extractive};
@@ -41,6 +41,8 @@ use crate::uploads::{Signatures, Turns, Uploads};
 const SIGN_UPS_PER_HOUR: u32 = 30;
 /// How long each actor has to finish at the end.
 const DRAIN: Duration = Duration::from_secs(8);
+/// A test write may wait this long for its turn at the writer.
+const STORAGE_CHECK_TIMEOUT: Duration = Duration::from_secs(6);
 /// A database that answers no sooner is not there.
 const REACHES: Duration = Duration::from_secs(2);
 
@@ -82,6 +84,22 @@ pub struct Setup {
     pub push: bool,
     /// How letters leave; none sends none.
     pub mail: Option<Mail>,
+}
+
+/// What became of a test write to the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StorageState {
+    /// It was written and read back.
+    Ok,
+    /// The writer was busy with other work for all of the time.
+    Busy,
+    /// The disk is full: writes are refused, reads go on.
+    Full,
+    /// The database is damaged: writes are stopped, reads go on as far as they can.
+    Damaged,
+    /// It was refused, or acknowledged and not kept.
+    Failed,
 }
 
 /// Everything an operation may need. Clones share it.
@@ -263,6 +281,22 @@ impl App {
             arbiter.stop();
         }
         info!("stopped");
+    }
+
+    /// Whether writes are kept.
+    pub async fn check_storage(&self) -> StorageState {
+        if self.db.health().is_damaged() {
+            return StorageState::Damaged;
+        }
+        match tokio::time::timeout(STORAGE_CHECK_TIMEOUT, state::check_round_trip(&self.db)).await {
+            Ok(Ok(())) => StorageState::Ok,
+            Ok(Err(Error::StorageFull)) => StorageState::Full,
+            Ok(Err(Error::Busy(_))) | Err(_) => StorageState::Busy,
+            Ok(Err(error)) => {
+                error!(cause = error.chain(), "a test write to the database failed");
+                StorageState::Failed
+            }
+        }
     }
 
     /// Whether the database answers.

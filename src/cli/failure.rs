@@ -105,6 +105,9 @@ pub fn words(error: &Error) -> String {
     if let Error::Busy(_) = error {
         return "the database is busy: try again".to_owned();
     }
+    if let Error::StorageFull = error {
+        return "the disk of the database is full: free some space and try again".to_owned();
+    }
     chain(error)
 }
 

@@ -30,7 +30,9 @@ pub fn status(error: &Error) -> StatusCode {
         Error::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Error::UnsupportedType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Error::RateLimited(_) | Error::TooManyFailures(_) => StatusCode::TOO_MANY_REQUESTS,
-        Error::AiPaused | Error::AiUnavailable | Error::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
+        Error::AiPaused | Error::AiUnavailable | Error::Busy(_) | Error::StorageFailed(_) => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
         Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
@@ -65,7 +67,7 @@ pub fn code(error: &Error) -> &'static str {
         Error::TooLarge => "PAYLOAD_TOO_LARGE",
         Error::UnsupportedType(_) => "UNSUPPORTED_MEDIA_TYPE",
         Error::RateLimited(_) | Error::TooManyFailures(_) => "RATE_LIMITED",
-        Error::Busy(_) => "OVERLOADED",
+        Error::Busy(_) | Error::StorageFailed(_) => "OVERLOADED",
         Error::Internal(_) => "INTERNAL",
     }
 }
@@ -115,6 +117,7 @@ fn details(error: &Error) -> Option<Value> {
         | Error::UploadExpired
         | Error::UploadRefused(_)
         | Error::StorageFull
+        | Error::StorageFailed(_)
         | Error::TooLarge
         | Error::UnsupportedType(_)
         | Error::RateLimited(_)

@@ -130,6 +130,8 @@ pub async fn start_with(
     let servers = listen(&settings, listener.try_clone()?, &app, &readiness)?;
     private_files(&settings.data_dir);
     let mut background = vec![actix_web::rt::spawn(keep_metrics_small(recorder()?))];
+    let db = app.db.clone();
+    background.push(actix_web::rt::spawn(async move { db.check_while_serving().await }));
     background.extend(await_models(&settings, &app, embedding));
     readiness.set(true);
     Ok(Running { address, listener, app, readiness, servers, background, _lock: lock })

@@ -46,6 +46,7 @@ mod projects;
 mod queue;
 mod reading;
 mod retention;
+mod storage;
 mod transcripts;
 mod tries;
 mod two_services;

@@ -11,6 +11,7 @@ use std::path::Path;
 use actors::accounts;
 use actors::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use actors::app::index_folder;
+use actors::db::OpenError;
 use actors::desk::Desk;
 use serde::Serialize;
 
@@ -121,13 +122,27 @@ async fn check_database(settings: &Settings) -> Vec<Check> {
     match desk.db.behind().await {
         Ok(0) => {
             let found = format!("{kind} answers, and its tables are up to date");
-            vec![Check::good(name, found), check_accounts(&desk).await]
+            vec![Check::good(name, found), check_for_damage(&desk).await, check_accounts(&desk).await]
         }
         Ok(steps) => {
             let found = format!("{kind} answers, and its tables are {steps} steps behind this version");
             vec![Check::warning(name, found, "the next start, or `carrel migrate`, brings them up to date")]
         }
         Err(error) => vec![Check::wrong(name, error.to_string(), advice)],
+    }
+}
+
+/// Reads the whole database: damage that nobody has met yet is found too.
+async fn check_for_damage(desk: &Desk) -> Check {
+    let name = "database files";
+    match desk.db.full_check().await {
+        Ok(()) => Check::good(name, "no damage was found"),
+        Err(OpenError::Damaged(damage)) => {
+            let advice =
+                "stop the service and restore a copy; `sqlite3 carrel.db .recover` may save what is readable";
+            Check::wrong(name, damage.to_string(), advice)
+        }
+        Err(OpenError::Database(error)) => Check::wrong(name, error.to_string(), "look at the disk"),
     }
 }
 
