@@ -20,6 +20,7 @@ use crate::adapters::transcriber::{Endpoint, EndpointSettings, Speech, Transcrib
 use crate::ai::Pause;
 use crate::clock::Clock;
 use crate::desk::Desk;
+use crate::disk::DiskSpace;
 use crate::error::Error;
 use crate::grants::{GrantSettings, Grants};
 use crate::idempotency::Idempotency;
@@ -84,6 +85,8 @@ pub struct Setup {
     pub push: bool,
     /// How letters leave; none sends none.
     pub mail: Option<Mail>,
+    /// The free-space floor.
+    pub disk: DiskSpace,
 }
 
 /// What became of a test write to the database.
@@ -155,6 +158,8 @@ pub struct Parts {
     pub daily_tokens: u64,
     /// How letters leave.
     pub mail: Option<Mail>,
+    /// The free-space floor.
+    pub disk: DiskSpace,
     arbiters: [ArbiterHandle; 2],
 }
 
@@ -222,6 +227,7 @@ impl App {
             answerer,
             daily_tokens: setup.daily_tokens,
             mail: setup.mail,
+            disk: setup.disk,
             arbiters: [short, long],
             desk,
         };

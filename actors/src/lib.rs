@@ -27,6 +27,7 @@ pub mod caller;
 pub mod clock;
 pub mod db;
 pub mod desk;
+pub mod disk;
 pub mod error;
 pub mod exports;
 pub mod fields;

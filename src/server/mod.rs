@@ -8,6 +8,7 @@ mod doorkeeper;
 mod listen;
 mod models;
 mod setup;
+mod space_reserve;
 
 use std::error::Error;
 use std::fs::File;
@@ -114,6 +115,7 @@ pub async fn start_with(
         );
     }
     let lock = lock(&settings.data_dir)?;
+    space_reserve::release_if_full(&settings.data_dir)?;
     let wanted = settings.server.listen;
     let listener = TcpListener::bind(wanted).map_err(|error| format!("server.listen = {wanted}: {error}"))?;
     let address = listener.local_addr()?;
@@ -128,6 +130,7 @@ pub async fn start_with(
     let readiness = Readiness::default();
     doorkeeper.end().await;
     let servers = listen(&settings, listener.try_clone()?, &app, &readiness)?;
+    space_reserve::set_aside(&settings.data_dir);
     private_files(&settings.data_dir);
     let mut background = vec![actix_web::rt::spawn(keep_metrics_small(recorder()?))];
     let db = app.db.clone();

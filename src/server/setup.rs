@@ -1,5 +1,6 @@
 //! What the service is started with, from its settings.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use actors::adapters::answerer::ChatSettings;
@@ -11,6 +12,7 @@ use actors::adapters::mail::{Mail, MailSettings, Way};
 use actors::adapters::sandbox::SandboxSettings;
 use actors::adapters::transcriber::EndpointSettings;
 use actors::app::{Setup, index_folder, scratch_folder};
+use actors::disk::DiskSpace;
 use actors::grants::GrantSettings;
 use actors::grants::redirect::RedirectRules;
 use actors::ingest::Room;
@@ -69,7 +71,17 @@ pub fn setup(
         },
         daily_tokens: settings.ai.daily_tokens,
         mail: mail(settings, base_url)?,
+        disk: disk_space(settings),
     })
+}
+
+/// The floor for the disks of the index and, where SQLite is elsewhere, of the database.
+fn disk_space(settings: &Settings) -> DiskSpace {
+    let mut folders = vec![settings.data_dir.clone()];
+    let file = settings.database_url().sqlite_file();
+    folders
+        .extend(file.as_deref().and_then(Path::parent).filter(|folder| folder.exists()).map(Path::to_owned));
+    DiskSpace::new(folders, settings.storage.min_free_bytes)
 }
 
 fn grants(oauth: &Oauth) -> GrantSettings {

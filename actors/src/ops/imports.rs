@@ -206,6 +206,7 @@ impl ShowImport {
 impl Operation for ShowImport {
     type Reply = OneImport;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneImport, Error> {
         let row = imports::find(app, caller.user, self.0).await?;
@@ -230,6 +231,7 @@ impl ListImports {
 impl Operation for ListImports {
     type Reply = Imports;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Imports, Error> {
         let mut imports = Vec::new();
@@ -281,6 +283,7 @@ impl MoveImport {
 impl Operation for MoveImport {
     type Reply = OneImport;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneImport, Error> {
         let Self(id, step) = self;

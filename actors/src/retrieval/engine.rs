@@ -93,13 +93,13 @@ impl Engine {
             change(&*index)?;
             index.commit()
         });
-        done.await?.map_err(Error::internal)
+        done.await?.map_err(not_written)
     }
 
     /// Packs the index.
     pub async fn maintain(&self) -> Result<bool, Error> {
         let index = self.index.clone();
-        self.workers.run(Lane::Long, move || index.maintain()).await?.map_err(Error::internal)
+        self.workers.run(Lane::Long, move || index.maintain()).await?.map_err(not_written)
     }
 
     /// Passages of everybody; beside the lanes, so that a busy service says so and still is there.
@@ -110,6 +110,15 @@ impl Engine {
             .map_err(|_| Error::Busy(Duration::from_secs(1)))?
             .map_err(Error::internal)?
             .map_err(Error::internal)
+    }
+}
+
+fn not_written(error: IndexError) -> Error {
+    match error {
+        IndexError::Full => Error::StorageFull,
+        IndexError::Open(_) | IndexError::Engine { .. } | IndexError::Dimension { .. } => {
+            Error::internal(error)
+        }
     }
 }
 

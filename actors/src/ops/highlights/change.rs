@@ -109,6 +109,7 @@ impl DeleteHighlight {
 impl Operation for DeleteHighlight {
     type Reply = Done;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Done, Error> {
         let txn = app.db.begin().await?;

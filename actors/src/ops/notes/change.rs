@@ -120,6 +120,7 @@ impl DeleteNote {
 impl Operation for DeleteNote {
     type Reply = Gone;
     const SCOPES: &'static [Scope] = &[Scope::WriteNotes];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
         let txn = app.db.begin().await?;

@@ -246,6 +246,7 @@ impl DeleteDecision {
 impl Operation for DeleteDecision {
     type Reply = Gone;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
         let txn = app.db.begin().await?;

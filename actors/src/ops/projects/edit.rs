@@ -181,6 +181,7 @@ impl DeleteProject {
 impl Operation for DeleteProject {
     type Reply = Gone;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
         let txn = app.db.begin().await?;
