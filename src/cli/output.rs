@@ -41,6 +41,10 @@ impl Said {
 
     /// Prints it and says how the process is to end.
     pub fn print(&self, json: bool) -> ExitCode {
+        if self.json.is_null() {
+            // Nothing to print: stdout is not even locked, for a thread that was left behind may hold it.
+            return if self.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        }
         match self.write(json, &mut io::stdout().lock()) {
             Ok(()) if self.is_good() => ExitCode::SUCCESS,
             Ok(()) => ExitCode::FAILURE,

@@ -12,6 +12,8 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use serde_json::json;
 use tokio::sync::Mutex;
 
+use crate::log;
+
 /// What was found is told again for so long: anybody may ask, however often, and each look costs a query.
 const FRESH: Duration = Duration::from_millis(500);
 /// A test write to the database stands for this long.
@@ -173,6 +175,10 @@ async fn metrics(app: Data<App>, recorder: Data<PrometheusHandle>, counted: Data
         metrics::gauge!("carrel_actor_up", "actor" => actor.name).set(if actor.up { 1.0 } else { 0.0 });
         metrics::counter!("carrel_actor_restarts_total", "actor" => actor.name).absolute(actor.restarts);
         metrics::counter!("carrel_actor_refused_total", "actor" => actor.name).absolute(actor.refused);
+    }
+    let lost = log::lost_lines();
+    for (reason, lines) in [("queue_full", lost.queue_full), ("write_failed", lost.write_failed)] {
+        metrics::counter!("carrel_log_lost_lines_total", "reason" => reason).absolute(lines);
     }
     HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(recorder.render())
 }

@@ -28,6 +28,7 @@ use tracing::{info, warn};
 
 use crate::data_dir::{is_open_to_others, lock, private_files, private_folder};
 use crate::http::health::Readiness;
+use crate::log;
 use crate::settings::Settings;
 use doorkeeper::Doorkeeper;
 use listen::{keep_metrics_small, listen, recorder};
@@ -132,9 +133,12 @@ pub async fn start_with(
     let servers = listen(&settings, listener.try_clone()?, &app, &readiness)?;
     space_reserve::set_aside(&settings.data_dir);
     private_files(&settings.data_dir);
-    let mut background = vec![actix_web::rt::spawn(keep_metrics_small(recorder()?))];
     let db = app.db.clone();
-    background.push(actix_web::rt::spawn(async move { db.check_while_serving().await }));
+    let mut background = vec![
+        actix_web::rt::spawn(keep_metrics_small(recorder()?)),
+        actix_web::rt::spawn(log::report_lost_lines()),
+        actix_web::rt::spawn(async move { db.check_while_serving().await }),
+    ];
     background.extend(await_models(&settings, &app, embedding));
     readiness.set(true);
     Ok(Running { address, listener, app, readiness, servers, background, _lock: lock })

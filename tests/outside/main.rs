@@ -32,6 +32,7 @@ mod idempotency;
 mod imports;
 mod keys;
 mod letters;
+mod log_output;
 mod main_job;
 mod mcp_clients;
 mod mcp_counting;
