@@ -99,6 +99,22 @@ async fn an_endpoint_s_answer_is_checked_and_its_tokens_are_counted() {
 }
 
 #[actix_web::test]
+async fn absurd_total_tokens_fail_the_call_and_charge_nothing() {
+    let told = |tokens| Turn::Tells("\"The quagga of Artis died\" [1].", tokens);
+    let absurd = [json!(-1), json!(10_000_001), json!(i64::MAX), json!(u64::MAX), json!(1e300)];
+    let model = Model::start(absurd.map(told)).await;
+    let server = Server::with(&model.settings()).await;
+    let (key, _) = reader(&server).await;
+
+    for asked in 1..=5 {
+        assert_eq!(ask_of_the_quagga(&key).await.refused(503), "AI_UNAVAILABLE");
+        assert_eq!(model.prompts().len(), asked, "it was asked again");
+    }
+
+    assert_eq!(answers_and_share(&key).await, (0, 0.0));
+}
+
+#[actix_web::test]
 async fn an_endpoint_that_is_busy_is_asked_again() {
     let model = Model::start([Turn::Status(429, "0"), Turn::BreaksOff, SAYS]).await;
     let server = Server::with(&model.settings()).await;
