@@ -61,6 +61,23 @@ async fn the_embedded_answerer_quotes_what_stands_in_the_document() {
 }
 
 #[actix_web::test]
+async fn clock_that_jumps_over_a_month_and_back_resets_no_month() {
+    let server = Server::start().await;
+    let (key, _) = reader(&server).await;
+    let month = Duration::from_secs(31 * 24 * 3600);
+    ask_of_the_quagga(&key).await.data(200);
+
+    server.clock.advance(month);
+    assert_eq!(answers_and_share(&key).await.0, 0);
+    ask_of_the_quagga(&key).await.data(200);
+    server.clock.set_back(month);
+
+    assert_eq!(answers_and_share(&key).await.0, 1);
+    server.clock.advance(month);
+    assert_eq!(answers_and_share(&key).await.0, 1);
+}
+
+#[actix_web::test]
 async fn what_is_not_in_the_library_is_said_and_counts() {
     let server = Server::start().await;
     let (key, _) = reader(&server).await;
