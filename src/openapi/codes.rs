@@ -151,6 +151,7 @@ fn within(kind: &Kind, is: &dyn Fn(&Field) -> bool) -> bool {
         Kind::Words { .. }
         | Kind::Text { .. }
         | Kind::Filename { .. }
+        | Kind::Label { .. }
         | Kind::Content
         | Kind::Sha256
         | Kind::Integer { .. }
@@ -169,6 +170,7 @@ fn is_id(kind: &Kind) -> bool {
         Kind::Words { .. }
         | Kind::Text { .. }
         | Kind::Filename { .. }
+        | Kind::Label { .. }
         | Kind::Content
         | Kind::Sha256
         | Kind::Integer { .. }
