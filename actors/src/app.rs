@@ -26,6 +26,7 @@ use crate::grants::{GrantSettings, Grants};
 use crate::idempotency::Idempotency;
 use crate::imports::Arriving;
 use crate::ingest::feed::push::Push;
+use crate::ingest::queue::{self, LeaseOwner};
 use crate::ingest::{Ingest, Room};
 use crate::keys::Keys;
 use crate::keys::secret::{Secret, SecretHash};
@@ -75,6 +76,8 @@ pub struct Setup {
     pub grants: GrantSettings,
     /// Jobs at once.
     pub room: Room,
+    /// As which this process claims jobs.
+    pub lease_owner: LeaseOwner,
     /// Whether anyone may sign up, and to which plan.
     pub signup: Option<Plan>,
     /// The endpoint that answers questions; none: the embedded answerer.
@@ -135,6 +138,8 @@ pub struct Parts {
     pub retrieval: Retrieval,
     /// Background work.
     pub ingest: Ingest,
+    /// As which this process claims jobs.
+    pub lease_owner: LeaseOwner,
     /// The one door to the web.
     pub fetcher: Fetcher,
     /// Whose turn it is at hosts that the background asks much of.
@@ -183,6 +188,7 @@ impl App {
     /// Starts every actor: short messages on one thread, ingest and retrieval on another.
     pub async fn start(desk: Desk, setup: Setup) -> Result<Self, Error> {
         let key = signing_key(&desk).await?;
+        end_leases_of_the_dead(&desk, setup.lease_owner).await;
         let (short, long) = (Arbiter::new().handle(), Arbiter::new().handle());
         let (db, clock) = (desk.db.clone(), desk.clock.clone());
         let pause = Pause::default();
@@ -208,6 +214,7 @@ impl App {
             idempotency: Idempotency::new(db, clock.clone()),
             retrieval,
             ingest: Ingest::start(&long, move || later.get().cloned(), setup.room),
+            lease_owner: setup.lease_owner,
             fetcher: Fetcher::new(setup.fetch).map_err(Error::internal)?,
             hosts: Hosts::default(),
             sandbox: Sandbox::new(setup.sandbox, setup.sandbox_settings),
@@ -336,6 +343,16 @@ fn answerer(
     }
     let retrieval = retrieval.clone();
     Ok(Arc::new(Extractive::new(workers, Arc::new(move || retrieval.embedder()))))
+}
+
+/// The data folder is this process's alone, so whoever claimed jobs for it before is dead. Where the database takes no writes,
+/// those leases end by their time.
+async fn end_leases_of_the_dead(desk: &Desk, owner: LeaseOwner) {
+    match queue::end_leases(desk.db.write(), owner, desk.clock.now()).await {
+        Ok(0) => {}
+        Ok(jobs) => info!(jobs, "jobs that a dead process of this data folder had claimed are due again"),
+        Err(error) => warn!(%error, "could not end the leases of a dead process"),
+    }
 }
 
 /// What cursors and addresses are signed with: made once, kept in the database.

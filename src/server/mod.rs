@@ -22,11 +22,12 @@ use actors::adapters::sandbox::SandboxCommand;
 use actors::app::App;
 use actors::clock::{Clock, SystemClock};
 use actors::desk::Desk;
+use actors::ingest::queue::LeaseOwner;
 use actors::models::{Catalogue, Purpose};
 use rustix::fs::Mode;
 use tracing::{info, warn};
 
-use crate::data_dir::{is_open_to_others, lock, private_files, private_folder};
+use crate::data_dir::{folder_id, is_open_to_others, lock, private_files, private_folder};
 use crate::http::health::Readiness;
 use crate::log;
 use crate::settings::Settings;
@@ -115,8 +116,9 @@ pub async fn start_with(
             "others may look into data_dir, whose rights were not changed: chmod 700 makes it its owner's alone"
         );
     }
-    let lock = lock(&settings.data_dir)?;
+    let mut lock = lock(&settings.data_dir)?;
     space_reserve::release_if_full(&settings.data_dir)?;
+    let lease_owner = LeaseOwner(folder_id(&mut lock));
     let wanted = settings.server.listen;
     let listener = TcpListener::bind(wanted).map_err(|error| format!("server.listen = {wanted}: {error}"))?;
     let address = listener.local_addr()?;
@@ -126,7 +128,7 @@ pub async fn start_with(
     let data_dir = settings.data_dir.clone();
     let desk = Desk::open(database.expose(), data_dir, &base_url, settings.plans.clone(), clock).await?;
     let embedding = Catalogue::built_in().usual(Purpose::Embedding).cloned();
-    let setup = setup(&settings, embedding.as_ref(), &base_url, outside)?;
+    let setup = setup(&settings, embedding.as_ref(), &base_url, outside, lease_owner)?;
     let app = App::start(desk, setup).await?;
     let readiness = Readiness::default();
     doorkeeper.end().await;

@@ -16,6 +16,7 @@ use actors::disk::DiskSpace;
 use actors::grants::GrantSettings;
 use actors::grants::redirect::RedirectRules;
 use actors::ingest::Room;
+use actors::ingest::queue::LeaseOwner;
 use actors::models::Model;
 
 use super::{Outside, StartError};
@@ -28,6 +29,7 @@ pub fn setup(
     embedding: Option<&Model>,
     base_url: &str,
     outside: Outside,
+    lease_owner: LeaseOwner,
 ) -> Result<Setup, StartError> {
     let folder = index_folder(&settings.data_dir);
     private_folder(&folder)?;
@@ -58,6 +60,7 @@ pub fn setup(
             library: settings.ingest.workers,
             files: settings.ingest.files,
         },
+        lease_owner,
         grants: grants(&settings.oauth),
         signup: match settings.accounts.signup {
             Access::Open => Some(settings.accounts.default_plan),

@@ -1,6 +1,7 @@
 //! The actor of ingest: claims due jobs, runs each in a task of its own, and watches it to its end.
 //!
-//! After a crash its running jobs lose their leases within seconds and are claimed again; every step may run twice.
+//! After a crash its running jobs lose their leases within seconds and are claimed again; every step may run twice. Where the
+//! whole process died, the next one of its data folder ends their leases at its start.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -164,7 +165,9 @@ impl IngestActor {
         let claim = async move {
             let mut all = Vec::new();
             for (track, places) in free.into_iter().filter(|(_, places)| places.free > 0) {
-                all.push(queue::claim(&app.db, track, favour, app.clock.now(), places).await);
+                all.push(
+                    queue::claim(&app.db, app.lease_owner, track, favour, app.clock.now(), places).await,
+                );
             }
             (app, all)
         };
