@@ -67,7 +67,7 @@ fn kept_id(lock: &mut File) -> io::Result<Uuid> {
 ///
 /// # Errors
 /// It cannot be made.
-pub fn private_folder(folder: &Path) -> std::io::Result<()> {
+pub fn private_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
     }
@@ -80,7 +80,7 @@ pub fn private_folder(folder: &Path) -> std::io::Result<()> {
 ///
 /// # Errors
 /// The owner cannot be told, or nothing be given.
-pub fn give_to_owner(made: &Path) -> std::io::Result<()> {
+pub fn give_to_owner(made: &Path) -> io::Result<()> {
     let Some(folder) = made.parent().filter(|folder| folder.is_dir()) else { return Ok(()) };
     let around = std::fs::metadata(folder)?;
     if rustix::process::geteuid().is_root() && around.uid() != 0 {

@@ -96,7 +96,7 @@ fn a_mistake_is_told_with_what_is_allowed() {
 }
 
 #[test]
-fn a_key_needs_a_name_that_is_not_blank_nor_endless_nor_deceives() {
+fn key_name_that_is_blank_endless_or_deceiving_is_refused() {
     let deceiving = ["a\nb", "a\u{1b}[31mb", "\u{202e}gpj.exe", "a\u{2067}b"].map(str::to_owned);
     for name in [String::new(), " ".to_owned(), "x".repeat(301)].into_iter().chain(deceiving) {
         let args = ["carrel", "key", "create", "--user", "a@b.example", "--kind", "mcp", "--name", &name];

@@ -118,7 +118,7 @@ async fn one_address_makes_thirty_accounts_an_hour() {
 /// The `Set-Cookie` of a sign-in.
 async fn cookie_of(server: &Server) -> String {
     let person = server.user(Plan::Pro).await;
-    let credentials = serde_json::json!({ "email": person.email(), "password": PASSWORD });
+    let credentials = json!({ "email": person.email(), "password": PASSWORD });
     let answer = server.stranger().post("/app/api/session", credentials).await;
     answer.data(200);
     answer.said("set-cookie").to_owned()

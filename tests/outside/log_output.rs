@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use crate::world::{Home, Program};
+use crate::world::{Home, Program, eventually};
 
 /// Each is a line of the log of more than 100 bytes: several times what a pipe holds (64 KiB).
 const REQUESTS: usize = 4_000;
@@ -44,7 +44,7 @@ async fn closed_stderr_stops_nothing_and_its_lost_lines_are_counted() {
     running.close_stderr();
 
     let stranger = running.stranger();
-    let lost = crate::world::eventually("a lost line is counted", async || {
+    let lost = eventually("a lost line is counted", async || {
         let metrics = stranger.get("/metrics").await.text;
         let line = metrics.lines().find(|line| line.contains("reason=\"write_failed\""))?.to_owned();
         line.rsplit(' ').next()?.parse::<u64>().ok().filter(|lost| *lost > 0)
