@@ -31,7 +31,7 @@ mod m0024_deaths_and_shared_turns;
 mod m0025_fetched_recordings;
 mod m0026_recordings_elsewhere;
 mod m0027_refused_windows;
-mod m0030_lease_owners;
+mod m0031_lease_owners;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -69,7 +69,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0025_fetched_recordings::STEP),
             Box::new(m0026_recordings_elsewhere::STEP),
             Box::new(m0027_refused_windows::STEP),
-            Box::new(m0030_lease_owners::STEP),
+            Box::new(m0031_lease_owners::STEP),
         ]
     }
 }

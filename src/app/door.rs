@@ -82,7 +82,8 @@ pub async fn signed_in(request: &HttpRequest, app: &App) -> Result<Caller, Error
 
 /// The secret in the session's cookie.
 pub fn session_secret(request: &HttpRequest) -> Option<Secret> {
-    let name = cookie_name(&app(request)?);
+    let app = app(request)?;
+    let name = cookie_name(&app);
     Secret::parse_token(sessions::PREFIX, request.cookie(name)?.value())
 }
 

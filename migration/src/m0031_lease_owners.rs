@@ -3,7 +3,7 @@
 use crate::statement::Step;
 
 /// The data folder's id; none on leases of earlier versions, which end by their time.
-pub const STEP: Step = Step { name: "m0030_lease_owners", up: UP };
+pub const STEP: Step = Step { name: "m0031_lease_owners", up: UP };
 
 const UP: &str = "
 ALTER TABLE job ADD COLUMN lease_owner UUID
