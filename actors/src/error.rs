@@ -44,6 +44,14 @@ pub enum Error {
     /// A count that the plan sets is reached.
     #[error("{0}")]
     PlanLimit(&'static str),
+    /// The library holds as many bytes as the plan allows, or would hold more with this.
+    #[error("the library of this account is full: {used} of {limit} bytes are used")]
+    LibraryFull {
+        /// Bytes in use.
+        used: u64,
+        /// Bytes that the plan allows (`plans.<plan>.library_bytes`).
+        limit: u64,
+    },
     /// The project would hold more items than the plan allows.
     #[error("the project has as many items as the plan allows")]
     ProjectLimit,

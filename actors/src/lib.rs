@@ -37,6 +37,7 @@ pub mod imports;
 pub mod ingest;
 pub mod keys;
 pub mod kit;
+pub mod library_quota;
 pub mod limits;
 pub mod models;
 pub mod notices;

@@ -247,7 +247,7 @@ async fn allowed<O: Operation>(
             return Err(error.into());
         }
     };
-    match app.idempotency.claim(key.id, replay).await? {
+    match app.idempotency.claim(caller.user, key.id, replay).await? {
         Claimed::First(claim) => Ok((operation, Some(claim))),
         Claimed::Answered(stored) => Err(Refused::For(stored)),
     }

@@ -85,6 +85,7 @@ pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse 
         | Error::Closed(_)
         | Error::PlanRequired
         | Error::PlanLimit(_)
+        | Error::LibraryFull { .. }
         | Error::ProjectLimit
         | Error::ProjectArchived
         | Error::QuotaUsed

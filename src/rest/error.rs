@@ -15,9 +15,11 @@ pub fn status(error: &Error) -> StatusCode {
         | Error::Closed(_)
         | Error::ScopeRequired(_)
         | Error::UploadRefused(_) => StatusCode::FORBIDDEN,
-        Error::PlanRequired | Error::PlanLimit(_) | Error::ProjectLimit | Error::QuotaUsed => {
-            StatusCode::PAYMENT_REQUIRED
-        }
+        Error::PlanRequired
+        | Error::PlanLimit(_)
+        | Error::LibraryFull { .. }
+        | Error::ProjectLimit
+        | Error::QuotaUsed => StatusCode::PAYMENT_REQUIRED,
         Error::ScopeNotAllowed(_) | Error::Invalid(_) => StatusCode::BAD_REQUEST,
         Error::UrlRejected(_) | Error::FeedNotFound(_) => StatusCode::UNPROCESSABLE_ENTITY,
         Error::NotFound => StatusCode::NOT_FOUND,
@@ -47,7 +49,7 @@ pub fn code(error: &Error) -> &'static str {
         Error::ForeignOrigin => "FOREIGN_ORIGIN",
         Error::Closed(_) => "CLOSED",
         Error::PlanRequired => "PLAN_REQUIRED",
-        Error::PlanLimit(_) => "PLAN_LIMIT_REACHED",
+        Error::PlanLimit(_) | Error::LibraryFull { .. } => "PLAN_LIMIT_REACHED",
         Error::ProjectLimit => "PROJECT_LIMIT_REACHED",
         Error::ProjectArchived => "PROJECT_ARCHIVED",
         Error::QuotaUsed => "AI_QUOTA_EXCEEDED",
@@ -93,6 +95,7 @@ fn details(error: &Error) -> Option<Value> {
     match error {
         Error::ScopeRequired(scopes) | Error::ScopeNotAllowed(scopes) => Some(json!({ "scopes": scopes })),
         Error::Invalid(invalid) => Some(json!({ "fields": invalid.faults })),
+        Error::LibraryFull { used, limit } => Some(json!({ "usedBytes": used, "limitBytes": limit })),
         Error::KeyInvalid
         | Error::KeyInQuery
         | Error::NotForMcp
