@@ -1,6 +1,7 @@
 //! `carrel doctor`: looks at everything that the service stands on, and says what is wrong and what to do.
 
 mod check;
+mod library_sizes;
 
 use std::fmt;
 use std::fs;
@@ -13,6 +14,7 @@ use actors::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use actors::app::index_folder;
 use actors::db::OpenError;
 use actors::desk::Desk;
+use clap::Args;
 use serde::Serialize;
 
 pub use self::check::Check;
@@ -24,10 +26,18 @@ use super::{models, opening};
 use crate::data_dir;
 use crate::settings::{Settings, SettingsError};
 
+/// What is asked for.
+#[derive(Debug, Args)]
+pub struct Asked {
+    /// Correct what can be corrected without a loss: the counted bytes of libraries
+    #[arg(long)]
+    repair: bool,
+}
+
 /// Looks, and reports; the status is a failure's where something is wrong.
-pub async fn run(settings: Result<Settings, SettingsError>) -> Result<Said, Failure> {
+pub async fn run(asked: Asked, settings: Result<Settings, SettingsError>) -> Result<Said, Failure> {
     let checks = match settings {
-        Ok(settings) => all(&settings).await,
+        Ok(settings) => all(&settings, asked.repair).await,
         Err(error) => {
             vec![Check::wrong("settings", error.to_string(), "correct the settings that are named")]
         }
@@ -36,9 +46,9 @@ pub async fn run(settings: Result<Settings, SettingsError>) -> Result<Said, Fail
     Ok(Said::of(&report)?.ended(report.ok))
 }
 
-async fn all(settings: &Settings) -> Vec<Check> {
+async fn all(settings: &Settings, repairs: bool) -> Vec<Check> {
     let mut checks = vec![check_settings(settings), check_folder(&settings.data_dir)];
-    checks.extend(check_database(settings).await);
+    checks.extend(check_database(settings, repairs).await);
     checks.push(check_index(&settings.data_dir));
     checks.extend(models::check(settings));
     checks.push(check_sandbox().await);
@@ -103,7 +113,7 @@ fn try_to_write(folder: &Path) -> io::Result<()> {
     written.and(removed)
 }
 
-async fn check_database(settings: &Settings) -> Vec<Check> {
+async fn check_database(settings: &Settings, repairs: bool) -> Vec<Check> {
     let name = "database";
     let own = settings.database.url.is_none();
     if own && !data_dir::database_file(&settings.data_dir).exists() {
@@ -122,7 +132,9 @@ async fn check_database(settings: &Settings) -> Vec<Check> {
     match desk.db.behind().await {
         Ok(0) => {
             let found = format!("{kind} answers, and its tables are up to date");
-            vec![Check::good(name, found), check_for_damage(&desk).await, check_accounts(&desk).await]
+            let damage = check_for_damage(&desk).await;
+            let sizes = library_sizes::check(&desk, repairs).await;
+            vec![Check::good(name, found), damage, check_accounts(&desk).await, sizes]
         }
         Ok(steps) => {
             let found = format!("{kind} answers, and its tables are {steps} steps behind this version");
@@ -264,7 +276,7 @@ mod tests {
     #[tokio::test]
     async fn wrong_settings_are_a_report_and_a_failure() {
         let unknown = [("CARREL__SERVER__NOPE".to_owned(), "1".to_owned())];
-        let said = run(Settings::load(None, unknown.into_iter())).await.unwrap();
+        let said = run(Asked { repair: false }, Settings::load(None, unknown.into_iter())).await.unwrap();
 
         assert!(format!("{said:?}").contains("server.nope"));
         assert!(!said.is_good());
