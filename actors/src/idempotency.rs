@@ -221,7 +221,7 @@ impl Idempotency {
             let freed = if extra_keys > 0 {
                 self.expire_oldest(user, u64::try_from(extra_keys).unwrap_or_default().min(AT_ONCE)).await?
             } else if kept.answer_bytes > self.bounds.max_account_bytes {
-                self.empty_oldest(user).await?
+                self.empty_oldest(user, kept.answer_bytes - self.bounds.max_account_bytes).await?
             } else {
                 0
             };
@@ -234,35 +234,44 @@ impl Idempotency {
     /// Removes the oldest answers; how many there were.
     async fn expire_oldest(&self, user: UserId, most: u64) -> Result<u64, Error> {
         let mut removed = 0;
-        for answer in self.oldest(Entity::owned_by(user).filter(Column::Status.is_not_null()), most).await? {
-            let gone = Entity::delete_many().filter(is_finished(&answer)).exec(self.db.write()).await?;
+        let finished = Entity::owned_by(user).filter(Column::Status.is_not_null());
+        for (key, name_hash, _) in self.oldest(finished, most).await? {
+            let gone =
+                Entity::delete_many().filter(is_finished(key, &name_hash)).exec(self.db.write()).await?;
             removed += gone.rows_affected;
         }
         Ok(removed)
     }
 
-    /// Removes the bodies of the oldest answers that have one; how many there were.
-    async fn empty_oldest(&self, user: UserId) -> Result<u64, Error> {
+    /// Removes the bodies of the oldest answers, at least so many bytes where there are; how many bodies there were.
+    async fn empty_oldest(&self, user: UserId, mut excess: i64) -> Result<u64, Error> {
         let mut emptied = 0;
-        for answer in self.oldest(Entity::owned_by(user).filter(Column::Body.is_not_null()), AT_ONCE).await? {
+        let with_body = Entity::owned_by(user).filter(Column::Body.is_not_null());
+        for (key, name_hash, bytes) in self.oldest(with_body, AT_ONCE).await? {
+            if excess <= 0 {
+                break;
+            }
             let empty = Entity::update_many()
                 .col_expr(Column::Body, Expr::value(None::<String>))
-                .filter(is_finished(&answer))
+                .filter(is_finished(key, &name_hash))
                 .exec(self.db.write())
                 .await?;
+            excess -= bytes;
             emptied += empty.rows_affected;
         }
         Ok(emptied)
     }
 
-    async fn oldest(&self, of: Select<Entity>, most: u64) -> Result<Vec<(KeyId, Vec<u8>)>, Error> {
-        let keys = of
+    /// Key, name and bytes of the body.
+    async fn oldest(&self, of: Select<Entity>, most: u64) -> Result<Vec<(KeyId, Vec<u8>, i64)>, Error> {
+        let answers = of
             .order_by_asc(Column::CreatedAt)
             .limit(most)
             .select_only()
             .columns([Column::KeyId, Column::NameHash])
+            .column_as(Expr::cust("CAST(COALESCE(OCTET_LENGTH(body), 0) AS BIGINT)"), "bytes")
             .into_tuple();
-        Ok(keys.all(self.db.write()).await?)
+        Ok(answers.all(self.db.write()).await?)
     }
 
     /// Gives the claim up: the same key may be tried again.
@@ -304,10 +313,10 @@ fn mine(row: &ClaimRow) -> Condition {
 }
 
 /// The row of an answer that was given.
-fn is_finished((key, name_hash): &(KeyId, Vec<u8>)) -> Condition {
+fn is_finished(key: KeyId, name_hash: &[u8]) -> Condition {
     Condition::all()
-        .add(Column::KeyId.eq(*key))
-        .add(Column::NameHash.eq(name_hash.clone()))
+        .add(Column::KeyId.eq(key))
+        .add(Column::NameHash.eq(name_hash.to_vec()))
         .add(Column::Status.is_not_null())
 }
 

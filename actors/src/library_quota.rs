@@ -40,6 +40,8 @@ pub struct LibraryRoom {
     user: UserId,
     used: u64,
     limit: u64,
+    /// The document that gets another text.
+    rewritten: Option<DocumentId>,
 }
 
 impl LibraryRoom {
@@ -49,7 +51,7 @@ impl LibraryRoom {
     /// The database fails.
     pub async fn of_caller(db: &impl ConnectionTrait, desk: &Desk, caller: &Caller) -> Result<Self, Error> {
         let limit = desk.plans.limits(caller.plan).library_bytes;
-        Ok(Self { user: caller.user, used: used_bytes(db, caller.user).await?, limit })
+        Self::of(db, caller.user, limit).await
     }
 
     /// The room of a user's library, for work in the background.
@@ -59,7 +61,11 @@ impl LibraryRoom {
     pub async fn of_owner(db: &impl ConnectionTrait, desk: &Desk, user: UserId) -> Result<Self, Error> {
         let owner = user::Entity::find_by_id(user).one(db).await?.ok_or(Error::NotFound)?;
         let limit = desk.plans.limits(owner.plan).library_bytes;
-        Ok(Self { user, used: used_bytes(db, user).await?, limit })
+        Self::of(db, user, limit).await
+    }
+
+    async fn of(db: &impl ConnectionTrait, user: UserId, limit: u64) -> Result<Self, Error> {
+        Ok(Self { user, used: used_bytes(db, user).await?, limit, rewritten: None })
     }
 
     /// Whether so many bytes more fit. Whatever is added takes one byte at least, so nothing fits into a full library.
@@ -75,29 +81,31 @@ impl LibraryRoom {
         if self.fits(bytes) { Ok(()) } else { Err(self.full()) }
     }
 
+    /// The same room for a transaction that gives a document another text, asked before it does. The passages of the former
+    /// text stay until the index knows the new ones; they count neither before nor after, so that a text can be replaced by a
+    /// smaller one in a full library. At most one former text of a document is kept.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn rewriting(
+        self,
+        db: &impl ConnectionTrait,
+        document: Option<DocumentId>,
+    ) -> Result<Self, Error> {
+        let former = former_bytes(db, self.user, document).await?;
+        Ok(Self { rewritten: document, used: self.used.saturating_sub(former), ..self })
+    }
+
     /// Refuses what a transaction wrote, before its commit. A transaction that adds nothing passes in a full library too.
     ///
     /// # Errors
     /// [`Error::LibraryFull`] when the library grew over its limit; the transaction is to be rolled back.
     pub async fn must_hold(&self, txn: &impl ConnectionTrait) -> Result<(), Error> {
-        self.judge(used_bytes(txn, self.user).await?)
-    }
-
-    /// As [`Self::must_hold`], where a document got another text. The passages of the old one stay until the index knows the
-    /// new ones; they do not count here, so that a text can be replaced by a smaller one in a full library.
-    ///
-    /// # Errors
-    /// As [`Self::must_hold`].
-    pub async fn must_hold_text(
-        &self,
-        txn: &impl ConnectionTrait,
-        document: DocumentId,
-    ) -> Result<(), Error> {
         let used = used_bytes(txn, self.user).await?;
         if used <= self.limit {
             return Ok(());
         }
-        self.judge(used.saturating_sub(superseded_bytes(txn, self.user, document).await?))
+        self.judge(used.saturating_sub(former_bytes(txn, self.user, self.rewritten).await?))
     }
 
     fn judge(&self, used: u64) -> Result<(), Error> {
@@ -109,14 +117,19 @@ impl LibraryRoom {
     }
 }
 
-/// Bytes of a document's passages of former versions.
-async fn superseded_bytes(db: &impl ConnectionTrait, user: UserId, id: DocumentId) -> Result<u64, Error> {
+/// Bytes of the passages of former versions of a document.
+async fn former_bytes(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    document: Option<DocumentId>,
+) -> Result<u64, Error> {
+    let Some(id) = document else { return Ok(0) };
     let found = document::Entity::of(user).filter(document::Column::Id.eq(id)).one(db).await?;
-    let Some(document) = found else { return Ok(0) };
+    let Some(row) = found else { return Ok(0) };
     let sum = Expr::cust("CAST(COALESCE(SUM(OCTET_LENGTH(chunk.text)), 0) AS BIGINT)");
     let former = chunk::Entity::owned_by(user)
         .filter(chunk::Column::DocumentId.eq(id))
-        .filter(chunk::Column::Version.lt(document.version))
+        .filter(chunk::Column::Version.lt(row.version))
         .select_only()
         .column_as(sum, "sum");
     let sum: Option<i64> = former.into_tuple().one(db).await?;
@@ -183,11 +196,13 @@ async fn patient(db: &Db) -> Result<DatabaseTransaction, DbErr> {
 #[cfg(test)]
 mod tests {
     use entity::time::Timestamp;
+    use migration::{Migrator, MigratorTrait};
+    use uuid::Uuid;
 
     use super::*;
 
     fn room(used: u64, limit: u64) -> LibraryRoom {
-        LibraryRoom { user: UserId::new(Timestamp::from_millis(0)), used, limit }
+        LibraryRoom { user: UserId::new(Timestamp::from_millis(0)), used, limit, rewritten: None }
     }
 
     #[test]
@@ -195,6 +210,47 @@ mod tests {
         assert!(room(90, 100).fits(10) && !room(90, 100).fits(11));
         assert!(!room(100, 100).fits(0) && !room(0, 0).fits(0));
         assert!(!room(u64::MAX, u64::MAX - 1).fits(usize::MAX));
+    }
+
+    #[actix::test]
+    async fn rows_from_before_the_migration_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        let db = Db::connect(&url).await.unwrap();
+        Migrator::up(db.write(), Some(27)).await.unwrap();
+        let (user, key) = (Uuid::from_u128(7), Uuid::from_u128(8));
+        let hex = |id: Uuid| id.simple().to_string();
+        for statement in [
+            format!(
+                r#"INSERT INTO "user" (id, email, password_hash, plan, created_at) VALUES (x'{}', 'a@b', 'h', 'pro', 1)"#,
+                hex(user)
+            ),
+            format!(
+                "INSERT INTO api_key (id, user_id, name, kind, secret_hash, display, scopes, created_at) \
+                 VALUES (x'{}', x'{}', 'k', 'rest', x'00', 'd', 's', 1)",
+                hex(key),
+                hex(user)
+            ),
+            format!(
+                "INSERT INTO idempotency (key_id, name_hash, request_hash, status, body, created_at, running_at) \
+                 VALUES (x'{}', x'01', x'02', 201, '{{\"a\":\"\u{e9}\"}}', 1, 1)",
+                hex(key)
+            ),
+            format!(
+                "INSERT INTO project (id, user_id, name, instructions, status, created_at, updated_at) \
+                 VALUES (x'{}', x'{}', 'Herons', 'Be brief.', 'active', 1, 1)",
+                hex(key),
+                hex(user)
+            ),
+        ] {
+            db.write().execute_unprepared(&statement).await.unwrap();
+        }
+
+        Migrator::up(db.write(), None).await.unwrap();
+
+        let kept = Entity::owned_by(UserId(user)).one(db.read()).await.unwrap().unwrap();
+        assert_eq!((kept.bytes, kept.answers, kept.answer_bytes), (10 + 6 + 9, 1, 10));
+        assert!(differing(&db).await.unwrap().is_empty());
     }
 
     #[test]

@@ -33,6 +33,7 @@ mod idempotency;
 mod imports;
 mod keys;
 mod letters;
+mod library_quota;
 mod log_output;
 mod main_job;
 mod mcp_clients;

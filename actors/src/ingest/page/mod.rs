@@ -119,7 +119,7 @@ pub(super) async fn store(
     // Read again within the transaction: the person may have given a title, or deleted it, meanwhile.
     let found = document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).lock_exclusive();
     if let Some(document) = found.one(&txn).await? {
-        let room = LibraryRoom::of_owner(&txn, app, job.user_id).await?;
+        let room = LibraryRoom::of_owner(&txn, app, job.user_id).await?.rewriting(&txn, Some(id)).await?;
         put_text(&txn, &document, split, Priority::of(job), now).await?;
         if Work::named(&job.kind) == Some(Work::Hear) {
             media::make_whole(&txn, &document).await?;
@@ -134,7 +134,7 @@ pub(super) async fn store(
         {
             given.delete(&txn).await?;
         }
-        room.must_hold_text(&txn, id).await?;
+        room.must_hold(&txn).await?;
     }
     txn.commit().await?;
     app.ingest.wake();

@@ -83,11 +83,9 @@ impl Operation for ChangeBookmark {
         let found = bookmark::Entity::one_of(caller.user, self.id).lock(LockType::NoKeyUpdate);
         let row = found.one(&txn).await?.ok_or(Error::NotFound)?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+        let room = room.rewriting(&txn, notes::document_on(&txn, caller.user, row.id).await?).await?;
         let row = self.apply(&txn, row, now).await?;
-        match notes::document_on(&txn, caller.user, row.id).await? {
-            Some(document) => room.must_hold_text(&txn, document).await?,
-            None => room.must_hold(&txn).await?,
-        }
+        room.must_hold(&txn).await?;
         let bookmark = view::one(app, &txn, row).await?;
         txn.commit().await?;
         app.ingest.wake();

@@ -63,6 +63,7 @@ impl Operation for ChangeNote {
         let txn = app.db.begin().await?;
         let (mut row, home) = open(&txn, caller.user, self.id).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+        let room = room.rewriting(&txn, Some(row.document_id)).await?;
         let before = row.clone();
         if let Some(title) = self.title.filter(|title| *title != row.title) {
             row = retitle(&txn, row, title, now).await?;
@@ -78,7 +79,7 @@ impl Operation for ChangeNote {
         }
         if row != before {
             home.touch(&txn, now).await?;
-            room.must_hold_text(&txn, row.document_id).await?;
+            room.must_hold(&txn).await?;
         }
         txn.commit().await?;
         app.ingest.wake();

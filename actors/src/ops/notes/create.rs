@@ -92,8 +92,10 @@ impl CreateNote {
         let now = app.clock.now();
         let txn = app.db.begin().await?;
         let row = bookmark::Entity::one_of(caller.user, id).one(&txn).await?.ok_or(Error::NotFound)?;
+        let note = locked_on_bookmark(&txn, &row).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
-        let before = locked_on_bookmark(&txn, &row).await?.map(|note| note.body).unwrap_or_default();
+        let room = room.rewriting(&txn, note.as_ref().map(|note| note.document_id)).await?;
+        let before = note.map(|note| note.body).unwrap_or_default();
         let body = with_paragraph(&before, self.title.as_deref(), &self.body);
         if text::char_count(&body) > LONGEST {
             let reason = format!("would make the notes longer than {LONGEST} characters");
@@ -102,7 +104,7 @@ impl CreateNote {
         room.must_fit(self.body.len())?;
         let note = write_on_bookmark(&txn, &row, &body, Priority::Now, now).await?.ok_or(Error::NotFound)?;
         save::touch(&txn, row, now).await?;
-        room.must_hold_text(&txn, note.document_id).await?;
+        room.must_hold(&txn).await?;
         txn.commit().await?;
         app.ingest.wake();
         Ok(NoteCreated {
