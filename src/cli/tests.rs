@@ -68,6 +68,7 @@ fn every_subcommand_takes_json_at_its_end() {
         "models import folder",
         "reindex",
         "doctor",
+        "doctor --repair",
         "migrate",
     ];
     for line in lines {

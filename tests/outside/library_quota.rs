@@ -304,6 +304,8 @@ async fn entries_that_do_not_fit_come_when_there_is_room() {
 
     assert!(told.run_at >= server.app().clock.now() + Duration::from_secs(3600));
     assert_eq!(entries().await, 1);
+    let shown = key.get(refresh.trim_end_matches("/refresh")).await.data(200)["feed"].clone();
+    assert_eq!(shown["lastError"].as_str(), told.error.as_deref());
     upgrade(&server, user.id()).await;
     key.post(&refresh, json!({})).await.data(202);
     eventually("the entries come", async || (entries().await == 2).then_some(())).await;
