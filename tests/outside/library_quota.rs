@@ -363,7 +363,8 @@ async fn count_equals_the_rows_after_a_mixed_load() {
     key.post("/rest/v1/collections", json!({ "name": "Birds", "description": "d" })).await.data(201);
     let decision = json!({ "title": "D", "body": "b", "status": "decided" });
     session.post(&format!("/app/api/projects/{id}/decisions"), decision).await.data(201);
-    let file = list("<DT><A HREF=\"https://example.net/a\">A</A>\n<DT><A HREF=\"javascript:b\">B</A>\n");
+    let listed = site.page("/listed", [page("plovers", 10)]);
+    let file = list(&format!("<DT><A HREF=\"{listed}\">A</A>\n<DT><A HREF=\"javascript:b\">B</A>\n"));
     let import = begin(&session, file.as_bytes(), &[]).await;
     imports::once(&session, &import, "done").await;
     key.once(&fetched, "ready").await;
