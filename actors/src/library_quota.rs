@@ -16,12 +16,11 @@ use entity::{chunk, document, user};
 use migration::m0029_library_usage as counts;
 use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel, QueryFilter,
-    QuerySelect, Statement,
+    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect, Statement,
 };
 
 use crate::caller::Caller;
-use crate::db::Db;
+use crate::db::{Db, Transaction};
 use crate::desk::Desk;
 use crate::error::Error;
 
@@ -149,7 +148,7 @@ pub async fn differing(db: &Db) -> Result<Vec<UserId>, Error> {
     let backend = db.read().get_database_backend();
     let statement = Statement::from_string(backend, counts::differing(backend));
     let rows = if db.is_postgres() {
-        patient(db).await?.query_all_raw(statement).await?
+        begin_without_timeout(db).await?.query_all_raw(statement).await?
     } else {
         // A reader holds nobody up on SQLite, and has no time limit.
         db.read().query_all_raw(statement).await?
@@ -163,7 +162,7 @@ pub async fn differing(db: &Db) -> Result<Vec<UserId>, Error> {
 /// # Errors
 /// The database fails.
 pub async fn recount(db: &Db, user: UserId) -> Result<(), Error> {
-    let txn = patient(db).await?;
+    let txn = begin_without_timeout(db).await?;
     let backend = txn.get_database_backend();
     // Whoever has changed a counted row holds this one until the commit: from here on nothing uncommitted is counted.
     Entity::owned_by(user).lock_exclusive().one(&txn).await?;
@@ -185,7 +184,7 @@ pub async fn recount(db: &Db, user: UserId) -> Result<(), Error> {
 }
 
 /// A transaction whose statements may take longer than a request.
-async fn patient(db: &Db) -> Result<DatabaseTransaction, DbErr> {
+async fn begin_without_timeout(db: &Db) -> Result<Transaction, DbErr> {
     let txn = db.begin().await?;
     if db.is_postgres() {
         txn.execute_unprepared("SET LOCAL statement_timeout = 0").await?;
@@ -196,7 +195,6 @@ async fn patient(db: &Db) -> Result<DatabaseTransaction, DbErr> {
 #[cfg(test)]
 mod tests {
     use entity::time::Timestamp;
-    use migration::{Migrator, MigratorTrait};
     use uuid::Uuid;
 
     use super::*;
@@ -217,7 +215,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
         let db = Db::connect(&url).await.unwrap();
-        Migrator::up(db.write(), Some(27)).await.unwrap();
+        db.migrate_steps(Some(27)).await.unwrap();
         let (user, key) = (Uuid::from_u128(7), Uuid::from_u128(8));
         let hex = |id: Uuid| id.simple().to_string();
         for statement in [
@@ -246,7 +244,7 @@ mod tests {
             db.write().execute_unprepared(&statement).await.unwrap();
         }
 
-        Migrator::up(db.write(), None).await.unwrap();
+        db.migrate_steps(None).await.unwrap();
 
         let kept = Entity::owned_by(UserId(user)).one(db.read()).await.unwrap().unwrap();
         assert_eq!((kept.bytes, kept.answers, kept.answer_bytes), (10 + 6 + 9, 1, 10));

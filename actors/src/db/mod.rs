@@ -120,6 +120,12 @@ impl Db {
         Ok(Migrator::migrations().len().saturating_sub(made))
     }
 
+    /// Makes this many more steps of the tables, or all.
+    #[cfg(test)]
+    pub async fn migrate_steps(&self, steps: Option<u32>) -> Result<(), DbErr> {
+        Migrator::up(&self.write.pool, steps).await
+    }
+
     /// Has every statement counted by this, from now on and in this clone alone.
     #[cfg(test)]
     pub fn counted_by(&mut self, count: Arc<std::sync::atomic::AtomicUsize>) {
