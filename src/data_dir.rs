@@ -2,10 +2,15 @@
 
 use std::error::Error;
 use std::fs::{DirBuilder, File, Permissions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 
 use tracing::warn;
+use uuid::Uuid;
+
+/// The longest content of the lock file that is read, in bytes.
+const MAX_LOCK_BYTES: u64 = 256;
 
 /// Where an own SQLite database is.
 pub fn database_file(data_dir: &Path) -> PathBuf {
@@ -17,7 +22,8 @@ pub fn database_file(data_dir: &Path) -> PathBuf {
 /// # Errors
 /// Another process has it, or the file of the lock cannot be made.
 pub fn lock(folder: &Path) -> Result<File, Box<dyn Error + Send + Sync>> {
-    let file = File::options().create(true).truncate(false).write(true).open(folder.join("carrel.lock"))?;
+    let path = folder.join("carrel.lock");
+    let file = File::options().create(true).truncate(false).read(true).write(true).open(path)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
@@ -27,11 +33,41 @@ pub fn lock(folder: &Path) -> Result<File, Box<dyn Error + Send + Sync>> {
     }
 }
 
+/// The id of a data folder, kept in the file of its lock. As long as the lock is held, no other living process has this id.
+///
+/// It is bound to the device and inode of the file: a copy or a restored backup of the folder is another folder. Where the id
+/// cannot be kept, on a full disk for example, this process has one of its own.
+pub fn folder_id(lock: &mut File) -> Uuid {
+    kept_id(lock).unwrap_or_else(|error| {
+        warn!(%error, "could not keep the id of data_dir: jobs of this process wait for their leases if it dies");
+        Uuid::new_v4()
+    })
+}
+
+fn kept_id(lock: &mut File) -> io::Result<Uuid> {
+    let found = lock.metadata()?;
+    let place = format!("{} {}", found.dev(), found.ino());
+    let mut content = Vec::new();
+    lock.seek(SeekFrom::Start(0))?;
+    (&*lock).take(MAX_LOCK_BYTES).read_to_end(&mut content)?;
+    let content = String::from_utf8_lossy(&content);
+    let kept = content.trim_end().split_once(' ').filter(|(_, kept)| *kept == place);
+    if let Some(id) = kept.and_then(|(id, _)| Uuid::try_parse(id).ok()) {
+        return Ok(id);
+    }
+    let id = Uuid::new_v4();
+    lock.set_len(0)?;
+    lock.seek(SeekFrom::Start(0))?;
+    lock.write_all(format!("{id} {place}\n").as_bytes())?;
+    lock.sync_all()?;
+    Ok(id)
+}
+
 /// A folder that its owner alone may open.
 ///
 /// # Errors
 /// It cannot be made.
-pub fn private_folder(folder: &Path) -> std::io::Result<()> {
+pub fn private_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
     }
@@ -44,7 +80,7 @@ pub fn private_folder(folder: &Path) -> std::io::Result<()> {
 ///
 /// # Errors
 /// The owner cannot be told, or nothing be given.
-pub fn give_to_owner(made: &Path) -> std::io::Result<()> {
+pub fn give_to_owner(made: &Path) -> io::Result<()> {
     let Some(folder) = made.parent().filter(|folder| folder.is_dir()) else { return Ok(()) };
     let around = std::fs::metadata(folder)?;
     if rustix::process::geteuid().is_root() && around.uid() != 0 {
@@ -66,6 +102,37 @@ pub fn private_files(folder: &Path) {
             if let Err(error) = narrowed {
                 warn!(%error, "could not keep a file of the data folder to its owner");
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folder_keeps_its_id_and_a_copy_gets_its_own() {
+        let (folder, copy) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+
+        let first = folder_id(&mut lock(folder.path()).unwrap());
+        let second = folder_id(&mut lock(folder.path()).unwrap());
+        std::fs::copy(folder.path().join("carrel.lock"), copy.path().join("carrel.lock")).unwrap();
+        let copied = folder_id(&mut lock(copy.path()).unwrap());
+
+        assert_eq!(first, second);
+        assert_ne!(first, copied);
+        assert_eq!(copied, folder_id(&mut lock(copy.path()).unwrap()));
+    }
+
+    #[test]
+    fn lock_file_of_another_version_gets_an_id() {
+        let folder = tempfile::tempdir().unwrap();
+        for content in [b"".as_slice(), b"1234\n", &[0xff; 1000]] {
+            std::fs::write(folder.path().join("carrel.lock"), content).unwrap();
+
+            let id = folder_id(&mut lock(folder.path()).unwrap());
+
+            assert_eq!(id, folder_id(&mut lock(folder.path()).unwrap()));
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The log: lines on stderr, for a person or as JSON. It never stops the program: when nobody reads the lines any
 //! more they are lost, and that is all. A panic is a line like any other, without the text that it speaks of.
 
+mod output;
+
 use std::any::Any;
 use std::io::{self, IsTerminal};
 use std::panic::{self, PanicHookInfo};
@@ -12,14 +14,17 @@ use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
 use crate::settings::{Log, LogFormat};
 
-/// Writes the log of the whole process to stderr from now on, and panics into it.
+pub use output::{LogGuard, LostLines, lost_lines, report_lost_lines, run_bounded};
+
+/// Writes the log of the whole process to stderr from now on, and panics into it, until the guard is dropped.
 ///
 /// # Errors
 /// When the process has a log already.
-pub fn start(settings: &Log) -> Result<(), TryInitError> {
-    subscriber(settings, io::stderr, io::stderr().is_terminal()).try_init()?;
+pub fn start(settings: &Log) -> Result<LogGuard, TryInitError> {
+    let (queue, guard) = output::to_stderr();
+    subscriber(settings, queue, io::stderr().is_terminal()).try_init()?;
     panic::set_hook(Box::new(panicked));
-    Ok(())
+    Ok(guard)
 }
 
 /// Libraries that would write a user's text, or the hosts of saved pages, or a warning twice a minute that is none, whatever

@@ -30,7 +30,7 @@ const ABSENT: [(&str, &str, &[&str]); 7] = [
 
 /// Tables whose rows are somebody's. They are asked by finders of the entity alone, which begin with the owner or say in
 /// their names why not.
-const OWNED: [&str; 29] = [
+const OWNED: [&str; 30] = [
     "activity",
     "answer_claim",
     "api_key",
@@ -46,6 +46,7 @@ const OWNED: [&str; 29] = [
     "feed",
     "highlight",
     "import_row",
+    "library_usage",
     "note",
     "notice",
     "oauth_code",

@@ -16,6 +16,7 @@ use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, SqlErr};
 use crate::desk::Desk;
 use crate::error::{Error, Fault, Invalid};
 use crate::kit::Lane;
+use crate::text::{is_control_or_bidi, is_invisible};
 use crate::{grants, password, state};
 
 /// What a new account is made with.
@@ -59,8 +60,8 @@ pub async fn set_up(desk: &Desk, new: NewAccount) -> Result<user::Model, Error> 
 async fn prepare(desk: &Desk, new: NewAccount) -> Result<user::Model, Error> {
     let email = new.email.trim().to_lowercase();
     let mut faults = Vec::new();
-    if !is_address(&email) {
-        faults.push(Fault { field: "email".to_owned(), reason: "must be an e-mail address".to_owned() });
+    if let Err(reason) = check_email(&email) {
+        faults.push(Fault { field: "email".to_owned(), reason: reason.to_owned() });
     }
     if let Err(reason) = password::acceptable(&new.password) {
         faults.push(Fault { field: "password".to_owned(), reason: reason.to_owned() });
@@ -195,6 +196,18 @@ async fn hash(desk: &Desk, password: String) -> Result<String, Error> {
     desk.workers.run(Lane::Password, move || password::hash(&password)).await?.map_err(Error::internal)
 }
 
+/// Whether an account may have this e-mail address; the reason where it may not. One with characters that nobody sees would
+/// look like somebody else's.
+fn check_email(email: &str) -> Result<(), &'static str> {
+    if email.chars().any(|c| is_control_or_bidi(c) || is_invisible(c)) {
+        Err("must not hold control characters or characters that are not seen")
+    } else if is_address(email) {
+        Ok(())
+    } else {
+        Err("must be an e-mail address")
+    }
+}
+
 /// Not whether mail arrives there, only whether it could be written on an envelope.
 fn is_address(email: &str) -> bool {
     let Some((local, domain)) = email.split_once('@') else { return false };
@@ -204,7 +217,7 @@ fn is_address(email: &str) -> bool {
         && email.len() <= 254
         && !domain.starts_with('.')
         && !domain.ends_with('.')
-        && !email.chars().any(|c| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | ',' | ';'))
+        && !email.chars().any(|c| c.is_whitespace() || matches!(c, '<' | '>' | ',' | ';'))
 }
 
 #[cfg(test)]
@@ -213,11 +226,14 @@ mod tests {
 
     #[test]
     fn an_address_has_two_parts_and_no_spaces() {
-        for good in ["a@b.example", "first.last+tag@sub.example", "x@localhost"] {
-            assert!(is_address(good), "{good}");
+        for good in ["a@b.example", "first.last+tag@sub.example", "x@localhost", "jürgen@münchen.example"] {
+            assert_eq!(check_email(good), Ok(()), "{good}");
         }
         for bad in ["a@b@c", "no-address", "@b", "a@", "a b@c", "a@b c", "<a@b>", "a@.b", "a@b."] {
-            assert!(!is_address(bad), "{bad}");
+            assert!(check_email(bad).is_err(), "{bad}");
+        }
+        for bad in ["a\u{202e}@b.example", "a\u{200b}@b.example", "a@b\u{2066}.example", "a\n@b.example"] {
+            assert!(check_email(bad).unwrap_err().contains("not seen"), "{bad:?}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use actix::{Arbiter, ArbiterHandle};
 use entity::plan::Plan;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use crate::activity::Activity;
 use crate::adapters::answerer::{Answerer, Chat, ChatSettings, Extractive};
@@ -20,11 +20,13 @@ use crate::adapters::transcriber::{Endpoint, EndpointSettings, Speech, Transcrib
 use crate::ai::Pause;
 use crate::clock::Clock;
 use crate::desk::Desk;
+use crate::disk::DiskSpace;
 use crate::error::Error;
 use crate::grants::{GrantSettings, Grants};
 use crate::idempotency::Idempotency;
 use crate::imports::Arriving;
 use crate::ingest::feed::push::Push;
+use crate::ingest::queue::{self, LeaseOwner};
 use crate::ingest::repair::{self, IndexWatch};
 use crate::ingest::{Ingest, Room};
 use crate::keys::Keys;
@@ -42,6 +44,8 @@ use crate::uploads::{Signatures, Turns, Uploads};
 const SIGN_UPS_PER_HOUR: u32 = 30;
 /// How long each actor has to finish at the end.
 const DRAIN: Duration = Duration::from_secs(8);
+/// A test write may wait this long for its turn at the writer.
+const STORAGE_CHECK_TIMEOUT: Duration = Duration::from_secs(6);
 /// A database that answers no sooner is not there.
 const REACHES: Duration = Duration::from_secs(2);
 
@@ -73,6 +77,8 @@ pub struct Setup {
     pub grants: GrantSettings,
     /// Jobs at once.
     pub room: Room,
+    /// As which this process claims jobs.
+    pub lease_owner: LeaseOwner,
     /// Whether anyone may sign up, and to which plan.
     pub signup: Option<Plan>,
     /// The endpoint that answers questions; none: the embedded answerer.
@@ -83,6 +89,24 @@ pub struct Setup {
     pub push: bool,
     /// How letters leave; none sends none.
     pub mail: Option<Mail>,
+    /// The free-space floor.
+    pub disk: DiskSpace,
+}
+
+/// What became of a test write to the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StorageState {
+    /// It was written and read back.
+    Ok,
+    /// The writer was busy with other work for all of the time.
+    Busy,
+    /// The disk is full: writes are refused, reads go on.
+    Full,
+    /// The database is damaged: writes are stopped, reads go on as far as they can.
+    Damaged,
+    /// It was refused, or acknowledged and not kept.
+    Failed,
 }
 
 /// Everything an operation may need. Clones share it.
@@ -117,6 +141,8 @@ pub struct Parts {
     pub index_watch: IndexWatch,
     /// Background work.
     pub ingest: Ingest,
+    /// As which this process claims jobs.
+    pub lease_owner: LeaseOwner,
     /// The one door to the web.
     pub fetcher: Fetcher,
     /// Whose turn it is at hosts that the background asks much of.
@@ -140,6 +166,8 @@ pub struct Parts {
     pub daily_tokens: u64,
     /// How letters leave.
     pub mail: Option<Mail>,
+    /// The free-space floor.
+    pub disk: DiskSpace,
     arbiters: [ArbiterHandle; 2],
 }
 
@@ -163,6 +191,7 @@ impl App {
     /// Starts every actor: short messages on one thread, ingest and retrieval on another.
     pub async fn start(desk: Desk, setup: Setup) -> Result<Self, Error> {
         let key = signing_key(&desk).await?;
+        end_leases_of_the_dead(&desk, setup.lease_owner).await;
         let (short, long) = (Arbiter::new().handle(), Arbiter::new().handle());
         let (db, clock) = (desk.db.clone(), desk.clock.clone());
         let pause = Pause::default();
@@ -190,6 +219,7 @@ impl App {
             retrieval,
             index_watch,
             ingest: Ingest::start(&long, move || later.get().cloned(), setup.room),
+            lease_owner: setup.lease_owner,
             fetcher: Fetcher::new(setup.fetch).map_err(Error::internal)?,
             hosts: Hosts::default(),
             sandbox: Sandbox::new(setup.sandbox, setup.sandbox_settings),
@@ -209,6 +239,7 @@ impl App {
             answerer,
             daily_tokens: setup.daily_tokens,
             mail: setup.mail,
+            disk: setup.disk,
             arbiters: [short, long],
             desk,
         };
@@ -271,6 +302,22 @@ impl App {
         info!("stopped");
     }
 
+    /// Whether writes are kept.
+    pub async fn check_storage(&self) -> StorageState {
+        if self.db.health().is_damaged() {
+            return StorageState::Damaged;
+        }
+        match tokio::time::timeout(STORAGE_CHECK_TIMEOUT, state::check_round_trip(&self.db)).await {
+            Ok(Ok(())) => StorageState::Ok,
+            Ok(Err(Error::StorageFull)) => StorageState::Full,
+            Ok(Err(Error::Busy(_))) | Err(_) => StorageState::Busy,
+            Ok(Err(error)) => {
+                error!(cause = error.chain(), "a test write to the database failed");
+                StorageState::Failed
+            }
+        }
+    }
+
     /// Whether the database answers.
     pub async fn reaches_database(&self) -> bool {
         tokio::time::timeout(REACHES, state::read(self.db.read(), Fact::Generation))
@@ -302,6 +349,16 @@ fn answerer(
     }
     let retrieval = retrieval.clone();
     Ok(Arc::new(Extractive::new(workers, Arc::new(move || retrieval.embedder()))))
+}
+
+/// The data folder is this process's alone, so whoever claimed jobs for it before is dead. Where the database takes no writes,
+/// those leases end by their time.
+async fn end_leases_of_the_dead(desk: &Desk, owner: LeaseOwner) {
+    match queue::end_leases(desk.db.write(), owner, desk.clock.now()).await {
+        Ok(0) => {}
+        Ok(jobs) => info!(jobs, "jobs that a dead process of this data folder had claimed are due again"),
+        Err(error) => warn!(%error, "could not end the leases of a dead process"),
+    }
 }
 
 /// What cursors and addresses are signed with: made once, kept in the database.

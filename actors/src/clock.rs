@@ -1,6 +1,6 @@
 //! The clock: the only place that asks the machine for the time.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use entity::time::Timestamp;
@@ -40,19 +40,25 @@ impl Clock for SystemClock {
 
 /// A clock that stands until a test moves it.
 pub struct TestClock {
-    start: i64,
     now: AtomicI64,
+    elapsed: AtomicU64,
 }
 
 impl TestClock {
     /// Stands at this moment.
     pub fn at(moment: Timestamp) -> Self {
-        Self { start: moment.millis(), now: AtomicI64::new(moment.millis()) }
+        Self { now: AtomicI64::new(moment.millis()), elapsed: AtomicU64::new(0) }
     }
 
     /// Moves on.
     pub fn advance(&self, by: Duration) {
         self.now.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
+        self.elapsed.fetch_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX), Ordering::SeqCst);
+    }
+
+    /// Jumps back, as a machine's clock may; what has elapsed stays.
+    pub fn set_back(&self, by: Duration) {
+        self.now.fetch_sub(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
     }
 }
 
@@ -62,6 +68,6 @@ impl Clock for TestClock {
     }
 
     fn elapsed(&self) -> Duration {
-        Duration::from_millis(u64::try_from(self.now.load(Ordering::SeqCst) - self.start).unwrap_or(0))
+        Duration::from_millis(self.elapsed.load(Ordering::SeqCst))
     }
 }

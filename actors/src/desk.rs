@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use entity::document;
 use entity::plan::Plans;
-use sea_orm::DbErr;
 
 use crate::clock::Clock;
-use crate::db::Db;
+use crate::db::{Db, OpenError};
 use crate::kit::Workers;
 
 /// See the file's head. Clones share everything.
@@ -30,15 +29,15 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// Opens the database and brings its tables up to date.
+    /// Opens the database, looks for damage, and brings its tables up to date.
     pub async fn open(
         database_url: &str,
         data_dir: PathBuf,
         base_url: &str,
         plans: Plans,
         clock: Arc<dyn Clock>,
-    ) -> Result<Self, DbErr> {
-        Ok(Self::of(Db::open(database_url).await?, data_dir, base_url, plans, clock))
+    ) -> Result<Self, OpenError> {
+        Ok(Self::of(Db::open_checked(database_url).await?, data_dir, base_url, plans, clock))
     }
 
     /// A desk over an open database.

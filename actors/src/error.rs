@@ -8,7 +8,11 @@ use sea_orm::{DbErr, RuntimeErr, SqlErr};
 
 use crate::adapters::blobs::BlobError;
 use crate::address::Refusal;
+use crate::db::StorageFault;
 use crate::kit::Unanswered;
+
+/// A failed read, write or sync may be over after this: the connection that met it has been replaced by then.
+const STORAGE_RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// Why an operation was not done.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +44,14 @@ pub enum Error {
     /// A count that the plan sets is reached.
     #[error("{0}")]
     PlanLimit(&'static str),
+    /// The library holds as many bytes as the plan allows, or would hold more with this.
+    #[error("the library of this account is full: {used} of {limit} bytes are used")]
+    LibraryFull {
+        /// Bytes in use.
+        used: u64,
+        /// Bytes that the plan allows (`plans.<plan>.library_bytes`).
+        limit: u64,
+    },
     /// The project would hold more items than the plan allows.
     #[error("the project has as many items as the plan allows")]
     ProjectLimit,
@@ -91,9 +103,12 @@ pub enum Error {
     /// Bytes come to an address that is not ours or not good any more.
     #[error("{0}")]
     UploadRefused(&'static str),
-    /// No room is left for files.
-    #[error("the service has no room left for files")]
+    /// The disk of the database, the index or the files is full.
+    #[error("the disk is full: nothing was written; reads and search go on")]
     StorageFull,
+    /// The database could not read, write or sync its files; how long to wait before trying again.
+    #[error("the storage failed: nothing was written; try again later")]
+    StorageFailed(Duration),
     /// The body is larger than may be.
     #[error("the body is too large")]
     TooLarge,
@@ -221,6 +236,13 @@ impl Error {
 
 impl From<DbErr> for Error {
     fn from(error: DbErr) -> Self {
+        match StorageFault::of(&error) {
+            Some(StorageFault::Full) => return Error::StorageFull,
+            Some(StorageFault::Io | StorageFault::Corrupt | StorageFault::OutOfMemory) => {
+                return Error::StorageFailed(STORAGE_RETRY_AFTER);
+            }
+            None => {}
+        }
         // No connection became free in time: somebody else writes for long, or the database is away.
         if matches!(error, DbErr::ConnectionAcquire(_) | DbErr::Conn(_)) || is_locked(&error) {
             return Error::Busy(Duration::from_secs(1));

@@ -14,6 +14,8 @@
 //! What people bring comes in by three ways, each with its rows, its files and its jobs: [`uploads`] of one file,
 //! [`imports`] of what they have elsewhere, and back again [`exports`] of everything.
 //!
+//! How many bytes a library may take up is kept beside its rows and asked before a write commits: [`library_quota`].
+//!
 //! What needs no actor is a function with an owner in its query. The command line has the [`desk`] alone: it writes rows
 //! and jobs, never the index.
 
@@ -27,6 +29,7 @@ pub mod caller;
 pub mod clock;
 pub mod db;
 pub mod desk;
+pub mod disk;
 pub mod error;
 pub mod exports;
 pub mod fields;
@@ -36,6 +39,7 @@ pub mod imports;
 pub mod ingest;
 pub mod keys;
 pub mod kit;
+pub mod library_quota;
 pub mod limits;
 pub mod models;
 pub mod notices;

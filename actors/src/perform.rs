@@ -31,6 +31,8 @@ pub trait Operation: Sized + 'static {
     const SCOPES: &'static [Scope];
     /// What a faulty call counts for; 2 for a write tool.
     const WEIGHT: u32 = 1;
+    /// Whether it is refused while the disk has less than `storage.min_free_bytes` left: what writes, but for deletions.
+    const NEEDS_SPACE: bool = Scope::any_writes(Self::SCOPES);
 
     /// What this call needs: [`Self::SCOPES`], and more where what it names is more.
     fn scopes(&self) -> Scopes {
@@ -180,7 +182,7 @@ async fn admitted<O: Operation>(app: &App, caller: &Caller, asked: Asked<O>) -> 
     };
     match allowed(app, caller, asked).await {
         Ok((operation, claim)) => {
-            let result = operation.run(caller, app).await.map(Answer::Fresh);
+            let result = run(operation, caller, app).await.map(Answer::Fresh);
             Performed { quota, result, claim }
         }
         Err(Refused::With(error)) => Performed { quota, result: Err(error), claim: None },
@@ -189,6 +191,14 @@ async fn admitted<O: Operation>(app: &App, caller: &Caller, asked: Asked<O>) -> 
             Performed { quota, result, claim: None }
         }
     }
+}
+
+/// Runs an operation that everything has been checked for but the space on the disk.
+async fn run<O: Operation>(operation: O, caller: &Caller, app: &App) -> Result<O::Reply, Error> {
+    if O::NEEDS_SPACE {
+        app.disk.require_room()?;
+    }
+    operation.run(caller, app).await
 }
 
 /// A stored success is made whole again; a stored failure holds no secret.
@@ -237,7 +247,7 @@ async fn allowed<O: Operation>(
             return Err(error.into());
         }
     };
-    match app.idempotency.claim(key.id, replay).await? {
+    match app.idempotency.claim(caller.user, key.id, replay).await? {
         Claimed::First(claim) => Ok((operation, Some(claim))),
         Claimed::Answered(stored) => Err(Refused::For(stored)),
     }
@@ -297,7 +307,7 @@ pub async fn perform_for<O: Operation>(
     caller: &Caller,
     asked: impl AsyncFnOnce() -> Result<O, Error>,
 ) -> Result<O::Reply, Error> {
-    asked().await?.run(caller, app).await
+    run(asked().await?, caller, app).await
 }
 
 /// The caller behind the session's door.

@@ -6,7 +6,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use entity::id::SessionId;
-use entity::time::Timestamp;
 use entity::{session, user};
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
@@ -64,7 +63,7 @@ pub async fn authenticate(
 ) -> Result<user::Model, Error> {
     let email = email.trim().to_lowercase();
     let attempt = (email, address);
-    app.sign_ins.begin(&attempt, app.clock.now())?;
+    app.sign_ins.begin(&attempt, app.clock.elapsed())?;
     let found = user::Entity::by_email(&attempt.0).one(app.db.read()).await?;
     let hash = found.as_ref().map_or_else(|| NOBODY.to_owned(), |user| user.password_hash.clone());
     let right = app.workers.run(Lane::Password, move || password::verify(&typed, &hash)).await?;
@@ -132,7 +131,7 @@ pub async fn remove_account(app: &App, caller: &Caller, typed: String) -> Result
 async fn confirm(app: &App, caller: &Caller, field: &'static str, typed: String) -> Result<(), Error> {
     let owner = user::Entity::find_by_id(caller.user).one(app.db.read()).await?.ok_or(Error::NotFound)?;
     let attempt = (owner.email, None);
-    app.sign_ins.begin(&attempt, app.clock.now())?;
+    app.sign_ins.begin(&attempt, app.clock.elapsed())?;
     let hash = owner.password_hash;
     if !app.workers.run(Lane::Password, move || password::verify(&typed, &hash)).await? {
         return Err(Error::invalid(field, "is not the password"));
@@ -151,7 +150,8 @@ pub async fn sweep(app: &App) -> Result<(), Error> {
 /// An account, by its address, and where the attempt comes from.
 type Attempt = (String, Option<IpAddr>);
 
-/// Failed sign-ins within the window: of an account from an address, and of all accounts from one.
+/// Failed sign-ins within the window: of an account from an address, and of all accounts from one. Their times are those of
+/// [`crate::clock::Clock::elapsed`]: a wall clock that is set back would lock people out until it has caught up.
 #[derive(Default)]
 pub struct SignIns {
     failures: Mutex<Failures>,
@@ -159,14 +159,14 @@ pub struct SignIns {
 
 #[derive(Default)]
 struct Failures {
-    of_accounts: HashMap<Attempt, Vec<Timestamp>>,
-    of_addresses: HashMap<IpAddr, Vec<Timestamp>>,
-    swept: Option<Timestamp>,
+    of_accounts: HashMap<Attempt, Vec<Duration>>,
+    of_addresses: HashMap<IpAddr, Vec<Duration>>,
+    swept: Option<Duration>,
 }
 
 impl SignIns {
     /// Counts an attempt before its password is looked at, so that many at once are not one: the right one takes it back.
-    fn begin(&self, attempt: &Attempt, now: Timestamp) -> Result<(), Error> {
+    fn begin(&self, attempt: &Attempt, now: Duration) -> Result<(), Error> {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         failures.sweep(now);
         let Failures { of_accounts, of_addresses, .. } = &mut *failures;
@@ -194,23 +194,24 @@ impl SignIns {
 
 impl Failures {
     /// Forgets what is over, once a minute: nobody's attempt pays for everybody's.
-    fn sweep(&mut self, now: Timestamp) {
-        if self.swept.is_some_and(|swept| now.since(swept) < SWEEP_EVERY) {
+    fn sweep(&mut self, now: Duration) {
+        if self.swept.is_some_and(|swept| now.saturating_sub(swept) < SWEEP_EVERY) {
             return;
         }
         self.swept = Some(now);
-        let recent = |times: &Vec<Timestamp>| times.last().is_some_and(|last| now.since(*last) < WINDOW);
+        let recent =
+            |times: &Vec<Duration>| times.last().is_some_and(|last| now.saturating_sub(*last) < WINDOW);
         self.of_accounts.retain(|_, times| recent(times));
         self.of_addresses.retain(|_, times| recent(times));
     }
 }
 
 /// Whether one more may fail within the window.
-fn room(times: &mut Vec<Timestamp>, most: usize, now: Timestamp) -> Result<(), Error> {
-    times.retain(|at| now.since(*at) < WINDOW);
+fn room(times: &mut Vec<Duration>, most: usize, now: Duration) -> Result<(), Error> {
+    times.retain(|at| now.saturating_sub(*at) < WINDOW);
     match times.first() {
         Some(first) if times.len() >= most => {
-            Err(Error::TooManyFailures(WINDOW.saturating_sub(now.since(*first))))
+            Err(Error::TooManyFailures(WINDOW.saturating_sub(now.saturating_sub(*first))))
         }
         Some(_) | None => Ok(()),
     }
@@ -223,7 +224,7 @@ mod tests {
     #[test]
     fn after_five_failures_an_account_and_address_waits_for_the_first_to_be_old() {
         let sign_ins = SignIns::default();
-        let start = Timestamp::from_millis(1_000_000);
+        let start = Duration::from_secs(1_000);
         let here = ("a@b.example".to_owned(), "127.0.0.1".parse().ok());
         let there = ("a@b.example".to_owned(), "127.0.0.2".parse().ok());
         for _ in 0..5 {
@@ -238,7 +239,7 @@ mod tests {
     #[test]
     fn whoever_tries_account_after_account_waits_too() {
         let sign_ins = SignIns::default();
-        let start = Timestamp::from_millis(1_000_000);
+        let start = Duration::from_secs(1_000);
         let attempt = |n: usize| (format!("{n}@b.example"), "2001:db8::1".parse().ok());
         for n in 0..MOST_FAILURES_OF_ADDRESS {
             assert!(sign_ins.begin(&attempt(n), start).is_ok());

@@ -6,6 +6,10 @@ use entity::service_state::{ActiveModel, Column, Entity};
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
+use uuid::Uuid;
+
+use crate::db::Db;
+use crate::error::Error;
 
 /// The name of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +20,8 @@ pub enum Fact {
     AiPausedUntil,
     /// What cursors and addresses are signed with, as hexadecimal digits.
     SigningKey,
+    /// Written and read back by [`check_round_trip`].
+    RoundTrip,
 }
 
 impl Fact {
@@ -24,6 +30,7 @@ impl Fact {
             Fact::Generation => "generation",
             Fact::AiPausedUntil => "ai.paused_until",
             Fact::SigningKey => "signing_key",
+            Fact::RoundTrip => "round_trip",
         }
     }
 }
@@ -38,6 +45,23 @@ pub async fn write(db: &impl ConnectionTrait, fact: Fact, value: String) -> Resu
     let row = ActiveModel { name: Set(fact.name().to_owned()), value: Set(value) };
     let anew = OnConflict::column(Column::Name).update_column(Column::Value).to_owned();
     Entity::insert(row).on_conflict(anew).exec_without_returning(db).await.map(drop)
+}
+
+/// Writes a row through the writer and reads it back through a reader.
+///
+/// # Errors
+/// The database refused the write, or acknowledged it and does not have it: then the writer's connection is replaced.
+pub async fn check_round_trip(db: &Db) -> Result<(), Error> {
+    let before = read(db.read(), Fact::RoundTrip).await?;
+    let written = Uuid::new_v4().to_string();
+    write(db.write(), Fact::RoundTrip, written.clone()).await?;
+    let after = read(db.read(), Fact::RoundTrip).await?;
+    // Another node may have written since.
+    if after.as_ref() == Some(&written) || after != before {
+        return Ok(());
+    }
+    db.health().distrust_writer();
+    Err(Error::internal("the database acknowledged a write and did not keep it"))
 }
 
 /// Forgets a fact.

@@ -1,6 +1,6 @@
 //! The answer that an Idempotency-Key stands for (contract.md, sections 2 and 11). It holds no secret.
 
-use crate::id::KeyId;
+use crate::id::{KeyId, UserId};
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
@@ -14,11 +14,14 @@ pub struct Model {
     /// SHA-256 of the header's value.
     #[sea_orm(primary_key, auto_increment = false)]
     pub name_hash: Vec<u8>,
+    /// Whose key it is.
+    pub user_id: UserId,
     /// SHA-256 of method, path and body.
     pub request_hash: Vec<u8>,
     /// Status of the stored answer; none while the request runs.
     pub status: Option<i16>,
-    /// `data` or `error` of the stored answer, as JSON.
+    /// `data` or `error` of the stored answer, as JSON; none while the request runs, and where the answer was too large to be
+    /// kept or made room for later ones.
     #[sea_orm(column_type = "Text", nullable)]
     pub body: Option<String>,
     /// When the request came.
@@ -32,3 +35,10 @@ pub struct Model {
 pub enum Relation {}
 
 impl ActiveModelBehavior for ActiveModel {}
+
+impl Entity {
+    /// The rows of one user.
+    pub fn owned_by(user: UserId) -> Select<Entity> {
+        Self::find().filter(Column::UserId.eq(user))
+    }
+}

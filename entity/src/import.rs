@@ -31,6 +31,11 @@ pub struct Model {
     pub updated: i32,
     /// Rows that were passed over.
     pub skipped: i32,
+    /// Rows that were passed over and are not kept one by one, as JSON: their number by reason.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub unlisted_faults: Option<String>,
+    /// Rows that were passed over since the last one that was taken in.
+    pub faults_in_a_row: i32,
     /// Why it failed, in words for the person.
     #[sea_orm(column_type = "Text", nullable)]
     pub error: Option<String>,

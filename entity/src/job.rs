@@ -36,6 +36,8 @@ pub struct Model {
     pub done: i32,
     /// The fencing token: another one at each claim, so that a try which lost its lease changes nothing more.
     pub lease_token: Option<Uuid>,
+    /// The data folder whose process claimed it last: that folder's next process ends the lease of a dead one.
+    pub lease_owner: Option<Uuid>,
     /// A running try is taken for dead after this.
     pub lease_until: Option<Timestamp>,
     /// Why the last try failed, in words for the person.
@@ -76,6 +78,7 @@ impl Model {
             deaths: 0,
             done: 0,
             lease_token: None,
+            lease_owner: None,
             lease_until: None,
             error: None,
             created_at: now,

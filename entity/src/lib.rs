@@ -36,6 +36,7 @@ pub mod idempotency;
 pub mod import;
 pub mod import_row;
 pub mod job;
+pub mod library_usage;
 pub mod note;
 pub mod notice;
 pub mod oauth_client;

@@ -106,6 +106,8 @@ pub struct Limits {
     pub upload_bytes: u64,
     /// Bytes of the uploads kept at one time.
     pub stored_bytes: u64,
+    /// Bytes of the library: its texts, notes, import rows and stored idempotent answers.
+    pub library_bytes: u64,
 }
 
 /// The table of plans, as the settings give it.

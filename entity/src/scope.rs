@@ -74,6 +74,40 @@ impl Scope {
     ];
 }
 
+impl Scope {
+    /// Whether it lets its holder change the library.
+    pub const fn is_write(self) -> bool {
+        match self {
+            Scope::WriteProjects
+            | Scope::WriteUploads
+            | Scope::WriteBookmarks
+            | Scope::WriteNotes
+            | Scope::WriteCollections
+            | Scope::WriteFeeds => true,
+            Scope::Mcp
+            | Scope::ReadLibrary
+            | Scope::AskLibrary
+            | Scope::ReadProjects
+            | Scope::ReadBookmarks
+            | Scope::ReadCollections
+            | Scope::ReadFeeds
+            | Scope::ReadEntries
+            | Scope::ReadUser => false,
+        }
+    }
+
+    /// Whether one of these is such a scope.
+    pub const fn any_writes(mut scopes: &[Scope]) -> bool {
+        while let [scope, rest @ ..] = scopes {
+            if scope.is_write() {
+                return true;
+            }
+            scopes = rest;
+        }
+        false
+    }
+}
+
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

@@ -31,7 +31,11 @@ mod m0024_deaths_and_shared_turns;
 mod m0025_fetched_recordings;
 mod m0026_recordings_elsewhere;
 mod m0027_refused_windows;
-mod m0028_index_repair;
+mod m0028_stored_answer_owner;
+pub mod m0029_library_usage;
+mod m0030_import_faults;
+mod m0031_lease_owners;
+mod m0032_index_repair;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -69,7 +73,11 @@ impl MigratorTrait for Migrator {
             Box::new(m0025_fetched_recordings::STEP),
             Box::new(m0026_recordings_elsewhere::STEP),
             Box::new(m0027_refused_windows::STEP),
-            Box::new(m0028_index_repair::STEP),
+            Box::new(m0028_stored_answer_owner::STEP),
+            Box::new(m0029_library_usage::CountLibrary),
+            Box::new(m0030_import_faults::STEP),
+            Box::new(m0031_lease_owners::STEP),
+            Box::new(m0032_index_repair::STEP),
         ]
     }
 }

@@ -28,7 +28,11 @@ impl MigrationTrait for Step {
     }
 }
 
-async fn run(manager: &SchemaManager<'_>, sql: &str) -> Result<(), DbErr> {
+/// Runs statements that end with `;`, none of which holds one within.
+///
+/// # Errors
+/// The database refuses one of them.
+pub async fn run(manager: &SchemaManager<'_>, sql: &str) -> Result<(), DbErr> {
     let db = manager.get_connection();
     let postgres = db.get_database_backend() == DatabaseBackend::Postgres;
     if postgres {

@@ -17,7 +17,11 @@ use actors::sessions;
 use crate::http::table::Route;
 use crate::rest::{failure, success, takes_body, target, values, whole, whole_body};
 
-const COOKIE: &str = "carrel_session";
+/// The session's cookie on http, where browsers refuse the prefix of [`HTTPS_COOKIE`].
+const HTTP_COOKIE: &str = "carrel_session";
+/// The session's cookie on https. By its prefix a browser takes it only from this very host, over https, for all paths: no
+/// page of a neighbouring host can plant one. (draft-ietf-httpbis-rfc6265bis, 4.1.3.2; faults-and-threats, row C2)
+const HTTPS_COOKIE: &str = "__Host-carrel_session";
 
 /// Answers where there is no such route, or not with this method.
 pub fn refuse(request: &HttpRequest, methods: Vec<String>) -> HttpResponse {
@@ -78,7 +82,18 @@ pub async fn signed_in(request: &HttpRequest, app: &App) -> Result<Caller, Error
 
 /// The secret in the session's cookie.
 pub fn session_secret(request: &HttpRequest) -> Option<Secret> {
-    Secret::parse_token(sessions::PREFIX, request.cookie(COOKIE)?.value())
+    let app = app(request)?;
+    let name = cookie_name(&app);
+    Secret::parse_token(sessions::PREFIX, request.cookie(name)?.value())
+}
+
+fn cookie_name(app: &App) -> &'static str {
+    if is_https(app) { HTTPS_COOKIE } else { HTTP_COOKIE }
+}
+
+/// Whether the world reaches the service over https.
+fn is_https(app: &App) -> bool {
+    app.base_url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
 }
 
 /// Requests that change something must come from our own pages (contract.md, section 9): a browser says where from.
@@ -105,8 +120,9 @@ fn origin_of(base_url: &str) -> String {
 /// The cookie of a session: not for scripts, not for other sites, and by https alone where the service has it.
 pub fn cookie(app: &App, secret: &str) -> Cookie<'static> {
     let age = i64::try_from(sessions::LIFE.as_secs()).unwrap_or(i64::MAX);
-    let made = Cookie::build(COOKIE, secret.to_owned()).path("/").http_only(true).same_site(SameSite::Lax);
-    made.secure(app.base_url.starts_with("https:")).max_age(CookieAge::seconds(age)).finish()
+    let made = Cookie::build(cookie_name(app), secret.to_owned());
+    let made = made.path("/").http_only(true).same_site(SameSite::Lax);
+    made.secure(is_https(app)).max_age(CookieAge::seconds(age)).finish()
 }
 
 /// The cookie that takes a session's away.

@@ -12,6 +12,7 @@ use actix_web::web::{self, ServiceConfig};
 pub use door::{cookie, operation, own_origin, refuse, session_secret};
 pub use routes::ROUTES;
 
+use crate::http::cache;
 use crate::http::table::{self, Door};
 use crate::rest;
 
@@ -29,6 +30,7 @@ pub fn mount(config: &mut ServiceConfig) {
             .configure(exports::mount)
             .service(library)
             .configure(|scope| table::mount(scope, Door::Session, ROUTES))
-            .default_service(unknown()),
+            .default_service(unknown())
+            .wrap(cache::no_store(cache::BY_SESSION)),
     );
 }

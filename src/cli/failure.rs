@@ -3,10 +3,15 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use actors::error::Error;
 
+use crate::log;
 use crate::settings::SettingsError;
+
+/// How long a service that failed waits for a reader of its last words.
+const MAX_PRINT: Duration = Duration::from_secs(2);
 
 /// See the file's head.
 #[derive(Debug, thiserror::Error)]
@@ -86,8 +91,17 @@ pub enum Failure {
 impl Failure {
     /// Says it on stderr; the status of the process is a failure's.
     pub fn print(&self) -> ExitCode {
+        let line = format!("carrel: {self}");
         // Where stderr is closed the status tells.
-        let _ = writeln!(io::stderr(), "carrel: {self}");
+        let write = move || {
+            let _ = writeln!(io::stderr(), "{line}");
+        };
+        if matches!(self, Self::Service(_)) {
+            // The thread of the service's log may hold a stderr that nobody reads.
+            log::run_bounded(MAX_PRINT, write);
+        } else {
+            write();
+        }
         ExitCode::FAILURE
     }
 }
@@ -104,6 +118,9 @@ pub fn words(error: &Error) -> String {
     }
     if let Error::Busy(_) = error {
         return "the database is busy: try again".to_owned();
+    }
+    if let Error::StorageFull = error {
+        return "the disk of the database is full: free some space and try again".to_owned();
     }
     chain(error)
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use actors::error::Error;
+use actors::fields;
 use actors::keys::{Wish, changes, rules};
 use clap::{Args, Subcommand};
 use entity::api_key;
@@ -17,9 +18,6 @@ use super::failure::Failure;
 use super::output::{Said, shown, table};
 use super::{choices, opening};
 use crate::settings::Settings;
-
-/// Most characters of a name (contract.md, section 11: v1).
-const LONGEST_NAME: usize = 300;
 
 /// What is asked of keys.
 #[derive(Debug, Subcommand)]
@@ -72,8 +70,7 @@ pub struct Which {
 }
 
 fn name(text: &str) -> Result<String, String> {
-    let fits = !text.trim().is_empty() && !text.contains('\0') && text.chars().count() <= LONGEST_NAME;
-    if fits { Ok(text.to_owned()) } else { Err(format!("must have 1 to {LONGEST_NAME} characters")) }
+    fields::label(text, rules::MAX_NAME_CHARS).map(|()| text.to_owned())
 }
 
 /// Does what is asked.

@@ -72,7 +72,7 @@ enum Command {
     /// Put every document into the index anew
     Reindex,
     /// Look for what is wrong and say what to do
-    Doctor,
+    Doctor(doctor::Asked),
     /// Bring the tables of the database up to date
     Migrate,
     /// Print the description of the REST API (OpenAPI)
@@ -115,7 +115,7 @@ impl Cli {
             Command::Models(asked) => wait(models::run(asked, &settings?)),
             Command::Reindex => wait(reindex::run(&settings?)),
             // It has something to say about wrong settings too.
-            Command::Doctor => wait(doctor::run(settings)),
+            Command::Doctor(asked) => wait(doctor::run(asked, settings)),
             Command::Migrate => wait(migrate::run(&settings?)),
             Command::Openapi => openapi::run(&settings?),
         }

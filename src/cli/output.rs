@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
+use actors::text::is_control_or_bidi;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -41,6 +42,10 @@ impl Said {
 
     /// Prints it and says how the process is to end.
     pub fn print(&self, json: bool) -> ExitCode {
+        if self.json.is_null() {
+            // Nothing to print: stdout is not even locked, for a thread that was left behind may hold it.
+            return if self.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        }
         match self.write(json, &mut io::stdout().lock()) {
             Ok(()) if self.is_good() => ExitCode::SUCCESS,
             Ok(()) => ExitCode::FAILURE,
@@ -64,9 +69,10 @@ impl Said {
     }
 }
 
-/// A text of somebody else's on one line of the terminal: what could move its cursor or colour it is shown as `?`.
+/// A text of somebody else's on one line of the terminal: what could move its cursor, colour it or turn its letters around is
+/// shown as `?`.
 pub fn shown(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+    text.chars().map(|c| if is_control_or_bidi(c) { '?' } else { c }).collect()
 }
 
 /// Rows under their heads, each column as wide as its widest text.
@@ -138,6 +144,6 @@ mod tests {
 
     #[test]
     fn a_name_cannot_speak_to_the_terminal() {
-        assert_eq!(shown("A\u{1b}[31mnn\r\nx"), "A?[31mnn??x");
+        assert_eq!(shown("A\u{1b}[31mnn\r\nx\u{202e}y"), "A?[31mnn??x?y");
     }
 }

@@ -7,7 +7,7 @@ use crate::{log, server};
 
 /// Serves. Of all commands this one alone has a log: the others say what they have to say at their end.
 pub fn run(settings: Settings) -> Result<Said, Failure> {
-    log::start(&settings.log).map_err(|cause| Failure::Service(cause.into()))?;
+    let _log = log::start(&settings.log).map_err(|cause| Failure::Service(cause.into()))?;
     server::serve(settings).map_err(Failure::Service)?;
     Ok(Said::nothing())
 }

@@ -68,6 +68,7 @@ fn every_subcommand_takes_json_at_its_end() {
         "models import folder",
         "reindex",
         "doctor",
+        "doctor --repair",
         "migrate",
     ];
     for line in lines {
@@ -96,8 +97,9 @@ fn a_mistake_is_told_with_what_is_allowed() {
 }
 
 #[test]
-fn a_key_needs_a_name_that_is_not_blank_nor_endless() {
-    for name in [String::new(), " ".to_owned(), "x".repeat(301)] {
+fn key_name_that_is_blank_endless_or_deceiving_is_refused() {
+    let deceiving = ["a\nb", "a\u{1b}[31mb", "\u{202e}gpj.exe", "a\u{2067}b"].map(str::to_owned);
+    for name in [String::new(), " ".to_owned(), "x".repeat(301)].into_iter().chain(deceiving) {
         let args = ["carrel", "key", "create", "--user", "a@b.example", "--kind", "mcp", "--name", &name];
         assert!(Cli::try_parse_from(args).is_err(), "{name:?}");
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use actix_web::web::{Data, ServiceConfig};
 use actix_web::{HttpResponse, Responder, web};
-use actors::app::App;
+use actors::app::{App, StorageState};
 use actors::ingest::queue::{self, Depth};
 use actors::retrieval::Completeness;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -14,8 +14,14 @@ use serde::Serialize;
 use serde_json::json;
 use tokio::sync::Mutex;
 
+use crate::log;
+
 /// What was found is told again for so long: anybody may ask, however often, and each look costs a query.
 const FRESH: Duration = Duration::from_millis(500);
+/// A test write to the database stands for this long.
+const STORAGE_CHECK_INTERVAL: Duration = Duration::from_secs(3);
+/// A writer that is busy with other work counts as well for this long after the last test write that was kept.
+const MAX_WRITER_BUSY: Duration = Duration::from_secs(60);
 /// And so long what was counted.
 const COUNT_STANDS: Duration = Duration::from_secs(5);
 
@@ -25,6 +31,36 @@ pub struct Readiness {
     ready: Arc<AtomicBool>,
     /// The last look at database and index, and when it was.
     last: Arc<Mutex<Option<(Instant, Found)>>>,
+    storage: Arc<Mutex<Option<StorageCheck>>>,
+}
+
+/// The last test write to the database.
+#[derive(Clone, Copy, Debug)]
+struct StorageCheck {
+    at: Instant,
+    state: StorageState,
+    /// When one was kept last.
+    kept_at: Instant,
+}
+
+impl StorageCheck {
+    fn after(last: Option<Self>, state: StorageState) -> Self {
+        let at = Instant::now();
+        let kept_at = match (state, last) {
+            (StorageState::Ok, _) | (_, None) => at,
+            (_, Some(last)) => last.kept_at,
+        };
+        Self { at, state, kept_at }
+    }
+
+    /// Whether requests should come here. A full disk stops writes alone, and reads go on.
+    fn is_ready(&self) -> bool {
+        match self.state {
+            StorageState::Ok | StorageState::Full => true,
+            StorageState::Busy => self.at.duration_since(self.kept_at) < MAX_WRITER_BUSY,
+            StorageState::Damaged | StorageState::Failed => false,
+        }
+    }
 }
 
 /// When the jobs were counted last: anybody may ask, and each look counts rows.
@@ -54,6 +90,7 @@ impl Counted {
 #[derive(Clone, Copy, Debug)]
 struct Found {
     database: bool,
+    storage: StorageCheck,
     /// How many passages the index has; none where it cannot be asked.
     passages: Option<u64>,
 }
@@ -78,6 +115,16 @@ impl Readiness {
         self.ready.load(Ordering::SeqCst)
     }
 
+    async fn check_storage(&self, app: &App) -> StorageCheck {
+        let mut last = self.storage.lock().await;
+        if let Some(check) = last.filter(|check| check.at.elapsed() < STORAGE_CHECK_INTERVAL) {
+            return check;
+        }
+        let check = StorageCheck::after(*last, app.check_storage().await);
+        *last = Some(check);
+        check
+    }
+
     /// One look at a time: who comes meanwhile is told what it finds.
     async fn look(&self, app: &App) -> Found {
         let mut last = self.last.lock().await;
@@ -85,8 +132,9 @@ impl Readiness {
             return found;
         }
         let database = app.reaches_database().await;
+        let storage = self.check_storage(app).await;
         let passages = app.retrieval.count().await.ok().map(|count| count as u64);
-        let found = Found { database, passages };
+        let found = Found { database, storage, passages };
         *last = Some((Instant::now(), found));
         found
     }
@@ -113,12 +161,17 @@ async fn alive() -> impl Responder {
 
 async fn ready(app: Data<App>, readiness: Data<Readiness>) -> impl Responder {
     let actors = app.health();
-    let Found { database, passages } = readiness.look(&app).await;
-    let up = readiness.is() && database && passages.is_some() && actors.iter().all(|actor| actor.up);
+    let Found { database, storage, passages } = readiness.look(&app).await;
+    let up = readiness.is()
+        && database
+        && storage.is_ready()
+        && passages.is_some()
+        && actors.iter().all(|actor| actor.up);
     let index = IndexHealth { ok: passages.is_some(), passages, completeness: app.retrieval.completeness() };
     let body = json!({
         "ready": up,
         "database": database,
+        "storage": storage.state,
         "index": index,
         "model": app.retrieval.model(),
         "search": if app.retrieval.model().is_some() { "hybrid" } else { "lexical: the embedding model is not there yet" },
@@ -137,5 +190,9 @@ async fn metrics(app: Data<App>, recorder: Data<PrometheusHandle>, counted: Data
     }
     let left = app.retrieval.completeness().documents_left();
     metrics::gauge!("carrel_index_documents_left").set(left as f64);
+    let lost = log::lost_lines();
+    for (reason, lines) in [("queue_full", lost.queue_full), ("write_failed", lost.write_failed)] {
+        metrics::counter!("carrel_log_lost_lines_total", "reason" => reason).absolute(lines);
+    }
     HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(recorder.render())
 }

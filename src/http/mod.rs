@@ -1,6 +1,7 @@
 //! What the surfaces share of HTTP.
 
 pub mod body;
+pub mod cache;
 pub mod cors;
 pub mod credential;
 pub mod files;

@@ -14,6 +14,9 @@ use super::error::METHODS;
 use super::headers::{Said, said};
 use crate::http::cors::{SHOWN, TAKEN};
 
+/// The request headers on which an answer depends: where its page may read it, and who asks (as `http::cache::BY_KEY`).
+const VARIES_BY: &str = "Origin, Authorization, X-API-Key";
+
 /// Origins, besides the service's own, from which MCP is taken.
 #[derive(Clone, Debug)]
 pub struct AllowedOrigins(pub Vec<String>);
@@ -49,7 +52,7 @@ impl Visit {
 
     /// Lets the page that asked read the answer, an error too.
     pub fn share(&self, headers: &mut HeaderMap) {
-        headers.insert(VARY, HeaderValue::from_static("Origin"));
+        headers.insert(VARY, HeaderValue::from_static(VARIES_BY));
         if let (Some(origin), true) = (&self.origin, self.welcome) {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
             headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(SHOWN));

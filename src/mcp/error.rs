@@ -75,10 +75,16 @@ pub fn told(error: &Error) -> Told {
         Error::TooManyFailures(wait) => {
             ("RATE_LIMITED", http(StatusCode::TOO_MANY_REQUESTS, Header::RetryAfter(*wait)))
         }
-        Error::Busy(wait) => ("OVERLOADED", http(StatusCode::SERVICE_UNAVAILABLE, Header::RetryAfter(*wait))),
+        Error::Busy(wait) | Error::StorageFailed(wait) => {
+            ("OVERLOADED", http(StatusCode::SERVICE_UNAVAILABLE, Header::RetryAfter(*wait)))
+        }
         Error::Internal(_) => ("INTERNAL", http(StatusCode::INTERNAL_SERVER_ERROR, Header::Plain)),
         Error::PlanRequired => ("PLAN_REQUIRED", result([])),
         Error::PlanLimit(_) => ("PLAN_LIMIT_REACHED", result([])),
+        // The specification's table of tool errors has no code for a limit of the plan but this one.
+        Error::LibraryFull { used, limit } => {
+            ("PLAN_REQUIRED", result([("usedBytes", json!(used)), ("limitBytes", json!(limit))]))
+        }
         Error::ProjectLimit => ("PROJECT_LIMIT_REACHED", result([])),
         Error::ProjectArchived => ("PROJECT_ARCHIVED", result([])),
         Error::QuotaUsed => ("AI_QUOTA_EXCEEDED", result([])),

@@ -59,9 +59,10 @@ impl Refusal {
             Refusal::Client { by_header: true } => {
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"carrel\""));
             }
-            Refusal::Wait(wait) | Refusal::Inside(Error::Busy(wait)) => {
+            Refusal::Wait(wait) | Refusal::Inside(Error::Busy(wait) | Error::StorageFailed(wait)) => {
                 headers.insert(RETRY_AFTER, seconds(wait).max(1).into());
             }
+            Refusal::Inside(Error::StorageFull) => {}
             Refusal::Inside(cause) => error!(cause = cause.chain(), "an OAuth request failed inside"),
             Refusal::Request(_)
             | Refusal::Type(_)
@@ -102,6 +103,16 @@ impl Refusal {
             Refusal::Inside(Error::Busy(_)) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", "the service is busy")
             }
+            Refusal::Inside(Error::StorageFailed(_)) => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "temporarily_unavailable",
+                "the storage failed; try again later",
+            ),
+            Refusal::Inside(Error::StorageFull) => (
+                StatusCode::INSUFFICIENT_STORAGE,
+                "temporarily_unavailable",
+                "the disk of the service is full",
+            ),
             Refusal::Inside(_) => {
                 (StatusCode::INTERNAL_SERVER_ERROR, "server_error", "something went wrong inside")
             }

@@ -104,6 +104,14 @@ pub fn inside(error: &Error) -> HttpResponse {
         let text = "There is too much to do just now. Try again in a moment.";
         return later(stop(StatusCode::SERVICE_UNAVAILABLE, "Busy", text), *wait);
     }
+    if let Error::StorageFailed(wait) = error {
+        let text = "The service could not write to its storage. Try again in a moment.";
+        return later(stop(StatusCode::SERVICE_UNAVAILABLE, "Storage failed", text), *wait);
+    }
+    if let Error::StorageFull = error {
+        let text = "The disk of the service is full. Its operator has to free some space.";
+        return stop(StatusCode::INSUFFICIENT_STORAGE, "Disk full", text);
+    }
     error!(cause = error.chain(), "an OAuth page failed inside");
     stop(
         StatusCode::INTERNAL_SERVER_ERROR,

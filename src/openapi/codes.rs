@@ -105,7 +105,13 @@ pub static CODES: &[Code] = &[
         "over the hourly or daily limit, or too many failed attempts from one address",
     ),
     code("INTERNAL", 500, Whose::Any, "something went wrong inside; the log has the request's id"),
-    code("OVERLOADED", 503, Whose::Any, "a part of the service is busy; try again after `Retry-After`"),
+    code(
+        "OVERLOADED",
+        503,
+        Whose::Any,
+        "a part of the service is busy, or its storage failed; try again after `Retry-After`",
+    ),
+    code("STORAGE_FULL", 507, Whose::Any, "the disk of the service is full; reads and search go on"),
     code("AI_PAUSED", 503, Whose::These(&["POST /ask"]), "the AI pauses for the day"),
     code("AI_UNAVAILABLE", 503, Whose::These(&["POST /ask"]), "the model did not answer"),
 ];
@@ -145,6 +151,7 @@ fn within(kind: &Kind, is: &dyn Fn(&Field) -> bool) -> bool {
         Kind::Words { .. }
         | Kind::Text { .. }
         | Kind::Filename { .. }
+        | Kind::Label { .. }
         | Kind::Content
         | Kind::Sha256
         | Kind::Integer { .. }
@@ -163,6 +170,7 @@ fn is_id(kind: &Kind) -> bool {
         Kind::Words { .. }
         | Kind::Text { .. }
         | Kind::Filename { .. }
+        | Kind::Label { .. }
         | Kind::Content
         | Kind::Sha256
         | Kind::Integer { .. }

@@ -117,6 +117,7 @@ fn in_query(kind: Kind) -> Kind {
         Kind::Text { max } => Kind::Words { min: 1, max },
         other @ (Kind::Words { .. }
         | Kind::Filename { .. }
+        | Kind::Label { .. }
         | Kind::Content
         | Kind::Sha256
         | Kind::Integer { .. }

@@ -67,7 +67,11 @@ pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse 
         Error::KeyInvalid | Error::KeyInQuery => add(WWW_AUTHENTICATE, "Bearer".to_owned()),
         Error::MethodNotAllowed(methods) => add(ALLOW, methods.join(", ")),
         Error::StillRunning => add(RETRY_AFTER, "1".to_owned()),
-        Error::Busy(wait) | Error::TooManyFailures(wait) => add(RETRY_AFTER, seconds(*wait).to_string()),
+        // An operator has to free space first.
+        Error::StorageFull => add(RETRY_AFTER, "60".to_owned()),
+        Error::Busy(wait) | Error::StorageFailed(wait) | Error::TooManyFailures(wait) => {
+            add(RETRY_AFTER, seconds(*wait).to_string());
+        }
         Error::RateLimited(wait) => {
             add(RETRY_AFTER, seconds(wait.retry_after).to_string());
             add(LIMIT, wait.limit.to_string());
@@ -81,6 +85,7 @@ pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse 
         | Error::Closed(_)
         | Error::PlanRequired
         | Error::PlanLimit(_)
+        | Error::LibraryFull { .. }
         | Error::ProjectLimit
         | Error::ProjectArchived
         | Error::QuotaUsed
@@ -96,7 +101,6 @@ pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse 
         | Error::UploadIncomplete
         | Error::UploadExpired
         | Error::UploadRefused(_)
-        | Error::StorageFull
         | Error::TooLarge
         | Error::UnsupportedType(_)
         | Error::Internal(_) => {}

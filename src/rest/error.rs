@@ -15,9 +15,11 @@ pub fn status(error: &Error) -> StatusCode {
         | Error::Closed(_)
         | Error::ScopeRequired(_)
         | Error::UploadRefused(_) => StatusCode::FORBIDDEN,
-        Error::PlanRequired | Error::PlanLimit(_) | Error::ProjectLimit | Error::QuotaUsed => {
-            StatusCode::PAYMENT_REQUIRED
-        }
+        Error::PlanRequired
+        | Error::PlanLimit(_)
+        | Error::LibraryFull { .. }
+        | Error::ProjectLimit
+        | Error::QuotaUsed => StatusCode::PAYMENT_REQUIRED,
         Error::ScopeNotAllowed(_) | Error::Invalid(_) => StatusCode::BAD_REQUEST,
         Error::UrlRejected(_) | Error::FeedNotFound(_) => StatusCode::UNPROCESSABLE_ENTITY,
         Error::NotFound => StatusCode::NOT_FOUND,
@@ -30,7 +32,9 @@ pub fn status(error: &Error) -> StatusCode {
         Error::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Error::UnsupportedType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Error::RateLimited(_) | Error::TooManyFailures(_) => StatusCode::TOO_MANY_REQUESTS,
-        Error::AiPaused | Error::AiUnavailable | Error::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
+        Error::AiPaused | Error::AiUnavailable | Error::Busy(_) | Error::StorageFailed(_) => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
         Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
@@ -45,7 +49,7 @@ pub fn code(error: &Error) -> &'static str {
         Error::ForeignOrigin => "FOREIGN_ORIGIN",
         Error::Closed(_) => "CLOSED",
         Error::PlanRequired => "PLAN_REQUIRED",
-        Error::PlanLimit(_) => "PLAN_LIMIT_REACHED",
+        Error::PlanLimit(_) | Error::LibraryFull { .. } => "PLAN_LIMIT_REACHED",
         Error::ProjectLimit => "PROJECT_LIMIT_REACHED",
         Error::ProjectArchived => "PROJECT_ARCHIVED",
         Error::QuotaUsed => "AI_QUOTA_EXCEEDED",
@@ -65,7 +69,7 @@ pub fn code(error: &Error) -> &'static str {
         Error::TooLarge => "PAYLOAD_TOO_LARGE",
         Error::UnsupportedType(_) => "UNSUPPORTED_MEDIA_TYPE",
         Error::RateLimited(_) | Error::TooManyFailures(_) => "RATE_LIMITED",
-        Error::Busy(_) => "OVERLOADED",
+        Error::Busy(_) | Error::StorageFailed(_) => "OVERLOADED",
         Error::Internal(_) => "INTERNAL",
     }
 }
@@ -91,6 +95,7 @@ fn details(error: &Error) -> Option<Value> {
     match error {
         Error::ScopeRequired(scopes) | Error::ScopeNotAllowed(scopes) => Some(json!({ "scopes": scopes })),
         Error::Invalid(invalid) => Some(json!({ "fields": invalid.faults })),
+        Error::LibraryFull { used, limit } => Some(json!({ "usedBytes": used, "limitBytes": limit })),
         Error::KeyInvalid
         | Error::KeyInQuery
         | Error::NotForMcp
@@ -115,6 +120,7 @@ fn details(error: &Error) -> Option<Value> {
         | Error::UploadExpired
         | Error::UploadRefused(_)
         | Error::StorageFull
+        | Error::StorageFailed(_)
         | Error::TooLarge
         | Error::UnsupportedType(_)
         | Error::RateLimited(_)

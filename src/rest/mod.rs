@@ -14,6 +14,7 @@ pub use handler::{operation, refuse, takes_body, target, values, whole, whole_bo
 pub use routes::ROUTES as V2;
 pub use v1::ROUTES as V1;
 
+use crate::http::cache;
 use crate::http::table::{self, Door};
 
 /// Mounts everything under /rest.
@@ -28,6 +29,7 @@ pub fn mount(config: &mut ServiceConfig) {
         web::scope("/rest")
             .service(version("/v2", V2))
             .service(version("/v1", V1))
-            .default_service(unknown()),
+            .default_service(unknown())
+            .wrap(cache::no_store(cache::BY_KEY)),
     );
 }

@@ -10,6 +10,13 @@ const TEXT: &str = r"^[^\u0000]*$";
 const FILENAME: &str =
     r"^[^/\\\u0000-\u001f\u007f-\u009f]*[^/\\\s\u0000-\u001f\u007f-\u009f][^/\\\u0000-\u001f\u007f-\u009f]*$";
 
+/// No control characters, no characters that change the direction of text, and not only spaces.
+const LABEL: &str = concat!(
+    r"^[^\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]*",
+    r"[^\s\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]",
+    r"[^\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]*$",
+);
+
 const SHA_256: &str = "^[0-9A-Fa-f]{64}$";
 
 /// Who reads a schema.
@@ -49,6 +56,9 @@ pub fn of_kind(kind: &Kind, reader: Reader) -> Value {
     match kind {
         Kind::Words { min, max } => {
             text(json!({ "type": "string", "minLength": min, "maxLength": max }), WORDS, reader)
+        }
+        Kind::Label { max } => {
+            text(json!({ "type": "string", "minLength": 1, "maxLength": max }), LABEL, reader)
         }
         Kind::Text { max } => text(json!({ "type": "string", "maxLength": max }), TEXT, reader),
         Kind::Filename { max } => {

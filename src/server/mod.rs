@@ -8,6 +8,7 @@ mod doorkeeper;
 mod listen;
 mod models;
 mod setup;
+mod space_reserve;
 
 use std::error::Error;
 use std::fs::File;
@@ -21,12 +22,14 @@ use actors::adapters::sandbox::SandboxCommand;
 use actors::app::App;
 use actors::clock::{Clock, SystemClock};
 use actors::desk::Desk;
+use actors::ingest::queue::LeaseOwner;
 use actors::models::{Catalogue, Purpose};
 use rustix::fs::Mode;
 use tracing::{info, warn};
 
-use crate::data_dir::{is_open_to_others, lock, private_files, private_folder};
+use crate::data_dir::{folder_id, is_open_to_others, lock, private_files, private_folder};
 use crate::http::health::Readiness;
+use crate::log;
 use crate::settings::Settings;
 use doorkeeper::Doorkeeper;
 use listen::{keep_metrics_small, listen, recorder};
@@ -113,7 +116,9 @@ pub async fn start_with(
             "others may look into data_dir, whose rights were not changed: chmod 700 makes it its owner's alone"
         );
     }
-    let lock = lock(&settings.data_dir)?;
+    let mut lock = lock(&settings.data_dir)?;
+    space_reserve::release_if_full(&settings.data_dir)?;
+    let lease_owner = LeaseOwner(folder_id(&mut lock));
     let wanted = settings.server.listen;
     let listener = TcpListener::bind(wanted).map_err(|error| format!("server.listen = {wanted}: {error}"))?;
     let address = listener.local_addr()?;
@@ -124,13 +129,19 @@ pub async fn start_with(
     let desk = Desk::open(database.expose(), data_dir, &base_url, settings.plans.clone(), clock).await?;
     let embedding = Catalogue::built_in().usual(Purpose::Embedding).cloned();
     let index = open_index(&settings, embedding.as_ref(), &desk).await?;
-    let setup = setup(&settings, index, &base_url, outside)?;
+    let setup = setup(&settings, index, &base_url, outside, lease_owner)?;
     let app = App::start(desk, setup).await?;
     let readiness = Readiness::default();
     doorkeeper.end().await;
     let servers = listen(&settings, listener.try_clone()?, &app, &readiness)?;
+    space_reserve::set_aside(&settings.data_dir);
     private_files(&settings.data_dir);
-    let mut background = vec![actix_web::rt::spawn(keep_metrics_small(recorder()?))];
+    let db = app.db.clone();
+    let mut background = vec![
+        actix_web::rt::spawn(keep_metrics_small(recorder()?)),
+        actix_web::rt::spawn(log::report_lost_lines()),
+        actix_web::rt::spawn(async move { db.check_while_serving().await }),
+    ];
     background.extend(await_models(&settings, &app, embedding));
     readiness.set(true);
     Ok(Running { address, listener, app, readiness, servers, background, _lock: lock })

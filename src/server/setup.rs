@@ -1,5 +1,6 @@
 //! What the service is started with, from its settings.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use actors::adapters::answerer::ChatSettings;
@@ -12,9 +13,11 @@ use actors::adapters::sandbox::SandboxSettings;
 use actors::adapters::transcriber::EndpointSettings;
 use actors::app::{Setup, index_folder, scratch_folder};
 use actors::desk::Desk;
+use actors::disk::DiskSpace;
 use actors::grants::GrantSettings;
 use actors::grants::redirect::RedirectRules;
 use actors::ingest::Room;
+use actors::ingest::queue::LeaseOwner;
 use actors::models::Model;
 use actors::state;
 
@@ -46,6 +49,7 @@ pub fn setup(
     index: OpenedIndex,
     base_url: &str,
     outside: Outside,
+    lease_owner: LeaseOwner,
 ) -> Result<Setup, StartError> {
     let scratch = Scratch::open(scratch_folder(&settings.data_dir))?;
     Ok(Setup {
@@ -72,6 +76,7 @@ pub fn setup(
             library: settings.ingest.workers,
             files: settings.ingest.files,
         },
+        lease_owner,
         grants: grants(&settings.oauth),
         signup: match settings.accounts.signup {
             Access::Open => Some(settings.accounts.default_plan),
@@ -85,7 +90,17 @@ pub fn setup(
         },
         daily_tokens: settings.ai.daily_tokens,
         mail: mail(settings, base_url)?,
+        disk: disk_space(settings),
     })
+}
+
+/// The floor for the disks of the index and, where SQLite is elsewhere, of the database.
+fn disk_space(settings: &Settings) -> DiskSpace {
+    let mut folders = vec![settings.data_dir.clone()];
+    let file = settings.database_url().sqlite_file();
+    folders
+        .extend(file.as_deref().and_then(Path::parent).filter(|folder| folder.exists()).map(Path::to_owned));
+    DiskSpace::new(folders, settings.storage.min_free_bytes)
 }
 
 fn grants(oauth: &Oauth) -> GrantSettings {

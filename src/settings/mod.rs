@@ -20,7 +20,7 @@ pub use self::address::{BaseUrl, DatabaseUrl, FilesUrl, HttpUrl, MailUrl, Origin
 pub use self::fault::{Fault, SettingsError};
 pub use self::section::{
     Access, Accounts, Activity, Ai, Auth, Chat, Database, Feeds, Fetch, Files, Ingest, Log, LogFormat, Mail,
-    Mcp, Models, Oauth, Push, Server, Transcription, Uploads, Vectors,
+    Mcp, Models, Oauth, Push, Server, Storage, Transcription, Uploads, Vectors,
 };
 pub use self::value::{LogFilter, Mailbox, Secret};
 
@@ -60,6 +60,8 @@ pub struct Settings {
     pub oauth: Oauth,
     /// Uploads.
     pub uploads: Uploads,
+    /// The disks of the database and the index.
+    pub storage: Storage,
     /// The activity view.
     pub activity: Activity,
     /// The MCP server.

@@ -249,6 +249,15 @@ pub struct Uploads {
     pub import_bytes: u64,
 }
 
+/// `storage`: the disks of the database and the index.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Storage {
+    /// Space in bytes that stays free: below it, requests that write are refused. Zero: no floor.
+    #[serde(deserialize_with = "whole::<_, u64, 0, { 1024 * GIB }>")]
+    pub min_free_bytes: u64,
+}
+
 /// `activity`: the activity view.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

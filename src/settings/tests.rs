@@ -68,6 +68,7 @@ fn the_defaults_stand_alone_and_are_those_of_the_contract() {
     assert_eq!(settings.oauth.registration, Access::Open);
     assert_eq!(settings.plans.limits(Plan::Pro).rest_per_day, 10_000);
     assert_eq!(settings.plans.limits(Plan::Research).stored_bytes, 200 << 30);
+    assert_eq!(Plan::ALL.map(|plan| settings.plans.limits(plan).library_bytes >> 30), [1, 20, 100]);
     assert!(settings.mail.url.is_none() && settings.ai.chat.key.is_none() && settings.models.dir.is_none());
     assert!(settings.fetch.allow_private.is_empty() && settings.warnings().is_empty());
 }
@@ -170,7 +171,7 @@ fn an_unknown_name_is_told_with_the_names_there_are() {
 
     insta::assert_snapshot!(said, @r#"
     unknown setting server.nope = "1": expected one of base_url, listen, max_body_bytes, metrics_listen, trusted_proxies
-    unknown setting nope.nope = "1": expected one of accounts, activity, ai, auth, data_dir, database, feeds, fetch, files, ingest, log, mail, mcp, models, oauth, plans, server, uploads, vectors
+    unknown setting nope.nope = "1": expected one of accounts, activity, ai, auth, data_dir, database, feeds, fetch, files, ingest, log, mail, mcp, models, oauth, plans, server, storage, uploads, vectors
     unknown setting server.listen.port = "1": expected one of base_url, listen, max_body_bytes, metrics_listen, trusted_proxies
     setting mail = "smtp://h": expected a section with settings of its own
     "#);
@@ -192,9 +193,9 @@ fn all_faults_of_all_layers_are_told_at_once() {
         .replace(&file.0.display().to_string(), "FILE");
 
     insta::assert_snapshot!(said, @r#"
-    unknown setting nope = {...}: expected one of accounts, activity, ai, auth, data_dir, database, feeds, fetch, files, ingest, log, mail, mcp, models, oauth, plans, server, uploads, vectors (from the file FILE)
+    unknown setting nope = {...}: expected one of accounts, activity, ai, auth, data_dir, database, feeds, fetch, files, ingest, log, mail, mcp, models, oauth, plans, server, storage, uploads, vectors (from the file FILE)
     unknown setting server.nope = true: expected one of base_url, listen, max_body_bytes, metrics_listen, trusted_proxies (from the file FILE)
-    unknown setting other = "x": expected one of accounts, activity, ai, auth, data_dir, database, feeds, fetch, files, ingest, log, mail, mcp, models, oauth, plans, server, uploads, vectors (from the environment variable CARREL__OTHER)
+    unknown setting other = "x": expected one of accounts, activity, ai, auth, data_dir, database, feeds, fetch, files, ingest, log, mail, mcp, models, oauth, plans, server, storage, uploads, vectors (from the environment variable CARREL__OTHER)
     setting ingest.workers = 0: expected a whole number from 1 to 64 (from the environment variable CARREL__INGEST__WORKERS)
     setting log.format = "xml": expected one of text, json (from the environment variable CARREL__LOG__FORMAT)
     setting server.listen = "80": expected an address and port like 127.0.0.1:8080 (from the file FILE)

@@ -4,8 +4,8 @@ use carrel::{app, rest};
 use entity::plan::Plan;
 use serde_json::json;
 
-use crate::world::Server;
 use crate::world::table::{self, Asked};
+use crate::world::{PASSWORD, Server};
 
 /// Every route that a session opens.
 fn routes() -> Vec<Asked> {
@@ -113,4 +113,43 @@ async fn one_address_makes_thirty_accounts_an_hour() {
 
     let refused = sign_up().await;
     assert_eq!((refused.refused(429), refused.number("retry-after")), ("RATE_LIMITED", 120));
+}
+
+/// The `Set-Cookie` of a sign-in.
+async fn cookie_of(server: &Server) -> String {
+    let person = server.user(Plan::Pro).await;
+    let credentials = json!({ "email": person.email(), "password": PASSWORD });
+    let answer = server.stranger().post("/app/api/session", credentials).await;
+    answer.data(200);
+    answer.said("set-cookie").to_owned()
+}
+
+#[actix_web::test]
+async fn session_cookie_on_https_belongs_to_this_host_alone() {
+    let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
+
+    let cookie = cookie_of(&server).await;
+
+    let pair = cookie.split(';').next().unwrap();
+    let value = pair.strip_prefix("__Host-carrel_session=").unwrap_or_else(|| panic!("{cookie}"));
+    assert!(cookie.contains("; Secure") && cookie.contains("; Path=/;"), "{cookie}");
+    assert!(!cookie.to_lowercase().contains("domain"), "{cookie}");
+    let signed_in = server.stranger().with("cookie", pair);
+    signed_in.get("/app/api/session").await.data(200);
+    let old_name = server.stranger().with("cookie", &format!("carrel_session={value}"));
+    assert_eq!(old_name.get("/app/api/session").await.refused(401), "NOT_SIGNED_IN");
+    let gone = signed_in.delete("/app/api/session").await;
+    assert!(gone.said("set-cookie").starts_with("__Host-carrel_session=;"), "{:?}", gone.headers);
+    assert_eq!(signed_in.get("/app/api/session").await.refused(401), "NOT_SIGNED_IN");
+}
+
+#[actix_web::test]
+async fn session_cookie_on_http_has_no_prefix() {
+    let server = Server::start().await;
+
+    let cookie = cookie_of(&server).await;
+
+    assert!(cookie.starts_with("carrel_session=") && !cookie.contains("Secure"), "{cookie}");
+    let signed_in = server.stranger().with("cookie", cookie.split(';').next().unwrap());
+    signed_in.get("/app/api/session").await.data(200);
 }

@@ -61,6 +61,23 @@ async fn the_embedded_answerer_quotes_what_stands_in_the_document() {
 }
 
 #[actix_web::test]
+async fn clock_that_jumps_over_a_month_and_back_resets_no_month() {
+    let server = Server::start().await;
+    let (key, _) = reader(&server).await;
+    let month = Duration::from_secs(31 * 24 * 3600);
+    ask_of_the_quagga(&key).await.data(200);
+
+    server.clock.advance(month);
+    assert_eq!(answers_and_share(&key).await.0, 0);
+    ask_of_the_quagga(&key).await.data(200);
+    server.clock.set_back(month);
+
+    assert_eq!(answers_and_share(&key).await.0, 1);
+    server.clock.advance(month);
+    assert_eq!(answers_and_share(&key).await.0, 1);
+}
+
+#[actix_web::test]
 async fn what_is_not_in_the_library_is_said_and_counts() {
     let server = Server::start().await;
     let (key, _) = reader(&server).await;
@@ -96,6 +113,22 @@ async fn an_endpoint_s_answer_is_checked_and_its_tokens_are_counted() {
     assert_eq!(answers_and_share(&key).await, (1, 0.25));
     let system = model.prompts()[0]["messages"][0]["content"].to_string();
     assert!(!system.contains("quagga") && model.prompts()[0].to_string().contains("quagga"));
+}
+
+#[actix_web::test]
+async fn absurd_total_tokens_fail_the_call_and_charge_nothing() {
+    let told = |tokens| Turn::Tells("\"The quagga of Artis died\" [1].", tokens);
+    let absurd = [json!(-1), json!(10_000_001), json!(i64::MAX), json!(u64::MAX), json!(1e300)];
+    let model = Model::start(absurd.map(told)).await;
+    let server = Server::with(&model.settings()).await;
+    let (key, _) = reader(&server).await;
+
+    for asked in 1..=5 {
+        assert_eq!(ask_of_the_quagga(&key).await.refused(503), "AI_UNAVAILABLE");
+        assert_eq!(model.prompts().len(), asked, "it was asked again");
+    }
+
+    assert_eq!(answers_and_share(&key).await, (0, 0.0));
 }
 
 #[actix_web::test]

@@ -4,15 +4,16 @@
 use std::time::{Duration, Instant};
 
 use entity::id::DocumentId;
-use entity::kind::DocumentStatus;
+use entity::kind::{DocumentStatus, JobState};
 use entity::{document, job};
 use reqwest::Method;
+use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, Database, DatabaseConnection, EntityTrait, QueryFilter, Statement,
 };
 use serde_json::{Value, json};
 
-use crate::world::{Home, Key, Program, Reply, Site, article, program};
+use crate::world::{Home, Key, Program, Reply, Site, article, eventually, program};
 
 const ROUNDS: usize = 10;
 const SAVES: usize = 20;
@@ -170,6 +171,40 @@ async fn a_save_outlives_a_kill_at_any_step_and_a_removal_is_not_taken_back() {
     assert!(key.search(&word).await.is_empty());
     assert!(running.terminate().await.success());
     rows_are_whole(&home).await;
+}
+
+/// As if the lease of everything that runs had been renewed an hour ahead: it does not end by itself while the test looks.
+async fn lengthen_leases(home: &Home) -> u64 {
+    let rows = Database::connect(home.database_url()).await.unwrap();
+    let hour = Expr::col(job::Column::LeaseUntil).add(3_600_000);
+    let running = job::Entity::update_many().col_expr(job::Column::LeaseUntil, hour);
+    let lengthened = running.filter(job::Column::State.eq(JobState::Running)).exec(&rows).await.unwrap();
+    rows.close().await.unwrap();
+    lengthened.rows_affected
+}
+
+#[actix_web::test]
+async fn job_of_a_killed_service_is_claimed_at_its_next_start() {
+    let (home, site) = (Home::new().await, Site::start().await);
+    let (id, secret) = program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let url = site.page("/heron", [Reply::Never, article("Heron", "a heron")]);
+    let saved = running.holder(&id, &secret).save(json!({ "url": url })).await;
+    eventually("the page is asked for", async || (site.hits("/heron") > 0).then_some(())).await;
+    running.kill();
+    assert!(lengthen_leases(&home).await > 0);
+
+    // Another folder's service has no right to it, though it works on the same database.
+    let other = Program::start(&home, "second").await;
+    let key = other.holder(&id, &secret);
+    let beside = key.save(json!({ "url": site.page("/beside", [article("Beside", "a reed")]) })).await;
+    key.once(&beside, "ready").await;
+    assert!(other.terminate().await.success());
+    assert_eq!(site.hits("/heron"), 1);
+
+    let running = Program::start(&home, "data").await;
+    running.holder(&id, &secret).once(&saved, "ready").await;
+    assert_eq!(site.hits("/heron"), 2);
 }
 
 /// SQLite says so itself; PostgreSQL was never killed.

@@ -5,8 +5,9 @@ use std::time::Duration;
 use entity::plan::Plan;
 use entity::scope::Scope;
 
-use crate::world::{Client, Server};
+use crate::world::{Client, PASSWORD, Server};
 
+const DAY: Duration = Duration::from_secs(24 * 3600);
 const FIVE: &[(&str, &str)] = &[("PLANS__PRO__REST_PER_DAY", "5")];
 
 async fn today(client: &Client) -> u64 {
@@ -79,4 +80,68 @@ async fn the_day_is_kept_over_a_restart() {
     let server = Server::at(home, clock, FIVE).await;
 
     assert_eq!(today(&server.stranger().with_key(&secret)).await, 4);
+}
+
+#[actix_web::test]
+async fn clock_that_jumps_over_midnight_and_back_resets_no_day() {
+    let server = Server::with(FIVE).await;
+    let key = server.user(Plan::Pro).await.key([]).await;
+    for count in 1..=5 {
+        assert_eq!(today(&key).await, count);
+    }
+
+    server.clock.advance(DAY);
+    assert_eq!((today(&key).await, today(&key).await), (1, 2));
+    server.clock.set_back(DAY);
+    assert_eq!(key.get("/rest/v2/usage").await.refused(429), "RATE_LIMITED");
+    server.clock.advance(DAY);
+
+    assert_eq!(today(&key).await, 3);
+}
+
+#[actix_web::test]
+async fn clock_set_back_after_a_restart_finds_the_counts_of_its_day() {
+    let server = Server::with(FIVE).await;
+    let user = server.user(Plan::Pro).await;
+    let session = user.sign_in().await;
+    let made = session.post("/app/api/keys", serde_json::json!({ "name": "reader", "kind": "rest" })).await;
+    let secret = made.data(201)["secret"].as_str().unwrap().to_owned();
+    for count in 1..=5 {
+        assert_eq!(today(&server.stranger().with_key(&secret)).await, count);
+    }
+    server.clock.advance(DAY);
+    assert_eq!(today(&server.stranger().with_key(&secret)).await, 1);
+    let (home, clock) = server.stop().await;
+    let server = Server::at(home, clock, FIVE).await;
+    let key = server.stranger().with_key(&secret);
+    assert_eq!(today(&key).await, 2);
+
+    server.clock.set_back(DAY);
+
+    // The first call asks for the rows of the day, which the next one meets.
+    assert_eq!(key.get("/rest/v2/usage").await.refused(429), "RATE_LIMITED");
+    let refused = key.get("/rest/v2/usage").await;
+    assert_eq!((refused.refused(429), refused.number("retry-after")), ("RATE_LIMITED", 12 * 3600));
+    server.clock.advance(DAY);
+    assert_eq!(today(&key).await, 3);
+}
+
+#[actix_web::test]
+async fn clock_set_back_locks_nobody_out_of_signing_in() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let sign_in = async |password: &str| {
+        let credentials = serde_json::json!({ "email": user.email(), "password": password });
+        server.stranger().post("/app/api/session", credentials).await.status
+    };
+    server.clock.advance(DAY * 365);
+    for _ in 0..5 {
+        assert_eq!(sign_in("a wrong password").await, 401);
+    }
+    server.clock.set_back(DAY * 365);
+    assert_eq!(sign_in(PASSWORD).await, 429);
+
+    server.clock.advance(Duration::from_secs(15 * 60));
+
+    assert_eq!(sign_in(PASSWORD).await, 200);
 }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use actors::idempotency::{Claimed, Idempotency, Replay};
-use entity::id::KeyId;
+use actors::error::Error;
+use actors::idempotency::{AnswerBounds, Claimed, Idempotency, Replay, Stored};
+use entity::id::{KeyId, UserId};
 use entity::plan::Plan;
 use entity::scope::Scope;
 use sea_orm::EntityTrait;
@@ -16,6 +17,7 @@ const NOTE: &str = r#"{"title":"T","bodyMd":"B"}"#;
 
 /// Somebody with a project to write notes into.
 struct Writer {
+    owner: UserId,
     key: Key,
     session: Client,
     id: String,
@@ -29,7 +31,7 @@ impl Writer {
         let (key, session) = (user.full_key().await, user.sign_in().await);
         let id = project(&session, "P").await;
         let path = format!("/rest/v2/projects/{id}/notes");
-        Self { key, session, id, path }
+        Self { owner: user.id(), key, session, id, path }
     }
 }
 
@@ -49,7 +51,7 @@ async fn notes(session: &Client, project: &str) -> usize {
 #[actix_web::test]
 async fn the_same_request_is_answered_again_and_counts_again_but_is_done_once() {
     let server = Server::start().await;
-    let Writer { key, session, id, path } = Writer::of(&server, Plan::Pro).await;
+    let Writer { key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
     let before = key.get("/rest/v2/usage").await.data(200)["rest"]["today"].as_u64().unwrap();
 
     let first = with(&key, "once").post_text(&path, NOTE).await;
@@ -158,11 +160,11 @@ async fn faults_missing_scopes_and_limits_may_be_tried_again() {
 #[actix_web::test]
 async fn a_request_that_still_runs_is_waited_for_and_one_that_died_frees_its_key_within_a_minute() {
     let server = Server::start().await;
-    let Writer { key, session, id, path } = Writer::of(&server, Plan::Pro).await;
+    let Writer { owner, key, session, id, path } = Writer::of(&server, Plan::Pro).await;
     let replay = Replay::new(b"slow", "POST", &path, NOTE.as_bytes()).unwrap();
     let holder: KeyId = key.id.parse().unwrap();
     // The request of a process that never answers.
-    let claimed = server.app().idempotency.claim(holder, replay).await.unwrap();
+    let claimed = server.app().idempotency.claim(owner, holder, replay).await.unwrap();
     let Claimed::First(claim) = claimed else { panic!("{claimed:?}") };
     drop(claim);
 
@@ -181,11 +183,11 @@ async fn a_request_that_still_runs_is_waited_for_and_one_that_died_frees_its_key
 #[actix_web::test]
 async fn a_request_that_says_that_it_runs_keeps_its_key_however_long_it_takes() {
     let server = Server::start().await;
-    let Writer { key, path, .. } = Writer::of(&server, Plan::Pro).await;
+    let Writer { owner, key, path, .. } = Writer::of(&server, Plan::Pro).await;
     let replay = Replay::new(b"slow", "POST", &path, NOTE.as_bytes()).unwrap();
     let app = server.app();
     let lively = Idempotency::new(app.db.clone(), app.clock.clone()).beating_every(Duration::from_millis(20));
-    let Claimed::First(claim) = lively.claim(key.id.parse().unwrap(), replay).await.unwrap() else {
+    let Claimed::First(claim) = lively.claim(owner, key.id.parse().unwrap(), replay).await.unwrap() else {
         panic!()
     };
 
@@ -221,7 +223,7 @@ async fn two_different_names_of_one_request_are_a_fault_of_it_beside_the_others(
 #[actix_web::test]
 async fn twenty_of_one_key_at_once_do_it_once() {
     let server = Server::start().await;
-    let Writer { key, session, id, path } = Writer::of(&server, Plan::Research).await;
+    let Writer { key, session, id, path, .. } = Writer::of(&server, Plan::Research).await;
     let once = with(&key, "once");
 
     let answers = futures_util::future::join_all((0..20).map(|_| once.post_text(&path, NOTE))).await;
@@ -264,7 +266,7 @@ async fn stored_answers_outlive_a_restart_and_a_regenerated_secret() {
 #[actix_web::test]
 async fn a_key_that_is_not_1_to_255_visible_characters_is_a_fault_and_only_a_post_has_one() {
     let server = Server::start().await;
-    let Writer { key, session, id, path } = Writer::of(&server, Plan::Pro).await;
+    let Writer { key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
 
     for name in ["", "two words", &"x".repeat(256)] {
         let answer = with(&key, name).post_text(&path, NOTE).await;
@@ -279,4 +281,116 @@ async fn a_key_that_is_not_1_to_255_visible_characters_is_a_fault_and_only_a_pos
         let changed = with(&key, "patch").patch(&one, json!({ "title": title })).await;
         assert_eq!(changed.data(200)["bookmark"]["title"], title);
     }
+}
+
+#[actix_web::test]
+async fn large_answer_is_kept_without_its_body_and_done_once() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let notes = "Of herons. ".repeat(600);
+    let operations: Vec<Value> = (0..50)
+        .map(|n| json!({ "op": "create", "url": format!("https://example.org/{n}"), "text": "T", "notes": notes }))
+        .collect();
+    let body = json!({ "operations": operations }).to_string();
+    let once = with(&key, "large");
+
+    let first = once.post_text("/rest/v1/bookmarks/batch", &body).await;
+    let second = once.post_text("/rest/v1/bookmarks/batch", &body).await;
+
+    assert!(first.text.len() > 256 << 10);
+    assert!(first.data(200)["results"].as_array().unwrap().iter().all(|result| result["ok"] == true));
+    assert_eq!(second.refused(409), "CONFLICT");
+    assert!(second.body["error"]["message"].as_str().unwrap().contains("was carried out"));
+    assert_eq!(second.said("retry-after"), "");
+    let other = once.post_text("/rest/v1/bookmarks/batch", r#"{"operations":[]}"#).await;
+    assert_eq!(other.refused(409), "CONFLICT");
+}
+
+/// The answers of one key, kept within bounds.
+struct Answers<'a> {
+    server: &'a Server,
+    kept: Idempotency,
+    owner: UserId,
+    key: KeyId,
+}
+
+impl<'a> Answers<'a> {
+    async fn bounded_by(server: &'a Server, bounds: AnswerBounds) -> Self {
+        let user = server.user(Plan::Pro).await;
+        let key = user.full_key().await.id.parse().unwrap();
+        let app = server.app();
+        let kept = Idempotency::new(app.db.clone(), app.clock.clone()).bounded_by(bounds);
+        Self { server, kept, owner: user.id(), key }
+    }
+
+    async fn claim(&self, name: &str) -> Result<Claimed, Error> {
+        let replay = Replay::new(name.as_bytes(), "POST", "/", b"{}").unwrap();
+        self.kept.claim(self.owner, self.key, replay).await
+    }
+
+    /// Answers under this name, later than the one before.
+    async fn settle(&self, name: &str, status: u16, body: &str) {
+        self.server.clock.advance(Duration::from_secs(1));
+        let Claimed::First(claim) = self.claim(name).await.unwrap() else { panic!("{name} is taken") };
+        self.kept.settle(claim, Stored { status, body: body.to_owned() }).await.unwrap();
+    }
+
+    /// What the same request comes to: `replayed`, `refused` or `first`.
+    async fn again(&self, name: &str) -> &'static str {
+        match self.claim(name).await {
+            Ok(Claimed::Answered(_)) => "replayed",
+            Ok(Claimed::First(claim)) => {
+                self.kept.give_up(claim).await.unwrap();
+                "first"
+            }
+            Err(Error::Conflict(_)) => "refused",
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+}
+
+#[actix_web::test]
+async fn oldest_answers_lose_their_bodies_first() {
+    let server = Server::start().await;
+    let bounds = AnswerBounds { max_account_bytes: 250, ..AnswerBounds::default() };
+    let answers = Answers::bounded_by(&server, bounds).await;
+
+    for name in ["a", "b", "c", "d"] {
+        answers.settle(name, 201, &"x".repeat(100)).await;
+    }
+
+    let mut came = Vec::new();
+    for name in ["a", "b", "c", "d", "e"] {
+        came.push(answers.again(name).await);
+    }
+    assert_eq!(came, ["refused", "refused", "replayed", "replayed", "first"]);
+}
+
+#[actix_web::test]
+async fn oldest_keys_expire_beyond_their_largest_number() {
+    let server = Server::start().await;
+    let bounds = AnswerBounds { max_account_keys: 3, ..AnswerBounds::default() };
+    let answers = Answers::bounded_by(&server, bounds).await;
+
+    for name in ["a", "b", "c", "d", "e"] {
+        answers.settle(name, 404, "{}").await;
+    }
+
+    let mut came = Vec::new();
+    for name in ["a", "b", "c", "d", "e"] {
+        came.push(answers.again(name).await);
+    }
+    assert_eq!(came, ["first", "first", "replayed", "replayed", "replayed"]);
+}
+
+#[actix_web::test]
+async fn answer_over_its_bound_is_kept_as_given() {
+    let server = Server::start().await;
+    let bounds = AnswerBounds { max_body_bytes: 10, ..AnswerBounds::default() };
+    let answers = Answers::bounded_by(&server, bounds).await;
+
+    answers.settle("short", 201, "0123456789").await;
+    answers.settle("long", 201, "0123456789a").await;
+
+    assert_eq!([answers.again("short").await, answers.again("long").await], ["replayed", "refused"]);
 }

@@ -8,7 +8,7 @@ use entity::scope::Scope;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::world::Server;
+use crate::world::{PASSWORD, Server};
 
 #[actix_web::test]
 async fn a_revoked_key_stops_before_the_revocation_is_answered() {
@@ -104,4 +104,41 @@ async fn the_twenty_first_wrong_key_of_an_address_is_told_to_wait_and_a_right_on
     key.get("/rest/v2/usage").await.data(200);
     server.clock.advance(Duration::from_secs(60));
     assert_eq!(wrong.get("/rest/v2/usage").await.refused(401), "API_KEY_INVALID");
+}
+
+#[actix_web::test]
+async fn names_that_deceive_are_refused_with_every_other_fault() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    for name in ["a\u{202e}gpj.exe", "a\nb", "a\u{7}", "a\u{2066}b", "a\u{200f}"] {
+        let asked = json!({ "name": name, "kind": "rest", "hourlyLimit": 0 });
+        let made = session.post("/app/api/keys", asked).await;
+        assert_eq!(made.refused(400), "VALIDATION_FAILED", "{name:?}");
+        let mut faults = made.faults();
+        faults.sort_unstable();
+        assert_eq!(faults, ["hourlyLimit", "name"], "{name:?}");
+
+        let path = format!("/app/api/keys/{}", key.id);
+        let renamed = session.patch(&path, json!({ "name": name })).await;
+        assert_eq!((renamed.refused(400), renamed.faults()), ("VALIDATION_FAILED", vec!["name"]), "{name:?}");
+    }
+
+    session.post("/app/api/keys", json!({ "name": "👩\u{200d}🔬 مفتاح", "kind": "rest" })).await.data(201);
+}
+
+#[actix_web::test]
+async fn email_addresses_that_deceive_are_refused() {
+    let server = Server::with(&[("ACCOUNTS__SIGNUP", "open")]).await;
+    for path in ["/app/api/setup", "/app/api/signup"] {
+        for email in ["a\u{202e}b@reader.example", "a\u{200b}@reader.example", "a\u{7}b@reader.example"] {
+            let asked = json!({ "email": email, "password": PASSWORD, "name": "A" });
+            let answer = server.stranger().post(path, asked).await;
+            assert_eq!(
+                (answer.refused(400), answer.faults()),
+                ("VALIDATION_FAILED", vec!["email"]),
+                "{email:?}"
+            );
+        }
+    }
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use actors::accounts::{self, NewAccount};
 use actors::clock::{Clock, TestClock};
 use actors::desk::Desk;
-use actors::ingest::queue::{self, Favour, LEASE, Later, MOST_DEATHS, Places, Priority, Track, Work};
+use actors::ingest::queue::{
+    self, Favour, LEASE, Later, LeaseOwner, MOST_DEATHS, Places, Priority, Track, Work,
+};
 use carrel::settings::Settings;
 use entity::id::UserId;
 use entity::kind::{ContentType, JobState};
@@ -17,6 +19,9 @@ use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use uuid::Uuid;
 
 use crate::world::{Home, NOON};
+
+const OWNER: LeaseOwner = LeaseOwner(Uuid::from_u128(1));
+const OTHER_OWNER: LeaseOwner = LeaseOwner(Uuid::from_u128(2));
 
 struct Queue {
     desk: Desk,
@@ -51,11 +56,12 @@ impl Queue {
     /// The row as its worker has it, where there is one to claim.
     async fn claim(&self) -> Option<job::Model> {
         for track in Track::ALL {
-            if let Some(job) = queue::claim(&self.desk.db, track, Favour::Waiting, self.now(), Places::any(1))
-                .await
-                .unwrap()
-                .jobs
-                .pop()
+            if let Some(job) =
+                queue::claim(&self.desk.db, OWNER, track, Favour::Waiting, self.now(), Places::any(1))
+                    .await
+                    .unwrap()
+                    .jobs
+                    .pop()
             {
                 return Some(job);
             }
@@ -87,6 +93,25 @@ async fn a_job_is_claimed_once_while_its_lease_holds_and_again_when_it_is_over()
 
     assert_eq!((first.id, first.attempts), (second.id, 1));
     assert_eq!(second.attempts, 2);
+}
+
+#[actix_web::test]
+async fn leases_of_a_dead_owner_end_at_its_next_start_once() {
+    let queue = Queue::new().await;
+    let db = queue.desk.db.write();
+    queue.ask(Work::Page, Uuid::now_v7()).await;
+    let killed = queue.claim().await.unwrap();
+
+    assert_eq!(queue::end_leases(db, OTHER_OWNER, queue.now()).await.unwrap(), 0);
+    assert!(queue.claim().await.is_none());
+    assert_eq!(queue::end_leases(db, OWNER, queue.now()).await.unwrap(), 1);
+    let again = queue.claim().await.unwrap();
+
+    assert_eq!((again.id, again.attempts, again.deaths), (killed.id, 2, 1));
+    assert!(!queue::renew(db, &killed, queue.now()).await.unwrap());
+    // Whatever dies twice waits for its lease: it may be what kills the process.
+    assert_eq!(queue::end_leases(db, OWNER, queue.now()).await.unwrap(), 0);
+    assert!(queue.claim().await.is_none());
 }
 
 #[actix_web::test]
@@ -133,11 +158,12 @@ async fn a_job_whose_tries_all_died_with_their_process_is_given_up() {
         queue.clock.advance(LEASE + Duration::from_secs(1));
     }
 
-    let given_up = queue::claim(&queue.desk.db, Track::Web, Favour::Waiting, queue.now(), Places::any(1))
-        .await
-        .unwrap()
-        .dead
-        .remove(0);
+    let given_up =
+        queue::claim(&queue.desk.db, OWNER, Track::Web, Favour::Waiting, queue.now(), Places::any(1))
+            .await
+            .unwrap()
+            .dead
+            .remove(0);
     let db = queue.desk.db.write();
     // A worker that was only slow, and says so in time, has the job on.
     assert!(queue::renew(db, &last.unwrap(), queue.now()).await.unwrap());
@@ -279,8 +305,8 @@ async fn ten_workers_at_once_claim_each_of_twenty_jobs_once() {
     let mut taken = Vec::new();
     while taken.len() < 20 {
         let now = queue.now();
-        let claims =
-            (0..10).map(|_| queue::claim(&queue.desk.db, Track::Web, Favour::Waiting, now, Places::any(2)));
+        let claims = (0..10)
+            .map(|_| queue::claim(&queue.desk.db, OWNER, Track::Web, Favour::Waiting, now, Places::any(2)));
         let claimed = futures_util::future::try_join_all(claims).await.unwrap();
         taken.extend(claimed.into_iter().flat_map(|claimed| claimed.jobs).map(|job| job.id));
     }
@@ -395,7 +421,7 @@ async fn those_who_always_want_more_do_not_keep_a_backlog_waiting_for_ever() {
     }
     let claim = async |favour| {
         let claimed =
-            queue::claim(&queue.desk.db, Track::Library, favour, now, Places::any(2)).await.unwrap();
+            queue::claim(&queue.desk.db, OWNER, Track::Library, favour, now, Places::any(2)).await.unwrap();
         claimed.jobs.iter().map(|job| job.subject == imported).collect::<Vec<_>>()
     };
 
@@ -450,7 +476,7 @@ async fn a_backlog_and_each_person_leave_places_to_others() {
     }
     queue::ask(db, other, Work::Page, Uuid::now_v7(), Priority::Now, now).await.unwrap();
     let claim = async |favour, places| {
-        let jobs = queue::claim(&queue.desk.db, Track::Web, favour, now, places).await.unwrap().jobs;
+        let jobs = queue::claim(&queue.desk.db, OWNER, Track::Web, favour, now, places).await.unwrap().jobs;
         let backlog = jobs.iter().filter(|job| Priority::of(job) == Priority::Backlog).count();
         (jobs.len(), backlog, jobs.iter().filter(|job| job.user_id == other).count())
     };
@@ -469,10 +495,11 @@ async fn slow_sites_do_not_hold_up_what_is_here_already() {
     queue.ask(Work::Page, Uuid::now_v7()).await;
     queue.ask(Work::Text, Uuid::now_v7()).await;
 
-    let here = queue::claim(&queue.desk.db, Track::Library, Favour::Waiting, queue.now(), Places::any(5))
-        .await
-        .unwrap()
-        .jobs;
+    let here =
+        queue::claim(&queue.desk.db, OWNER, Track::Library, Favour::Waiting, queue.now(), Places::any(5))
+            .await
+            .unwrap()
+            .jobs;
 
     assert_eq!(here.iter().map(|job| job.kind.as_str()).collect::<Vec<_>>(), [Work::Text.name()]);
 }

@@ -151,9 +151,12 @@ fn list(
 
 fn wrong_type(kind: &Kind) -> &'static str {
     match kind {
-        Kind::Words { .. } | Kind::Text { .. } | Kind::Filename { .. } | Kind::Content | Kind::Sha256 => {
-            "must be a text"
-        }
+        Kind::Words { .. }
+        | Kind::Label { .. }
+        | Kind::Text { .. }
+        | Kind::Filename { .. }
+        | Kind::Content
+        | Kind::Sha256 => "must be a text",
         Kind::Integer { .. } => "must be a whole number",
         Kind::Number { .. } => "must be a number",
         Kind::Flag => "must be true or false",

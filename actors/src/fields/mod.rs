@@ -13,6 +13,7 @@ pub use query::read as read_query;
 pub use values::{Value, Values};
 
 use crate::error::{Fault, Invalid};
+use crate::text::is_control_or_bidi;
 
 /// One field that may be given.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +51,12 @@ pub enum Kind {
     Words {
         /// Fewest characters.
         min: usize,
+        /// Most characters.
+        max: usize,
+    },
+    /// A name that people tell things apart by: words of at most so many characters, without control characters and characters
+    /// that change the direction of text.
+    Label {
         /// Most characters.
         max: usize,
     },
@@ -157,6 +164,7 @@ impl Faults {
 fn from_text(kind: &Kind, text: String) -> Result<Value, String> {
     match kind {
         Kind::Words { min, max } => words(text, *min, *max),
+        Kind::Label { max } => label(&text, *max).map(|()| Value::Text(text)),
         Kind::Text { max } => plain(text, 0, *max).map(Value::Text),
         Kind::Filename { max } => filename(text, *max),
         // No database keeps NUL: it is shown to be missing, as HTML does it.
@@ -189,6 +197,21 @@ fn words(text: String, min: usize, max: usize) -> Result<Value, String> {
         return Err(if text.is_empty() { "must not be empty" } else { "must not be blank" }.to_owned());
     }
     plain(text, min, max).map(Value::Text)
+}
+
+/// Whether a text is a [`Kind::Label`]; the reason where it is not.
+///
+/// # Errors
+/// It is blank, too long, or holds a character that a label must not hold.
+pub fn label(text: &str, max: usize) -> Result<(), String> {
+    let length = text.chars().count();
+    if text.trim().is_empty() || length > max {
+        Err(format!("must have 1 to {max} characters that are not all blank"))
+    } else if text.chars().any(is_control_or_bidi) {
+        Err("must not hold control characters or characters that change the direction of text".to_owned())
+    } else {
+        Ok(())
+    }
 }
 
 fn filename(text: String, max: usize) -> Result<Value, String> {
@@ -229,5 +252,32 @@ fn bounds(min: i64, max: i64) -> String {
         format!("must be a whole number of at least {min}")
     } else {
         format!("must be a whole number from {min} to {max}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn label_holds_no_control_and_no_bidi_characters() {
+        for good in ["my laptop", "Größe 5", "مفتاح", "می\u{200c}خواهم", "👩\u{200d}🔬 lab"]
+        {
+            assert_eq!(label(good, 300), Ok(()), "{good}");
+        }
+        for bad in [
+            "a\nb",
+            "a\tb",
+            "a\u{1b}[31m",
+            "a\0",
+            "a\u{85}",
+            "a\u{2028}b",
+            "\u{202e}gpj.exe",
+            "a\u{2066}b",
+            "a\u{200f}",
+        ] {
+            assert!(label(bad, 300).is_err(), "{bad:?}");
+        }
+        assert!(label(" ", 300).is_err() && label("", 300).is_err() && label("abc", 2).is_err());
     }
 }

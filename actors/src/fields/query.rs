@@ -50,6 +50,7 @@ fn parameter(kind: &Kind, text: String) -> Result<Value, String> {
         Kind::Words { .. }
         | Kind::Text { .. }
         | Kind::Filename { .. }
+        | Kind::Label { .. }
         | Kind::Content
         | Kind::Sha256
         | Kind::Id

@@ -8,7 +8,7 @@ use entity::kind::{CodeState, GrantState};
 use entity::time::Timestamp;
 use entity::{oauth_client, oauth_code, oauth_grant};
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
-use sea_orm::{ColumnTrait, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{ColumnTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
 use tracing::warn;
 
 use super::consent::CODE_PREFIX;
@@ -17,6 +17,7 @@ use super::lifecycle::{Untaken, present, redeem};
 use super::refused::Refused;
 use super::token::{Issued, issue, tell_reuse};
 use super::{Terms, client, pkce};
+use crate::db::Transaction;
 use crate::keys::secret::Secret;
 use crate::{notices, state};
 
@@ -98,7 +99,7 @@ pub(super) async fn exchange(terms: &Terms, asked: Exchange) -> Result<Issued, R
 
 /// Ends the connection that a code made, if it still is the same one; whether it did.
 async fn end_reused(
-    txn: &DatabaseTransaction,
+    txn: &Transaction,
     hash: &[u8],
     client: &oauth_client::Model,
     now: Timestamp,
@@ -117,7 +118,7 @@ async fn end_reused(
 
 /// Makes the connection, or makes it anew: then every earlier token and code of it ends (contract.md, section 11).
 async fn connect(
-    txn: &DatabaseTransaction,
+    txn: &Transaction,
     terms: &Terms,
     code: &oauth_code::Model,
     now: Timestamp,
@@ -150,7 +151,7 @@ async fn connect(
 }
 
 /// Codes of the same connection that were issued before this one and wait for their exchange.
-async fn forget_earlier(txn: &DatabaseTransaction, code: &oauth_code::Model) -> Result<(), DbErr> {
+async fn forget_earlier(txn: &Transaction, code: &oauth_code::Model) -> Result<(), DbErr> {
     oauth_code::Entity::delete_many()
         .filter(oauth_code::Column::UserId.eq(code.user_id))
         .filter(oauth_code::Column::ClientId.eq(code.client_id))

@@ -12,10 +12,11 @@ use entity::plan::Plan;
 use entity::scope::{Scope, Scopes};
 use entity::{oauth_client, oauth_code, session};
 use sea_orm::sea_query::{Expr, ExprTrait, Order, Query};
-use sea_orm::{ColumnTrait, DatabaseTransaction, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
 use super::end::living_owner;
 use super::{Terms, client};
+use crate::db::Transaction;
 use crate::error::Error;
 use crate::keys::secret::Secret;
 
@@ -152,7 +153,7 @@ pub(super) async fn decide(
 
 /// A code for what was granted of this.
 async fn issue(
-    txn: &DatabaseTransaction,
+    txn: &Transaction,
     terms: &Terms,
     asked: oauth_consent::Model,
     granted: Scopes,

@@ -8,15 +8,13 @@ use entity::id::{ClientId, UserId};
 use entity::kind::{CodeState, GrantState};
 use entity::{oauth_code, oauth_consent, oauth_grant, user};
 use sea_orm::sea_query::{Expr, ExprTrait};
-use sea_orm::{
-    ColumnTrait, ConnectionTrait, DatabaseTransaction, DbErr, EntityTrait, QueryFilter, QuerySelect,
-    UpdateMany,
-};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, UpdateMany};
 
+use crate::db::Transaction;
 use crate::state;
 
 /// The person, held until the transaction ends; `None` where the account is shut or gone.
-pub async fn living_owner(txn: &DatabaseTransaction, user: UserId) -> Result<Option<user::Model>, DbErr> {
+pub async fn living_owner(txn: &Transaction, user: UserId) -> Result<Option<user::Model>, DbErr> {
     let owner = user::Entity::find_by_id(user).lock_exclusive().one(txn).await?;
     Ok(owner.filter(|owner| owner.disabled_at.is_none()))
 }

@@ -8,7 +8,7 @@ use entity::kind::{GrantState, Surface, TokenKind, TokenState};
 use entity::scope::Scopes;
 use entity::time::Timestamp;
 use entity::{activity, oauth_client, oauth_grant, oauth_token};
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel};
+use sea_orm::{ConnectionTrait, DbErr, EntityTrait, IntoActiveModel};
 use tracing::warn;
 use uuid::Uuid;
 
@@ -16,6 +16,7 @@ use super::end::{Ending, end, living_owner};
 use super::lifecycle::{Untaken, spend};
 use super::refused::Refused;
 use super::{Terms, client};
+use crate::db::Transaction;
 use crate::error::Error;
 use crate::keys::secret::Secret;
 
@@ -55,7 +56,7 @@ const UNKNOWN: Refused = Refused::Grant(WHY);
 
 /// Issues a pair for a connection, which the caller's transaction holds.
 pub(super) async fn issue(
-    txn: &DatabaseTransaction,
+    txn: &Transaction,
     terms: &Terms,
     grant: &oauth_grant::Model,
     scopes: Scopes,
@@ -151,7 +152,7 @@ pub(super) async fn refresh(terms: &Terms, asked: Refresh) -> Result<Issued, Ref
 
 /// Writes into the activity view why a connection ended that its person did not end (design: mcp-oauth.md, P12).
 pub(super) async fn tell_reuse(
-    txn: &DatabaseTransaction,
+    txn: &Transaction,
     grant: &oauth_grant::Model,
     client: &oauth_client::Model,
     status: &str,

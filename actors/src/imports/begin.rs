@@ -11,16 +11,16 @@ use sea_orm::{
     QuerySelect,
 };
 
+use super::faults::MAX_LISTED_FAULTS;
 use super::{Format, let_go};
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
+use crate::library_quota::LibraryRoom;
 use crate::uploads::stored::{self, Held, Owner};
 
 /// Imports that are listed.
 const LISTED: u64 = 50;
-/// Rows that were passed over and are told with their reasons; a file of another kind has millions of them.
-const TOLD: u64 = 10_000;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +47,8 @@ impl New {
             created: 0,
             updated: 0,
             skipped: 0,
+            unlisted_faults: None,
+            faults_in_a_row: 0,
             error: None,
             created_at: now,
             finished_at: None,
@@ -60,12 +62,12 @@ const MOST: usize = 5;
 /// Begins an import of a file that was written. The files of the person's ended imports are let go of but for the latest few.
 ///
 /// # Errors
-/// [`Error::Conflict`] where as many are under way as may be; the database. Then there is no import.
+/// [`Error::Conflict`] where as many are under way as may be, [`Error::LibraryFull`]; the database. Then there is no import.
 pub async fn begin(desk: &Desk, new: New, file: Held) -> Result<import::Model, Error> {
     let now = desk.clock.now();
     let row = new.row(now);
     let txn = desk.db.begin().await?;
-    make_room(&txn, new.user).await?;
+    make_room(&txn, desk, new.user).await?;
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
     if !stored::give(&txn, file.id, Owner::Import(row.id)).await? {
         return Err(Error::internal("a file was removed while it was written"));
@@ -86,15 +88,16 @@ pub(super) async fn must_have_file(txn: &impl ConnectionTrait, id: ImportId) -> 
 /// Whether another file may come: asked before one is read, and again when it is here.
 ///
 /// # Errors
-/// [`Error::Conflict`] where as many are under way as may be; the database.
+/// [`Error::Conflict`] where as many are under way as may be, [`Error::LibraryFull`]; the database.
 pub async fn may_begin(desk: &Desk, user: UserId) -> Result<(), Error> {
     let txn = desk.db.begin().await?;
-    make_room(&txn, user).await
+    make_room(&txn, desk, user).await
 }
 
-async fn make_room(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error> {
+async fn make_room(txn: &impl ConnectionTrait, desk: &Desk, user: UserId) -> Result<(), Error> {
     // Held, so that two that begin at once count each other.
     user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.ok_or(Error::NotFound)?;
+    LibraryRoom::of_owner(txn, desk, user).await?.must_fit(0)?;
     let under_way = [ImportState::Running, ImportState::Undoing, ImportState::Paused];
     let kept = Entity::owned_by(user)
         .filter(Expr::col(Column::Id).in_subquery(stored_file::Entity::imports()))
@@ -135,7 +138,7 @@ pub async fn skipped(desk: &Desk, import: &import::Model) -> Result<Vec<(i64, St
     let rows = import_row::Entity::within(import.user_id, import.id)
         .filter(import_row::Column::Outcome.eq(RowOutcome::Skipped))
         .order_by_asc(import_row::Column::Line)
-        .limit(TOLD)
+        .limit(u64::from(MAX_LISTED_FAULTS.unsigned_abs()))
         .all(desk.db.read())
         .await?;
     Ok(rows.into_iter().map(|row| (row.line, row.detail.unwrap_or_default())).collect())
@@ -164,6 +167,8 @@ pub async fn start(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mo
         .col_expr(Column::Created, Expr::value(0))
         .col_expr(Column::Updated, Expr::value(0))
         .col_expr(Column::Skipped, Expr::value(0))
+        .col_expr(Column::UnlistedFaults, Expr::value(None::<String>))
+        .col_expr(Column::FaultsInARow, Expr::value(0))
         .col_expr(Column::FinishedAt, Expr::value(None::<Timestamp>))
         .filter(Column::Id.eq(row.id))
         .filter(Column::State.eq(ImportState::Checked))

@@ -17,6 +17,7 @@ use crate::app::App;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority};
 use crate::ingest::{Failure, unread};
+use crate::library_quota::LibraryRoom;
 
 /// After so long others have a turn: or after four times as long as it took to come to the place where the turn before ended,
 /// so that a long file is not read for that alone.
@@ -80,9 +81,18 @@ async fn take(app: &App, job: &job::Model, import: import::Model) -> Result<(), 
         if !queue::advance(&txn, job, now).await? {
             return Err(Failure::LeaseLost);
         }
+        let room = LibraryRoom::of_owner(&txn, app, job.user_id).await?;
         taking.take(&txn, lot).await?;
+        // Nothing of a lot is taken that does not fit: the import ends, and goes on with this lot when it is resumed.
+        room.must_hold(&txn).await?;
+        if taking.is_stopped() {
+            queue::finish(&txn, job, now).await?;
+        }
         txn.commit().await?;
         app.ingest.wake();
+        if taking.is_stopped() {
+            return Ok(());
+        }
         if began.elapsed() > turn {
             return Ok(queue::give_way(app.db.write(), job, 0, Priority::of(job), app.clock.now())
                 .await

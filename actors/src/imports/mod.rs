@@ -8,6 +8,7 @@
 mod added;
 mod arriving;
 mod begin;
+mod faults;
 mod folders;
 mod hand_on;
 mod highlights;
@@ -49,10 +50,12 @@ use crate::app::App;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::ingest::queue::{self, Work};
+use crate::library_quota::LibraryRoom;
 
 pub use crate::adapters::sandbox::import::Format;
 pub use arriving::Arriving;
 pub use begin::{New, begin, find, latest, may_begin, skipped, start};
+pub use faults::unlisted as unlisted_faults;
 pub use job::run;
 pub use known_highlights::keep_own;
 pub use made::bookmarks as made_bookmarks;
@@ -173,25 +176,29 @@ async fn let_go(db: &impl ConnectionTrait, which: Condition) -> Result<(), Error
 /// Takes rows in that were read already, as an import of their own.
 ///
 /// # Errors
-/// The database; the lots before are in.
+/// [`Error::LibraryFull`], the database; the lots before are in.
 pub async fn take_rows(
     app: &App,
     user: UserId,
     format: Format,
     found: Vec<Found>,
 ) -> Result<import::Model, Error> {
+    LibraryRoom::of_owner(app.db.read(), app, user).await?.must_fit(0)?;
     let new = New { user, format: Some(format), dry_run: false };
     let import = new.row(app.clock.now());
     import::Entity::insert(import.clone().into_active_model()).exec_without_returning(app.db.write()).await?;
     let taken = take_found(job::means(app), import.clone(), found).await;
-    if taken.is_err() {
-        mark_failed(app.db.write(), user, import.id, WENT_WRONG, app.clock.now()).await?;
+    if let Err(error) = &taken {
+        let full = matches!(error, Error::LibraryFull { .. }).then(|| error.to_string());
+        let reason = full.as_deref().unwrap_or(WENT_WRONG);
+        mark_failed(app.db.write(), user, import.id, reason, app.clock.now()).await?;
     }
     taken
 }
 
 async fn take_found(means: Means, import: import::Model, found: Vec<Found>) -> Result<import::Model, Error> {
-    let (db, mut taking) = (means.desk.db.clone(), Taking::new(means, import));
+    let desk = means.desk.clone();
+    let (db, mut taking) = (desk.db.clone(), Taking::new(means, import));
     let mut rows = found.into_iter().zip(1..).map(|(found, line)| Given::of(Row { line, found })).peekable();
     while rows.peek().is_some() {
         let txn = db.begin().await?;
@@ -202,8 +209,13 @@ async fn take_found(means: Means, import: import::Model, found: Vec<Found>) -> R
             own if own.state != ImportState::Running => return Ok(own),
             _ => {}
         }
+        let room = LibraryRoom::of_owner(&txn, &desk, taking.import().user_id).await?;
         taking.take(&txn, rows.by_ref().take(LOT).collect()).await?;
+        room.must_hold(&txn).await?;
         txn.commit().await?;
+        if taking.is_stopped() {
+            return Ok(taking.import().clone());
+        }
     }
     taking.end(db.write()).await
 }

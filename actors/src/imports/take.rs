@@ -12,6 +12,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use uuid::Uuid;
 
 use super::Means;
+use super::faults::{self, Faults};
 use super::folders::Folders;
 use super::restore::{self, Brought};
 use super::said::Added;
@@ -176,19 +177,56 @@ impl Taking {
     pub async fn take(&mut self, txn: &impl ConnectionTrait, lot: Vec<Given>) -> Result<(), Error> {
         let now = self.means.desk.clock.now();
         let (mut rows, mut tally, count) = (Vec::new(), Tally::default(), lot.len());
-        let all =
+        let mut all =
             if self.import.dry_run { self.look(txn, lot).await? } else { self.all(txn, lot, now).await? };
         let sums = self.sums(txn, &all).await?;
+        // In the order of the file, so that a run of faults is one there too.
+        all.sort_by_key(|took| took.line);
+        let (mut faults, last_line) = (Faults::of(&self.import)?, all.last().map_or(0, |took| took.line));
         for Took { line, source, became, beside } in all {
             tally.count(&became);
+            let is_kept = match &became {
+                Became::Created(..) | Became::Updated(..) => {
+                    faults.record_good();
+                    true
+                }
+                Became::Passed(why) => faults.record_faulty(why),
+            };
             for became in beside {
                 let row = self.row(line, None, became.with(&sums), now)?;
                 rows.push(import_row::Model { outcome: RowOutcome::Beside, ..row });
             }
-            rows.push(self.row(line, source, became.with(&sums), now)?);
+            if is_kept {
+                rows.push(self.row(line, source, became.with(&sums), now)?);
+            }
         }
         insert_all::<import_row::Entity>(txn, rows, None).await?;
-        self.advance(txn, count, tally).await
+        self.advance(txn, count, tally, &faults).await?;
+        if faults.is_run_too_long() { self.stop(txn, last_line, now).await } else { Ok(()) }
+    }
+
+    /// Whether a run of faults ended it: nothing more of it is taken unless its user resumes it.
+    pub fn is_stopped(&self) -> bool {
+        self.import.state == ImportState::Failed
+    }
+
+    /// Ends it after a run of faults. Resumed, it may meet as long a run again.
+    async fn stop(&mut self, txn: &impl ConnectionTrait, line: i64, now: Timestamp) -> Result<(), Error> {
+        let reason = faults::message(line);
+        import::Entity::update_many()
+            .col_expr(Column::State, Expr::value(ImportState::Failed))
+            .col_expr(Column::Error, Expr::value(Some(reason.clone())))
+            .col_expr(Column::FinishedAt, Expr::value(Some(now)))
+            .col_expr(Column::FaultsInARow, Expr::value(0))
+            .filter(Column::UserId.eq(self.import.user_id))
+            .filter(Column::Id.eq(self.import.id))
+            .exec(txn)
+            .await?;
+        self.import.state = ImportState::Failed;
+        self.import.error = Some(reason);
+        self.import.finished_at = Some(now);
+        self.import.faults_in_a_row = 0;
+        Ok(())
     }
 
     /// Every row was taken.
@@ -312,18 +350,28 @@ impl Taking {
         })
     }
 
-    async fn advance(&mut self, txn: &impl ConnectionTrait, rows: usize, tally: Tally) -> Result<(), Error> {
+    async fn advance(
+        &mut self,
+        txn: &impl ConnectionTrait,
+        rows: usize,
+        tally: Tally,
+        faults: &Faults,
+    ) -> Result<(), Error> {
         let import = &mut self.import;
         import.done += i64::try_from(rows).unwrap_or_default();
         import.created += tally.created;
         import.updated += tally.updated;
         import.skipped += tally.skipped;
+        import.unlisted_faults = faults.unlisted_json()?;
+        import.faults_in_a_row = faults.in_a_row();
         import::Entity::update_many()
             .col_expr(Column::Done, Expr::value(import.done))
             .col_expr(Column::Error, Expr::value(None::<String>))
             .col_expr(Column::Created, Expr::value(import.created))
             .col_expr(Column::Updated, Expr::value(import.updated))
             .col_expr(Column::Skipped, Expr::value(import.skipped))
+            .col_expr(Column::UnlistedFaults, Expr::value(import.unlisted_faults.clone()))
+            .col_expr(Column::FaultsInARow, Expr::value(import.faults_in_a_row))
             .filter(Column::UserId.eq(import.user_id))
             .filter(Column::Id.eq(import.id))
             .exec(txn)

@@ -1,6 +1,7 @@
 //! The actor of ingest: claims due jobs, runs each in a task of its own, and watches it to its end.
 //!
-//! After a crash its running jobs lose their leases within seconds and are claimed again; every step may run twice.
+//! After a crash its running jobs lose their leases within seconds and are claimed again; every step may run twice. Where the
+//! whole process died, the next one of its data folder ends their leases at its start.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -112,6 +113,16 @@ impl IngestActor {
         }
     }
 
+    /// Starts a chore that writes, unless the disk is below its floor.
+    fn begin_with_room<F>(&mut self, chore: Chore, context: &mut Context<Self>, work: impl FnOnce(App) -> F)
+    where
+        F: Future<Output = Result<(), Error>> + 'static,
+    {
+        if (self.find_app)().is_some_and(|app| app.disk.has_room()) {
+            self.begin(chore, context, work);
+        }
+    }
+
     /// Starts a chore, unless the one before it still goes on.
     fn begin<F>(&mut self, chore: Chore, context: &mut Context<Self>, work: impl FnOnce(App) -> F)
     where
@@ -144,7 +155,11 @@ impl IngestActor {
         let Some(app) = (self.find_app)() else { return };
         let free: Vec<(Track, Places)> =
             Track::ALL.into_iter().map(|track| (track, self.places(track))).collect();
-        if self.claiming || self.stopped || free.iter().all(|(_, places)| places.free == 0) {
+        if self.claiming
+            || self.stopped
+            || !app.disk.has_room()
+            || free.iter().all(|(_, places)| places.free == 0)
+        {
             return;
         }
         self.claiming = true;
@@ -154,7 +169,9 @@ impl IngestActor {
         let claim = async move {
             let mut all = Vec::new();
             for (track, places) in free.into_iter().filter(|(_, places)| places.free > 0) {
-                all.push(queue::claim(&app.db, track, favour, app.clock.now(), places).await);
+                all.push(
+                    queue::claim(&app.db, app.lease_owner, track, favour, app.clock.now(), places).await,
+                );
             }
             (app, all)
         };
@@ -253,7 +270,9 @@ impl IngestActor {
     /// When nothing is running: it takes the index for itself.
     fn pack(&mut self, context: &mut Context<Self>) {
         if self.running.is_empty() {
-            self.begin(Chore::Pack, context, |app| async move { app.retrieval.maintain().await.map(drop) });
+            self.begin_with_room(Chore::Pack, context, |app| async move {
+                app.retrieval.maintain().await.map(drop)
+            });
         }
     }
 }
@@ -273,14 +292,12 @@ impl Actor for IngestActor {
         context.run_interval(MAINTAIN_EVERY, Self::pack);
         context.run_interval(REPAIR_EVERY, Self::repair);
         context.run_interval(LOOK_EVERY, |actor, context| {
-            actor.begin(
-                Chore::ForgetRemoved,
-                context,
-                |app| async move { forget::removed_users(&app).await },
-            );
+            actor.begin_with_room(Chore::ForgetRemoved, context, |app| async move {
+                forget::removed_users(&app).await
+            });
         });
         context.run_interval(FEEDS_EVERY, |actor, context| {
-            actor.begin(Chore::Feeds, context, |app| async move {
+            actor.begin_with_room(Chore::Feeds, context, |app| async move {
                 feed::due::ask(&app).await?;
                 feed::push::subscribe::ask(&app).await
             });

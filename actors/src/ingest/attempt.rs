@@ -20,8 +20,14 @@ use crate::{exports, imports};
 
 /// Work that met something busy is tried again no sooner.
 const SOON: Duration = Duration::from_secs(2);
+/// A text for which a library has no room is tried again no sooner: its user may have made room by then.
+const NO_ROOM_RETRY: Duration = Duration::from_secs(3600);
 /// What crashes, hangs or bloats its parser is tried so often.
 const MOST_DEADLY: i32 = 3;
+/// Work that met a full disk is tried again after this.
+const DISK_FULL_RETRY: Duration = Duration::from_secs(30);
+const DISK_FULL: &str = "the disk of the service is full; this goes on when there is space again";
+const STORAGE_FAILED: &str = "the storage of the service failed; this is tried again";
 /// Told of work that waits for a host.
 const AT_HOST: &str = "waiting for its turn at the host";
 
@@ -185,9 +191,18 @@ fn ending(job: &job::Model, failure: Failure) -> Ending {
         Failure::Turn(wait) => return Ending::Postponed(wait, Some(AT_HOST)),
         // Not the job's fault, and over in a moment.
         Failure::Inside(Error::Busy(wait)) => return Ending::Postponed(wait.max(SOON), None),
+        Failure::Inside(Error::StorageFailed(wait)) => {
+            return Ending::Postponed(wait.max(SOON), Some(STORAGE_FAILED));
+        }
+        Failure::Inside(Error::StorageFull) => return Ending::Waits(DISK_FULL_RETRY, DISK_FULL),
         Failure::Passing { reason, after } => (reason, after, job.attempts >= MOST_ATTEMPTS),
         Failure::Fatal(reason) => (reason, None, job.attempts >= MOST_DEADLY),
         Failure::Permanent(reason) => (reason, None, true),
+        Failure::Inside(error @ Error::LibraryFull { .. }) => {
+            // An import keeps its place and is resumed by its user.
+            let last = job.kind == Work::Import.name() || job.attempts >= MOST_ATTEMPTS;
+            (error.to_string(), Some(NO_ROOM_RETRY), last)
+        }
         Failure::Inside(error) => {
             let cause = error.chain();
             warn!(job.id = %job.id, job.kind = %job.kind, job.attempts, cause, "a job failed inside");
@@ -305,5 +320,22 @@ mod tests {
             [false, false, true]
         );
         assert!(is_over(ending(&tried(1), Failure::Permanent("no text".to_owned()))));
+    }
+
+    #[test]
+    fn text_without_room_is_tried_again_after_an_hour() {
+        let now = Timestamp::from_millis(0);
+        let tried = |work: Work, attempts| job::Model {
+            state: JobState::Running,
+            attempts,
+            ..job::Model::queued(UserId::new(now), work.name(), DocumentId::new(now).0, (0, 0), now)
+        };
+        let full = || Failure::Inside(Error::LibraryFull { used: 9, limit: 8 });
+
+        let Ending::Again(after, reason) = ending(&tried(Work::Text, 1), full()) else { panic!("given up") };
+        assert!(after >= NO_ROOM_RETRY);
+        assert_eq!(reason, "the library of this account is full: 9 of 8 bytes are used");
+        assert!(matches!(ending(&tried(Work::Text, MOST_ATTEMPTS), full()), Ending::GivenUp(_)));
+        assert!(matches!(ending(&tried(Work::Import, 1), full()), Ending::GivenUp(_)));
     }
 }

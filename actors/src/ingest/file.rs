@@ -33,6 +33,7 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         // Before gigabytes are brought here for a recording that must wait.
         return media::ask(app, job).await;
     }
+    page::must_have_room(app, &document).await?;
     let file = stored(app, job).await?.ok_or_else(gone)?;
     match text(app, job, file.path(), document.content_type).await? {
         Some(text) => page::store(app, job, id, None, text).await,

@@ -10,7 +10,7 @@ pub(crate) fn unread(error: SandboxError) -> Failure {
     let reason = error.to_string();
     match error {
         SandboxError::Unavailable(_) => Failure::Passing { reason, after: Some(Duration::from_secs(5)) },
-        SandboxError::Crashed | SandboxError::TimedOut => Failure::Fatal(reason),
+        SandboxError::Crashed | SandboxError::OutOfMemory | SandboxError::TimedOut => Failure::Fatal(reason),
         SandboxError::TooLarge
         | SandboxError::Unreadable(_)
         | SandboxError::Unheard(_)

@@ -9,11 +9,11 @@ use entity::{api_key, user};
 use sea_orm::{
     ActiveModelTrait, ActiveValue::Set, ColumnTrait, EntityTrait, IntoActiveModel, PaginatorTrait,
 };
-use sea_orm::{ConnectionTrait, DatabaseTransaction, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::secret::Secret;
 use super::{Changes, Wish, rules};
-use crate::db::Db;
+use crate::db::{Db, Transaction};
 use crate::error::Error;
 use crate::state;
 
@@ -127,7 +127,7 @@ async fn lock_owner(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Erro
     user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.map(drop).ok_or(Error::NotFound)
 }
 
-async fn commit(txn: DatabaseTransaction) -> Result<(), Error> {
+async fn commit(txn: Transaction) -> Result<(), Error> {
     state::raise_generation(&txn).await?;
     Ok(txn.commit().await?)
 }

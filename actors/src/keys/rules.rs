@@ -6,6 +6,9 @@ use entity::scope::{Scope, Scopes};
 
 use crate::error::Error;
 
+/// The longest name of a key (contract.md, section 11: v1).
+pub const MAX_NAME_CHARS: usize = 300;
+
 /// The scopes of a new or changed key: those asked for, or the default of its kind. An MCP key always carries `mcp`.
 pub fn scopes(kind: KeyKind, plan: Plan, asked: Option<Scopes>) -> Result<Scopes, Error> {
     let asked = asked.unwrap_or_else(|| [Scope::ReadLibrary].as_slice().into());

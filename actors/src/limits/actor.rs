@@ -1,6 +1,7 @@
 //! The actor of limits: the buckets of keys and connections, and today's counts.
 //!
 //! Counts are added to their rows once a second and at the drain; nobody is admitted before today's rows have been read.
+//! Each day has counts of its own, so that a clock which jumps back over midnight resets none ([`super::day`]).
 //! After a crash at most a second's counts are lost, and the hours start full.
 
 use std::collections::{HashMap, HashSet};
@@ -12,12 +13,13 @@ use actix::{
 };
 use entity::id::UserId;
 use entity::kind::Surface;
-use entity::time::Day;
+use entity::time::{Day, Timestamp};
 use entity::{usage_day, user};
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
+use tracing::warn;
 
-use super::day::DayCount;
+use super::day::{DayCount, Entered, KeptDays};
 use super::hour::Hour;
 use super::{Ask, Counts, Quota};
 use crate::caller::Via;
@@ -29,6 +31,8 @@ use crate::kit::{Flush, Gathers, Turn, Write};
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// Full buckets say nothing that a new one would not: they are dropped now and then.
 const SWEEP_EVERY: Duration = Duration::from_secs(300);
+/// A call that meets an earlier day than before waits so long for the day's rows.
+const READ_WAIT: Duration = Duration::from_secs(1);
 
 type Calls = HashMap<(UserId, Surface, Day), i64>;
 
@@ -37,8 +41,9 @@ pub struct LimitActor {
     db: Db,
     clock: Arc<dyn Clock>,
     hours: HashMap<Via, Hour>,
-    days: HashMap<(UserId, Surface), DayCount>,
-    /// Of days that are over, or of a write that failed.
+    counts: HashMap<(UserId, Surface, Day), DayCount>,
+    days: KeptDays,
+    /// Of a write that failed.
     left: Calls,
     turn: Turn,
 }
@@ -49,50 +54,60 @@ impl LimitActor {
             db,
             clock,
             hours: HashMap::new(),
-            days: HashMap::new(),
+            counts: HashMap::new(),
+            days: KeptDays::default(),
             left: HashMap::new(),
             turn: Turn::default(),
         }
     }
 
-    fn admit(&mut self, ask: Ask) -> Result<Quota, Wait> {
-        let now = self.clock.now();
+    fn admit(&mut self, ask: Ask, now: Timestamp) -> Result<Quota, Wait> {
         let to_midnight = now.day().end().since(now);
         let hour = hour_of(&mut self.hours, &self.clock, ask.bucket, ask.hourly);
-        let day = self.days.entry((ask.user, ask.surface)).or_insert_with(|| DayCount::new(now, 0));
-        if !day.has_room(now, ask.weight, ask.daily) {
+        let day = self.counts.entry((ask.user, ask.surface, now.day())).or_default();
+        if !day.has_room(ask.weight, ask.daily) {
             let retry_after = to_midnight.max(hour.wait());
             return Err(Wait { limit: ask.daily, retry_after, reset: to_midnight });
         }
         if let Err(retry_after) = hour.take() {
             return Err(Wait { limit: ask.hourly, retry_after, reset: hour.reset() });
         }
-        if let Some((over, unwritten)) = day.count(now, ask.weight) {
-            *self.left.entry((ask.user, ask.surface, over)).or_default() += unwritten;
-        }
+        day.count(ask.weight);
         let of_hour = Quota { limit: ask.hourly, remaining: hour.left(), reset: hour.reset() };
-        let of_day = Quota {
-            limit: ask.daily,
-            remaining: ask.daily.saturating_sub(day.total(now)),
-            reset: to_midnight,
-        };
+        let of_day =
+            Quota { limit: ask.daily, remaining: ask.daily.saturating_sub(day.total()), reset: to_midnight };
         Ok(if of_day.remaining < of_hour.remaining { of_day } else { of_hour })
     }
 
-    /// Reads today's rows; until then nobody is answered.
-    fn read_today(&mut self, context: &mut Context<Self>) {
-        let (db, now) = (self.db.clone(), self.clock.now());
+    /// Makes this day today; where its counts are not in memory, no further message is handled before its rows were read.
+    fn enter(&mut self, day: Day, context: &mut Context<Self>) -> Entered {
+        let entered = self.days.enter(day);
+        if entered != Entered::Known {
+            self.read_day(day, entered, context);
+        }
+        entered
+    }
+
+    fn read_day(&mut self, day: Day, entered: Entered, context: &mut Context<Self>) {
+        let db = self.db.clone();
         let read = async move {
-            usage_day::Entity::find().filter(usage_day::Column::Day.eq(now.day())).all(db.read()).await
+            usage_day::Entity::find().filter(usage_day::Column::Day.eq(day)).all(db.read()).await
         };
         context.wait(wrap_future::<_, Self>(read).map(move |rows, actor, _| match rows {
             Ok(rows) => {
                 for row in rows {
-                    actor.days.insert((row.user_id, row.surface), DayCount::new(now, row.calls));
+                    actor.counts.entry((row.user_id, row.surface, day)).or_default().learn(row.calls);
                 }
             }
             // The keeper starts a fresh one, which reads again: counting from nothing would give the day anew.
-            Err(error) => panic_for_restart(&error),
+            Err(error) if actor.days.is_only(day) => panic_for_restart(&error),
+            Err(error) => {
+                warn!(%error, "could not read the counts of a day that began");
+                if entered == Entered::Earlier {
+                    // The next call reads it.
+                    actor.days.forget(day);
+                }
+            }
         }));
     }
 }
@@ -108,9 +123,10 @@ impl Gathers for LimitActor {
 
     fn take(&mut self) -> Calls {
         let mut unwritten = std::mem::take(&mut self.left);
-        for ((user, surface), count) in &mut self.days {
-            if let Some((day, calls)) = count.take() {
-                *unwritten.entry((*user, *surface, day)).or_default() += calls;
+        for (of, count) in &mut self.counts {
+            let calls = count.take();
+            if calls > 0 {
+                *unwritten.entry(*of).or_default() += calls;
             }
         }
         unwritten
@@ -125,9 +141,9 @@ impl Gathers for LimitActor {
     }
 
     fn written(&mut self, totals: Calls) {
-        for ((user, surface, day), total) in totals {
-            if let Some(count) = self.days.get_mut(&(user, surface)) {
-                count.learn(day, total);
+        for (of, total) in totals {
+            if let Some(count) = self.counts.get_mut(&of) {
+                count.learn(total);
             }
         }
     }
@@ -165,7 +181,7 @@ async fn write(db: &Db, unwritten: &Calls) -> Result<Calls, Error> {
     let users = existing(&txn, unwritten.keys().map(|(user, _, _)| *user).collect()).await?;
     // In one order everywhere, or two nodes could wait for each other's rows.
     let mut unwritten: Vec<_> = unwritten.iter().collect();
-    unwritten.sort_unstable_by_key(|((user, surface, _), _)| (user.0, surface.name()));
+    unwritten.sort_unstable_by_key(|((user, surface, day), _)| (user.0, surface.name(), *day));
     for ((user, surface, day), calls) in unwritten {
         // Nobody is left to count for.
         if !users.contains(user) {
@@ -195,12 +211,13 @@ impl Actor for LimitActor {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Self::Context) {
-        self.read_today(context);
+        self.enter(self.clock.now().day(), context);
         Self::flush_every(context, FLUSH_EVERY);
         context.run_interval(SWEEP_EVERY, |actor, _| {
-            let now = actor.clock.now();
-            actor.hours.retain(|_, hour| !hour.reset().is_zero());
-            actor.days.retain(|_, count| count.total(now) > 0 || count.has_unwritten());
+            let LimitActor { hours, counts, days, .. } = actor;
+            hours.retain(|_, hour| !hour.reset().is_zero());
+            let is_kept = |day: Day, count: &DayCount| days.holds(day) && count.total() > 0;
+            counts.retain(|(_, _, day), count| count.has_unwritten() || is_kept(*day, count));
         });
     }
 }
@@ -213,8 +230,13 @@ pub struct Admit(pub Ask);
 impl Handler<Admit> for LimitActor {
     type Result = Result<Quota, Wait>;
 
-    fn handle(&mut self, Admit(ask): Admit, _: &mut Self::Context) -> Self::Result {
-        self.admit(ask)
+    fn handle(&mut self, Admit(ask): Admit, context: &mut Self::Context) -> Self::Result {
+        let now = self.clock.now();
+        if self.enter(now.day(), context) == Entered::Earlier {
+            let reset = now.day().end().since(now);
+            return Err(Wait { limit: ask.daily, retry_after: READ_WAIT, reset });
+        }
+        self.admit(ask, now)
     }
 }
 
@@ -226,9 +248,10 @@ pub struct Today(pub UserId);
 impl Handler<Today> for LimitActor {
     type Result = actix::MessageResult<Today>;
 
-    fn handle(&mut self, Today(user): Today, _: &mut Self::Context) -> Self::Result {
-        let now = self.clock.now();
-        let total = |surface| self.days.get(&(user, surface)).map_or(0, |count| count.total(now));
+    fn handle(&mut self, Today(user): Today, context: &mut Self::Context) -> Self::Result {
+        let day = self.clock.now().day();
+        self.enter(day, context);
+        let total = |surface| self.counts.get(&(user, surface, day)).map_or(0, DayCount::total);
         actix::MessageResult(Counts { rest: total(Surface::Rest), mcp: total(Surface::Mcp) })
     }
 }

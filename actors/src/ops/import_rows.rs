@@ -81,6 +81,7 @@ pub struct ImportRows {
 impl Operation for ListImportRows {
     type Reply = ImportRows;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<ImportRows, Error> {
         let import = imports::find(app, caller.user, self.import).await?;

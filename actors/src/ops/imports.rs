@@ -55,6 +55,15 @@ pub struct Report {
     skipped: Vec<Skipped>,
     /// How many were passed over.
     skipped_rows: i32,
+    /// Those of them that are not kept one by one, by reason: all beyond the first 10,000.
+    unlisted_faults: Vec<FaultCount>,
+}
+
+/// How many rows were passed over for a reason.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FaultCount {
+    reason: String,
+    rows: u64,
 }
 
 /// A row that was passed over.
@@ -134,11 +143,13 @@ async fn report(app: &App, row: &import::Model, detail: Detail) -> Result<Report
         Detail::All => imports::skipped(app, row).await?,
         Detail::Listed => Vec::new(),
     };
+    let unlisted = imports::unlisted_faults(row)?;
     Ok(Report {
         created: row.created,
         updated: row.updated,
         skipped: skipped.into_iter().map(|(line, reason)| Skipped { line, reason }).collect(),
         skipped_rows: row.skipped,
+        unlisted_faults: unlisted.into_iter().map(|(reason, rows)| FaultCount { reason, rows }).collect(),
     })
 }
 
@@ -206,6 +217,7 @@ impl ShowImport {
 impl Operation for ShowImport {
     type Reply = OneImport;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneImport, Error> {
         let row = imports::find(app, caller.user, self.0).await?;
@@ -230,6 +242,7 @@ impl ListImports {
 impl Operation for ListImports {
     type Reply = Imports;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Imports, Error> {
         let mut imports = Vec::new();
@@ -281,6 +294,7 @@ impl MoveImport {
 impl Operation for MoveImport {
     type Reply = OneImport;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneImport, Error> {
         let Self(id, step) = self;

@@ -16,7 +16,7 @@ use crate::fields::{Field, Kind, Values};
 use crate::keys::{Changes, Wish, changes, rules};
 use crate::perform::Operation;
 
-const NAME: Kind = Kind::Words { min: 1, max: 300 };
+const NAME: Kind = Kind::Label { max: rules::MAX_NAME_CHARS };
 const SCOPES: Kind = Kind::List { of: &Kind::Words { min: 1, max: 100 }, min: 1, max: 50 };
 const HOURLY: Kind = Kind::Integer { min: 1, max: i32::MAX as i64 };
 

@@ -153,6 +153,19 @@ async fn locked_on_bookmark(
     Ok(own.one(txn).await?)
 }
 
+/// The document with the notes on a bookmark, where there are any.
+///
+/// # Errors
+/// The database fails.
+pub async fn document_on(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    bookmark: BookmarkId,
+) -> Result<Option<DocumentId>, Error> {
+    let note = note::Entity::owned_by(user).filter(note::Column::BookmarkId.eq(bookmark)).one(db).await?;
+    Ok(note.map(|note| note.document_id))
+}
+
 /// Writes the notes on a bookmark: one note, whose document is found by itself. An empty text empties it. The note, where
 /// there is one then.
 pub async fn write_on_bookmark(

@@ -147,6 +147,7 @@ impl DeleteTag {
 impl Operation for DeleteTag {
     type Reply = Done;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Done, Error> {
         let txn = app.db.begin().await?;

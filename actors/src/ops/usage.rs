@@ -16,6 +16,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Values};
+use crate::library_quota::used_bytes;
 use crate::perform::Operation;
 use crate::uploads::stored_bytes;
 
@@ -44,6 +45,7 @@ pub struct Usage {
     answers: Month,
     ai_budget: Budget,
     uploads: Stored,
+    library: Library,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -89,6 +91,13 @@ struct Stored {
     largest: u64,
 }
 
+/// Bytes of the library's texts, which include notes, import rows and stored idempotent answers.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Library {
+    bytes: u64,
+    limit: u64,
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
 struct Share {
     group: BudgetGroup,
@@ -128,6 +137,10 @@ impl Operation for ReadUsage {
                 stored_bytes: stored_bytes(app.db.read(), caller.user, now).await?,
                 limit: limits.stored_bytes,
                 largest: limits.upload_bytes,
+            },
+            library: Library {
+                bytes: used_bytes(app.db.read(), caller.user).await?,
+                limit: limits.library_bytes,
             },
             ai_budget: Budget {
                 resets_at: now.month().end(),

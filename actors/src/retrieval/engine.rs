@@ -177,7 +177,7 @@ impl Engine {
             change(&*changed)?;
             changed.commit()
         });
-        let done = done.await.and_then(|done| done.map_err(Error::internal));
+        let done = done.await.and_then(|done| done.map_err(not_written));
         if done.is_err() && !index.is_in_place() {
             // Not the job's fault: it comes again once there is an index to write to.
             return Err(Error::Busy(REOPENS_WITHIN));
@@ -189,13 +189,13 @@ impl Engine {
     /// Makes all changes durable.
     pub async fn commit(&self) -> Result<(), Error> {
         let index = self.index();
-        self.workers.run(Lane::Background, move || index.commit()).await?.map_err(Error::internal)
+        self.workers.run(Lane::Background, move || index.commit()).await?.map_err(not_written)
     }
 
     /// Packs the index.
     pub async fn maintain(&self) -> Result<bool, Error> {
         let index = self.index();
-        self.workers.run(Lane::Long, move || index.maintain()).await?.map_err(Error::internal)
+        self.workers.run(Lane::Long, move || index.maintain()).await?.map_err(not_written)
     }
 
     /// Passages of everybody; beside the lanes, so that a busy service says so and still is there.
@@ -214,6 +214,10 @@ impl Engine {
             self.failures.fetch_add(1, Ordering::Relaxed);
         }
     }
+}
+
+fn not_written(error: IndexError) -> Error {
+    if let IndexError::Full = error { Error::StorageFull } else { Error::internal(error) }
 }
 
 fn search(

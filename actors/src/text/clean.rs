@@ -34,9 +34,21 @@ pub fn clean(text: &str) -> String {
 
 /// A name that strangers choose and people decide by: one line, without what turns or hides letters.
 pub fn one_line(name: &str) -> String {
-    let deceives = |c: char| matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}' | '\u{e0000}'..='\u{e007f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-    let plain: String = clean(name).chars().filter(|c| !deceives(*c)).collect();
+    let plain: String = clean(name).chars().filter(|c| !is_invisible(*c)).collect();
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a character is not seen itself, but hides, joins or turns what is around it.
+pub fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}' | '\u{e0000}'..='\u{e007f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// Whether a character is a control character, ends a line or a paragraph, or changes the direction of the text around it
+/// (UAX #9, section 2). Names that people give must not hold these: they make one name look like another. Joiners are none of
+/// them, because emoji and Persian need those.
+pub fn is_control_or_bidi(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Whether nothing is to be done, as for most text of the web.

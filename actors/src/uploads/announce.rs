@@ -13,6 +13,7 @@ use super::{MediaType, Uploads, stored_bytes};
 use crate::adapters::blobs::incoming_path_of;
 use crate::app::App;
 use crate::error::Error;
+use crate::library_quota::LibraryRoom;
 
 /// A client may take so long, after the last moment at which it could begin, until its bytes are in the store.
 const SENDING: Duration = Duration::from_secs(6 * 3600);
@@ -40,7 +41,8 @@ pub struct Ticket {
 /// Announces a file.
 ///
 /// # Errors
-/// [`Error::PlanRequired`], [`Error::TooLarge`] and [`Error::PlanLimit`] by the plan, [`Error::UnsupportedType`] for what is not read here.
+/// [`Error::PlanRequired`], [`Error::TooLarge`], [`Error::PlanLimit`] and [`Error::LibraryFull`] by the plan,
+/// [`Error::UnsupportedType`] for what is not read here.
 pub async fn announce(app: &App, user: UserId, plan: Plan, new: Announced) -> Result<Ticket, Error> {
     let limits = app.plans.limits(plan);
     if limits.upload_bytes == 0 {
@@ -55,6 +57,8 @@ pub async fn announce(app: &App, user: UserId, plan: Plan, new: Announced) -> Re
     let now = app.clock.now();
     let row = row(&app.uploads, user, new, now)?;
     let txn = app.db.begin().await?;
+    // Its text would not fit: better said before the file is sent.
+    LibraryRoom::of_owner(&txn, app, user).await?.must_fit(0)?;
     // Two announcements at once are counted one after the other.
     user::Entity::find_by_id(user).lock_exclusive().one(&txn).await?.ok_or(Error::NotFound)?;
     let asked = u64::try_from(row.bytes).unwrap_or(u64::MAX);

@@ -7,9 +7,7 @@ use entity::time::Timestamp;
 use entity::upload::{Column, Entity, Model};
 use entity::{bookmark, document, user};
 use sea_orm::sea_query::Expr;
-use sea_orm::{
-    ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
-};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 
 use super::announce::sent_by;
 use super::stored::{self, Held};
@@ -17,6 +15,7 @@ use super::{MediaType, arrived_directly, stored_bytes};
 use crate::adapters::blobs::{Direct, incoming_path_of, path_of};
 use crate::address::PageUrl;
 use crate::app::App;
+use crate::db::Transaction;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
 
@@ -137,7 +136,7 @@ fn differs(asked: &Completion, sha256: Option<&String>) -> bool {
 /// The copy becomes the upload's file; what the client sent is left until nothing more can come there.
 async fn take_over(
     app: &App,
-    txn: &DatabaseTransaction,
+    txn: &Transaction,
     asked: &Completion,
     row: &Model,
     copied: &Copied,

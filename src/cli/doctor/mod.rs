@@ -2,6 +2,7 @@
 
 mod check;
 mod index;
+mod library_sizes;
 
 use std::fmt;
 use std::fs;
@@ -11,7 +12,9 @@ use std::path::Path;
 
 use actors::accounts;
 use actors::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
+use actors::db::OpenError;
 use actors::desk::Desk;
+use clap::Args;
 use serde::Serialize;
 
 pub use self::check::Check;
@@ -23,10 +26,18 @@ use super::{models, opening};
 use crate::data_dir;
 use crate::settings::{Settings, SettingsError};
 
+/// What is asked for.
+#[derive(Debug, Args)]
+pub struct Asked {
+    /// Correct what can be corrected without a loss: the counted bytes of libraries
+    #[arg(long)]
+    repair: bool,
+}
+
 /// Looks, and reports; the status is a failure's where something is wrong.
-pub async fn run(settings: Result<Settings, SettingsError>) -> Result<Said, Failure> {
+pub async fn run(asked: Asked, settings: Result<Settings, SettingsError>) -> Result<Said, Failure> {
     let checks = match settings {
-        Ok(settings) => all(&settings).await,
+        Ok(settings) => all(&settings, asked.repair).await,
         Err(error) => {
             vec![Check::wrong("settings", error.to_string(), "correct the settings that are named")]
         }
@@ -35,9 +46,9 @@ pub async fn run(settings: Result<Settings, SettingsError>) -> Result<Said, Fail
     Ok(Said::of(&report)?.ended(report.ok))
 }
 
-async fn all(settings: &Settings) -> Vec<Check> {
+async fn all(settings: &Settings, repairs: bool) -> Vec<Check> {
     let mut checks = vec![check_settings(settings), check_folder(&settings.data_dir)];
-    checks.extend(check_database(settings).await);
+    checks.extend(check_database(settings, repairs).await);
     checks.push(index::check(settings).await);
     checks.extend(models::check(settings));
     checks.push(check_sandbox().await);
@@ -102,7 +113,7 @@ fn try_to_write(folder: &Path) -> io::Result<()> {
     written.and(removed)
 }
 
-async fn check_database(settings: &Settings) -> Vec<Check> {
+async fn check_database(settings: &Settings, repairs: bool) -> Vec<Check> {
     let name = "database";
     let own = settings.database.url.is_none();
     if own && !data_dir::database_file(&settings.data_dir).exists() {
@@ -121,13 +132,29 @@ async fn check_database(settings: &Settings) -> Vec<Check> {
     match desk.db.behind().await {
         Ok(0) => {
             let found = format!("{kind} answers, and its tables are up to date");
-            vec![Check::good(name, found), check_accounts(&desk).await]
+            let damage = check_for_damage(&desk).await;
+            let sizes = library_sizes::check(&desk, repairs).await;
+            vec![Check::good(name, found), damage, check_accounts(&desk).await, sizes]
         }
         Ok(steps) => {
             let found = format!("{kind} answers, and its tables are {steps} steps behind this version");
             vec![Check::warning(name, found, "the next start, or `carrel migrate`, brings them up to date")]
         }
         Err(error) => vec![Check::wrong(name, error.to_string(), advice)],
+    }
+}
+
+/// Reads the whole database: damage that nobody has met yet is found too.
+async fn check_for_damage(desk: &Desk) -> Check {
+    let name = "database files";
+    match desk.db.full_check().await {
+        Ok(()) => Check::good(name, "no damage was found"),
+        Err(OpenError::Damaged(damage)) => {
+            let advice =
+                "stop the service and restore a copy; `sqlite3 carrel.db .recover` may save what is readable";
+            Check::wrong(name, damage.to_string(), advice)
+        }
+        Err(OpenError::Database(error)) => Check::wrong(name, error.to_string(), "look at the disk"),
     }
 }
 
@@ -233,7 +260,7 @@ mod tests {
     #[tokio::test]
     async fn wrong_settings_are_a_report_and_a_failure() {
         let unknown = [("CARREL__SERVER__NOPE".to_owned(), "1".to_owned())];
-        let said = run(Settings::load(None, unknown.into_iter())).await.unwrap();
+        let said = run(Asked { repair: false }, Settings::load(None, unknown.into_iter())).await.unwrap();
 
         assert!(format!("{said:?}").contains("server.nope"));
         assert!(!said.is_good());

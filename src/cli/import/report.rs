@@ -1,5 +1,6 @@
 //! What came of an import (contract.md, section 9: imports).
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use actors::desk::Desk;
@@ -28,6 +29,8 @@ pub struct Report {
     updated: i32,
     skipped: Vec<Skipped>,
     skipped_lines: i32,
+    /// Rows that were skipped and are not kept one by one, by reason.
+    unlisted_faults: BTreeMap<String, u64>,
     unread_columns: Vec<String>,
     /// Whether a server is there to fetch and read what was saved.
     pub server_running: bool,
@@ -52,6 +55,7 @@ impl Report {
             updated: import.updated,
             skipped: skipped.into_iter().map(|(line, reason)| Skipped { line, reason }).collect(),
             skipped_lines: import.skipped,
+            unlisted_faults: imports::unlisted_faults(import)?,
             unread_columns: imports::unread_columns(import),
             server_running,
         })
@@ -84,6 +88,9 @@ impl Report {
         }
         if self.skipped.len() > SHOWN {
             writeln!(f, "and more, which --json tells")?;
+        }
+        for (reason, rows) in &self.unlisted_faults {
+            writeln!(f, "{rows} further lines: {reason}")?;
         }
         if !self.unread_columns.is_empty() {
             writeln!(f, "columns that are not read: {}", self.unread_columns.join(", "))?;

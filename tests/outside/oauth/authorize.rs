@@ -186,7 +186,7 @@ async fn a_sign_in_makes_a_session_of_its_own_that_https_alone_carries() {
     let assistant = Assistant::new(server.stranger()).await;
     let kept = ticket(&server.stranger().get(&assistant.address(&[])).await);
     let fields = [("ticket", kept.as_str()), ("email", person.email()), ("password", PASSWORD)];
-    let planted = "carrel_session=cs_0000000000000000000000000000000000000000000";
+    let planted = "__Host-carrel_session=cs_0000000000000000000000000000000000000000000";
 
     let signed_in = server.stranger().with("cookie", planted).form("/oauth/sign-in", &fields).await;
 

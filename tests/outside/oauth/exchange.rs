@@ -38,6 +38,25 @@ async fn a_code_becomes_tokens_once_and_a_second_use_ends_them() {
 }
 
 #[actix_web::test]
+async fn clock_set_back_revives_no_code_and_no_refresh_token() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let code = assistant.code(&browser, "read:library").await;
+    let tokens = Tokens::of(&assistant.exchange(&code).await);
+    let newer = Tokens::of(&assistant.refresh(&tokens.refresh).await);
+
+    server.clock.set_back(Duration::from_secs(3600));
+
+    refused(&assistant.refresh(&tokens.refresh).await, 400, "invalid_grant");
+    for access in [&tokens.access, &newer.access] {
+        assert_eq!(assistant.call(access).await, 401);
+    }
+    refused(&assistant.exchange(&code).await, 400, "invalid_grant");
+    refused(&assistant.refresh(&newer.refresh).await, 400, "invalid_grant");
+}
+
+#[actix_web::test]
 async fn many_exchanges_at_once_have_one_winner_and_then_none() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 pub enum Turn {
     /// This text, streamed, for so many tokens.
     Says(&'static str, u64),
+    /// This text, streamed, with this as its `total_tokens`.
+    Tells(&'static str, Value),
     /// A status, with this `Retry-After`.
     Status(u16, &'static str),
     /// A stream that ends in the middle.
@@ -71,12 +73,14 @@ async fn answer(
         format!("data: {}\n\n", json!({ "model": "heron-1", "choices": [choice], "usage": usage }))
     };
     let stream = |text: String| HttpResponse::Ok().content_type("text/event-stream").body(text);
+    let whole = |text: &str, tokens: Value| {
+        let said = event(json!({ "content": text }), Value::Null, Value::Null);
+        let end = event(json!({}), "stop".into(), json!({ "total_tokens": tokens }));
+        stream(format!("{said}{end}data: [DONE]\n\n"))
+    };
     match turn.unwrap() {
-        Turn::Says(text, tokens) => {
-            let said = event(json!({ "content": text }), Value::Null, Value::Null);
-            let end = event(json!({}), "stop".into(), json!({ "total_tokens": tokens }));
-            stream(format!("{said}{end}data: [DONE]\n\n"))
-        }
+        Turn::Says(text, tokens) => whole(text, tokens.into()),
+        Turn::Tells(text, tokens) => whole(text, tokens),
         Turn::Status(status, after) => {
             let status = StatusCode::from_u16(status).unwrap();
             HttpResponse::build(status).insert_header(("Retry-After", after)).finish()

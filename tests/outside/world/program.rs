@@ -1,7 +1,7 @@
 //! The real program as a process of its own.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -54,9 +54,21 @@ impl Program {
     }
 
     fn begin_with(home: &Home, name: &str, settings: &[(&str, &str)]) -> Self {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let log = home.path(&format!("{name}.log"));
         let stderr = File::options().create(true).append(true).open(&log).unwrap();
+        Self::begin_to(home, name, settings, stderr.into())
+    }
+
+    /// Starts it with a pipe as its stderr that nobody reads while it runs, and waits until it is ready.
+    pub async fn start_unread(home: &Home, name: &str, settings: &[(&str, &str)]) -> Self {
+        let mut started = Self::begin_to(home, name, settings, Stdio::piped());
+        started.ready().await;
+        started
+    }
+
+    fn begin_to(home: &Home, name: &str, settings: &[(&str, &str)], stderr: Stdio) -> Self {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let log = home.path(&format!("{name}.log"));
         let mut command = command(home, name);
         command.env("CARREL__SERVER__LISTEN", free.to_string()).arg("serve");
         command.envs(settings.iter().map(|(name, value)| (format!("CARREL__{name}"), value)));
@@ -69,7 +81,7 @@ impl Program {
         let stranger = self.stranger();
         eventually("the program is ready", async || {
             let ended = self.child.try_wait().unwrap();
-            assert!(ended.is_none(), "it ended: {}", std::fs::read_to_string(&self.log).unwrap());
+            assert!(ended.is_none(), "it ended: {}", std::fs::read_to_string(&self.log).unwrap_or_default());
             let answer = stranger.try_send(reqwest::Method::GET, "/readyz", None).await;
             answer.is_ok_and(|answer| answer.status == 200).then_some(())
         })
@@ -119,6 +131,23 @@ impl Program {
 
     /// SIGTERM, and how it ended.
     pub async fn terminate(mut self) -> ExitStatus {
+        self.ended_by_term().await
+    }
+
+    /// SIGTERM to one of [`Self::start_unread`]: how it ended, and what its pipe holds.
+    pub async fn terminate_unread(mut self) -> (ExitStatus, String) {
+        let status = self.ended_by_term().await;
+        let mut held = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut held).unwrap();
+        (status, held)
+    }
+
+    /// Closes the pipe of [`Self::start_unread`].
+    pub fn close_stderr(&mut self) {
+        drop(self.child.stderr.take());
+    }
+
+    async fn ended_by_term(&mut self) -> ExitStatus {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         eventually("the program ends", async || self.child.try_wait().unwrap()).await
     }

@@ -240,13 +240,13 @@ pub trait PassageIndex: Send + Sync {
     /// Removes a document's passages, all but those of the version to keep.
     ///
     /// # Errors
-    /// The engine's.
+    /// The engine's, or a full disk's.
     fn delete_document(&self, tenant: &Tenant, document: Uuid, keep: Option<i64>) -> Result<(), IndexError>;
 
     /// Removes all of the tenant's passages.
     ///
     /// # Errors
-    /// The engine's.
+    /// The engine's, or a full disk's.
     fn delete_tenant(&self, tenant: &Tenant) -> Result<(), IndexError>;
 
     /// Files a document's passages anew; their vectors stay.
@@ -283,7 +283,7 @@ pub trait PassageIndex: Send + Sync {
     /// Makes all that was written before durable.
     ///
     /// # Errors
-    /// The engine's.
+    /// The engine's, or a full disk's.
     fn commit(&self) -> Result<(), IndexError>;
 
     /// Packs what has piled up: moves grown parts out of memory and removed passages off the disk. Takes seconds when

@@ -2,11 +2,13 @@
 //!
 //! The frames go both ways over the socket that the parent put in the place of standard input, so that nothing that
 //! a parser prints can get between them. The child ends when the parent is gone. A panic, a stack or a heap that is used up
-//! ends it too: the parent takes that for an answer and starts another.
+//! ends it too: the parent takes that for an answer and starts another. The parent reads standard error only when the child has
+//! died, so the child writes next to nothing to it.
 
 use std::{
     io,
     os::{fd::AsFd, unix::net::UnixStream},
+    panic,
     process::ExitCode,
     thread,
 };
@@ -41,6 +43,8 @@ pub(super) fn serve(perform: Perform) -> ExitCode {
 }
 
 fn begin(perform: Perform) -> Result<(), WireError> {
+    // Panics are told by how the child ends. Their messages may quote the page, and would fill the pipe of stderr.
+    panic::set_hook(Box::new(|_| {}));
     let mut parent = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let (setup, _) = wire::read::<Setup>(&mut parent, 0)?;
     let (held, meter) = limits::confine(&setup);

@@ -3,7 +3,13 @@
 //! Every measure is best effort, because kernels differ; the child reports which ones took hold, and the parent logs
 //! it. (faults-and-threats, 4.2: Parser isolation)
 
-use std::{env::consts, fmt, fs::File, io, os::unix::fs::FileExt};
+use std::{
+    env::consts,
+    fmt,
+    fs::{self, File},
+    io,
+    os::unix::fs::FileExt,
+};
 
 use landlock::{ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetError, RulesetStatus, Scope};
 use rlimit::Resource;
@@ -80,6 +86,8 @@ impl Confinement {
 /// Confines the calling thread and every thread it starts from now on, and by the limits the whole process.
 /// To be called while there is no second thread; gives back the meter, whose clock can only be opened before.
 pub fn confine(setup: &Setup) -> (Confinement, Meter) {
+    // Before the files are out of reach. Where it fails, the kernel chooses by size alone.
+    let _ = offer_to_oom_killer();
     let mut meter = Meter::new(setup.cpu_seconds);
     let mut held = Confinement::default();
     held.note(Measure::NoFiles, in_force(no_files()));
@@ -92,6 +100,12 @@ pub fn confine(setup: &Setup) -> (Confinement, Meter) {
     held.note(Measure::NoWrites, limit(Resource::FSIZE, 0));
     held.note(Measure::NoCoreDump, limit(Resource::CORE, 0));
     (held, meter)
+}
+
+/// Asks the kernel to end this process before any other when memory is short: better one job than the service.
+/// (faults-and-threats, row 38; proc_pid_oom_score_adj(5))
+fn offer_to_oom_killer() -> io::Result<()> {
+    fs::write("/proc/self/oom_score_adj", "1000")
 }
 
 /// The last measure, for when the threads that do the work are running.
@@ -211,6 +225,13 @@ mod tests {
         let line = "42 (a ) 1 2 (b) S 1 42 42 0 -1 4194304 100 0 0 0 250 37 0 0 20 0 1 0 100 1000 10";
 
         assert_eq!(ticks(line), Some(287));
+    }
+
+    #[test]
+    fn child_is_the_first_to_go_when_memory_is_short() {
+        offer_to_oom_killer().unwrap();
+
+        assert_eq!(fs::read_to_string("/proc/self/oom_score_adj").unwrap().trim(), "1000");
     }
 
     #[test]

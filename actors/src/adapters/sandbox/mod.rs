@@ -143,16 +143,19 @@ pub struct PdfText {
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// No child could be started: the operator has something to look at.
-    #[error("no process that reads it could be started")]
+    #[error("no process could be started to read it")]
     Unavailable(#[source] io::Error),
-    /// The child died of this input: a fault in a parser, or more memory than it may have.
+    /// The child died of this input: a fault in a parser.
     #[error("the process that read it crashed")]
     Crashed,
+    /// The child died because it wanted more memory than it may have, or than the machine has.
+    #[error("reading it needed more memory than is allowed, so it was stopped")]
+    OutOfMemory,
     /// The child had not finished in its time.
-    #[error("reading it took too long")]
+    #[error("reading it took longer than is allowed, so it was stopped")]
     TimedOut,
     /// More bytes than the sandbox takes in or gives out.
-    #[error("there is too much to read at once")]
+    #[error("it is too large to be read at once")]
     TooLarge,
     /// The child looked, and there is nothing to read; shown to the user in these words.
     #[error(transparent)]

@@ -15,6 +15,7 @@ use std::{
 
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::{
+    io::AsyncReadExt,
     net::UnixStream,
     process::{Child, Command},
     sync::Semaphore,
@@ -30,6 +31,16 @@ use super::{
 
 /// The signal by which the kernel ends a process that used up its processor time.
 const SIGXCPU: i32 = 24;
+/// The signal by which the kernel ends a process when the machine, or the service's control group, is short of memory. The
+/// service sends it too, but never to a child whose end it still asks about.
+const SIGKILL: i32 = 9;
+/// The signal of a process that aborts.
+const SIGABRT: i32 = 6;
+/// What Rust's standard library writes to stderr before it aborts because an allocation failed. There is no other sign of it:
+/// a limit of address space ends an allocation, not the process.
+const ALLOCATION_FAILED: &[u8] = b"memory allocation of ";
+/// What a pipe holds, in bytes: more of a dead child's stderr there is not.
+const MAX_STDERR_BYTES: u64 = 64 * 1024;
 
 /// How long a child whose pipe broke may take to be gone, before it is killed.
 const LAST_BREATH: Duration = Duration::from_millis(500);
@@ -226,7 +237,7 @@ impl Worker {
             .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(output)
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
@@ -275,8 +286,22 @@ impl Worker {
         let signal = ended.ok().and_then(Result::ok).and_then(|status| status.signal());
         match signal {
             Some(SIGXCPU) => SandboxError::TimedOut,
+            Some(SIGKILL) => SandboxError::OutOfMemory,
+            Some(SIGABRT) if self.failed_to_allocate().await => SandboxError::OutOfMemory,
             Some(_) | None => SandboxError::Crashed,
         }
+    }
+
+    /// Whether a child that has aborted wrote that an allocation failed. Nothing else of its stderr is kept or logged: it may
+    /// quote what was read.
+    async fn failed_to_allocate(&mut self) -> bool {
+        let Some(stderr) = self.child.stderr.take() else { return false };
+        let (mut stderr, mut written) = (stderr.take(MAX_STDERR_BYTES), Vec::new());
+        let read = timeout(LAST_BREATH, stderr.read_to_end(&mut written)).await;
+        let says_so = |written: &[u8]| {
+            written.windows(ALLOCATION_FAILED.len()).any(|window| window == ALLOCATION_FAILED)
+        };
+        read.is_ok_and(|read| read.is_ok()) && says_so(&written)
     }
 }
 

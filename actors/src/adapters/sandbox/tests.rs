@@ -43,6 +43,12 @@ fn misbehave(task: Task, bytes: Vec<u8>) -> (Reply, String) {
         },
         "probe:memory" => (Reply::TooLarge, String::from_utf8_lossy(&vec![b'x'; 4 << 30]).into_owned()),
         "probe:abort" => abort(),
+        // As the kernel does when memory is short.
+        "probe:kill" => {
+            let own = rustix::process::getpid();
+            rustix::process::kill_process(own, rustix::process::Signal::KILL).unwrap();
+            unreachable!("it is dead")
+        }
         "probe:panic" => panic!("a parser gave up"),
         "probe:stack" => (Reply::TooLarge, descend(0).to_string()),
         "probe:flood" => (child::perform(task, bytes).0, "x".repeat(3 << 20)),
@@ -173,10 +179,39 @@ async fn a_job_ends_when_its_processor_time_is_used_up_and_each_job_has_its_own(
 async fn a_crash_costs_one_job_and_no_other() {
     let sandbox = sandbox();
 
-    for url in ["probe:abort", "probe:panic", "probe:stack", "probe:memory"] {
+    for url in ["probe:abort", "probe:panic", "probe:stack"] {
         let (ended, _) = tokio::join!(sandbox.article(page(url)), works(&sandbox));
         assert!(matches!(ended, Err(SandboxError::Crashed)), "{url}: {ended:?}");
         works(&sandbox).await;
+    }
+}
+
+#[tokio::test]
+async fn memory_over_the_bound_costs_one_job_and_no_other() {
+    let sandbox = sandbox();
+
+    for url in ["probe:memory", "probe:kill"] {
+        let (ended, _) = tokio::join!(sandbox.article(page(url)), works(&sandbox));
+        assert!(matches!(ended, Err(SandboxError::OutOfMemory)), "{url}: {ended:?}");
+        works(&sandbox).await;
+    }
+}
+
+#[tokio::test]
+async fn reasons_say_what_ended_the_reading() {
+    let (sandbox, brief) =
+        (sandbox(), Sandbox::new(command(), SandboxSettings { wall: HURRY, ..settings() }));
+
+    for (sandbox, url, reason) in [
+        (&sandbox, "probe:abort", "the process that read it crashed"),
+        (&sandbox, "probe:panic", "the process that read it crashed"),
+        (&sandbox, "probe:memory", "reading it needed more memory than is allowed, so it was stopped"),
+        (&sandbox, "probe:flood", "it is too large to be read at once"),
+        (&brief, "probe:sleep", "reading it took longer than is allowed, so it was stopped"),
+    ] {
+        let ended = sandbox.article(page(url)).await;
+
+        assert_eq!(ended.unwrap_err().to_string(), reason, "{url}");
     }
 }
 

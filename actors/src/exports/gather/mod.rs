@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
 use entity::{bookmark, collection, entry, export, feed, highlight, project};
-use sea_orm::{ColumnTrait, DatabaseConnection, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::json;
 use tokio::sync::mpsc::Sender;
 use uuid::Uuid;
@@ -18,6 +18,7 @@ use super::job::Part;
 use super::record::{Collection, Entry, Feed, Highlight, Record};
 use crate::adapters::sandbox::import::{LIBRARY, SIGN, VERSION};
 use crate::app::App;
+use crate::db::Connection;
 use crate::error::Error;
 use crate::ops::feeds;
 use crate::text::hexadecimal;
@@ -77,7 +78,7 @@ macro_rules! in_lots {
 }
 
 impl Gathering<'_> {
-    pub(in crate::exports) fn db(&self) -> &DatabaseConnection {
+    pub(in crate::exports) fn db(&self) -> &Connection {
         self.app.db.read()
     }
 

@@ -25,6 +25,7 @@ use crate::error::Error;
 use crate::ingest::attempt::Failure;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::kit::Lane;
+use crate::library_quota::LibraryRoom;
 use crate::ops::bookmarks::save::{Content, give};
 
 /// An entry as it came, with what it is compared by.
@@ -54,7 +55,9 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     }
     // Held before its entries and documents, as whoever leaves it does: nobody waits in a circle.
     if let Some(feed) = own().lock(LockType::KeyShare).one(&txn).await? {
+        let room = LibraryRoom::of_owner(&txn, app, job.user_id).await?;
         deliver(&txn, &feed, coming, now).await?;
+        room.must_hold(&txn).await?;
     }
     txn.commit().await?;
     app.ingest.wake();

@@ -88,6 +88,7 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     };
     // Before gigabytes are brought here for a recording that nobody can hear.
     app.speech.transcriber().ok_or_else(no_model)?;
+    page::must_have_room(app, &document).await?;
     may_begin(app, job).await?;
     let file = match file::stored(app, job).await? {
         Some(file) => file,

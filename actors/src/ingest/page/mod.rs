@@ -20,6 +20,7 @@ use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
 use crate::kit::Lane;
+use crate::library_quota::LibraryRoom;
 use crate::text;
 
 pub(super) use fetch::{failed, is_recording};
@@ -36,6 +37,9 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         return Ok(());
     };
     let given = to_be_read(app, job, id).await?;
+    if given.is_none() {
+        must_have_room(app, &document).await?;
+    }
     let text = match given.clone() {
         Some(given) => from_source(app, job, &document, given).await?,
         // Another job took what was given.
@@ -49,6 +53,18 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         },
     };
     store(app, job, id, given, text).await
+}
+
+/// Refuses to fetch or to read a first text for a library that has no room for it. A text that replaces one may be smaller, so
+/// it is judged when it is there.
+///
+/// # Errors
+/// [`Error::LibraryFull`].
+pub(super) async fn must_have_room(app: &App, document: &document::Model) -> Result<(), Error> {
+    if document.version > 0 {
+        return Ok(());
+    }
+    LibraryRoom::of_owner(app.db.read(), app, document.user_id).await?.must_fit(0)
 }
 
 /// What was given for the document and is to be read. What could not be read, and was given up, stays until the page itself
@@ -103,6 +119,7 @@ pub(super) async fn store(
     // Read again within the transaction: the person may have given a title, or deleted it, meanwhile.
     let found = document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).lock_exclusive();
     if let Some(document) = found.one(&txn).await? {
+        let room = LibraryRoom::of_owner(&txn, app, job.user_id).await?.rewriting(&txn, Some(id)).await?;
         put_text(&txn, &document, split, Priority::of(job), now).await?;
         if Work::named(&job.kind) == Some(Work::Hear) {
             media::make_whole(&txn, &document).await?;
@@ -117,6 +134,7 @@ pub(super) async fn store(
         {
             given.delete(&txn).await?;
         }
+        room.must_hold(&txn).await?;
     }
     txn.commit().await?;
     app.ingest.wake();

@@ -5,6 +5,7 @@
 //! and changes nothing more.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use entity::id::{JobId, UserId};
 use entity::job::{Column, Entity, Model};
@@ -15,6 +16,7 @@ use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select,
 };
 use sea_orm::{SqlErr, sea_query::SimpleExpr};
+use uuid::Uuid;
 
 use super::{LEASE, MOST_ATTEMPTS, MOST_DEATHS, Priority, Track};
 use crate::db::Db;
@@ -27,6 +29,10 @@ pub enum Favour {
     /// One job of the backlog, if there is any: else those who always want something more would keep it waiting for ever.
     Backlog,
 }
+
+/// Who holds a lease: the id of a data folder, which only one living process has at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaseOwner(pub Uuid);
 
 /// What a claim took.
 #[derive(Debug, Default)]
@@ -80,6 +86,7 @@ impl Places {
 /// one.
 pub async fn claim(
     db: &Db,
+    owner: LeaseOwner,
     track: Track,
     favour: Favour,
     now: Timestamp,
@@ -97,7 +104,7 @@ pub async fn claim(
         Favour::Waiting => vec![(over, all), (soon, all), (later, backlog)],
         Favour::Backlog => vec![(over, all), (later.clone(), 1.min(backlog)), (soon, all), (later, backlog)],
     };
-    match take(db, from, now, places).await {
+    match take(db, owner, from, now, places).await {
         // Another node took a job of the same subject at the same moment: the next look finds what is left.
         Err(error) if matches!(error.sql_err(), Some(SqlErr::UniqueConstraintViolation(_))) => {
             Ok(Claimed::default())
@@ -108,6 +115,7 @@ pub async fn claim(
 
 async fn take(
     db: &Db,
+    owner: LeaseOwner,
     from: Vec<(Select<Entity>, u64)>,
     now: Timestamp,
     mut places: Places,
@@ -127,7 +135,7 @@ async fn take(
                 claimed.dead.push(job);
             } else if places.take(&job) {
                 subjects.insert(job.subject);
-                claimed.jobs.push(lease(&txn, job, now).await?);
+                claimed.jobs.push(lease(&txn, owner, job, now).await?);
             }
         }
     }
@@ -167,7 +175,31 @@ fn is(state: JobState) -> SimpleExpr {
     Expr::cust(format!("state = '{}'", state.name()))
 }
 
-async fn lease(txn: &impl ConnectionTrait, mut job: Model, now: Timestamp) -> Result<Model, DbErr> {
+/// Ends the leases of an owner whose process has died, so that its jobs are claimed at once and not only when their leases are
+/// over. To be called before the owner's next process claims anything; the number of leases that it ended.
+///
+/// The death is counted by the claim, as with a lease that is over. A job that has died before keeps its lease: where the
+/// process dies again and again, a pause between its tries tells the job that kills it from those that only ran beside it.
+///
+/// # Errors
+/// The database fails.
+pub async fn end_leases(db: &impl ConnectionTrait, owner: LeaseOwner, now: Timestamp) -> Result<u64, DbErr> {
+    let over = now - Duration::from_millis(1);
+    let ended = Entity::update_many()
+        .col_expr(Column::LeaseUntil, Expr::value(over))
+        .filter(is(JobState::Running))
+        .filter(Column::LeaseUntil.gt(over))
+        .filter(Column::LeaseOwner.eq(owner.0))
+        .filter(Column::Deaths.eq(0));
+    Ok(ended.exec(db).await?.rows_affected)
+}
+
+async fn lease(
+    txn: &impl ConnectionTrait,
+    owner: LeaseOwner,
+    mut job: Model,
+    now: Timestamp,
+) -> Result<Model, DbErr> {
     // What it waited for before its first try is over; why a try of it failed stays.
     job.error = job.error.take().filter(|_| job.attempts > 0);
     job.deaths += i32::from(job.state == JobState::Running);
@@ -175,6 +207,7 @@ async fn lease(txn: &impl ConnectionTrait, mut job: Model, now: Timestamp) -> Re
     job.state = JobState::Running;
     job.turn = None;
     job.lease_token = Some(JobId::new(now).0);
+    job.lease_owner = Some(owner.0);
     Entity::update_many()
         .col_expr(Column::State, Expr::value(job.state))
         .col_expr(Column::Turn, Expr::value(job.turn))
@@ -182,6 +215,7 @@ async fn lease(txn: &impl ConnectionTrait, mut job: Model, now: Timestamp) -> Re
         .col_expr(Column::Deaths, Expr::value(job.deaths))
         .col_expr(Column::Error, Expr::value(job.error.clone()))
         .col_expr(Column::LeaseToken, Expr::value(job.lease_token))
+        .col_expr(Column::LeaseOwner, Expr::value(job.lease_owner))
         .col_expr(Column::LeaseUntil, Expr::value(now + LEASE))
         .filter(Column::Id.eq(job.id))
         .exec(txn)

@@ -17,7 +17,7 @@ mod work;
 use std::time::Duration;
 
 pub use ask::{ask, ask_all, withdraw};
-pub use claim::{Claimed, Favour, Places, claim};
+pub use claim::{Claimed, Favour, LeaseOwner, Places, claim, end_leases};
 pub use ending::{
     DIED, Later, advance, backoff, bury, cause_of_death, current, end_wait, finish, give_up, give_way,
     put_back, release, renew, sweep,

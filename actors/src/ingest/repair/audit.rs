@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use entity::id::{ChunkId, DocumentId, UserId};
 use entity::time::Timestamp;
 use entity::{chunk, document};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
 use super::rows;

@@ -13,6 +13,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::ingest::queue::Priority;
+use crate::library_quota::LibraryRoom;
 use crate::ops::projects::{self, Chosen};
 use crate::perform::Operation;
 
@@ -72,6 +73,7 @@ impl Operation for AddBookmark {
         let (user, now) = (caller.user, app.clock.now());
         let most = app.plans.limits(caller.plan).items_per_project;
         let txn = app.db.begin().await?;
+        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let into = match self.project {
             Some(id) => Some(projects::open_for_writing(&txn, user, id).await?),
             None => None,
@@ -88,6 +90,7 @@ impl Operation for AddBookmark {
         };
         let text = document::Entity::of(user).filter(document::Column::Id.eq(row.document_id));
         let document = text.one(&txn).await?.ok_or(Error::NotFound)?;
+        room.must_hold(&txn).await?;
         txn.commit().await?;
         app.ingest.wake();
         Ok(BookmarkAdded {

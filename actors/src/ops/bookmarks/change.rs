@@ -17,6 +17,7 @@ use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 use crate::ingest::queue::{self, Priority, Work};
+use crate::library_quota::LibraryRoom;
 use crate::ops::notes;
 use crate::ops::target::Target;
 use crate::perform::Operation;
@@ -81,7 +82,10 @@ impl Operation for ChangeBookmark {
         // Held, so that of two who write the first note the second finds it.
         let found = bookmark::Entity::one_of(caller.user, self.id).lock(LockType::NoKeyUpdate);
         let row = found.one(&txn).await?.ok_or(Error::NotFound)?;
+        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+        let room = room.rewriting(&txn, notes::document_on(&txn, caller.user, row.id).await?).await?;
         let row = self.apply(&txn, row, now).await?;
+        room.must_hold(&txn).await?;
         let bookmark = view::one(app, &txn, row).await?;
         txn.commit().await?;
         app.ingest.wake();

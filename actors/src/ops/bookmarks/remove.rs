@@ -47,6 +47,7 @@ pub struct Deleted {
 impl Operation for DeleteBookmark {
     type Reply = Deleted;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Deleted, Error> {
         let now = app.clock.now();

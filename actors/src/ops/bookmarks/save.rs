@@ -20,6 +20,7 @@ use crate::desk::Desk;
 use crate::error::Error;
 use crate::ingest::feed::saved;
 use crate::ingest::queue::{self, Priority, Work};
+use crate::library_quota::LibraryRoom;
 use crate::ops::notes;
 
 /// So many ids stand in one statement at most.
@@ -48,6 +49,15 @@ pub struct NewBookmark {
     pub saved_at: Option<Timestamp>,
     /// The content itself; none is to be fetched.
     pub content: Option<Content>,
+}
+
+impl NewBookmark {
+    /// Bytes of text that come with the save.
+    fn text_bytes(&self) -> usize {
+        let content = self.content.as_ref().map_or(0, |content| content.body.len());
+        let notes = self.notes.as_ref().map_or(0, String::len);
+        content.saturating_add(notes)
+    }
 }
 
 /// When to come again where too much waits to be read.
@@ -88,6 +98,9 @@ pub fn tidy_tags(tags: Vec<String>) -> Vec<String> {
 }
 
 /// Saves a page. An address that is saved already only gets the tags (`false`).
+///
+/// # Errors
+/// [`Error::LibraryFull`] when a new page does not fit into the caller's library; then nothing is saved.
 pub async fn save(
     desk: &Desk,
     caller: &Caller,
@@ -95,7 +108,17 @@ pub async fn save(
     priority: Priority,
 ) -> Result<(bookmark::Model, bool), Error> {
     let txn = desk.db.begin().await?;
+    let room = LibraryRoom::of_caller(&txn, desk, caller).await?;
+    if !room.fits(new.text_bytes()) {
+        // Before megabytes are written in vain. A page that is there takes tags in a full library too.
+        own_collections(&txn, caller.user, &new.collections).await?;
+        let key = parse(&new.url)?.key();
+        if with_address(&txn, caller.user, &key).await?.is_none() {
+            room.must_fit(new.text_bytes())?;
+        }
+    }
     let saved = save_in(&txn, caller.user, new, priority, desk.clock.now()).await?;
+    room.must_hold(&txn).await?;
     txn.commit().await?;
     Ok(saved)
 }

@@ -16,6 +16,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
+use crate::library_quota::LibraryRoom;
 use crate::ops::target::Target;
 use crate::perform::Operation;
 
@@ -53,6 +54,7 @@ impl Operation for ChangeCollection {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneCollection, Error> {
         let txn = app.db.begin().await?;
+        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         if let Some(Some(parent)) = self.parent {
             may_stand_in(&txn, caller.user, self.id, parent).await?;
         }
@@ -70,6 +72,7 @@ impl Operation for ChangeCollection {
         changed.updated_at = Set(app.clock.now());
         changed.update(&txn).await?;
         let changed = view::one(&txn, caller.user, self.id).await?;
+        room.must_hold(&txn).await?;
         txn.commit().await?;
         Ok(changed)
     }

@@ -88,6 +88,7 @@ impl Operation for PutIntoCollection {
 impl Operation for TakeFromCollection {
     type Reply = Done;
     const SCOPES: &'static [Scope] = &[Scope::WriteCollections];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Done, Error> {
         let now = app.clock.now();

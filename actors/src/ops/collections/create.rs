@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
+use crate::library_quota::LibraryRoom;
 use crate::ops::target::Target;
 use crate::perform::Operation;
 
@@ -48,6 +49,7 @@ impl Operation for CreateCollection {
     async fn run(self, caller: &Caller, app: &App) -> Result<OneCollection, Error> {
         let now = app.clock.now();
         let txn = app.db.begin().await?;
+        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         if let Some(parent) = self.parent {
             // Nobody removes it before this one stands in it.
             let there = collection::Entity::one_of(caller.user, parent).lock(LockType::KeyShare);
@@ -65,6 +67,7 @@ impl Operation for CreateCollection {
         let id = row.id;
         collection::Entity::insert(row.into_active_model()).exec_without_returning(&txn).await?;
         let made = view::one(&txn, caller.user, id).await?;
+        room.must_hold(&txn).await?;
         txn.commit().await?;
         Ok(made)
     }

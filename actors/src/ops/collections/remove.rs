@@ -32,6 +32,7 @@ impl DeleteCollection {
 impl Operation for DeleteCollection {
     type Reply = Done;
     const SCOPES: &'static [Scope] = &[Scope::WriteCollections];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Done, Error> {
         let txn = app.db.begin().await?;

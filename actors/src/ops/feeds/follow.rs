@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 use crate::ingest::feed::{deliver, source};
 use crate::kit::Lane;
+use crate::library_quota::LibraryRoom;
 use crate::ops::target::Target;
 use crate::perform::Operation;
 
@@ -84,9 +85,12 @@ impl Operation for FollowFeed {
         let coming = app.workers.run(Lane::Foreground, move || deliver::prepare(feed, &address)).await?;
         let now = app.clock.now();
         let txn = app.db.begin().await?;
+        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let (row, created) = self.follow(&txn, caller.user, &found, now).await?;
         if created {
+            room.must_fit(0)?;
             deliver::deliver(&txn, &row, coming, now).await?;
+            room.must_hold(&txn).await?;
         }
         let feed = view::one(&txn, row).await?;
         txn.commit().await?;

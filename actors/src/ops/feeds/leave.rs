@@ -40,6 +40,7 @@ pub struct Left {}
 impl Operation for UnfollowFeed {
     type Reply = Left;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Left, Error> {
         let txn = app.db.begin().await?;

@@ -169,6 +169,7 @@ async fn read(app: &App, opml: &str) -> Result<Outlines, Error> {
         Err(error @ SandboxError::Unavailable(_)) => Err(Error::internal(error)),
         Err(
             SandboxError::Crashed
+            | SandboxError::OutOfMemory
             | SandboxError::TimedOut
             | SandboxError::TooLarge
             | SandboxError::Unreadable(_)

@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 
 use entity::id::{FeedId, FeedSourceId, UserId};
+use entity::kind::JobState;
 use entity::time::Timestamp;
-use entity::{entry, feed, feed_source};
+use entity::{entry, feed, feed_source, job};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::ingest::queue::Work;
 
 /// A feed (contract.md, section 6).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -62,7 +64,7 @@ pub async fn one(db: &impl ConnectionTrait, row: feed::Model) -> Result<FeedView
     many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::NotFound)
 }
 
-/// Shows many of one user, in their order, with three queries however many they are.
+/// Shows many of one user, in their order, with four queries however many they are.
 pub async fn many(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -75,6 +77,7 @@ pub async fn many(
     let ids: Vec<FeedId> = rows.iter().map(|row| row.id).collect();
     let all = counts(db, user, &ids, false).await?;
     let unread = counts(db, user, &ids, true).await?;
+    let mut undelivered = undelivered(db, user, &ids).await?;
     let shown = rows.into_iter().filter_map(|row| {
         let source = sources.get(&row.source_id)?;
         Some(FeedView {
@@ -87,11 +90,26 @@ pub async fn many(
             entry_count: all.get(&row.id).copied().unwrap_or(0),
             unread_count: unread.get(&row.id).copied().unwrap_or(0),
             last_fetched_at: source.fetched_at,
-            last_error: source.error.clone(),
+            last_error: undelivered.remove(&row.id).or_else(|| source.error.clone()),
             next_fetch_at: source.next_fetch_at,
         })
     });
     Ok(shown.collect())
+}
+
+/// Why entries of these feeds did not reach their follower, such as a full library. It is tried again.
+async fn undelivered(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    feeds: &[FeedId],
+) -> Result<HashMap<FeedId, String>, Error> {
+    let failed = job::Entity::owned_by(user)
+        .filter(job::Column::Subject.is_in(feeds.iter().map(|feed| feed.0)))
+        .filter(job::Column::Kind.eq(Work::Deliver.name()))
+        .filter(job::Column::State.eq(JobState::Queued))
+        .filter(job::Column::Error.is_not_null());
+    let failed = failed.all(db).await?;
+    Ok(failed.into_iter().filter_map(|job| Some((FeedId(job.subject), job.error?))).collect())
 }
 
 async fn counts(

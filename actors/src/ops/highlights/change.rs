@@ -16,6 +16,7 @@ use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Values};
 use crate::imports;
+use crate::library_quota::LibraryRoom;
 use crate::ops::bookmarks::save;
 use crate::ops::collections::Done;
 use crate::ops::target::Target;
@@ -66,6 +67,7 @@ impl Operation for ChangeHighlight {
     async fn run(self, caller: &Caller, app: &App) -> Result<OneHighlight, Error> {
         let txn = app.db.begin().await?;
         let (saved, mut row) = own(&txn, caller.user, self.id).await?;
+        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let moves = self.moves();
         row.text = self.text.unwrap_or(row.text);
         row.start_offset = self.start.unwrap_or(row.start_offset);
@@ -87,6 +89,7 @@ impl Operation for ChangeHighlight {
             imports::keep_own(&txn, caller.user, self.id).await?;
         }
         save::touch(&txn, saved, app.clock.now()).await?;
+        room.must_hold(&txn).await?;
         txn.commit().await?;
         Ok(OneHighlight { highlight: row.into() })
     }
@@ -109,6 +112,7 @@ impl DeleteHighlight {
 impl Operation for DeleteHighlight {
     type Reply = Done;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Done, Error> {
         let txn = app.db.begin().await?;

@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Values};
+use crate::library_quota::LibraryRoom;
 use crate::ops::bookmarks::save;
 use crate::ops::target::Target;
 use crate::perform::Operation;
@@ -57,6 +58,7 @@ impl Operation for CreateHighlight {
     async fn run(self, caller: &Caller, app: &App) -> Result<OneHighlight, Error> {
         let now = app.clock.now();
         let txn = app.db.begin().await?;
+        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let found = bookmark::Entity::one_of(caller.user, self.bookmark).lock(LockType::NoKeyUpdate);
         let saved = found.one(&txn).await?.ok_or(Error::NotFound)?;
         let marked = Marked { text: &self.text, start: self.start, end: self.end };
@@ -74,6 +76,7 @@ impl Operation for CreateHighlight {
         };
         highlight::Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
         save::touch(&txn, saved, now).await?;
+        room.must_hold(&txn).await?;
         txn.commit().await?;
         Ok(OneHighlight { highlight: row.into() })
     }

@@ -16,6 +16,7 @@ use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 use crate::ingest::queue::{self, Priority, Work};
+use crate::library_quota::LibraryRoom;
 use crate::ops::bookmarks::save;
 use crate::ops::projects::{self, Gone};
 use crate::ops::target::Target;
@@ -61,6 +62,8 @@ impl Operation for ChangeNote {
         let now = app.clock.now();
         let txn = app.db.begin().await?;
         let (mut row, home) = open(&txn, caller.user, self.id).await?;
+        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+        let room = room.rewriting(&txn, Some(row.document_id)).await?;
         let before = row.clone();
         if let Some(title) = self.title.filter(|title| *title != row.title) {
             row = retitle(&txn, row, title, now).await?;
@@ -76,6 +79,7 @@ impl Operation for ChangeNote {
         }
         if row != before {
             home.touch(&txn, now).await?;
+            room.must_hold(&txn).await?;
         }
         txn.commit().await?;
         app.ingest.wake();
@@ -120,6 +124,7 @@ impl DeleteNote {
 impl Operation for DeleteNote {
     type Reply = Gone;
     const SCOPES: &'static [Scope] = &[Scope::WriteNotes];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
         let txn = app.db.begin().await?;

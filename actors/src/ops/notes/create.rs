@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::ingest::queue::Priority;
+use crate::library_quota::LibraryRoom;
 use crate::ops::bookmarks::save;
 use crate::ops::projects::AddNote;
 use crate::perform::Operation;
@@ -91,14 +92,19 @@ impl CreateNote {
         let now = app.clock.now();
         let txn = app.db.begin().await?;
         let row = bookmark::Entity::one_of(caller.user, id).one(&txn).await?.ok_or(Error::NotFound)?;
-        let before = locked_on_bookmark(&txn, &row).await?.map(|note| note.body).unwrap_or_default();
+        let note = locked_on_bookmark(&txn, &row).await?;
+        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+        let room = room.rewriting(&txn, note.as_ref().map(|note| note.document_id)).await?;
+        let before = note.map(|note| note.body).unwrap_or_default();
         let body = with_paragraph(&before, self.title.as_deref(), &self.body);
         if text::char_count(&body) > LONGEST {
             let reason = format!("would make the notes longer than {LONGEST} characters");
             return Err(Error::invalid("body", reason));
         }
+        room.must_fit(self.body.len())?;
         let note = write_on_bookmark(&txn, &row, &body, Priority::Now, now).await?.ok_or(Error::NotFound)?;
         save::touch(&txn, row, now).await?;
+        room.must_hold(&txn).await?;
         txn.commit().await?;
         app.ingest.wake();
         Ok(NoteCreated {

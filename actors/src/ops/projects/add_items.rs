@@ -23,6 +23,7 @@ use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 use crate::ingest::queue::Priority;
+use crate::library_quota::LibraryRoom;
 use crate::ops::bookmarks::save::{self, NewBookmark};
 use crate::ops::target::Target;
 use crate::perform::Operation;
@@ -71,6 +72,7 @@ impl Operation for AddItems {
     async fn run(self, caller: &Caller, app: &App) -> Result<ItemsAdded, Error> {
         let (now, most) = (app.clock.now(), app.plans.limits(caller.plan).items_per_project);
         let txn = app.db.begin().await?;
+        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let project = locked(&txn, caller.user, self.project).await?;
         let mut chosen = Vec::with_capacity(self.items.len());
         for item in &self.items {
@@ -89,6 +91,7 @@ impl Operation for AddItems {
             added: items::views(app, &txn, caller.user, put.new).await?,
             already_present: items::views(app, &txn, caller.user, put.there).await?,
         };
+        room.must_hold(&txn).await?;
         txn.commit().await?;
         app.ingest.wake();
         Ok(reply)

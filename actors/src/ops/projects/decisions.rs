@@ -18,6 +18,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
+use crate::library_quota::LibraryRoom;
 use crate::ops::page::{CURSOR, PageOf};
 use crate::ops::target::Target;
 use crate::perform::Operation;
@@ -139,6 +140,7 @@ impl Operation for CreateDecision {
         let now = app.clock.now();
         let txn = app.db.begin().await?;
         let project = open_for_writing(&txn, caller.user, self.project).await?;
+        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let row = Model {
             id: DecisionId::new(now),
             user_id: caller.user,
@@ -152,6 +154,7 @@ impl Operation for CreateDecision {
         };
         Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
         touch(&txn, &project, now).await?;
+        room.must_hold(&txn).await?;
         txn.commit().await?;
         Ok(OneDecision { decision: row.into() })
     }
@@ -211,6 +214,7 @@ impl Operation for ChangeDecision {
         let now = app.clock.now();
         let txn = app.db.begin().await?;
         let (project, row) = self.place.open(&txn, caller.user).await?;
+        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let status = self.status.unwrap_or(row.status);
         let mut changed = Model {
             title: self.title.unwrap_or_else(|| row.title.clone()),
@@ -223,6 +227,7 @@ impl Operation for ChangeDecision {
             changed.updated_at = now;
             changed.clone().into_active_model().reset_all().update(&txn).await?;
             touch(&txn, &project, now).await?;
+            room.must_hold(&txn).await?;
         }
         txn.commit().await?;
         Ok(OneDecision { decision: changed.into() })
@@ -246,6 +251,7 @@ impl DeleteDecision {
 impl Operation for DeleteDecision {
     type Reply = Gone;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
         let txn = app.db.begin().await?;

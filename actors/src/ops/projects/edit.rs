@@ -16,6 +16,7 @@ use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 use crate::ingest::queue::{self, Priority, Work};
+use crate::library_quota::LibraryRoom;
 use crate::ops::target::Target;
 use crate::perform::Operation;
 
@@ -78,8 +79,13 @@ impl Operation for CreateProject {
             updated_at: now,
         };
         let new = row.clone().into_active_model();
-        project::Entity::insert(new).exec_without_returning(app.db.write()).await?;
-        view::one(app.db.write(), row).await
+        let txn = app.db.begin().await?;
+        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+        project::Entity::insert(new).exec_without_returning(&txn).await?;
+        room.must_hold(&txn).await?;
+        let reply = view::one(&txn, row).await?;
+        txn.commit().await?;
+        Ok(reply)
     }
 }
 
@@ -150,6 +156,7 @@ impl Operation for ChangeProject {
     async fn run(self, caller: &Caller, app: &App) -> Result<OneProject, Error> {
         let txn = app.db.begin().await?;
         let row = locked(&txn, caller.user, self.id).await?;
+        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let mut changed = self.applied(row.clone());
         if changed != row {
             if changed.status == ProjectStatus::Archived {
@@ -157,6 +164,7 @@ impl Operation for ChangeProject {
             }
             changed.updated_at = app.clock.now();
             changed.clone().into_active_model().reset_all().update(&txn).await?;
+            room.must_hold(&txn).await?;
         }
         let reply = view::one(&txn, changed).await?;
         txn.commit().await?;
@@ -181,6 +189,7 @@ impl DeleteProject {
 impl Operation for DeleteProject {
     type Reply = Gone;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
         let txn = app.db.begin().await?;

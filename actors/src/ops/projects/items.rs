@@ -218,6 +218,7 @@ impl RemoveItem {
 impl Operation for RemoveItem {
     type Reply = Gone;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
         let txn = app.db.begin().await?;

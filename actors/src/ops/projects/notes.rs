@@ -13,6 +13,7 @@ use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 use crate::ingest::queue::Priority;
+use crate::library_quota::LibraryRoom;
 use crate::ops::notes::{self, BODY, NewNote, NoteView, OneNote};
 use crate::ops::page::{CURSOR, PageOf};
 use crate::ops::target::Target;
@@ -54,8 +55,11 @@ impl Operation for AddNote {
         let now = app.clock.now();
         let txn = app.db.begin().await?;
         let project = open_for_writing(&txn, caller.user, self.project).await?;
+        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+        room.must_fit(self.new.body.len())?;
         let row = notes::add_to_project(&txn, &project, self.new, text, Priority::Now, now).await?;
         touch(&txn, &project, now).await?;
+        room.must_hold(&txn).await?;
         txn.commit().await?;
         app.ingest.wake();
         Ok(OneNote { note: row.into() })

@@ -65,6 +65,7 @@ pub struct UploadView {
 impl Operation for ShowUpload {
     type Reply = UploadView;
     const SCOPES: &'static [Scope] = &[Scope::WriteUploads];
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<UploadView, Error> {
         let row =

@@ -14,6 +14,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, InvalidHeaderValue};
 use reqwest::{Client, Response};
+use serde_json::Number;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use zeroize::Zeroizing;
 
@@ -32,6 +33,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 const TRIES: u32 = 3;
 /// Most bytes of an answer: a stream says each token with some 200 bytes around it.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
+/// The largest `usage.total_tokens` that is believed: several times the context of any model.
+const MAX_TOTAL_TOKENS: u64 = 10_000_000;
 
 /// Which endpoint.
 #[derive(Clone)]
@@ -93,7 +96,7 @@ impl Chat {
         loop {
             tries += 1;
             let failed = match timeout_at(until, self.once(&body)).await {
-                Ok(Ok(completion)) => return Ok(self.draft(completion, &body)),
+                Ok(Ok(completion)) => return self.draft(completion, &body),
                 Ok(Err(failed)) => failed,
                 Err(_) => return Err(Failure::Late),
             };
@@ -120,13 +123,22 @@ impl Chat {
         read(response).await
     }
 
-    fn draft(&self, completion: Completion, body: &str) -> Draft {
+    fn draft(&self, completion: Completion, body: &str) -> Result<Draft, Failure> {
         let Completion { text, model, tokens } = completion;
-        // An endpoint that tells no usage is not free for that.
-        let tokens = tokens
-            .unwrap_or_else(|| u64::try_from(chunk::estimate(body) + chunk::estimate(&text)).unwrap_or(0));
-        Draft { model: model.unwrap_or_else(|| self.model.clone()), text: Some(text), tokens }
+        let tokens = match tokens {
+            Some(told) => checked_tokens(&told)?,
+            // An endpoint that tells no usage is not free for that.
+            None => u64::try_from(chunk::estimate(body) + chunk::estimate(&text)).unwrap_or(0),
+        };
+        Ok(Draft { model: model.unwrap_or_else(|| self.model.clone()), text: Some(text), tokens })
     }
+}
+
+/// The tokens of an answer as its endpoint tells them. A number that cannot be true would spend somebody's month, or the day
+/// of everybody; another try would only cost more.
+fn checked_tokens(told: &Number) -> Result<u64, Failure> {
+    let tokens = told.as_u64().filter(|tokens| *tokens <= MAX_TOTAL_TOKENS);
+    tokens.ok_or(Failure::Unreadable("its usage.total_tokens is not between 0 and 10 million"))
 }
 
 impl Answerer for Chat {
@@ -183,5 +195,21 @@ impl Failed {
     /// What the endpoint says, else longer each time.
     fn wait(&self, tries: u32) -> Duration {
         self.named.unwrap_or(retry::FIRST * 2u32.pow(tries.saturating_sub(1).min(8)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn total_tokens_beyond_any_model_are_refused() {
+        let checked = |json: &str| checked_tokens(&serde_json::from_str(json).unwrap()).ok();
+
+        assert_eq!(checked("0"), Some(0));
+        assert_eq!(checked("10000000"), Some(MAX_TOTAL_TOKENS));
+        for absurd in ["-1", "10000001", "9223372036854775808", "18446744073709551616", "1e300", "0.5"] {
+            assert_eq!(checked(absurd), None, "{absurd}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Reads a completion as it comes: server-sent events, or one JSON object from endpoints that do not stream.
 
 use serde::Deserialize;
+use serde_json::Number;
 
 /// Most of an answer that is kept, in bytes.
 const MOST_TEXT: usize = 32 * 1024;
@@ -16,8 +17,8 @@ pub(super) struct Completion {
     pub text: String,
     /// What it calls itself.
     pub model: Option<String>,
-    /// `usage.total_tokens`, where it is told.
-    pub tokens: Option<u64>,
+    /// `usage.total_tokens`, where it is told: any number, not yet checked.
+    pub tokens: Option<Number>,
 }
 
 /// What has come so far.
@@ -58,7 +59,7 @@ struct Said {
 
 #[derive(Deserialize)]
 struct Usage {
-    total_tokens: Option<u64>,
+    total_tokens: Option<Number>,
 }
 
 impl Reading {
@@ -120,7 +121,7 @@ impl Reading {
         }
         let name = piece.model.filter(|name| !name.trim().is_empty() && name.len() <= MOST_NAME);
         self.so_far.model = self.so_far.model.take().or(name);
-        self.so_far.tokens = piece.usage.and_then(|usage| usage.total_tokens).or(self.so_far.tokens);
+        self.so_far.tokens = piece.usage.and_then(|usage| usage.total_tokens).or(self.so_far.tokens.take());
         for choice in piece.choices.into_iter().filter(|choice| choice.index == 0) {
             self.finished |= choice.finish_reason.is_some();
             let said = choice.delta.or(choice.message).and_then(|said| said.content).unwrap_or_default();
@@ -163,8 +164,11 @@ mod tests {
 
     #[test]
     fn a_stream_is_read_however_it_is_cut() {
-        let wanted =
-            Completion { text: "Zebras — yes [1].".into(), model: Some("m-1".into()), tokens: Some(42) };
+        let wanted = Completion {
+            text: "Zebras — yes [1].".into(),
+            model: Some("m-1".into()),
+            tokens: Some(42.into()),
+        };
         for step in [1, 2, 3, 7, 64, 10_000] {
             assert_eq!(read(false, STREAM.as_bytes(), step).unwrap(), wanted, "{step}");
         }
@@ -174,7 +178,7 @@ mod tests {
     fn one_object_is_read_too() {
         let body = br#"{"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"<think>hm</think>\nYes."},"finish_reason":"stop"}],"usage":{"total_tokens":7}}"#;
 
-        let wanted = Completion { text: "Yes.".into(), model: Some("m".into()), tokens: Some(7) };
+        let wanted = Completion { text: "Yes.".into(), model: Some("m".into()), tokens: Some(7.into()) };
         assert_eq!(read(true, body, 5).unwrap(), wanted);
     }
 

@@ -200,12 +200,14 @@ impl PassageIndex for EdgeIndex {
 
     fn delete_document(&self, tenant: &Tenant, document: Uuid, keep: Option<i64>) -> Result<(), IndexError> {
         let _writer = self.writer();
+        self.room()?;
         let gone = PointOperations::DeletePointsByFilter(filter::document(tenant, document, keep));
         self.write("delete from", UpdateOperation::PointOperation(gone))
     }
 
     fn delete_tenant(&self, tenant: &Tenant) -> Result<(), IndexError> {
         let _writer = self.writer();
+        self.room()?;
         let gone = PointOperations::DeletePointsByFilter(filter::own(tenant));
         self.write("delete from", UpdateOperation::PointOperation(gone))?;
         self.known().remove(tenant);
@@ -265,6 +267,7 @@ impl PassageIndex for EdgeIndex {
     fn commit(&self) -> Result<(), IndexError> {
         let _writer = self.writer();
         self.must_not_be_abandoned()?;
+        self.room()?;
         self.shard.flush().map_err(failed("commit"))
     }
 

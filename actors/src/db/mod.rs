@@ -3,17 +3,35 @@
 //! SQLite takes one writer at a time, and a transaction that reads before it writes fails at once when another wrote in
 //! between; so writes go through a pool of one connection and begin IMMEDIATE, and reads have connections of their own.
 //! PostgreSQL has one pool for both.
+//!
+//! A storage fault (disk full, failed read or sync) never outlives the connection that met it: [`Transaction`] refuses
+//! everything after a failed statement, and the writer's connection is lent only outside of any transaction, else replaced.
 
+mod connection;
+mod fault;
+mod health;
+mod integrity;
+mod transaction;
+
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use migration::{Migrator, MigratorTrait};
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{
-    ConnectOptions, ConnectionTrait, Database, DatabaseBackend, DatabaseConnection, DatabaseTransaction,
-    DbErr, EntityTrait, IntoActiveModel, Iterable, RuntimeErr, SqliteTransactionMode, Statement,
-    TransactionOptions, TransactionTrait, TryInsertResult,
+    ConnectOptions, ConnectionTrait, Database, DatabaseBackend, DatabaseConnection, DbErr, EntityTrait,
+    IntoActiveModel, Iterable, RuntimeErr, SqliteTransactionMode, Statement, TransactionOptions,
+    TransactionTrait, TryInsertResult,
 };
+use sqlx::Connection as _;
 use tracing::log::LevelFilter;
+
+use connection::Access;
+pub use connection::Connection;
+pub use fault::StorageFault;
+pub use health::StorageHealth;
+pub use integrity::{Damage, OpenError};
+pub use transaction::Transaction;
 
 /// Long enough for any write of ours; a caller is told to come again after that.
 const BUSY: Duration = Duration::from_secs(5);
@@ -56,8 +74,9 @@ where
 /// The open database. Clones share the pools.
 #[derive(Clone)]
 pub struct Db {
-    read: DatabaseConnection,
-    write: DatabaseConnection,
+    read: Connection,
+    write: Connection,
+    health: Arc<StorageHealth>,
 }
 
 impl Db {
@@ -68,9 +87,26 @@ impl Db {
         Ok(db)
     }
 
+    /// Opens it for the service: looks for damage before anything is written.
+    ///
+    /// # Errors
+    /// The damage that was found, or the database's own error.
+    pub async fn open_checked(url: &str) -> Result<Self, OpenError> {
+        // SQLite itself refuses a file that is shorter than its header says, as soon as it opens it.
+        let db = Self::connect(url).await.map_err(OpenError::of)?;
+        db.check_before_start().await?;
+        db.migrate().await?;
+        Ok(db)
+    }
+
     /// Opens it and leaves the tables as they are.
     pub async fn connect(url: &str) -> Result<Self, DbErr> {
         if url.starts_with("sqlite:") { sqlite(url).await } else { postgres(url).await }
+    }
+
+    fn of(read: DatabaseConnection, write: DatabaseConnection, health: Arc<StorageHealth>) -> Self {
+        let connection = |pool, access| Connection { pool, access, health: health.clone() };
+        Self { read: connection(read, Access::Read), write: connection(write, Access::Write), health }
     }
 
     /// How many steps the tables are behind; none of them is made.
@@ -84,34 +120,59 @@ impl Db {
         Ok(Migrator::migrations().len().saturating_sub(made))
     }
 
+    /// Makes this many more steps of the tables, or all.
+    #[cfg(test)]
+    pub async fn migrate_steps(&self, steps: Option<u32>) -> Result<(), DbErr> {
+        Migrator::up(&self.write.pool, steps).await
+    }
+
     /// Has every statement counted by this, from now on and in this clone alone.
     #[cfg(test)]
-    pub fn counted_by(&mut self, count: std::sync::Arc<std::sync::atomic::AtomicUsize>) {
+    pub fn counted_by(&mut self, count: Arc<std::sync::atomic::AtomicUsize>) {
         for connection in [&mut self.read, &mut self.write] {
             let count = count.clone();
-            connection.set_metric_callback(move |_| {
+            connection.pool.set_metric_callback(move |_| {
                 count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             });
         }
     }
 
     /// For reading.
-    pub fn read(&self) -> &DatabaseConnection {
+    pub fn read(&self) -> &Connection {
         &self.read
     }
 
     /// For single writing statements.
-    pub fn write(&self) -> &DatabaseConnection {
+    pub fn write(&self) -> &Connection {
         &self.write
     }
 
-    /// A transaction that may write. On SQLite nobody else writes until it ends.
-    pub async fn begin(&self) -> Result<DatabaseTransaction, DbErr> {
-        let options = TransactionOptions {
-            sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
-            ..TransactionOptions::default()
+    /// What is known about the storage.
+    pub fn health(&self) -> &StorageHealth {
+        &self.health
+    }
+
+    /// Begins a transaction that may write. On SQLite nobody else writes until it ends.
+    ///
+    /// # Errors
+    /// The database is damaged or cannot be reached, or another process writes for longer than the busy timeout.
+    pub async fn begin(&self) -> Result<Transaction, DbErr> {
+        self.write.allow()?;
+        let begun = if self.is_postgres() {
+            // A caller that goes away while PostgreSQL answers BEGIN would leave a transaction open that the driver does not
+            // know of: what others write through that connection would be acknowledged and lost. So BEGIN is never cut off.
+            let pool = self.write.pool.clone();
+            let begin = tokio::spawn(async move { pool.begin().await });
+            begin.await.map_err(|cause| DbErr::Custom(format!("BEGIN was not answered: {cause}")))?
+        } else {
+            let options = TransactionOptions {
+                sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
+                ..TransactionOptions::default()
+            };
+            self.write.pool.begin_with_options(options).await
         };
-        self.write.begin_with_options(options).await
+        let inner = begun.inspect_err(|error| self.health.record(error))?;
+        Ok(Transaction::new(inner, self.health.clone()))
     }
 
     /// Whether rows can be locked against each other (`FOR UPDATE`); SQLite's one writer needs no locks.
@@ -124,24 +185,24 @@ impl Db {
         if !self.is_postgres() {
             self.write.execute_unprepared("PRAGMA wal_checkpoint(TRUNCATE)").await?;
         }
-        self.read.close().await?;
-        self.write.close().await
+        self.read.pool.close().await?;
+        self.write.pool.close().await
     }
 
     async fn migrate(&self) -> Result<(), DbErr> {
         if !self.is_postgres() {
             // SQLite makes tables within transactions too: of two processes that begin at once, one waits for the other.
             let txn = once_free(async || self.begin().await).await?;
-            Migrator::up(&txn, None).await?;
+            Migrator::up(txn.inner(), None).await?;
             return txn.commit().await;
         }
-        let guard = self.write.begin().await?;
+        let guard = self.write.pool.begin().await?;
         // Another node's migration, and the own one, may take longer than any request.
         for patience in ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"] {
             guard.execute_unprepared(&format!("SET LOCAL {patience} = 0")).await?;
         }
         guard.execute_unprepared(&format!("SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")).await?;
-        let done = Migrator::up(&self.write, None).await;
+        let done = Migrator::up(&self.write.pool, None).await;
         guard.commit().await?;
         done
     }
@@ -150,9 +211,11 @@ impl Db {
 async fn sqlite(url: &str) -> Result<Db, DbErr> {
     // The writer comes first: it makes the file and turns the write-ahead log on. Its commits reach the disk before
     // they are acknowledged (synchronous FULL).
-    let write = once_free(async || Database::connect(pool(url, 1, "FULL")).await).await?;
+    let health = Arc::new(StorageHealth::default());
+    let writer = || guarded(pool(url, 1, "FULL"), &health);
+    let write = once_free(async || Database::connect(writer()).await).await?;
     let read = once_free(async || Database::connect(pool(url, READERS, "NORMAL")).await).await?;
-    Ok(Db { read, write })
+    Ok(Db::of(read, write, health))
 }
 
 /// Tries until no other process holds the file: where two turn the write-ahead log on at once, SQLite fails one of them at once,
@@ -201,6 +264,33 @@ fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOption
     options
 }
 
+/// Lends the writer's connection only outside of any transaction, and replaces it after a storage fault.
+///
+/// After `SQLITE_FULL` and `SQLITE_IOERR` SQLite may have rolled the transaction back by itself. The driver's own ROLLBACK fails
+/// then and its transaction depth stays at 1; its next transaction would be a savepoint that nothing ever commits.
+fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectOptions {
+    let lending = health.clone();
+    options.map_sqlx_sqlite_before_acquire(move |connection, _| {
+        let is_sound = !lending.take_suspicion() && !connection.is_in_transaction();
+        Box::pin(async move { Ok(is_sound) })
+    });
+    let returning = health.clone();
+    options.map_sqlx_sqlite_pool_opts(move |pool| {
+        let health = returning.clone();
+        pool.after_release(move |connection, _| {
+            let is_sound = !health.take_suspicion();
+            Box::pin(async move {
+                if is_sound && connection.is_in_transaction() {
+                    // The ROLLBACK of a dropped transaction may still be queued: it has run when the ping is answered.
+                    connection.ping().await?;
+                }
+                Ok(is_sound && !connection.is_in_transaction())
+            })
+        })
+    });
+    options
+}
+
 async fn postgres(url: &str) -> Result<Db, DbErr> {
     let mut options = ConnectOptions::new(url);
     options
@@ -215,37 +305,8 @@ async fn postgres(url: &str) -> Result<Db, DbErr> {
             ])
         });
     let pool = Database::connect(options).await?;
-    Ok(Db { read: pool.clone(), write: pool })
+    Ok(Db::of(pool.clone(), pool, Arc::default()))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[actix::test]
-    async fn any_number_may_open_a_new_file_at_once() {
-        for _ in 0..20 {
-            let folder = tempfile::tempdir().unwrap();
-            let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
-
-            let opened = futures_util::future::join_all((0..4).map(|_| sqlite(&url))).await;
-
-            for one in opened {
-                one.unwrap().close().await.unwrap();
-            }
-        }
-    }
-
-    #[actix::test]
-    async fn tables_are_looked_at_without_being_changed() {
-        let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
-
-        let looked = Db::connect(&url).await.unwrap();
-        assert_eq!(looked.behind().await.unwrap(), Migrator::migrations().len());
-        assert_eq!(looked.behind().await.unwrap(), Migrator::migrations().len());
-
-        let opened = Db::open(&url).await.unwrap();
-        assert_eq!(opened.behind().await.unwrap(), 0);
-    }
-}
+mod tests;

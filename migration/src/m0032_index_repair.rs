@@ -4,7 +4,7 @@ use crate::statement::Step;
 
 /// How many passages of a document the index holds, when it was last told of it, and whether it lost it. The indexes serve
 /// the sum of all passages and the list of what was lost.
-pub const STEP: Step = Step { name: "m0028_index_repair", up: UP };
+pub const STEP: Step = Step { name: "m0032_index_repair", up: UP };
 
 const UP: &str = "
 ALTER TABLE document ADD COLUMN indexed_passages INTEGER NOT NULL DEFAULT 0;

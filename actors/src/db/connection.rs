@@ -1,0 +1,73 @@
+//! A pool of connections that takes note of storage faults.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, QueryResult, Statement};
+
+use super::health::StorageHealth;
+
+/// What a pool is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Reads go on whatever was found.
+    Read,
+    /// Nothing is written to a damaged database.
+    Write,
+}
+
+/// A pool of connections to the database. Every failed statement is looked at for a fault of the storage.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    pub(super) pool: DatabaseConnection,
+    pub(super) access: Access,
+    pub(super) health: Arc<StorageHealth>,
+}
+
+impl Connection {
+    pub(super) fn allow(&self) -> Result<(), DbErr> {
+        match self.access {
+            Access::Read => Ok(()),
+            Access::Write => self.health.allow_write(),
+        }
+    }
+
+    fn record<T>(&self, result: Result<T, DbErr>) -> Result<T, DbErr> {
+        result.inspect_err(|error| self.health.record(error))
+    }
+
+    /// Asks the database for a sign of life.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub async fn ping(&self) -> Result<(), DbErr> {
+        self.pool.ping().await
+    }
+}
+
+#[async_trait]
+impl ConnectionTrait for Connection {
+    fn get_database_backend(&self) -> DbBackend {
+        self.pool.get_database_backend()
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        self.allow()?;
+        self.record(self.pool.execute_raw(statement).await)
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        self.allow()?;
+        self.record(self.pool.execute_unprepared(sql).await)
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        self.allow()?;
+        self.record(self.pool.query_one_raw(statement).await)
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        self.allow()?;
+        self.record(self.pool.query_all_raw(statement).await)
+    }
+}

@@ -1,0 +1,119 @@
+//! Faults of the storage below the database, as SQLite and PostgreSQL report them.
+
+use sea_orm::{DbErr, RuntimeErr};
+
+/// What the error of a statement on a damaged database says.
+const DAMAGED: &str = "the database is damaged; writes are stopped";
+
+/// A fault below the database: it says nothing about the statement that met it, and may have ended the transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StorageFault {
+    /// No space is left, or the file system takes no writes.
+    Full,
+    /// A read, a write or a sync failed.
+    Io,
+    /// The files do not hold what was written to them.
+    Corrupt,
+    /// The database could not allocate memory.
+    OutOfMemory,
+}
+
+impl StorageFault {
+    /// The fault behind an error of the database; `None` when the statement itself, or a lock, was the reason.
+    pub fn of(error: &DbErr) -> Option<Self> {
+        if matches!(error, DbErr::Custom(text) if text == DAMAGED) {
+            return Some(Self::Corrupt);
+        }
+        let (DbErr::Conn(RuntimeErr::SqlxError(cause))
+        | DbErr::Exec(RuntimeErr::SqlxError(cause))
+        | DbErr::Query(RuntimeErr::SqlxError(cause))) = error
+        else {
+            return None;
+        };
+        let code = cause.as_database_error()?.code()?;
+        // SQLite's result codes have at most four digits, SQLSTATEs five characters.
+        if code.len() < 5 { Self::of_sqlite(code.parse().ok()?) } else { Self::of_sqlstate(&code) }
+    }
+
+    /// The extended result codes of <https://sqlite.org/rescode.html>.
+    fn of_sqlite(code: u32) -> Option<Self> {
+        const IOERR_NOMEM: u32 = 3082;
+        const IOERR_CORRUPTFS: u32 = 8458;
+        match (code, code & 0xff) {
+            (IOERR_NOMEM, _) | (_, 7) => Some(Self::OutOfMemory),
+            (IOERR_CORRUPTFS, _) | (_, 11 | 26) => Some(Self::Corrupt),
+            // A file system that became read-only is treated as a full one: reads go on.
+            (_, 8 | 13) => Some(Self::Full),
+            (_, 10 | 14) => Some(Self::Io),
+            _ => None,
+        }
+    }
+
+    /// Appendix A of the PostgreSQL manual.
+    fn of_sqlstate(code: &str) -> Option<Self> {
+        match code {
+            "53100" => Some(Self::Full),
+            "53200" => Some(Self::OutOfMemory),
+            "58030" => Some(Self::Io),
+            "XX001" | "XX002" => Some(Self::Corrupt),
+            _ => None,
+        }
+    }
+
+    /// Its label in metrics.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Io => "io",
+            Self::Corrupt => "corrupt",
+            Self::OutOfMemory => "out_of_memory",
+        }
+    }
+}
+
+/// The error of a write to a database that is known to be damaged.
+pub(super) fn damaged() -> DbErr {
+    DbErr::Custom(DAMAGED.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sqlite_codes_map_to_their_faults() {
+        let cases = [
+            (13, Some(StorageFault::Full)),
+            (8, Some(StorageFault::Full)),
+            (776, Some(StorageFault::Full)),
+            (778, Some(StorageFault::Io)),
+            (1034, Some(StorageFault::Io)),
+            (14, Some(StorageFault::Io)),
+            (11, Some(StorageFault::Corrupt)),
+            (779, Some(StorageFault::Corrupt)),
+            (26, Some(StorageFault::Corrupt)),
+            (8458, Some(StorageFault::Corrupt)),
+            (7, Some(StorageFault::OutOfMemory)),
+            (3082, Some(StorageFault::OutOfMemory)),
+            (5, None),
+            (517, None),
+            (2067, None),
+        ];
+        for (code, fault) in cases {
+            assert_eq!(StorageFault::of_sqlite(code), fault, "{code}");
+        }
+    }
+
+    #[test]
+    fn sqlstates_map_to_their_faults() {
+        assert_eq!(StorageFault::of_sqlstate("53100"), Some(StorageFault::Full));
+        assert_eq!(StorageFault::of_sqlstate("XX001"), Some(StorageFault::Corrupt));
+        assert_eq!(StorageFault::of_sqlstate("23505"), None);
+    }
+
+    #[test]
+    fn damaged_error_is_a_corruption_fault() {
+        assert_eq!(StorageFault::of(&damaged()), Some(StorageFault::Corrupt));
+        assert_eq!(StorageFault::of(&DbErr::Custom("another".to_owned())), None);
+    }
+}

@@ -1,0 +1,157 @@
+//! Whether the file of an SQLite database is whole. PostgreSQL looks after its own files.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, QueryResult, Statement};
+use tracing::{error, info, warn};
+
+use super::{Db, StorageFault};
+
+/// A database up to this size is checked before the service starts on it, a larger one while it serves: checking takes about a
+/// second for every 200 MiB.
+const MAX_BYTES_CHECKED_AT_START: u64 = 16 << 20;
+
+/// The file of an SQLite database does not hold what was written to it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Damage {
+    /// The file was cut.
+    #[error("{file} has {actual} bytes, and its own header says {expected}: the end of the file is missing")]
+    Truncated {
+        /// The database.
+        file: String,
+        /// Bytes by its page count.
+        expected: u64,
+        /// Bytes that it has.
+        actual: u64,
+    },
+    /// Pages contradict each other.
+    #[error("the database is damaged: {0}")]
+    Inconsistent(String),
+}
+
+/// Why a database could not be opened for service.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// It cannot be reached, read, or brought up to date.
+    #[error(transparent)]
+    Database(#[from] DbErr),
+    /// Nothing may be written to it.
+    #[error("{0}; restore a copy of the database (`carrel doctor` shows all that is wrong)")]
+    Damaged(#[from] Damage),
+}
+
+impl OpenError {
+    /// Tells damage that SQLite found by itself from other errors.
+    pub(super) fn of(error: DbErr) -> Self {
+        match StorageFault::of(&error) {
+            Some(StorageFault::Corrupt) => Damage::Inconsistent(error.to_string()).into(),
+            Some(StorageFault::Full | StorageFault::Io | StorageFault::OutOfMemory) | None => error.into(),
+        }
+    }
+}
+
+impl Db {
+    /// Looks for damage before the service starts: the size of the file, and where it is small, its pages.
+    ///
+    /// # Errors
+    /// The damage that was found, or the database's own error.
+    pub async fn check_before_start(&self) -> Result<(), OpenError> {
+        let Some(file) = self.file().await? else { return Ok(()) };
+        self.check_size(&file).await?;
+        if size_of(&file) <= MAX_BYTES_CHECKED_AT_START {
+            self.quick_check().await?;
+        }
+        Ok(())
+    }
+
+    /// Checks the pages of a database that was too large to be checked before the start. Damage stops all writes.
+    pub async fn check_while_serving(&self) {
+        let file = match self.file().await {
+            Ok(Some(file)) if size_of(&file) > MAX_BYTES_CHECKED_AT_START => file,
+            Ok(_) => return,
+            Err(error) => return warn!(%error, "could not check the database for damage"),
+        };
+        let started = Instant::now();
+        match self.quick_check().await {
+            Ok(()) => info!(
+                bytes = size_of(&file),
+                duration_ms = started.elapsed().as_millis(),
+                "the database was checked: no damage"
+            ),
+            Err(OpenError::Damaged(damage)) => {
+                error!(%damage, "the check of the database found damage");
+                self.health.set_damaged();
+            }
+            Err(OpenError::Database(error)) => warn!(%error, "could not check the database for damage"),
+        }
+    }
+
+    /// Reads every page and every index entry; takes about a second for every 50 MiB.
+    ///
+    /// # Errors
+    /// The first damage that was found, or the database's own error.
+    pub async fn full_check(&self) -> Result<(), OpenError> {
+        let Some(file) = self.file().await? else { return Ok(()) };
+        self.check_size(&file).await?;
+        self.check("PRAGMA integrity_check(1)").await?;
+        let broken = self.all("PRAGMA foreign_key_check").await?.len();
+        if broken > 0 {
+            return Err(Damage::Inconsistent(format!("{broken} rows refer to rows that are missing")).into());
+        }
+        Ok(())
+    }
+
+    async fn quick_check(&self) -> Result<(), OpenError> {
+        self.check("PRAGMA quick_check(1)").await
+    }
+
+    async fn check(&self, pragma: &str) -> Result<(), OpenError> {
+        let rows = self.all(pragma).await.map_err(OpenError::of)?;
+        let found = rows.first().map(|row| row.try_get_by_index::<String>(0)).transpose()?;
+        match found {
+            Some(found) if found != "ok" => Err(Damage::Inconsistent(found.replace('\n', " ")).into()),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Compares the size of the file with the number of its pages. While the write-ahead log holds pages the file may rightly be
+    /// shorter, so the log is folded in first; where that cannot be done nothing is concluded.
+    async fn check_size(&self, file: &Path) -> Result<(), OpenError> {
+        let folded = self.write.execute_unprepared("PRAGMA wal_checkpoint(TRUNCATE)").await;
+        let log = size_of(&PathBuf::from(format!("{}-wal", file.display())));
+        if folded.is_err() || log > 0 {
+            return Ok(());
+        }
+        let expected = self.number("PRAGMA page_count").await? * self.number("PRAGMA page_size").await?;
+        let actual = size_of(file);
+        if actual < expected {
+            return Err(Damage::Truncated { file: file.display().to_string(), expected, actual }.into());
+        }
+        Ok(())
+    }
+
+    /// The file of an SQLite database; `None` for PostgreSQL and for a database in memory.
+    async fn file(&self) -> Result<Option<PathBuf>, DbErr> {
+        if self.is_postgres() {
+            return Ok(None);
+        }
+        let rows = self.all("PRAGMA database_list").await?;
+        let file = rows.first().map(|row| row.try_get_by_index::<String>(2)).transpose()?;
+        Ok(file.filter(|file| !file.is_empty()).map(PathBuf::from))
+    }
+
+    async fn number(&self, pragma: &str) -> Result<u64, DbErr> {
+        let rows = self.all(pragma).await?;
+        let number = rows.first().map(|row| row.try_get_by_index::<i64>(0)).transpose()?;
+        Ok(number.and_then(|number| u64::try_from(number).ok()).unwrap_or(0))
+    }
+
+    async fn all(&self, pragma: &str) -> Result<Vec<QueryResult>, DbErr> {
+        self.read.query_all_raw(Statement::from_string(DatabaseBackend::Sqlite, pragma)).await
+    }
+}
+
+fn size_of(file: &Path) -> u64 {
+    std::fs::metadata(file).map_or(0, |found| found.len())
+}

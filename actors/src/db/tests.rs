@@ -1,0 +1,186 @@
+//! Opening, and what a storage fault leaves behind.
+
+use sea_orm::DbErr;
+
+use super::*;
+
+struct TestDatabase {
+    url: String,
+    _folder: tempfile::TempDir,
+}
+
+impl TestDatabase {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        Self { url, _folder: folder }
+    }
+
+    /// Opened, with a table of unique numbers that holds 1.
+    async fn with_numbers(&self) -> Db {
+        let db = sqlite(&self.url).await.unwrap();
+        db.write().execute_unprepared("CREATE TABLE number (n INTEGER UNIQUE)").await.unwrap();
+        insert(db.write(), 1).await.unwrap();
+        db
+    }
+
+    /// What another process reads.
+    async fn numbers(&self) -> Vec<i64> {
+        let db = sqlite(&self.url).await.unwrap();
+        let select = Statement::from_string(DatabaseBackend::Sqlite, "SELECT n FROM number ORDER BY n");
+        let rows = db.read().query_all_raw(select).await.unwrap();
+        rows.iter().map(|row| row.try_get_by_index(0).unwrap()).collect()
+    }
+}
+
+async fn insert(db: &impl ConnectionTrait, number: i64) -> Result<(), DbErr> {
+    db.execute_unprepared(&format!("INSERT INTO number VALUES ({number})")).await.map(drop)
+}
+
+/// A statement that fails and, like a full disk, has SQLite roll the whole transaction back by itself.
+async fn fail_and_roll_back(db: &impl ConnectionTrait) -> DbErr {
+    db.execute_unprepared("INSERT OR ROLLBACK INTO number VALUES (1)").await.unwrap_err()
+}
+
+#[actix::test]
+async fn any_number_may_open_a_new_file_at_once() {
+    for _ in 0..20 {
+        let database = TestDatabase::new();
+
+        let opened = futures_util::future::join_all((0..4).map(|_| sqlite(&database.url))).await;
+
+        for one in opened {
+            one.unwrap().close().await.unwrap();
+        }
+    }
+}
+
+#[actix::test]
+async fn tables_are_looked_at_without_being_changed() {
+    let database = TestDatabase::new();
+
+    let looked = Db::connect(&database.url).await.unwrap();
+    assert_eq!(looked.behind().await.unwrap(), Migrator::migrations().len());
+    assert_eq!(looked.behind().await.unwrap(), Migrator::migrations().len());
+
+    let opened = Db::open(&database.url).await.unwrap();
+    assert_eq!(opened.behind().await.unwrap(), 0);
+}
+
+#[actix::test]
+async fn writer_survives_a_transaction_that_sqlite_ended() {
+    let database = TestDatabase::new();
+    let db = database.with_numbers().await;
+
+    let txn = db.begin().await.unwrap();
+    insert(&txn, 2).await.unwrap();
+    fail_and_roll_back(&txn).await;
+    drop(txn);
+
+    // An ordinary refusal, then writes of both kinds: each has to be there for another process.
+    let txn = db.begin().await.unwrap();
+    insert(&txn, 1).await.unwrap_err();
+    drop(txn);
+    let txn = db.begin().await.unwrap();
+    insert(&txn, 3).await.unwrap();
+    txn.commit().await.unwrap();
+    insert(db.write(), 4).await.unwrap();
+    assert_eq!(database.numbers().await, [1, 3, 4]);
+}
+
+#[actix::test]
+async fn transaction_refuses_everything_after_a_failed_statement() {
+    let database = TestDatabase::new();
+    let db = database.with_numbers().await;
+
+    let txn = db.begin().await.unwrap();
+    let failure = fail_and_roll_back(&txn).await;
+    let later = insert(&txn, 2).await.unwrap_err();
+    let committed = txn.commit().await.unwrap_err();
+
+    assert_eq!([later.to_string(), committed.to_string()], [failure.to_string(), failure.to_string()]);
+    assert_eq!(database.numbers().await, [1]);
+}
+
+#[actix::test]
+async fn writer_is_replaced_when_it_is_distrusted() {
+    let database = TestDatabase::new();
+    let db = database.with_numbers().await;
+    // Lives as long as its connection.
+    db.write().execute_unprepared("CREATE TEMP TABLE mark (n INTEGER)").await.unwrap();
+    db.write().execute_unprepared("SELECT * FROM mark").await.unwrap();
+
+    db.health().distrust_writer();
+
+    db.write().execute_unprepared("SELECT * FROM mark").await.unwrap_err();
+    insert(db.write(), 2).await.unwrap();
+    assert_eq!(database.numbers().await, [1, 2]);
+}
+
+#[actix::test]
+async fn damaged_database_takes_no_writes() {
+    let database = TestDatabase::new();
+    let db = database.with_numbers().await;
+
+    db.health().set_damaged();
+
+    let refused = [insert(db.write(), 2).await.unwrap_err(), db.begin().await.err().unwrap()];
+    assert!(refused.iter().all(|error| StorageFault::of(error) == Some(StorageFault::Corrupt)));
+    let select = Statement::from_string(DatabaseBackend::Sqlite, "SELECT n FROM number");
+    assert_eq!(db.read().query_all_raw(select).await.unwrap().len(), 1);
+}
+
+#[actix::test]
+async fn cancelled_transactions_keep_nothing() {
+    let database = TestDatabase::new();
+    let db = database.with_numbers().await;
+
+    for number in 10..40 {
+        let write = async {
+            let txn = db.begin().await.unwrap();
+            insert(&txn, number).await.unwrap();
+            std::future::pending::<()>().await;
+            drop(txn);
+        };
+        let _ = tokio::time::timeout(Duration::from_millis(number as u64 % 3), write).await;
+    }
+
+    insert(db.write(), 2).await.unwrap();
+    assert_eq!(database.numbers().await, [1, 2]);
+}
+
+/// A closed database of some hundred pages.
+async fn large_file(database: &TestDatabase) -> std::path::PathBuf {
+    let db = database.with_numbers().await;
+    let rows = "WITH RECURSIVE n (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM n WHERE n < 50000)";
+    db.write().execute_unprepared(&format!("{rows} INSERT INTO number SELECT n FROM n")).await.unwrap();
+    db.close().await.unwrap();
+    database._folder.path().join("a.db")
+}
+
+#[actix::test]
+async fn cut_file_is_found_before_the_start() {
+    let database = TestDatabase::new();
+    let path = large_file(&database).await;
+    Db::open_checked(&database.url).await.unwrap().close().await.unwrap();
+    let size = path.metadata().unwrap().len();
+
+    std::fs::File::options().write(true).open(&path).unwrap().set_len(size / 2).unwrap();
+
+    let found = Db::open_checked(&database.url).await.err().unwrap();
+    assert!(matches!(found, OpenError::Damaged(_)), "{found}");
+}
+
+#[actix::test]
+async fn overwritten_page_is_found_before_the_start() {
+    let database = TestDatabase::new();
+    let path = large_file(&database).await;
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 8192 * 4096;
+
+    bytes[middle..middle + 64].fill(0xa5);
+    std::fs::write(&path, bytes).unwrap();
+
+    let found = Db::open_checked(&database.url).await.err().unwrap();
+    assert!(matches!(found, OpenError::Damaged(Damage::Inconsistent(_))), "{found}");
+}

@@ -1,0 +1,105 @@
+//! A transaction that can no longer be used once a statement of it has failed.
+
+use std::sync::{Arc, OnceLock};
+
+use async_trait::async_trait;
+use sea_orm::{
+    ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement,
+};
+
+use super::health::StorageHealth;
+
+/// A transaction of the writer.
+///
+/// After a failed statement every later statement fails, and so does [`Transaction::commit`]. SQLite may have rolled the
+/// transaction back by itself, so that a later statement would stand alone and be kept without the others; PostgreSQL answers
+/// COMMIT with success and keeps nothing. Dropped without a commit, it is rolled back.
+pub struct Transaction {
+    inner: DatabaseTransaction,
+    failure: OnceLock<RuntimeErr>,
+    health: Arc<StorageHealth>,
+}
+
+/// A copy of a failure, for the statements that come after it.
+fn copied(error: &DbErr) -> RuntimeErr {
+    match error {
+        DbErr::Conn(RuntimeErr::SqlxError(cause))
+        | DbErr::Exec(RuntimeErr::SqlxError(cause))
+        | DbErr::Query(RuntimeErr::SqlxError(cause)) => RuntimeErr::SqlxError(cause.clone()),
+        other => RuntimeErr::Internal(format!("an earlier statement of the transaction failed: {other}")),
+    }
+}
+
+fn copied_again(failure: &RuntimeErr) -> DbErr {
+    match failure {
+        RuntimeErr::SqlxError(cause) => DbErr::Exec(RuntimeErr::SqlxError(cause.clone())),
+        other => DbErr::Custom(other.to_string()),
+    }
+}
+
+impl Transaction {
+    pub(super) fn new(inner: DatabaseTransaction, health: Arc<StorageHealth>) -> Self {
+        Self { inner, failure: OnceLock::new(), health }
+    }
+
+    /// The driver's own transaction, for migrations.
+    pub(super) fn inner(&self) -> &DatabaseTransaction {
+        &self.inner
+    }
+
+    /// Makes the changes durable.
+    ///
+    /// # Errors
+    /// A statement of the transaction failed before, or the database could not write. Nothing of it is kept then; only where
+    /// the connection to PostgreSQL broke while it committed, the outcome is not known.
+    pub async fn commit(self) -> Result<(), DbErr> {
+        self.allow()?;
+        let Self { inner, health, .. } = self;
+        inner.commit().await.inspect_err(|error| {
+            health.record(error);
+            // Whether SQLite has left the transaction is not known: the connection is not used again.
+            health.distrust_writer();
+        })
+    }
+
+    fn allow(&self) -> Result<(), DbErr> {
+        match self.failure.get() {
+            None => Ok(()),
+            Some(failure) => Err(copied_again(failure)),
+        }
+    }
+
+    fn record<T>(&self, result: Result<T, DbErr>) -> Result<T, DbErr> {
+        result.inspect_err(|error| {
+            self.health.record(error);
+            let _ = self.failure.set(copied(error));
+        })
+    }
+}
+
+#[async_trait]
+impl ConnectionTrait for Transaction {
+    fn get_database_backend(&self) -> DbBackend {
+        self.inner.get_database_backend()
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        self.allow()?;
+        self.record(self.inner.execute_raw(statement).await)
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        self.allow()?;
+        self.record(self.inner.execute_unprepared(sql).await)
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        self.allow()?;
+        self.record(self.inner.query_one_raw(statement).await)
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        self.allow()?;
+        self.record(self.inner.query_all_raw(statement).await)
+    }
+}

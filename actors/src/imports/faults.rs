@@ -1,0 +1,141 @@
+//! Faulty rows of an import: the first ones are kept one by one, the rest is counted by reason, and a long run of them without a
+//! good row between ends the import, because its file is not what it is said to be.
+
+use std::collections::BTreeMap;
+
+use entity::import;
+
+use crate::error::Error;
+
+/// Faulty rows that are kept one by one, with their lines.
+pub const MAX_LISTED_FAULTS: i32 = 10_000;
+/// Faulty rows in a row after which an import ends.
+pub const MAX_FAULTS_IN_A_ROW: i32 = 10_000;
+/// Reasons by which the rest is counted. There are few, but one may name a file of an archive.
+const MAX_REASONS: usize = 100;
+/// Where rows are counted whose reasons are too many.
+const OTHER_REASONS: &str = "other reasons";
+
+/// The faulty rows of an import, as far as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    listed: i32,
+    unlisted: BTreeMap<String, u64>,
+    in_a_row: i32,
+}
+
+impl Faults {
+    /// As the import's row says.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the row is damaged.
+    pub fn of(import: &import::Model) -> Result<Self, Error> {
+        Ok(Self {
+            listed: import.skipped.min(MAX_LISTED_FAULTS),
+            unlisted: unlisted(import)?,
+            in_a_row: import.faults_in_a_row,
+        })
+    }
+
+    /// Counts a row that was taken in.
+    pub fn record_good(&mut self) {
+        self.in_a_row = 0;
+    }
+
+    /// Counts a faulty row. Returns whether it is to be kept by itself.
+    pub fn record_faulty(&mut self, reason: &str) -> bool {
+        self.in_a_row = self.in_a_row.saturating_add(1);
+        if self.listed < MAX_LISTED_FAULTS {
+            self.listed += 1;
+            return true;
+        }
+        let is_counted = self.unlisted.contains_key(reason) || self.unlisted.len() < MAX_REASONS;
+        let reason = if is_counted { reason } else { OTHER_REASONS };
+        *self.unlisted.entry(reason.to_owned()).or_default() += 1;
+        false
+    }
+
+    /// Whether the import is to end here.
+    pub fn is_run_too_long(&self) -> bool {
+        self.in_a_row >= MAX_FAULTS_IN_A_ROW
+    }
+
+    /// The length of the current run, for the import's row.
+    pub fn in_a_row(&self) -> i32 {
+        self.in_a_row
+    }
+
+    /// The counts by reason as JSON, for the import's row; nothing for none.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when they cannot be written.
+    pub fn unlisted_json(&self) -> Result<Option<String>, Error> {
+        let some = (!self.unlisted.is_empty()).then_some(&self.unlisted);
+        some.map(|counts| serde_json::to_string(counts).map_err(Error::internal)).transpose()
+    }
+}
+
+/// How many faulty rows of an import are not kept by themselves, by reason.
+///
+/// # Errors
+/// [`Error::Internal`] when the row is damaged.
+pub fn unlisted(import: &import::Model) -> Result<BTreeMap<String, u64>, Error> {
+    let counts = import.unlisted_faults.as_deref();
+    counts.map_or_else(|| Ok(BTreeMap::new()), |json| serde_json::from_str(json).map_err(Error::internal))
+}
+
+/// Why an import ended after a run of faults.
+pub fn message(line: i64) -> String {
+    format!(
+        "stopped after line {line}: none of the last {MAX_FAULTS_IN_A_ROW} rows could be taken in, so the file may not be of \
+         this format; resume the import to go on all the same"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_over_the_bound_are_counted_by_reason() {
+        let mut faults = Faults::default();
+
+        let kept = (0..MAX_LISTED_FAULTS).filter(|_| faults.record_faulty("a")).count();
+        assert_eq!(kept, 10_000);
+        for reason in ["a", "b", "a"] {
+            assert!(!faults.record_faulty(reason));
+        }
+
+        assert_eq!(faults.unlisted_json().unwrap().as_deref(), Some(r#"{"a":2,"b":1}"#));
+    }
+
+    #[test]
+    fn reasons_without_end_are_counted_together() {
+        let mut faults = Faults { listed: MAX_LISTED_FAULTS, ..Faults::default() };
+
+        for n in 0..1_000 {
+            faults.record_faulty(&format!("file {n} is not read"));
+        }
+
+        assert_eq!(faults.unlisted.len(), MAX_REASONS + 1);
+        assert_eq!(faults.unlisted.get(OTHER_REASONS), Some(&900));
+    }
+
+    #[test]
+    fn good_row_ends_a_run_of_faults() {
+        let mut faults = Faults::default();
+
+        for _ in 1..MAX_FAULTS_IN_A_ROW {
+            faults.record_faulty("a");
+        }
+        assert!(!faults.is_run_too_long());
+        faults.record_good();
+        faults.record_faulty("a");
+        assert!(!faults.is_run_too_long() && faults.in_a_row() == 1);
+
+        for _ in 1..MAX_FAULTS_IN_A_ROW {
+            faults.record_faulty("a");
+        }
+        assert!(faults.is_run_too_long());
+    }
+}

@@ -1,0 +1,262 @@
+//! How many bytes a user's library may take up: `plans.<plan>.library_bytes` (contract.md, section 4).
+//!
+//! Texts count as they are stored, in bytes of UTF-8: passages, HTML for reading, content that waits to be read, addresses and
+//! titles of documents, highlights, collections, projects with their decisions, details of import rows, and stored idempotent
+//! answers. A copy counts once: the Markdown of a note and the segments of a transcript are not added to their passages. Files
+//! of uploads have a limit of their own (`stored_bytes`). What is deleted and can be restored still counts.
+//!
+//! The count is one row per user that the database changes itself, in the transaction that changes a text
+//! ([`migration::m0029_library_usage`]). A write asks it twice: before, where a large body would be written in vain, and before
+//! its commit, where the count includes what the transaction wrote. On PostgreSQL the row is locked from the first counted
+//! change to the commit, so two writes at once do not both pass; the second waits and sees the first.
+
+use entity::id::{DocumentId, UserId};
+use entity::library_usage::{Column, Entity, Model};
+use entity::{chunk, document, user};
+use migration::m0029_library_usage as counts;
+use sea_orm::sea_query::{Expr, OnConflict};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect, Statement,
+};
+
+use crate::caller::Caller;
+use crate::db::{Db, Transaction};
+use crate::desk::Desk;
+use crate::error::Error;
+
+/// Bytes that a user's library takes up.
+///
+/// # Errors
+/// The database fails.
+pub async fn used_bytes(db: &impl ConnectionTrait, user: UserId) -> Result<u64, Error> {
+    let row = Entity::owned_by(user).one(db).await?;
+    Ok(row.map_or(0, |row| bytes_of(row.bytes)))
+}
+
+/// The room that a user's library has, as it is when a transaction begins to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LibraryRoom {
+    user: UserId,
+    used: u64,
+    limit: u64,
+    /// The document that gets another text.
+    rewritten: Option<DocumentId>,
+}
+
+impl LibraryRoom {
+    /// The room of the caller's library.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn of_caller(db: &impl ConnectionTrait, desk: &Desk, caller: &Caller) -> Result<Self, Error> {
+        let limit = desk.plans.limits(caller.plan).library_bytes;
+        Self::of(db, caller.user, limit).await
+    }
+
+    /// The room of a user's library, for work in the background.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when the account is gone; the database fails.
+    pub async fn of_owner(db: &impl ConnectionTrait, desk: &Desk, user: UserId) -> Result<Self, Error> {
+        let owner = user::Entity::find_by_id(user).one(db).await?.ok_or(Error::NotFound)?;
+        let limit = desk.plans.limits(owner.plan).library_bytes;
+        Self::of(db, user, limit).await
+    }
+
+    async fn of(db: &impl ConnectionTrait, user: UserId, limit: u64) -> Result<Self, Error> {
+        Ok(Self { user, used: used_bytes(db, user).await?, limit, rewritten: None })
+    }
+
+    /// Whether so many bytes more fit. Whatever is added takes one byte at least, so nothing fits into a full library.
+    pub fn fits(&self, bytes: usize) -> bool {
+        self.used.saturating_add(bytes.max(1) as u64) <= self.limit
+    }
+
+    /// Refuses an addition before it is written.
+    ///
+    /// # Errors
+    /// [`Error::LibraryFull`] when it does not fit.
+    pub fn must_fit(&self, bytes: usize) -> Result<(), Error> {
+        if self.fits(bytes) { Ok(()) } else { Err(self.full()) }
+    }
+
+    /// The same room for a transaction that gives a document another text, asked before it does. The passages of the former
+    /// text stay until the index knows the new ones; they count neither before nor after, so that a text can be replaced by a
+    /// smaller one in a full library. At most one former text of a document is kept.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn rewriting(
+        self,
+        db: &impl ConnectionTrait,
+        document: Option<DocumentId>,
+    ) -> Result<Self, Error> {
+        let former = former_bytes(db, self.user, document).await?;
+        Ok(Self { rewritten: document, used: self.used.saturating_sub(former), ..self })
+    }
+
+    /// Refuses what a transaction wrote, before its commit. A transaction that adds nothing passes in a full library too.
+    ///
+    /// # Errors
+    /// [`Error::LibraryFull`] when the library grew over its limit; the transaction is to be rolled back.
+    pub async fn must_hold(&self, txn: &impl ConnectionTrait) -> Result<(), Error> {
+        let used = used_bytes(txn, self.user).await?;
+        if used <= self.limit {
+            return Ok(());
+        }
+        self.judge(used.saturating_sub(former_bytes(txn, self.user, self.rewritten).await?))
+    }
+
+    fn judge(&self, used: u64) -> Result<(), Error> {
+        if used > self.limit && used > self.used { Err(self.full()) } else { Ok(()) }
+    }
+
+    fn full(&self) -> Error {
+        Error::LibraryFull { used: self.used, limit: self.limit }
+    }
+}
+
+/// Bytes of the passages of former versions of a document.
+async fn former_bytes(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    document: Option<DocumentId>,
+) -> Result<u64, Error> {
+    let Some(id) = document else { return Ok(0) };
+    let found = document::Entity::of(user).filter(document::Column::Id.eq(id)).one(db).await?;
+    let Some(row) = found else { return Ok(0) };
+    let sum = Expr::cust("CAST(COALESCE(SUM(OCTET_LENGTH(chunk.text)), 0) AS BIGINT)");
+    let former = chunk::Entity::owned_by(user)
+        .filter(chunk::Column::DocumentId.eq(id))
+        .filter(chunk::Column::Version.lt(row.version))
+        .select_only()
+        .column_as(sum, "sum");
+    let sum: Option<i64> = former.into_tuple().one(db).await?;
+    Ok(sum.map_or(0, bytes_of))
+}
+
+fn bytes_of(count: i64) -> u64 {
+    u64::try_from(count).unwrap_or_default()
+}
+
+/// The users whose kept count differs from their rows: none, unless somebody changed the tables or their triggers by hand. It
+/// reads every counted table whole.
+///
+/// # Errors
+/// The database fails.
+pub async fn differing(db: &Db) -> Result<Vec<UserId>, Error> {
+    let backend = db.read().get_database_backend();
+    let statement = Statement::from_string(backend, counts::differing(backend));
+    let rows = if db.is_postgres() {
+        begin_without_timeout(db).await?.query_all_raw(statement).await?
+    } else {
+        // A reader holds nobody up on SQLite, and has no time limit.
+        db.read().query_all_raw(statement).await?
+    };
+    let users: Result<Vec<UserId>, DbErr> = rows.iter().map(|row| row.try_get("", "user_id")).collect();
+    Ok(users?)
+}
+
+/// Counts a user's library from its rows and keeps the result. Other writes of the user wait meanwhile.
+///
+/// # Errors
+/// The database fails.
+pub async fn recount(db: &Db, user: UserId) -> Result<(), Error> {
+    let txn = begin_without_timeout(db).await?;
+    let backend = txn.get_database_backend();
+    // Whoever has changed a counted row holds this one until the commit: from here on nothing uncommitted is counted.
+    Entity::owned_by(user).lock_exclusive().one(&txn).await?;
+    let statement = Statement::from_sql_and_values(backend, counts::recount(backend), [user.into()]);
+    let counted = match txn.query_one_raw(statement).await? {
+        Some(row) => Model {
+            user_id: user,
+            bytes: row.try_get("", "bytes")?,
+            answers: row.try_get("", "answers")?,
+            answer_bytes: row.try_get("", "answer_bytes")?,
+        },
+        None => Model { user_id: user, bytes: 0, answers: 0, answer_bytes: 0 },
+    };
+    let instead = OnConflict::column(Column::UserId)
+        .update_columns([Column::Bytes, Column::Answers, Column::AnswerBytes])
+        .to_owned();
+    Entity::insert(counted.into_active_model()).on_conflict(instead).exec_without_returning(&txn).await?;
+    Ok(txn.commit().await?)
+}
+
+/// A transaction whose statements may take longer than a request.
+async fn begin_without_timeout(db: &Db) -> Result<Transaction, DbErr> {
+    let txn = db.begin().await?;
+    if db.is_postgres() {
+        txn.execute_unprepared("SET LOCAL statement_timeout = 0").await?;
+    }
+    Ok(txn)
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::time::Timestamp;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn room(used: u64, limit: u64) -> LibraryRoom {
+        LibraryRoom { user: UserId::new(Timestamp::from_millis(0)), used, limit, rewritten: None }
+    }
+
+    #[test]
+    fn library_up_to_its_limit_takes_what_fits() {
+        assert!(room(90, 100).fits(10) && !room(90, 100).fits(11));
+        assert!(!room(100, 100).fits(0) && !room(0, 0).fits(0));
+        assert!(!room(u64::MAX, u64::MAX - 1).fits(usize::MAX));
+    }
+
+    #[actix::test]
+    async fn rows_from_before_the_migration_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        let db = Db::connect(&url).await.unwrap();
+        db.migrate_steps(Some(27)).await.unwrap();
+        let (user, key) = (Uuid::from_u128(7), Uuid::from_u128(8));
+        let hex = |id: Uuid| id.simple().to_string();
+        for statement in [
+            format!(
+                r#"INSERT INTO "user" (id, email, password_hash, plan, created_at) VALUES (x'{}', 'a@b', 'h', 'pro', 1)"#,
+                hex(user)
+            ),
+            format!(
+                "INSERT INTO api_key (id, user_id, name, kind, secret_hash, display, scopes, created_at) \
+                 VALUES (x'{}', x'{}', 'k', 'rest', x'00', 'd', 's', 1)",
+                hex(key),
+                hex(user)
+            ),
+            format!(
+                "INSERT INTO idempotency (key_id, name_hash, request_hash, status, body, created_at, running_at) \
+                 VALUES (x'{}', x'01', x'02', 201, '{{\"a\":\"\u{e9}\"}}', 1, 1)",
+                hex(key)
+            ),
+            format!(
+                "INSERT INTO project (id, user_id, name, instructions, status, created_at, updated_at) \
+                 VALUES (x'{}', x'{}', 'Herons', 'Be brief.', 'active', 1, 1)",
+                hex(key),
+                hex(user)
+            ),
+        ] {
+            db.write().execute_unprepared(&statement).await.unwrap();
+        }
+
+        db.migrate_steps(None).await.unwrap();
+
+        let kept = Entity::owned_by(UserId(user)).one(db.read()).await.unwrap().unwrap();
+        assert_eq!((kept.bytes, kept.answers, kept.answer_bytes), (10 + 6 + 9, 1, 10));
+        assert!(differing(&db).await.unwrap().is_empty());
+    }
+
+    #[test]
+    fn full_library_refuses_growth_and_lets_the_rest_pass() {
+        assert!(room(90, 100).judge(100).is_ok());
+        assert!(room(120, 100).judge(120).is_ok() && room(120, 100).judge(110).is_ok());
+
+        let refused = room(90, 100).judge(101).unwrap_err();
+        assert_eq!(refused.to_string(), "the library of this account is full: 90 of 100 bytes are used");
+    }
+}

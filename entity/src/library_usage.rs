@@ -1,0 +1,33 @@
+//! The bytes that a user's library takes up. The database keeps it: triggers count every change of a text (see the migration
+//! `m0029_library_usage`), so nothing else writes it but a repair.
+
+use crate::id::UserId;
+use sea_orm::entity::prelude::*;
+
+/// The bytes that a user's library takes up, and the part of its stored idempotent answers.
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "library_usage")]
+pub struct Model {
+    /// Whose library.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub user_id: UserId,
+    /// Bytes of all counted texts, as UTF-8.
+    pub bytes: i64,
+    /// Idempotency-Keys that are kept.
+    pub answers: i64,
+    /// Bytes of the answers that are stored with them.
+    pub answer_bytes: i64,
+}
+
+/// No relations are walked; finders name what they need.
+#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}
+
+impl Entity {
+    /// The row of one user.
+    pub fn owned_by(user: UserId) -> Select<Entity> {
+        Self::find_by_id(user)
+    }
+}

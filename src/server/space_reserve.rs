@@ -1,0 +1,80 @@
+//! Space that is set aside in `data_dir`, so that the service can start on a full disk.
+//!
+//! SQLite makes the index of its write-ahead log when it opens, and the passage index maps files of a few MiB. Without space for
+//! them neither could even be read. The file is removed before they open on a full disk, and made again once there is space.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tracing::{info, warn};
+
+/// Bytes set aside: what opening the database and the index takes, measured at under 5 MiB, and some more.
+const RESERVE_BYTES: u64 = 8 << 20;
+/// Space is set aside only where so much stays free besides.
+const MIN_FREE_BESIDES_BYTES: u64 = 2 * RESERVE_BYTES;
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// Gives the space back where the disk has less than that left.
+///
+/// # Errors
+/// The disk cannot be measured, or the file not be removed.
+pub fn release_if_full(data_dir: &Path) -> io::Result<()> {
+    if fs4::available_space(data_dir)? >= RESERVE_BYTES {
+        return Ok(());
+    }
+    match fs::remove_file(path(data_dir)) {
+        Ok(()) => {
+            info!("the disk is full: the space that was set aside is used to start");
+            Ok(())
+        }
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(cause) => Err(cause),
+    }
+}
+
+/// Sets the space aside, unless it is already, or the disk has little left. A failure is no reason not to serve.
+pub fn set_aside(data_dir: &Path) {
+    let file = path(data_dir);
+    let is_there = fs::metadata(&file).is_ok_and(|found| found.len() == RESERVE_BYTES);
+    let has_room =
+        fs4::available_space(data_dir).is_ok_and(|free| free >= RESERVE_BYTES + MIN_FREE_BESIDES_BYTES);
+    if is_there || !has_room {
+        return;
+    }
+    if let Err(cause) = write(&file) {
+        warn!(%cause, "could not set space aside for starting on a full disk");
+        let _ = fs::remove_file(&file);
+    }
+}
+
+/// Real blocks: a sparse file would set nothing aside.
+fn write(path: &Path) -> io::Result<()> {
+    let mut file = fs::File::create(path)?;
+    let zeros = vec![0; CHUNK_BYTES];
+    for _ in 0..RESERVE_BYTES / CHUNK_BYTES as u64 {
+        file.write_all(&zeros)?;
+    }
+    Ok(())
+}
+
+fn path(data_dir: &Path) -> PathBuf {
+    data_dir.join("space-reserve")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn space_is_set_aside_once_and_kept_while_there_is_room() {
+        let folder = tempfile::tempdir().unwrap();
+        set_aside(folder.path());
+        set_aside(folder.path());
+        assert_eq!(fs::metadata(path(folder.path())).unwrap().len(), RESERVE_BYTES);
+
+        release_if_full(folder.path()).unwrap();
+
+        assert!(path(folder.path()).exists());
+    }
+}

@@ -1,0 +1,220 @@
+"""A service whose storage is made to fail, and a client that keeps a ledger of what was acknowledged."""
+
+import contextlib
+import http.client
+import json
+import pathlib
+import secrets
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+from service import PASSWORD, Service
+
+SETTINGS = {
+    "plans.research.hourly_per_key": 1_000_000_000,
+    "plans.research.rest_per_day": 1_000_000_000,
+    "plans.research.rest_keys": 100_000,
+    "auth.failures_per_minute": 1_000_000,
+    "log.level": "info",
+}
+SCOPES = ("read:library", "read:bookmarks", "write:bookmarks", "read:collections", "write:collections", "read:user")
+
+
+class FaultyService(Service):
+    """A real `carrel serve`; its data may be in a folder that is mounted for the test."""
+
+    def __init__(self, program: str, folder: pathlib.Path, **settings: object) -> None:
+        given = {name.replace("__", "."): value for name, value in settings.items()}
+        super().__init__(program, folder, SETTINGS | given)
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def send(self, method: str, path: str, body: object = None, headers: dict | None = None) -> tuple[int, dict, dict]:
+        """Status, JSON and headers of an answer; status 0 where there was none."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        sent = dict(headers or {})
+        if body is not None:
+            sent["Content-Type"] = "application/json"
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body), sent)
+            answer = connection.getresponse()
+            read = answer.read()
+        except (OSError, http.client.HTTPException):
+            return 0, {}, {}
+        finally:
+            connection.close()
+        with contextlib.suppress(ValueError):
+            return answer.status, json.loads(read), {name.lower(): value for name, value in answer.getheaders()}
+        return answer.status, {}, {name.lower(): value for name, value in answer.getheaders()}
+
+    def log(self) -> str:
+        return (self.folder / "log").read_text(errors="replace")
+
+
+class Injection:
+    """One system call of a running process fails: the `when`th of its name from now on."""
+
+    def __init__(self, service: FaultyService, call: str, error: str, when: int) -> None:
+        self.trace = service.folder / "strace"
+        self.trace.unlink(missing_ok=True)
+        command = ["strace", "-f", "-p", str(service.process.pid), "-o", str(self.trace), "-e", f"trace={call}",
+                   "-e", f"inject={call}:error={error}:when={when}"]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        # strace says so once it holds every thread.
+        while "attached" not in (line := self.process.stderr.readline()):
+            assert line, "strace ended"
+
+    def end(self) -> bool:
+        """Whether the call was reached."""
+        self.process.terminate()
+        self.process.communicate()
+        return "(INJECTED)" in self.trace.read_text(errors="replace")
+
+
+class Account:
+    """An account, one key of it and one session."""
+
+    def __init__(self, service: FaultyService) -> None:
+        self.service = service
+        self.email = f"user-{secrets.token_hex(4)}@faults.example"
+        service.cli("user", "add", "--email", self.email, "--plan", "research", "--password-stdin",
+                    given=PASSWORD + "\n")
+        scopes = [word for scope in SCOPES for word in ("--scope", scope)]
+        made = service.cli("key", "create", "--user", self.email, "--kind", "rest", "--name", "all", *scopes)
+        self.secret = made["secret"]
+        self.cookie = ""
+
+    def rest(self, method: str, path: str, body: object = None, secret: str | None = None) -> tuple[int, dict, dict]:
+        return self.service.send(method, f"/rest{path}", body, {"Authorization": f"Bearer {secret or self.secret}"})
+
+    def sign_in(self, password: str = PASSWORD) -> int:
+        origin = {"Origin": f"http://127.0.0.1:{self.service.port}"}
+        credentials = {"email": self.email, "password": password}
+        status, _, headers = self.service.send("POST", "/app/api/session", credentials, origin)
+        if status == 200:
+            self.cookie = headers["set-cookie"].split(";")[0]
+        return status
+
+    def app(self, method: str, path: str, body: object = None) -> tuple[int, dict, dict]:
+        headers = {"Cookie": self.cookie, "Origin": f"http://127.0.0.1:{self.service.port}"}
+        return self.service.send(method, f"/app/api{path}", body, headers)
+
+    def save(self, number: int, **fields: object) -> tuple[int, dict, dict]:
+        page = {"url": f"https://faults.example/{number}", "title": f"page {number}", "text": f"word{number} " * 50}
+        return self.rest("POST", "/v1/bookmarks", page | fields)
+
+
+class Ledger:
+    """What the service has acknowledged, and what must therefore be true."""
+
+    def __init__(self, account: Account) -> None:
+        self.account = account
+        self.bookmarks: dict[str, dict | None] = {}
+        self.keys: dict[str, bool] = {}
+        self.answers: list[int] = []
+        self.bad: list[str] = []
+        self.number = 0
+
+    def mixed_load(self, rounds: int) -> None:
+        """Saves, changes, deletions, keys made and revoked, and a refusal in a transaction."""
+        for _ in range(rounds):
+            first, second = self.save(), self.save()
+            self.change(first)
+            self.make_and_revoke_key()
+            self.delete(second)
+            self.be_refused()
+
+    def note(self, what: str, answer: tuple[int, dict, dict]) -> bool:
+        """Whether it was acknowledged; anything but that, or a clear word about the storage, is a fault."""
+        status, _, headers = answer
+        self.answers.append(status)
+        if status in (503, 507) and "retry-after" in headers:
+            return False
+        if not 200 <= status < 300:
+            self.bad.append(f"{what}: {status}")
+            return False
+        return True
+
+    def save(self) -> str | None:
+        self.number += 1
+        answer = self.account.save(self.number)
+        if not self.note("save", answer):
+            return None
+        made = answer[1]["data"]["bookmark"]
+        self.bookmarks[made["bookmarkId"]] = {"title": made["title"], "favorite": False}
+        return made["bookmarkId"]
+
+    def change(self, bookmark: str | None) -> None:
+        if bookmark is None:
+            return
+        answer = self.account.rest("PATCH", f"/v1/bookmarks/{bookmark}", {"favorite": True, "notes": "a note"})
+        if self.note("change", answer):
+            self.bookmarks[bookmark] = {"favorite": True, "notes": "a note"}
+        else:
+            self.bookmarks[bookmark] = {}
+
+    def delete(self, bookmark: str | None) -> None:
+        if bookmark is None:
+            return
+        if self.note("delete", self.account.rest("DELETE", f"/v1/bookmarks/{bookmark}")):
+            self.bookmarks[bookmark] = None
+        else:
+            del self.bookmarks[bookmark]
+
+    def make_and_revoke_key(self) -> None:
+        made = self.account.app("POST", "/keys", {"name": "k", "kind": "rest", "scopes": ["read:user"]})
+        if not self.note("make a key", made):
+            return
+        secret = made[1]["data"]["secret"]
+        self.keys[secret] = True
+        revoked = self.account.app("DELETE", f"/keys/{made[1]['data']['key']['id']}")
+        if self.note("revoke a key", revoked):
+            self.keys[secret] = False
+        else:
+            del self.keys[secret]
+
+    def be_refused(self) -> None:
+        """An ordinary refusal within a transaction."""
+        status, _, headers = self.account.save(self.number, collectionIds=["01a20fab-0000-7000-8000-000000000000"])
+        self.answers.append(status)
+        if status not in (400, 404) and not (status in (503, 507) and "retry-after" in headers):
+            self.bad.append(f"refusal: {status}")
+
+    def faults(self) -> list[str]:
+        """What is not as it was acknowledged."""
+        found = list(self.bad)
+        for bookmark, expected in self.bookmarks.items():
+            status, body, _ = self.account.rest("GET", f"/v1/bookmarks/{bookmark}")
+            if expected is None:
+                if status != 404:
+                    found.append(f"a deleted bookmark is there: {status}")
+                continue
+            if status != 200:
+                found.append(f"an acknowledged bookmark is missing: {status}")
+                continue
+            there = body["data"]["bookmark"]
+            found += [f"{name} is {there[name]!r}" for name, value in expected.items() if there[name] != value]
+        for secret, works in self.keys.items():
+            status, _, _ = self.account.rest("GET", "/v1/user", secret=secret)
+            if status != (200 if works else 401):
+                found.append(f"a key that {'works' if works else 'was revoked'} answers {status}")
+        return found
+
+    def count(self) -> int:
+        """Acknowledged writes."""
+        return sum(200 <= status < 300 for status in self.answers)
+
+
+def eventually(condition, seconds: float = 30.0):
+    """Waits until the condition holds; its value."""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, "it did not come to pass in time"
+        time.sleep(0.05)
+    return value

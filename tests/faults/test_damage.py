@@ -1,0 +1,65 @@
+"""A database whose file is cut or overwritten is never served as if it were whole."""
+
+import pathlib
+import subprocess
+
+from harness import Account, FaultyService, Ledger, eventually
+
+
+def start_fails(service: FaultyService) -> str:
+    """How the program ends, in its own words."""
+    done = subprocess.run([service.program, "serve"], cwd=service.folder, env=service.environment(),
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0
+    return done.stderr
+
+
+def filled(service: FaultyService) -> pathlib.Path:
+    account = Account(service)
+    assert account.sign_in() == 200
+    Ledger(account).mixed_load(10)
+    service.stop()
+    return service.folder / "data" / "carrel.db"
+
+
+def test_cut_database_stops_the_start(service: FaultyService) -> None:
+    database = filled(service)
+    with database.open("r+b") as file:
+        file.truncate(database.stat().st_size // 2)
+
+    assert "the database is damaged" in start_fails(service)
+
+
+def test_overwritten_pages_stop_the_start(service: FaultyService) -> None:
+    database = filled(service)
+    size = database.stat().st_size
+    with database.open("r+b") as file:
+        for page in range(size // 8192, size // 4096, 3):
+            file.seek(page * 4096)
+            file.write(b"\xa5" * 64)
+
+    assert "the database is damaged" in start_fails(service)
+
+
+def test_damage_met_while_serving_stops_writes(service: FaultyService) -> None:
+    account = Account(service)
+    assert account.sign_in() == 200
+    ledger = Ledger(account)
+    ledger.mixed_load(10)
+    database = filled(service)
+    service.start()
+    size = database.stat().st_size
+
+    with database.open("r+b") as file:
+        for page in range(2, size // 4096):
+            file.seek(page * 4096)
+            file.write(b"\xa5" * 64)
+    # Pages that are cached are not read again, so the damage is met sooner or later.
+    eventually(lambda: any(account.rest("GET", f"/v1/bookmarks/{id}")[0] >= 500 for id in ledger.bookmarks)
+               or account.save(777)[0] >= 500)
+
+    assert eventually(lambda: service.readiness()[1]["storage"] == "damaged")
+    assert service.readiness()[0] == 503
+    status, body, headers = account.save(778)
+    assert (status, body["error"]["code"]) == (503, "OVERLOADED")
+    assert "retry-after" in headers
