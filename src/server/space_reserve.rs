@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use tracing::{info, warn};
 
-/// Bytes set aside: what opening the database and the index takes, measured at under 5 MiB, and some more.
-const RESERVE_BYTES: u64 = 8 << 20;
+/// Bytes set aside: opening the database and the index takes under 1 MiB.
+const RESERVE_BYTES: u64 = 4 << 20;
 /// Space is set aside only where so much stays free besides.
-const MIN_FREE_BESIDES_BYTES: u64 = 2 * RESERVE_BYTES;
+const MIN_FREE_BESIDES_BYTES: u64 = 4 * RESERVE_BYTES;
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// Gives the space back where the disk has less than that left.

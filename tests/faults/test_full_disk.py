@@ -107,7 +107,7 @@ def test_sign_in_works_below_the_floor(service: FaultyService, small_disk: pathl
     assert account.sign_in() == 200
     ledger.mixed_load(1)
 
-    filler.fill(leave=24 * MIB)
+    filler.fill(leave=8 * MIB)
 
     assert account.save(900)[0] == 507
     assert account.sign_in() == 200

@@ -80,6 +80,15 @@ impl EdgeIndex {
     /// # Errors
     /// When another process has it open, or the files cannot be read or written.
     pub fn open(folder: &Path, model: Option<Model>) -> Result<Self, IndexError> {
+        if !folder.join("edge_config.json").exists() {
+            // On file systems that give mapped files their blocks when they are read, such as tmpfs, loading takes 30 MiB.
+            // They are taken while there is space: a start on a full disk would die of it (SIGBUS).
+            drop(Self::open_once(folder, model.clone())?);
+        }
+        Self::open_once(folder, model)
+    }
+
+    fn open_once(folder: &Path, model: Option<Model>) -> Result<Self, IndexError> {
         let shard = if folder.join("edge_config.json").exists() {
             EdgeShard::load(folder, Some(schema::tunables().build()))
         } else {
@@ -149,6 +158,13 @@ impl EdgeIndex {
     fn room(&self) -> Result<(), IndexError> {
         let left = fs4::available_space(&self.folder).map_err(failed("measure the disk of"))?;
         if left < ROOM { Err(IndexError::Full) } else { Ok(()) }
+    }
+
+    /// Whether there is room to write everything once more, as packing may do.
+    fn room_to_pack(&self) -> Result<(), IndexError> {
+        let left = fs4::available_space(&self.folder).map_err(failed("measure the disk of"))?;
+        let used = blocks_of(&self.folder).map_err(failed("measure the files of"))?;
+        if left < ROOM + used { Err(IndexError::Full) } else { Ok(()) }
     }
 
     fn fits<'a>(&self, mut vectors: impl Iterator<Item = &'a Vec<f32>>) -> Result<(), IndexError> {
@@ -274,7 +290,7 @@ impl PassageIndex for EdgeIndex {
     fn maintain(&self) -> Result<bool, IndexError> {
         let _packer = self.packer();
         self.must_not_be_abandoned()?;
-        self.room()?;
+        self.room_to_pack()?;
         self.shard.optimize().map_err(failed("pack"))
     }
 
@@ -320,6 +336,18 @@ impl PassageIndex for EdgeIndex {
             std::mem::forget(Arc::clone(&self.shard));
         }
     }
+}
+
+/// Bytes that the files of a folder take on the disk: mapped files have holes.
+fn blocks_of(folder: &Path) -> std::io::Result<u64> {
+    const BLOCK_BYTES: u64 = 512;
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let found = entry.metadata()?;
+        bytes += if found.is_dir() { blocks_of(&entry.path())? } else { found.blocks() * BLOCK_BYTES };
+    }
+    Ok(bytes)
 }
 
 fn failed<E: std::error::Error + Send + Sync + 'static>(doing: &'static str) -> impl Fn(E) -> IndexError {
