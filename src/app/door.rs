@@ -3,7 +3,7 @@
 use actix_web::cookie::{Cookie, SameSite, time::Duration as CookieAge};
 use actix_web::http::header::ORIGIN;
 use actix_web::http::{Method, StatusCode};
-use actix_web::web::{Bytes, Data, Payload};
+use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
 use actors::caller::Caller;
@@ -14,6 +14,7 @@ use actors::ops::target::Target;
 use actors::perform::{Operation, perform_for};
 use actors::sessions;
 
+use crate::http::body::Body;
 use crate::http::table::Route;
 use crate::rest::{failure, success, takes_body, target, values, whole, whole_body};
 
@@ -56,7 +57,8 @@ async fn run<O: Operation>(
     own_origin(request, app)?;
     let caller = signed_in(request, app).await?;
     let asked = async || {
-        let body = if takes_body(request) { whole_body(request, payload).await? } else { Bytes::new() };
+        let body =
+            if takes_body(request) { whole_body(request, &caller, payload).await? } else { Body::default() };
         read(&target(request), values(request, route.fields, &body)?)
     };
     perform_for(app, &caller, asked).await

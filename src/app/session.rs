@@ -17,6 +17,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::door::{cookie, no_cookie, own_origin, session_secret};
+use crate::http::budget::Sender;
 use crate::http::table::{self, Door};
 use crate::http::{body, peer};
 use crate::rest::{failure, success, whole};
@@ -161,7 +162,8 @@ async fn remove_account(request: HttpRequest, app: Data<App>, payload: Payload) 
 async fn read(request: &HttpRequest, payload: Payload, fields: &'static [Field]) -> Result<Values, Error> {
     fields::read_query(request.query_string(), &[])?;
     // Nobody has been recognised yet: what is read for a stranger is short.
-    let body = body::read(request, payload, LONGEST).await?;
+    let sender = Sender::stranger(peer::address(request));
+    let body = body::read(request, payload, sender, LONGEST).await?;
     body::must_be_json(request)?;
     Ok(fields::read_json(&body, fields)?)
 }

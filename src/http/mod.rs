@@ -1,6 +1,7 @@
 //! What the surfaces share of HTTP.
 
 pub mod body;
+pub mod budget;
 pub mod cors;
 pub mod credential;
 pub mod files;

@@ -79,6 +79,7 @@ pub static CODES: &[Code] = &[
     code("PROJECT_ARCHIVED", 409, Whose::These(INTO_PROJECTS), "the project is archived"),
     code("UPLOAD_INCOMPLETE", 409, Whose::These(COMPLETE), "the bytes have not arrived whole"),
     code("UPLOAD_EXPIRED", 410, Whose::These(COMPLETE), "the upload's time has passed without its bytes"),
+    code("REQUEST_TIMEOUT", 408, Whose::WithBody, "the body did not arrive in time"),
     code("PAYLOAD_TOO_LARGE", 413, Whose::WithBody, "the body, or what it announces, is larger than may be"),
     code(
         "UNSUPPORTED_MEDIA_TYPE",

@@ -11,7 +11,7 @@ use actors::app::App;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use super::StartError;
-use crate::http::body::MaxBody;
+use crate::http::body::BodyLimits;
 use crate::http::health::{self, Readiness};
 use crate::http::peer::TrustedProxies;
 use crate::mcp::AllowedOrigins;
@@ -56,7 +56,7 @@ fn main_server(
     with_metrics: bool,
 ) -> std::io::Result<Server> {
     let (app, readiness) = (Data::new(app), Data::new(readiness));
-    let max_body = Data::new(MaxBody::of(settings.server.max_body_bytes));
+    let body_limits = Data::new(BodyLimits::new(settings.server.max_body_bytes, settings.server.body_grace));
     let proxies = Data::new(TrustedProxies(settings.server.trusted_proxies.clone()));
     let origins = settings.mcp.allowed_origins.iter().map(|origin| origin.as_str().to_owned());
     let origins = Data::new(AllowedOrigins(origins.collect()));
@@ -67,7 +67,7 @@ fn main_server(
             .app_data(app.clone())
             .app_data(counted.clone())
             .app_data(readiness.clone())
-            .app_data(max_body.clone())
+            .app_data(body_limits.clone())
             .app_data(proxies.clone())
             .app_data(origins.clone())
             .app_data(recorder.clone())

@@ -33,6 +33,9 @@ pub struct Server {
     /// A larger JSON body is refused.
     #[serde(deserialize_with = "whole::<_, usize, 1024, GIB>")]
     pub max_body_bytes: usize,
+    /// Time that a body may take in addition to its length at the least rate.
+    #[serde(rename = "body_grace_seconds", deserialize_with = "seconds::<_, 1, 600>")]
+    pub body_grace: Duration,
 }
 
 /// `database`: where the rows are.

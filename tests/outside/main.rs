@@ -17,6 +17,7 @@ mod world;
 
 mod app_conditions;
 mod ask;
+mod bodies;
 mod conditions;
 mod connection;
 mod crash;
