@@ -8,6 +8,8 @@ use std::time::Duration;
 use actors::error::Error;
 use entity::id::UserId;
 
+use super::peer::network;
+
 /// A body of at most this many bytes may use the reserve.
 pub const SMALL_BODY_BYTES: usize = 64 << 10;
 /// Bytes are taken in pieces of this size.
@@ -25,16 +27,9 @@ pub enum Sender {
 }
 
 impl Sender {
-    /// A sender that is not authenticated. An IPv6 network of 64 bits is one sender, because one host owns all of it.
+    /// A sender that is not authenticated.
     pub fn stranger(address: Option<IpAddr>) -> Self {
-        const HOST_BITS: u32 = 64;
-        Self::Network(match address {
-            None => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-            Some(IpAddr::V4(address)) => IpAddr::V4(address),
-            Some(IpAddr::V6(address)) => {
-                IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> HOST_BITS << HOST_BITS))
-            }
-        })
+        Self::Network(address.map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), network))
     }
 }
 

@@ -8,6 +8,7 @@ pub mod files;
 pub mod head;
 pub mod health;
 pub mod log;
+pub mod methods;
 pub mod pace;
 pub mod peer;
 pub mod push;

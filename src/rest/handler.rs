@@ -21,14 +21,19 @@ use tracing::Instrument;
 use super::{envelope, error};
 use crate::http::body::Body;
 use crate::http::budget::Sender;
+use crate::http::methods::{is_unserved, known_methods};
 use crate::http::table::Route;
 use crate::http::{body, credential, peer};
 
 /// Answers where there is no such route, or not with this method: the key comes first there too, and it counts.
-pub async fn refuse(request: HttpRequest, methods: Vec<String>) -> HttpResponse {
+pub async fn refuse(request: HttpRequest, mut methods: Vec<String>) -> HttpResponse {
     let Some(app) = request.app_data::<Data<App>>().cloned() else {
         return HttpResponse::InternalServerError().finish();
     };
+    // Methods that no route has are refused as such even where there is no route (RFC 9110, section 9.3.8).
+    if methods.is_empty() && is_unserved(request.method()) {
+        methods = known_methods();
+    }
     let asked = async |_: &Caller| Ok(Unknown { methods }).into();
     let ok = |(): &()| StatusCode::OK;
     let performed = perform(&app, door(&request, "unknown"), |came| verdict(came, ok), asked).await;

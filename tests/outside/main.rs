@@ -54,3 +54,4 @@ mod undo;
 mod uploads;
 mod uploads_past_us;
 mod v1;
+mod wire;
