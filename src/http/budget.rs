@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use actors::error::Error;
+use actors::limits::network;
 use entity::id::UserId;
-
-use super::peer::network;
 
 /// A body of at most this many bytes may use the reserve.
 pub const SMALL_BODY_BYTES: usize = 64 << 10;

@@ -1,6 +1,6 @@
 //! Where a request comes from.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 use actix_web::HttpRequest;
 use actix_web::http::header::USER_AGENT;
@@ -34,15 +34,6 @@ pub fn address(request: &HttpRequest) -> Option<IpAddr> {
         }
     }
     Some(last.to_canonical())
-}
-
-/// The network that one host has for itself: the address, or of an IPv6 address its first 64 bits.
-pub fn network(address: IpAddr) -> IpAddr {
-    const HOST_BITS: u32 = 64;
-    match address.to_canonical() {
-        IpAddr::V4(address) => IpAddr::V4(address),
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> HOST_BITS << HOST_BITS)),
-    }
 }
 
 /// The User-Agent's first product, as a name to show: no control characters, and not endless.

@@ -47,6 +47,7 @@ mod projects;
 mod queue;
 mod reading;
 mod retention;
+mod search_load;
 mod transcripts;
 mod tries;
 mod two_services;

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use actors::limits::network;
 use ipnet::IpNet;
-
-use crate::http::peer::network;
 
 /// Files that the service needs besides connections: database, index, scratch files, children.
 const RESERVED_FILES: usize = 128;
