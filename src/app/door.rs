@@ -18,7 +18,11 @@ use crate::http::body::Body;
 use crate::http::table::Route;
 use crate::rest::{failure, success, takes_body, target, values, whole, whole_body};
 
+/// The session's cookie on plain http.
 const COOKIE: &str = "carrel_session";
+/// The session's cookie on https. Browsers take a name of this form only over https, for all paths and for this host alone,
+/// so that no other host of the domain can plant one (RFC 6265bis, section 4.1.3.2).
+const SECURE_COOKIE: &str = "__Host-carrel_session";
 
 /// Answers where there is no such route, or not with this method.
 pub fn refuse(request: &HttpRequest, methods: Vec<String>) -> HttpResponse {
@@ -74,13 +78,21 @@ pub fn app(request: &HttpRequest) -> Option<Data<App>> {
 /// # Errors
 /// [`Error::NotSignedIn`] without a living session.
 pub async fn signed_in(request: &HttpRequest, app: &App) -> Result<Caller, Error> {
-    let secret = session_secret(request).ok_or(Error::NotSignedIn)?;
+    let secret = session_secret(request, app).ok_or(Error::NotSignedIn)?;
     Ok(sessions::recognise(app, &secret).await?.0)
 }
 
 /// The secret in the session's cookie.
-pub fn session_secret(request: &HttpRequest) -> Option<Secret> {
-    Secret::parse_token(sessions::PREFIX, request.cookie(COOKIE)?.value())
+pub fn session_secret(request: &HttpRequest, app: &App) -> Option<Secret> {
+    Secret::parse_token(sessions::PREFIX, request.cookie(cookie_name(app))?.value())
+}
+
+fn cookie_name(app: &App) -> &'static str {
+    if is_https(app) { SECURE_COOKIE } else { COOKIE }
+}
+
+fn is_https(app: &App) -> bool {
+    app.base_url.starts_with("https:")
 }
 
 /// Requests that change something must come from our own pages (contract.md, section 9): a browser says where from.
@@ -107,8 +119,9 @@ fn origin_of(base_url: &str) -> String {
 /// The cookie of a session: not for scripts, not for other sites, and by https alone where the service has it.
 pub fn cookie(app: &App, secret: &str) -> Cookie<'static> {
     let age = i64::try_from(sessions::LIFE.as_secs()).unwrap_or(i64::MAX);
-    let made = Cookie::build(COOKIE, secret.to_owned()).path("/").http_only(true).same_site(SameSite::Lax);
-    made.secure(app.base_url.starts_with("https:")).max_age(CookieAge::seconds(age)).finish()
+    let made = Cookie::build(cookie_name(app), secret.to_owned());
+    let made = made.path("/").http_only(true).same_site(SameSite::Lax);
+    made.secure(is_https(app)).max_age(CookieAge::seconds(age)).finish()
 }
 
 /// The cookie that takes a session's away.

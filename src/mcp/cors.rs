@@ -49,7 +49,7 @@ impl Visit {
 
     /// Lets the page that asked read the answer, an error too.
     pub fn share(&self, headers: &mut HeaderMap) {
-        headers.insert(VARY, HeaderValue::from_static("Origin"));
+        headers.insert(VARY, HeaderValue::from_static("Origin, Authorization, X-API-Key"));
         if let (Some(origin), true) = (&self.origin, self.welcome) {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
             headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(SHOWN));

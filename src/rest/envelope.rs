@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actix_web::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use actix_web::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, VARY, WWW_AUTHENTICATE};
 use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use actors::app::App;
@@ -153,6 +153,7 @@ fn json(status: StatusCode, body: &impl Serialize) -> HttpResponse {
         Ok(bytes) => HttpResponseBuilder::new(status)
             .insert_header((CONTENT_TYPE, "application/json"))
             .insert_header((CACHE_CONTROL, "no-store"))
+            .insert_header((VARY, "Authorization, X-API-Key, Cookie"))
             .body(bytes),
         Err(cause) => {
             error!(%cause, "an answer could not be written as JSON");

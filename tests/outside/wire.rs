@@ -109,6 +109,17 @@ async fn trace_and_connect_are_refused_with_allow_on_every_path() {
 }
 
 #[actix_web::test]
+async fn answers_vary_by_credential() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+
+    for answer in [key.get("/rest/v2/usage").await, server.stranger().get("/rest/v2/usage").await] {
+        assert!(answer.said("vary").contains("Authorization"), "{}", answer.status);
+        assert_eq!(answer.said("cache-control"), "no-store");
+    }
+}
+
+#[actix_web::test]
 async fn client_that_does_not_read_is_closed() {
     const REQUESTS: usize = 2000;
     let server = Server::with(&[("SERVER__WRITE_TIMEOUT_SECONDS", "1")]).await;
