@@ -70,6 +70,7 @@ pub static CODES: &[Code] = &[
     ),
     code("SCOPE_REQUIRED", 403, Whose::Scoped, "the key lacks the scopes that `details.scopes` lists"),
     code("NOT_FOUND", 404, Whose::Naming, "it does not exist, or it is not yours"),
+    code("REQUEST_TIMEOUT", 408, Whose::WithBody, "the body did not arrive in time"),
     code(
         "CONFLICT",
         409,
@@ -79,7 +80,6 @@ pub static CODES: &[Code] = &[
     code("PROJECT_ARCHIVED", 409, Whose::These(INTO_PROJECTS), "the project is archived"),
     code("UPLOAD_INCOMPLETE", 409, Whose::These(COMPLETE), "the bytes have not arrived whole"),
     code("UPLOAD_EXPIRED", 410, Whose::These(COMPLETE), "the upload's time has passed without its bytes"),
-    code("REQUEST_TIMEOUT", 408, Whose::WithBody, "the body did not arrive in time"),
     code("PAYLOAD_TOO_LARGE", 413, Whose::WithBody, "the body, or what it announces, is larger than may be"),
     code(
         "UNSUPPORTED_MEDIA_TYPE",

@@ -7,7 +7,7 @@ use reqwest::Method;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::world::{Server, eventually};
+use crate::world::{Home, Program, Server, eventually, program};
 
 async fn connect(server: &Server) -> TcpStream {
     let stranger = server.stranger();
@@ -48,6 +48,35 @@ async fn connections_over_the_limit_of_an_address_are_closed() {
     open.pop();
     eventually("a place is free again", async || is_served(&mut connect(&server).await).await.then_some(()))
         .await;
+}
+
+#[actix_web::test]
+async fn flood_of_connections_leaves_files_to_the_database() {
+    const MAX_FILES: usize = 256;
+    const FLOOD: usize = 300;
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    let settings = [("SERVER__MAX_CONNECTIONS_PER_ADDRESS", "1000")];
+    let running = Program::start_with_files(&home, "data", MAX_FILES, &settings).await;
+    let key = running.holder(&id, &secret);
+    key.get("/rest/v2/usage").await.data(200);
+    let address = running.stranger().base().trim_start_matches("http://").to_owned();
+    let mut flood = Vec::new();
+    for _ in 0..FLOOD {
+        flood.push(TcpStream::connect(&address).await.unwrap());
+    }
+
+    // On the connection that is open already.
+    let bookmark = key.save_text("https://example.org/a", "A heron in the reeds.").await;
+    key.once(&bookmark, "ready").await;
+
+    drop(flood);
+    let stranger = running.stranger();
+    eventually("new connections are served", async || {
+        let answer = stranger.try_send(Method::GET, "/healthz", None).await;
+        answer.is_ok_and(|answer| answer.status == 200).then_some(())
+    })
+    .await;
 }
 
 #[actix_web::test]

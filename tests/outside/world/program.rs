@@ -54,12 +54,34 @@ impl Program {
     }
 
     fn begin_with(home: &Home, name: &str, settings: &[(&str, &str)]) -> Self {
+        let mut command = command(home, name);
+        command.arg("serve");
+        command.envs(settings.iter().map(|(name, value)| (format!("CARREL__{name}"), value)));
+        Self::spawn(home, name, command)
+    }
+
+    /// Starts it with these settings where it may have so many files open, and waits until it is ready.
+    pub async fn start_with_files(
+        home: &Home,
+        name: &str,
+        max_files: usize,
+        settings: &[(&str, &str)],
+    ) -> Self {
+        let mut command = Command::new("/bin/sh");
+        command.env_clear().envs(home.settings(name)).current_dir(home.folder());
+        command.envs(settings.iter().map(|(name, value)| (format!("CARREL__{name}"), value)));
+        let script = format!("ulimit -n {max_files} && exec \"$0\" serve");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_carrel")]);
+        let mut started = Self::spawn(home, name, command);
+        started.ready().await;
+        started
+    }
+
+    fn spawn(home: &Home, name: &str, mut command: Command) -> Self {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let log = home.path(&format!("{name}.log"));
         let stderr = File::options().create(true).append(true).open(&log).unwrap();
-        let mut command = command(home, name);
-        command.env("CARREL__SERVER__LISTEN", free.to_string()).arg("serve");
-        command.envs(settings.iter().map(|(name, value)| (format!("CARREL__{name}"), value)));
+        command.env("CARREL__SERVER__LISTEN", free.to_string());
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr).spawn().unwrap();
         Self { child, base: format!("http://{free}"), log }
     }
