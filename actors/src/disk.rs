@@ -4,22 +4,30 @@
 //! process (SIGBUS). Below the floor nothing that needs space begins; what is left serves sign-in, revocation and deletion.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tracing::warn;
 
 use crate::error::Error;
 
-/// The folders that are written to, and how much space their disks must keep.
-#[derive(Debug)]
+/// The folders that are written to, and how much space their disks must keep. Clones share them.
+#[derive(Clone, Debug)]
 pub struct DiskSpace {
-    folders: Vec<PathBuf>,
+    folders: Arc<[PathBuf]>,
     min_free_bytes: u64,
+}
+
+impl Default for DiskSpace {
+    /// No floor.
+    fn default() -> Self {
+        Self::new(Vec::new(), 0)
+    }
 }
 
 impl DiskSpace {
     /// With this floor in bytes for the disk of each folder; 0 is no floor.
     pub fn new(folders: Vec<PathBuf>, min_free_bytes: u64) -> Self {
-        Self { folders, min_free_bytes }
+        Self { folders: folders.into(), min_free_bytes }
     }
 
     /// Whether every disk has more than the floor left. A disk that cannot be measured counts as one with space: its writes

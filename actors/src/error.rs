@@ -112,6 +112,9 @@ pub enum Error {
     /// The body is larger than may be.
     #[error("the body is too large")]
     TooLarge,
+    /// The body arrived too slowly.
+    #[error("the body did not arrive in time")]
+    BodyTimeout,
     /// The body is not of a type that is read here.
     #[error("{0}")]
     UnsupportedType(&'static str),

@@ -1,8 +1,13 @@
 //! Passwords: Argon2id at OWASP's minimum (19 MiB, two passes), and what may be one.
 
-use argon2::password_hash::{PasswordHasher, PasswordVerifier};
-use argon2::{Algorithm, Argon2, Params, Version};
+use std::sync::{Mutex, PoisonError};
 
+use argon2::password_hash::phc::{Ident, Output, ParamsString, PasswordHash, Salt};
+use argon2::password_hash::{Error, PasswordVerifier};
+use argon2::{Algorithm, Argon2, Block, Params, RECOMMENDED_SALT_LEN, Version};
+
+const ALGORITHM: Algorithm = Algorithm::Argon2id;
+const VERSION: Version = Version::V0x13;
 const SHORTEST: usize = 10;
 const LONGEST_BYTES: usize = 1024;
 /// Guesses that an attacker would need; the passwords on lists of common ones need fewer.
@@ -23,23 +28,76 @@ pub fn acceptable(password: &str) -> Result<(), &'static str> {
 }
 
 /// The hash of a password with a salt of its own, as a PHC string. Blocks for tens of milliseconds.
-pub fn hash(password: &str) -> Result<String, argon2::password_hash::Error> {
-    Ok(hasher()?.hash_password(password.as_bytes())?.to_string())
+pub fn hash(password: &str) -> Result<String, Error> {
+    let argon2 = hasher()?;
+    let mut salt = [0; RECOMMENDED_SALT_LEN];
+    getrandom::fill(&mut salt).map_err(|_| Error::Crypto)?;
+    let hash = PasswordHash {
+        algorithm: ALGORITHM.into(),
+        version: Some(VERSION.into()),
+        params: ParamsString::try_from(argon2.params())?,
+        salt: Some(Salt::new(&salt)?),
+        hash: Some(Output::new(&digest(&argon2, password, &salt)?)?),
+    };
+    Ok(hash.to_string())
 }
 
 /// Whether this is the password of that hash. Blocks for tens of milliseconds.
 pub fn verify(password: &str, hash: &str) -> bool {
-    let checked = hasher().map(|hasher| hasher.verify_password(password.as_bytes(), hash));
-    matches!(checked, Ok(Ok(())))
+    PasswordHash::new(hash).is_ok_and(|stored| matches(password, &stored).unwrap_or(false))
 }
 
-fn hasher() -> Result<Argon2<'static>, argon2::password_hash::Error> {
-    let params = Params::new(19 * 1024, 2, 1, None).map_err(|_| argon2::password_hash::Error::Internal)?;
-    Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
+fn matches(password: &str, stored: &PasswordHash) -> Result<bool, Error> {
+    let argon2 = hasher()?;
+    let is_ours = stored.algorithm == Ident::from(ALGORITHM)
+        && stored.version == Some(VERSION.into())
+        && stored.params == ParamsString::try_from(argon2.params())?;
+    match (&stored.salt, &stored.hash) {
+        (Some(salt), Some(expected)) if is_ours => {
+            // Equality of outputs takes the same time wherever they differ.
+            Ok(Output::new(&digest(&argon2, password, salt)?)? == *expected)
+        }
+        // Of other parameters, whose memory has another size.
+        (Some(_) | None, Some(_) | None) => Ok(argon2.verify_password(password.as_bytes(), stored).is_ok()),
+    }
+}
+
+fn digest(argon2: &Argon2, password: &str, salt: &[u8]) -> Result<[u8; Params::DEFAULT_OUTPUT_LEN], Error> {
+    let mut output = [0; Params::DEFAULT_OUTPUT_LEN];
+    SPARE.with(argon2.params().block_count(), |memory| {
+        argon2.hash_password_into_with_memory(password.as_bytes(), salt, &mut output, memory)
+    })?;
+    Ok(output)
+}
+
+fn hasher() -> Result<Argon2<'static>, Error> {
+    let params = Params::new(19 * 1024, 2, 1, None).map_err(|_| Error::Internal)?;
+    Ok(Argon2::new(ALGORITHM, VERSION, params))
+}
+
+/// The memory of the last hash, for the next one. Allocated for each hash, its 19 MiB would be kept once for every thread
+/// that ever made one, because the allocator keeps freed memory by thread.
+static SPARE: Spare = Spare(Mutex::new(None));
+
+struct Spare(Mutex<Option<Vec<Block>>>);
+
+impl Spare {
+    /// Does this with so many blocks, whose content does not matter. Hashes are made one at a time (the password lane), so
+    /// one memory is kept; a second one at the same time has its own.
+    fn with<T>(&self, blocks: usize, work: impl FnOnce(&mut [Block]) -> T) -> T {
+        let spare = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut memory = spare.unwrap_or_default();
+        memory.resize(blocks, Block::new());
+        let done = work(&mut memory);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(memory);
+        done
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use argon2::password_hash::PasswordHasher;
+
     use super::*;
 
     #[test]
@@ -50,6 +108,33 @@ mod tests {
         assert!(verify("correct horse battery 7!", &stored));
         assert!(!verify("correct horse battery 8!", &stored));
         assert!(!verify("correct horse battery 7!", "no hash"));
+    }
+
+    #[test]
+    fn hash_of_other_parameters_is_verified() {
+        let params = Params::new(64, 1, 1, None).unwrap();
+        let other = Argon2::new(ALGORITHM, VERSION, params).hash_password(b"correct horse battery 7!");
+        let stored = other.unwrap().to_string();
+
+        assert!(verify("correct horse battery 7!", &stored));
+        assert!(!verify("correct horse battery 8!", &stored));
+    }
+
+    #[test]
+    fn own_hash_is_what_the_crate_verifies() {
+        let stored = hash("correct horse battery 7!").unwrap();
+
+        assert!(hasher().unwrap().verify_password(b"correct horse battery 7!", stored.as_str()).is_ok());
+    }
+
+    #[test]
+    fn memory_of_a_hash_is_used_for_the_next() {
+        let spare = Spare(Mutex::new(None));
+
+        let first = spare.with(8, |memory| memory.as_ptr());
+        let second = spare.with(8, |memory| memory.as_ptr());
+
+        assert_eq!(first, second);
     }
 
     #[test]

@@ -121,14 +121,14 @@ pub enum Answer<R> {
 
 /// Lets a request in, does what it asks, and writes it down.
 ///
-/// `asked` reads the operation from the request: it is called once the key and the plan are known, and what is wrong with it
+/// `asked` reads the operation from the request: it is called with the caller once the key and the plan are known, and what is wrong with it
 /// stands back until limits and scopes have been looked at. `verdict` says how the surface tells what came of it, for the
 /// activity view.
 pub async fn perform<O: Operation>(
     app: &App,
     door: Door,
     verdict: impl Fn(&Result<Answer<O::Reply>, Error>) -> String,
-    asked: impl AsyncFnOnce() -> Asked<O>,
+    asked: impl AsyncFnOnce(&Caller) -> Asked<O>,
 ) -> Performed<O::Reply> {
     let Door { credential, surface, address, client, entry } = door;
     match recognise(app, credential, surface, address, client).await {
@@ -146,14 +146,14 @@ pub async fn perform_as<O: Operation>(
     caller: &Caller,
     entry: Entry,
     verdict: impl Fn(&Result<Answer<O::Reply>, Error>) -> String,
-    asked: impl AsyncFnOnce() -> Asked<O>,
+    asked: impl AsyncFnOnce(&Caller) -> Asked<O>,
 ) -> Performed<O::Reply> {
     let has_surface = match caller.surface {
         Some(Surface::Rest) => caller.plan.has_rest(),
         Some(Surface::Mcp) | None => true,
     };
     let performed = if has_surface {
-        let asked = asked().await;
+        let asked = asked(caller).await;
         admitted(app, caller, asked).await
     } else {
         Performed { quota: None, result: Err(Error::PlanRequired), claim: None }

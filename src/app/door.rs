@@ -3,7 +3,7 @@
 use actix_web::cookie::{Cookie, SameSite, time::Duration as CookieAge};
 use actix_web::http::header::ORIGIN;
 use actix_web::http::{Method, StatusCode};
-use actix_web::web::{Bytes, Data, Payload};
+use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
 use actors::caller::Caller;
@@ -14,6 +14,7 @@ use actors::ops::target::Target;
 use actors::perform::{Operation, perform_for};
 use actors::sessions;
 
+use crate::http::body::Body;
 use crate::http::table::Route;
 use crate::rest::{failure, success, takes_body, target, values, whole, whole_body};
 
@@ -60,7 +61,8 @@ async fn run<O: Operation>(
     own_origin(request, app)?;
     let caller = signed_in(request, app).await?;
     let asked = async || {
-        let body = if takes_body(request) { whole_body(request, payload).await? } else { Bytes::new() };
+        let body =
+            if takes_body(request) { whole_body(request, &caller, payload).await? } else { Body::default() };
         read(&target(request), values(request, route.fields, &body)?)
     };
     perform_for(app, &caller, asked).await
@@ -76,15 +78,13 @@ pub fn app(request: &HttpRequest) -> Option<Data<App>> {
 /// # Errors
 /// [`Error::NotSignedIn`] without a living session.
 pub async fn signed_in(request: &HttpRequest, app: &App) -> Result<Caller, Error> {
-    let secret = session_secret(request).ok_or(Error::NotSignedIn)?;
+    let secret = session_secret(request, app).ok_or(Error::NotSignedIn)?;
     Ok(sessions::recognise(app, &secret).await?.0)
 }
 
 /// The secret in the session's cookie.
-pub fn session_secret(request: &HttpRequest) -> Option<Secret> {
-    let app = app(request)?;
-    let name = cookie_name(&app);
-    Secret::parse_token(sessions::PREFIX, request.cookie(name)?.value())
+pub fn session_secret(request: &HttpRequest, app: &App) -> Option<Secret> {
+    Secret::parse_token(sessions::PREFIX, request.cookie(cookie_name(app))?.value())
 }
 
 fn cookie_name(app: &App) -> &'static str {

@@ -17,6 +17,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::door::{cookie, no_cookie, own_origin, session_secret};
+use crate::http::budget::Sender;
 use crate::http::table::{self, Door};
 use crate::http::{body, peer};
 use crate::rest::{failure, success, whole};
@@ -113,7 +114,7 @@ async fn sign_in(request: HttpRequest, app: Data<App>, payload: Payload) -> Http
 
 async fn who_am_i(request: HttpRequest, app: Data<App>, _: Payload) -> HttpResponse {
     let who = async {
-        let secret = session_secret(&request).ok_or(Error::NotSignedIn)?;
+        let secret = session_secret(&request, &app).ok_or(Error::NotSignedIn)?;
         fields::read_query(request.query_string(), &[])?;
         Ok::<_, Error>(Who::from(sessions::recognise(&app, &secret).await?.1))
     };
@@ -126,7 +127,7 @@ async fn who_am_i(request: HttpRequest, app: Data<App>, _: Payload) -> HttpRespo
 async fn sign_out(request: HttpRequest, app: Data<App>, _: Payload) -> HttpResponse {
     let done = async {
         own_origin(&request, &app)?;
-        let secret = session_secret(&request).ok_or(Error::NotSignedIn)?;
+        let secret = session_secret(&request, &app).ok_or(Error::NotSignedIn)?;
         let (caller, _) = sessions::recognise(&app, &secret).await?;
         fields::read_query(request.query_string(), &[])?;
         sessions::sign_out(&app, &caller).await
@@ -137,7 +138,7 @@ async fn sign_out(request: HttpRequest, app: Data<App>, _: Payload) -> HttpRespo
 async fn change_password(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
     let done = async {
         own_origin(&request, &app)?;
-        let secret = session_secret(&request).ok_or(Error::NotSignedIn)?;
+        let secret = session_secret(&request, &app).ok_or(Error::NotSignedIn)?;
         let (caller, _) = sessions::recognise(&app, &secret).await?;
         let mut given = read(&request, payload, CHANGE).await?;
         let (current, new) =
@@ -150,7 +151,7 @@ async fn change_password(request: HttpRequest, app: Data<App>, payload: Payload)
 async fn remove_account(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
     let done = async {
         own_origin(&request, &app)?;
-        let secret = session_secret(&request).ok_or(Error::NotSignedIn)?;
+        let secret = session_secret(&request, &app).ok_or(Error::NotSignedIn)?;
         let (caller, _) = sessions::recognise(&app, &secret).await?;
         let typed = read(&request, payload, REMOVE).await?.text("password").unwrap_or_default();
         sessions::remove_account(&app, &caller, typed).await
@@ -161,7 +162,8 @@ async fn remove_account(request: HttpRequest, app: Data<App>, payload: Payload) 
 async fn read(request: &HttpRequest, payload: Payload, fields: &'static [Field]) -> Result<Values, Error> {
     fields::read_query(request.query_string(), &[])?;
     // Nobody has been recognised yet: what is read for a stranger is short.
-    let body = body::read(request, payload, LONGEST).await?;
+    let sender = Sender::stranger(peer::address(request));
+    let body = body::read(request, payload, sender, LONGEST).await?;
     body::must_be_json(request)?;
     Ok(fields::read_json(&body, fields)?)
 }

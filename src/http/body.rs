@@ -1,85 +1,241 @@
-//! Reads a request's body: never more than may be, never for longer than it should take.
+//! Reads a request's body: bounded in size, in time and in memory.
+//!
+//! A body holds at most 256 KiB of memory while it arrives; what is longer goes to a scratch file. Memory and scratch space
+//! are budgets with shares ([`super::budget`]), so senders that stall take nothing from others. A body that has arrived
+//! whole is read into memory for as long as its request is being parsed; those bodies wait in a line for room.
 
+use std::io;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use actix_web::web::{Bytes, BytesMut, Data, Payload};
+use actors::adapters::blobs::{Scratch, ScratchFile};
+use actors::app::App;
 use actors::error::Error;
 use futures_util::StreamExt;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::io::AsyncWriteExt;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout, timeout_at};
 
-/// A body that takes longer is given up: a slow sender holds no place for ever.
-const DEADLINE: Duration = Duration::from_secs(60);
+use super::budget::{Budget, Hold, Sender, Shares};
 
-/// Bodies that are arriving hold no more than this together, and room for one of the longest at least.
-const ARRIVING: usize = 256 << 20;
-/// Room is taken in pieces of so many bytes.
-const PIECE: usize = 64 << 10;
+/// Memory of one arriving body; a longer one goes to a scratch file.
+const MAX_BUFFERED_BYTES: usize = 256 << 10;
+/// Memory of all arriving bodies. Strangers have a quarter of it, one account a quarter, one network address an eighth.
+const MEMORY_SHARES: Shares =
+    Shares { total: 64 << 20, reserve: 16 << 20, account: 16 << 20, network: 8 << 20, strangers: 16 << 20 };
+/// Scratch space of all arriving bodies; widened where `server.max_body_bytes` is larger than a share.
+const FILE_SHARES: Shares =
+    Shares { total: 2 << 30, reserve: 0, account: 256 << 20, network: 64 << 20, strangers: 256 << 20 };
+/// Memory of bodies that have arrived whole by way of a scratch file, in units of [`UNIT_BYTES`].
+const MAX_WHOLE_UNITS: usize = 64;
+const UNIT_BYTES: usize = 1 << 20;
+/// Longest wait for that memory. Parsing takes milliseconds, so a longer line means overload.
+const MAX_WAIT: Duration = Duration::from_secs(10);
+/// A body that arrives more slowly than this uses up its grace time.
+const MIN_BYTES_PER_SECOND: u32 = 64 << 10;
 
-/// How much body may come: the longest one (`server.max_body_bytes`), and the room for all that arrive at the same time.
+/// The limits of bodies, for all workers together.
 #[derive(Clone, Debug)]
-pub struct MaxBody {
-    most: usize,
-    room: Arc<Semaphore>,
+pub struct BodyLimits {
+    max_bytes: usize,
+    pace: Pace,
+    memory: Arc<Budget>,
+    files: Arc<Budget>,
+    whole: Arc<Semaphore>,
+    whole_units: usize,
 }
 
-impl MaxBody {
-    /// With this many bytes at most in one body.
-    pub fn of(most: usize) -> Self {
-        Self { most, room: Arc::new(Semaphore::new(ARRIVING.max(most).div_ceil(PIECE) + 1)) }
-    }
-}
-
-/// Room for the pieces of one body; it is free again when this is dropped.
-struct Room<'a> {
-    all: Option<&'a Semaphore>,
-    taken: Vec<SemaphorePermit<'a>>,
-}
-
-impl Room<'_> {
-    /// Takes what a body of this length needs more.
-    fn grow(&mut self, length: usize) -> Result<(), Error> {
-        let Some(all) = self.all else { return Ok(()) };
-        while self.taken.len() * PIECE < length {
-            self.taken.push(all.try_acquire().map_err(|_| Error::Busy(Duration::from_secs(1)))?);
+impl BodyLimits {
+    /// Limits for JSON bodies of at most `max_bytes` bytes (`server.max_body_bytes`), each of which may take `grace` longer
+    /// than its length at the least rate (`server.body_grace_seconds`).
+    pub fn new(max_bytes: usize, grace: Duration) -> Self {
+        let file_shares = Shares {
+            total: FILE_SHARES.total.max(2 * max_bytes),
+            account: FILE_SHARES.account.max(max_bytes),
+            ..FILE_SHARES
+        };
+        let whole_units = MAX_WHOLE_UNITS.max(units(max_bytes));
+        Self {
+            max_bytes,
+            pace: Pace { grace },
+            memory: Budget::new(MEMORY_SHARES),
+            files: Budget::new(file_shares),
+            whole: Arc::new(Semaphore::new(whole_units)),
+            whole_units,
         }
-        Ok(())
     }
 }
 
-/// The whole body of at most `most` bytes.
+/// How many units of memory a body of this length takes.
+fn units(length: usize) -> usize {
+    length.div_ceil(UNIT_BYTES)
+}
+
+/// How slowly a body may arrive.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    grace: Duration,
+}
+
+impl Pace {
+    /// The time after the start by which more must have come than these bytes. Time is earned by bytes that came, not by
+    /// those that were announced: else a body that announces much could stall for long.
+    fn allowed(self, received: usize) -> Duration {
+        let received = u64::try_from(received).unwrap_or(u64::MAX);
+        self.grace + Duration::from_millis(received.saturating_mul(1000) / u64::from(MIN_BYTES_PER_SECOND))
+    }
+}
+
+/// A body that has arrived whole. Its share of the memory is held as long as it lives.
+#[derive(Debug, Default)]
+pub struct Body {
+    bytes: Bytes,
+    _memory: Option<Hold>,
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+impl Deref for Body {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Reads the whole body of at most `max_bytes` bytes.
 ///
 /// # Errors
-/// [`Error::TooLarge`], from the declared length already where there is one; [`Error::Busy`] where too much arrives at once.
-pub async fn read(request: &HttpRequest, mut payload: Payload, most: usize) -> Result<Bytes, Error> {
-    let declared =
-        request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if declared.is_some_and(|length| length > most as u64) {
+/// [`Error::TooLarge`], from the declared length already where there is one; [`Error::BodyTimeout`] when it arrives too
+/// slowly; [`Error::Busy`] when the sender's share is used up; [`Error::StorageFull`] when there is no scratch space.
+pub async fn read(
+    request: &HttpRequest,
+    mut payload: Payload,
+    sender: Sender,
+    max_bytes: usize,
+) -> Result<Body, Error> {
+    if declared_length(request).is_some_and(|length| length > max_bytes as u64) {
         return Err(Error::TooLarge);
     }
-    let all = request.app_data::<Data<MaxBody>>();
-    let mut room = Room { all: all.map(|all| &*all.room), taken: Vec::new() };
-    let gather = async {
-        let mut body = BytesMut::new();
-        while let Some(some) = payload.next().await {
-            let some = some.map_err(|_| Error::invalid("body", "did not arrive whole"))?;
-            if body.len() + some.len() > most {
-                return Err(Error::TooLarge);
-            }
-            room.grow(body.len() + some.len())?;
-            body.extend_from_slice(&some);
-        }
-        Ok(body.freeze())
+    let (Some(limits), Some(app)) = (request.app_data::<Data<BodyLimits>>(), request.app_data::<Data<App>>())
+    else {
+        return Err(Error::internal("the limits of bodies are missing"));
     };
-    let read = tokio::time::timeout(DEADLINE, gather).await;
-    read.unwrap_or_else(|_| Err(Error::invalid("body", "did not arrive in time")))
+    let began = Instant::now();
+    let mut arriving = Arriving::new(limits, &app.uploads.scratch, sender);
+    loop {
+        let deadline = began + limits.pace.allowed(arriving.length);
+        let next = timeout_at(deadline, payload.next()).await.map_err(|_| Error::BodyTimeout)?;
+        let Some(chunk) = next else { return arriving.finish().await };
+        let chunk = chunk.map_err(|_| Error::invalid("body", "did not arrive whole"))?;
+        if arriving.length + chunk.len() > max_bytes {
+            return Err(Error::TooLarge);
+        }
+        arriving.push(&chunk).await?;
+    }
+}
+
+fn declared_length(request: &HttpRequest) -> Option<u64> {
+    request.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// A body of which a part has arrived.
+struct Arriving<'a> {
+    limits: &'a BodyLimits,
+    scratch: &'a Scratch,
+    length: usize,
+    /// What is not in the file yet.
+    buffered: BytesMut,
+    memory: Hold,
+    file: Option<SpillFile>,
+    space: Hold,
+}
+
+/// The file of a long body; removed when this is dropped.
+struct SpillFile {
+    named: ScratchFile,
+    file: tokio::fs::File,
+}
+
+impl<'a> Arriving<'a> {
+    fn new(limits: &'a BodyLimits, scratch: &'a Scratch, sender: Sender) -> Self {
+        Self {
+            limits,
+            scratch,
+            length: 0,
+            buffered: BytesMut::new(),
+            memory: limits.memory.hold(sender),
+            file: None,
+            space: limits.files.hold(sender),
+        }
+    }
+
+    async fn push(&mut self, chunk: &[u8]) -> Result<(), Error> {
+        if self.buffered.len() + chunk.len() > MAX_BUFFERED_BYTES {
+            self.spill().await?;
+        }
+        self.memory.grow_to(self.buffered.len() + chunk.len())?;
+        self.buffered.extend_from_slice(chunk);
+        self.length += chunk.len();
+        Ok(())
+    }
+
+    /// Moves what is buffered to the scratch file.
+    async fn spill(&mut self) -> Result<(), Error> {
+        self.space.grow_to(self.length)?;
+        let mut spilled = match self.file.take() {
+            Some(spilled) => spilled,
+            None => SpillFile::create(self.scratch.clone()).await?,
+        };
+        self.scratch.require_room().map_err(storage)?;
+        spilled.file.write_all(&self.buffered).await.map_err(storage)?;
+        self.buffered.clear();
+        self.file = Some(spilled);
+        Ok(())
+    }
+
+    async fn finish(mut self) -> Result<Body, Error> {
+        if self.file.is_some() {
+            self.spill().await?;
+        }
+        let Some(mut spilled) = self.file.take() else {
+            return Ok(Body { bytes: self.buffered.freeze(), _memory: Some(self.memory), _place: None });
+        };
+        spilled.file.flush().await.map_err(storage)?;
+        self.buffered = BytesMut::new();
+        self.memory.release();
+        let units = units(self.length).min(self.limits.whole_units);
+        let units = u32::try_from(units).map_err(Error::internal)?;
+        let place = timeout(MAX_WAIT, self.limits.whole.clone().acquire_many_owned(units)).await;
+        let place = place.map_err(|_| Error::Busy(MAX_WAIT))?.map_err(Error::internal)?;
+        let bytes = tokio::fs::read(spilled.named.path()).await.map_err(storage)?;
+        Ok(Body { bytes: bytes.into(), _memory: None, _place: Some(place) })
+    }
+}
+
+impl SpillFile {
+    async fn create(scratch: Scratch) -> Result<Self, Error> {
+        let made = tokio::task::spawn_blocking(move || scratch.file()).await.map_err(Error::internal)?;
+        let (named, file) = made.map_err(storage)?;
+        Ok(Self { named, file: tokio::fs::File::from_std(file) })
+    }
+}
+
+/// What went wrong with a scratch file.
+fn storage(error: io::Error) -> Error {
+    if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+        Error::StorageFull
+    } else {
+        Error::internal(error)
+    }
 }
 
 /// The longest JSON body that this server takes.
 pub fn most(request: &HttpRequest) -> usize {
-    request.app_data::<Data<MaxBody>>().map_or(0, |bodies| bodies.most)
+    request.app_data::<Data<BodyLimits>>().map_or(0, |limits| limits.max_bytes)
 }
 
 /// Whether the body is said to be JSON, and nothing else around it; a charset beside it does not matter, JSON is UTF-8.
@@ -96,5 +252,74 @@ pub fn must_be_json(request: &HttpRequest) -> Result<(), Error> {
         Err(Error::UnsupportedType("the body must come without a Content-Encoding"))
     } else {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use actors::disk::DiskSpace;
+
+    use super::*;
+
+    fn stranger() -> Sender {
+        Sender::stranger(Some(IpAddr::from([192, 0, 2, 1])))
+    }
+
+    #[test]
+    fn slow_body_earns_time_by_what_has_arrived() {
+        let pace = Pace { grace: Duration::from_secs(20) };
+
+        assert_eq!(pace.allowed(0), Duration::from_secs(20));
+        assert_eq!(pace.allowed(1 << 20), Duration::from_secs(36));
+    }
+
+    #[actix_web::test]
+    async fn short_body_stays_in_memory() {
+        let home = tempfile::tempdir().unwrap();
+        let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
+        let limits = BodyLimits::new(1 << 20, Duration::from_secs(1));
+        let mut arriving = Arriving::new(&limits, &scratch, stranger());
+
+        arriving.push(b"a heron").await.unwrap();
+
+        assert!(arriving.file.is_none());
+        assert_eq!(&*arriving.finish().await.unwrap(), b"a heron");
+    }
+
+    #[actix_web::test]
+    async fn long_body_goes_through_a_file_that_is_removed() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("scratch");
+        let scratch = Scratch::open(folder.clone(), DiskSpace::default()).unwrap();
+        let limits = BodyLimits::new(4 << 20, Duration::from_secs(1));
+        let sent: Vec<u8> = (0..3 << 20).map(|n: u32| n.to_le_bytes()[0]).collect();
+        let mut arriving = Arriving::new(&limits, &scratch, stranger());
+
+        for chunk in sent.chunks(30_000) {
+            arriving.push(chunk).await.unwrap();
+            assert!(arriving.buffered.len() <= MAX_BUFFERED_BYTES);
+        }
+
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+        assert!(*arriving.finish().await.unwrap() == *sent);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    }
+
+    #[actix_web::test]
+    async fn whole_body_keeps_its_memory_until_it_is_dropped() {
+        let home = tempfile::tempdir().unwrap();
+        let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
+        let limits = BodyLimits::new(2 << 20, Duration::from_secs(1));
+        let mut arriving = Arriving::new(&limits, &scratch, stranger());
+        arriving.push(&vec![b'x'; MAX_BUFFERED_BYTES]).await.unwrap();
+        arriving.push(b"y").await.unwrap();
+
+        let body = arriving.finish().await.unwrap();
+
+        assert_eq!(limits.whole.available_permits(), MAX_WHOLE_UNITS - 1);
+        drop(body);
+        assert_eq!(limits.whole.available_permits(), MAX_WHOLE_UNITS);
     }
 }

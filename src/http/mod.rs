@@ -1,6 +1,7 @@
 //! What the surfaces share of HTTP.
 
 pub mod body;
+pub mod budget;
 pub mod cache;
 pub mod cors;
 pub mod credential;
@@ -8,6 +9,7 @@ pub mod files;
 pub mod head;
 pub mod health;
 pub mod log;
+pub mod methods;
 pub mod pace;
 pub mod peer;
 pub mod push;

@@ -11,5 +11,5 @@ pub const LONGEST: Duration = Duration::from_secs(6 * 3600);
 
 /// What such a sender is told.
 pub fn late() -> Error {
-    Error::invalid("body", "did not arrive in time")
+    Error::BodyTimeout
 }

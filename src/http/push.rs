@@ -9,7 +9,8 @@ use actors::app::App;
 use actors::error::Error;
 use actors::ingest::feed::push::callback::{Place, Question, confirm, expects, knock};
 
-use super::body;
+use super::budget::Sender;
+use super::{body, peer};
 use crate::rest::{status, whole};
 
 /// No feed is longer (faults-and-threats.md, P4).
@@ -47,7 +48,8 @@ async fn told(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpRes
         let taken = async {
             let at = place(&request)?;
             expects(&app, &at).await?;
-            let body = body::read(&request, payload, MOST).await?;
+            let sender = Sender::stranger(peer::address(&request));
+            let body = body::read(&request, payload, sender, MOST).await?;
             let signature = request.headers().get("X-Hub-Signature").and_then(|value| value.to_str().ok());
             knock(&app, &at, signature, &body).await
         };

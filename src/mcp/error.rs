@@ -69,6 +69,7 @@ pub fn told(error: &Error) -> Told {
         Error::UploadRefused(_) => ("UPLOAD_REFUSED", http(StatusCode::FORBIDDEN, Header::Plain)),
         Error::StorageFull => ("STORAGE_FULL", http(StatusCode::INSUFFICIENT_STORAGE, Header::Plain)),
         Error::TooLarge => ("PAYLOAD_TOO_LARGE", http(StatusCode::PAYLOAD_TOO_LARGE, Header::Plain)),
+        Error::BodyTimeout => ("REQUEST_TIMEOUT", http(StatusCode::REQUEST_TIMEOUT, Header::Plain)),
         Error::UnsupportedType(_) => {
             ("UNSUPPORTED_MEDIA_TYPE", http(StatusCode::UNSUPPORTED_MEDIA_TYPE, Header::Plain))
         }

@@ -24,6 +24,7 @@ use actors::recognise::{introduced, recognise, used};
 use entity::kind::Surface;
 use tracing::warn;
 
+use crate::http::budget::Sender;
 use crate::http::{body, credential, peer};
 
 /// The longest message, in bytes: a note, the longest thing that is sent, fits three times over. JSON takes many times its
@@ -76,7 +77,7 @@ async fn admitted(request: &HttpRequest, app: &App, payload: Payload) -> Result<
     let sent = !matches!(presented, Ok(None));
     let caller = recognise(app, presented, Surface::Mcp, peer::address(request), peer::client(request)).await;
     let mut caller = caller.map_err(|error| refusal(&error, &app.base_url, sent))?;
-    let message = said(request, app, payload).await;
+    let message = said(request, app, &caller, payload).await;
     note(app, &mut caller, message.as_ref().ok()).await;
     match message? {
         Message::Notification => Ok(HttpResponse::new(StatusCode::ACCEPTED)),
@@ -88,8 +89,14 @@ async fn admitted(request: &HttpRequest, app: &App, payload: Payload) -> Result<
 }
 
 /// The message, once it has arrived as it must.
-async fn said(request: &HttpRequest, app: &App, payload: Payload) -> Result<Message, Failure> {
-    let body = readable(request, payload).await.map_err(|error| refusal(&error, &app.base_url, true))?;
+async fn said(
+    request: &HttpRequest,
+    app: &App,
+    caller: &Caller,
+    payload: Payload,
+) -> Result<Message, Failure> {
+    let body =
+        readable(request, caller, payload).await.map_err(|error| refusal(&error, &app.base_url, true))?;
     if !headers::takes_json(request) {
         return Err(Failure::new(
             StatusCode::NOT_ACCEPTABLE,
@@ -100,11 +107,12 @@ async fn said(request: &HttpRequest, app: &App, payload: Payload) -> Result<Mess
     rpc::read(&body)
 }
 
-async fn readable(request: &HttpRequest, payload: Payload) -> Result<web::Bytes, Error> {
+async fn readable(request: &HttpRequest, caller: &Caller, payload: Payload) -> Result<body::Body, Error> {
     if request.method() != Method::POST {
         return Err(Error::MethodNotAllowed(Vec::new()));
     }
-    let body = body::read(request, payload, body::most(request).min(LONGEST)).await?;
+    let sender = Sender::Account(caller.user);
+    let body = body::read(request, payload, sender, body::most(request).min(LONGEST)).await?;
     body::must_be_json(request)?;
     Ok(body)
 }

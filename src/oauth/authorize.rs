@@ -72,7 +72,7 @@ async fn first_sign_in(app: &App, request: &HttpRequest, params: &Params, asked:
 
 /// The browser's session, where it has a living one.
 pub async fn signed_in(app: &App, request: &HttpRequest) -> Result<Option<(Browser, user::Model)>, Error> {
-    let Some(secret) = session_secret(request) else { return Ok(None) };
+    let Some(secret) = session_secret(request, app) else { return Ok(None) };
     match sessions::recognise(app, &secret).await {
         Ok((caller, person)) => match caller.via {
             Via::Session(session) => Ok(Some((Browser { user: person.id, session }, person))),

@@ -23,6 +23,8 @@ pub enum Refusal {
     Type(&'static str),
     /// The body is too long.
     TooLarge,
+    /// The body arrived too slowly.
+    Late,
     /// The client is unknown or did not authenticate; whether it tried by the header.
     Client {
         /// It sent `Authorization`.
@@ -67,6 +69,7 @@ impl Refusal {
             Refusal::Request(_)
             | Refusal::Type(_)
             | Refusal::TooLarge
+            | Refusal::Late
             | Refusal::Client { by_header: false }
             | Refusal::Grant(_)
             | Refusal::GrantType
@@ -84,6 +87,9 @@ impl Refusal {
         match self {
             Refusal::Request(why) => (bad, "invalid_request", why),
             Refusal::Type(why) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid_request", why),
+            Refusal::Late => {
+                (StatusCode::REQUEST_TIMEOUT, "invalid_request", "the body did not arrive in time")
+            }
             Refusal::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "invalid_request", "the body is too large"),
             Refusal::Client { .. } => {
                 (StatusCode::UNAUTHORIZED, "invalid_client", "the client is unknown or did not authenticate")
@@ -127,6 +133,9 @@ impl From<Error> for Refusal {
         }
         if matches!(error, Error::TooLarge) {
             return Refusal::TooLarge;
+        }
+        if matches!(error, Error::BodyTimeout) {
+            return Refusal::Late;
         }
         if matches!(error, Error::Invalid(_)) {
             return Refusal::Request("the body did not arrive whole");

@@ -5,7 +5,8 @@ use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::Payload;
 
 use super::error::Refusal;
-use crate::http::body;
+use crate::http::budget::Sender;
+use crate::http::{body, peer};
 
 /// Longer than any honest form.
 const LONGEST: usize = 32 * 1024;
@@ -33,7 +34,8 @@ impl Params {
         if !essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
             return Err(Refusal::Request("the body must be application/x-www-form-urlencoded"));
         }
-        Ok(Self::of(&body::read(request, payload, LONGEST).await?))
+        let sender = Sender::stranger(peer::address(request));
+        Ok(Self::of(&body::read(request, payload, sender, LONGEST).await?))
     }
 
     /// The value of this name.

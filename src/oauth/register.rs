@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 use super::client::failed;
 use super::error::Refusal;
 use super::open::{self, Kept};
+use crate::http::budget::Sender;
 use crate::http::{body, peer};
 
 const LONGEST: usize = 64 * 1024;
@@ -38,7 +39,8 @@ async fn register(request: &HttpRequest, app: &App, payload: Payload) -> Result<
     if !app.grants.is_open() {
         return Err(Refusal::Closed);
     }
-    let bytes = body::read(request, payload, LONGEST).await?;
+    let sender = Sender::stranger(peer::address(request));
+    let bytes = body::read(request, payload, sender, LONGEST).await?;
     match body::must_be_json(request) {
         Err(Error::UnsupportedType(why)) => return Err(Refusal::Type(why)),
         other => other?,

@@ -70,6 +70,7 @@ pub static CODES: &[Code] = &[
     ),
     code("SCOPE_REQUIRED", 403, Whose::Scoped, "the key lacks the scopes that `details.scopes` lists"),
     code("NOT_FOUND", 404, Whose::Naming, "it does not exist, or it is not yours"),
+    code("REQUEST_TIMEOUT", 408, Whose::WithBody, "the body did not arrive in time"),
     code(
         "CONFLICT",
         409,

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use actors::app::App;
 use actors::error::Error;
@@ -67,6 +67,8 @@ pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse 
         Error::KeyInvalid | Error::KeyInQuery => add(WWW_AUTHENTICATE, "Bearer".to_owned()),
         Error::MethodNotAllowed(methods) => add(ALLOW, methods.join(", ")),
         Error::StillRunning => add(RETRY_AFTER, "1".to_owned()),
+        // The rest of the body is still to come: nothing after it can be told apart from it.
+        Error::BodyTimeout => answer.head_mut().set_connection_type(ConnectionType::Close),
         // An operator has to free space first.
         Error::StorageFull => add(RETRY_AFTER, "60".to_owned()),
         Error::Busy(wait) | Error::StorageFailed(wait) | Error::TooManyFailures(wait) => {

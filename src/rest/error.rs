@@ -30,6 +30,7 @@ pub fn status(error: &Error) -> StatusCode {
         Error::UploadExpired => StatusCode::GONE,
         Error::StorageFull => StatusCode::INSUFFICIENT_STORAGE,
         Error::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        Error::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
         Error::UnsupportedType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Error::RateLimited(_) | Error::TooManyFailures(_) => StatusCode::TOO_MANY_REQUESTS,
         Error::AiPaused | Error::AiUnavailable | Error::Busy(_) | Error::StorageFailed(_) => {
@@ -67,6 +68,7 @@ pub fn code(error: &Error) -> &'static str {
         Error::UploadRefused(_) => "UPLOAD_REFUSED",
         Error::StorageFull => "STORAGE_FULL",
         Error::TooLarge => "PAYLOAD_TOO_LARGE",
+        Error::BodyTimeout => "REQUEST_TIMEOUT",
         Error::UnsupportedType(_) => "UNSUPPORTED_MEDIA_TYPE",
         Error::RateLimited(_) | Error::TooManyFailures(_) => "RATE_LIMITED",
         Error::Busy(_) | Error::StorageFailed(_) => "OVERLOADED",
@@ -122,6 +124,7 @@ fn details(error: &Error) -> Option<Value> {
         | Error::StorageFull
         | Error::StorageFailed(_)
         | Error::TooLarge
+        | Error::BodyTimeout
         | Error::UnsupportedType(_)
         | Error::RateLimited(_)
         | Error::TooManyFailures(_)

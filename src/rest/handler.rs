@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
-use actix_web::web::{Bytes, Data, Payload};
+use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
+use actors::caller::Caller;
 use actors::error::{Error, Invalid};
 use actors::fields::{self, Field, Values};
 use actors::idempotency::{Claim, Replay, Stored};
@@ -18,15 +19,22 @@ use serde_json::Value;
 use tracing::Instrument;
 
 use super::{envelope, error};
+use crate::http::body::Body;
+use crate::http::budget::Sender;
+use crate::http::methods::{is_unserved, known_methods};
 use crate::http::table::Route;
 use crate::http::{body, credential, peer};
 
 /// Answers where there is no such route, or not with this method: the key comes first there too, and it counts.
-pub async fn refuse(request: HttpRequest, methods: Vec<String>) -> HttpResponse {
+pub async fn refuse(request: HttpRequest, mut methods: Vec<String>) -> HttpResponse {
     let Some(app) = request.app_data::<Data<App>>().cloned() else {
         return HttpResponse::InternalServerError().finish();
     };
-    let asked = async || Ok(Unknown { methods }).into();
+    // Methods that no route has are refused as such even where there is no route (RFC 9110, section 9.3.8).
+    if methods.is_empty() && is_unserved(request.method()) {
+        methods = known_methods();
+    }
+    let asked = async |_: &Caller| Ok(Unknown { methods }).into();
     let ok = |(): &()| StatusCode::OK;
     let performed = perform(&app, door(&request, "unknown"), |came| verdict(came, ok), asked).await;
     answer::<Unknown>(&request, &app, ok, performed).await
@@ -44,7 +52,7 @@ pub async fn operation<O: Operation>(
         let Some(app) = request.app_data::<Data<App>>().cloned() else {
             return HttpResponse::InternalServerError().finish();
         };
-        let asked = async || asked(route, &request, payload, read).await;
+        let asked = async |caller: &Caller| asked(route, &request, caller, payload, read).await;
         let performed = perform(&app, door(&request, route.name), |came| verdict(came, success), asked).await;
         answer::<O>(&request, &app, success, performed).await
     })
@@ -55,10 +63,12 @@ pub async fn operation<O: Operation>(
 async fn asked<O>(
     route: &Route,
     request: &HttpRequest,
+    caller: &Caller,
     payload: Payload,
     read: fn(&Target, Values) -> Result<O, Error>,
 ) -> Asked<O> {
-    let body = if takes_body(request) { whole_body(request, payload).await } else { Ok(Bytes::new()) };
+    let body =
+        if takes_body(request) { whole_body(request, caller, payload).await } else { Ok(Body::default()) };
     let body = match body {
         Ok(body) => body,
         Err(error) => return Err(error).into(),
@@ -110,12 +120,12 @@ pub fn takes_body(request: &HttpRequest) -> bool {
 }
 
 /// The body, where the route has fields for one: it must be JSON, unless there is none.
-pub async fn whole_body(request: &HttpRequest, payload: Payload) -> Result<Bytes, Error> {
-    let bytes = body::read(request, payload, body::most(request)).await?;
-    if !bytes.is_empty() {
+pub async fn whole_body(request: &HttpRequest, caller: &Caller, payload: Payload) -> Result<Body, Error> {
+    let body = body::read(request, payload, Sender::Account(caller.user), body::most(request)).await?;
+    if !body.is_empty() {
         body::must_be_json(request)?;
     }
-    Ok(bytes)
+    Ok(body)
 }
 
 /// The fields of a request: from the query, or from the body; then the query must be empty.

@@ -9,22 +9,28 @@ use actix_web::web::Data;
 use actix_web::{App as Web, HttpServer, middleware};
 use actors::app::App;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use tokio_util::sync::CancellationToken;
 
 use super::StartError;
-use crate::http::body::MaxBody;
+use super::wire::{self, Wire};
+use crate::http::body::BodyLimits;
 use crate::http::health::{self, Readiness};
 use crate::http::peer::TrustedProxies;
 use crate::mcp::AllowedOrigins;
 use crate::settings::Settings;
 use crate::{app, http, mcp, oauth, openapi, rest};
 
-/// Requests in progress have so long to end.
-const SHUTDOWN: u64 = 30;
 /// Headers that take longer are given up.
 pub(super) const SLOW_HEADERS: Duration = Duration::from_secs(5);
-/// A client that comes back within this finds its connection open.
-const KEEP_ALIVE: Duration = Duration::from_secs(60);
 const UPKEEP_EVERY: Duration = Duration::from_secs(5);
+
+/// The servers that listen.
+pub struct Listening {
+    /// The main one, and that of the metrics where it has an address of its own.
+    pub servers: Vec<ServerHandle>,
+    /// Once it is cancelled, each connection of the main server is closed after its answer.
+    pub drain: CancellationToken,
+}
 
 /// Begins to listen.
 pub fn listen(
@@ -32,48 +38,53 @@ pub fn listen(
     listener: TcpListener,
     app: &App,
     readiness: &Readiness,
-) -> Result<Vec<ServerHandle>, StartError> {
+) -> Result<Listening, StartError> {
     let recorder = recorder()?;
     let apart = settings.server.metrics_listen;
-    let main =
-        main_server(settings, listener, app.clone(), readiness.clone(), recorder.clone(), apart.is_none())?;
-    let mut handles = vec![main.handle()];
+    let drain = CancellationToken::new();
+    let wire = Wire::new(&settings.server, drain.clone());
+    let (served, ready) = (app.clone(), readiness.clone());
+    let main = main_server(settings, listener, wire, served, ready, recorder.clone(), apart.is_none())?;
+    let mut servers = vec![main.handle()];
     actix_web::rt::spawn(main);
     if let Some(address) = apart {
         let metrics = metrics_server(address, app.clone(), recorder)?;
-        handles.push(metrics.handle());
+        servers.push(metrics.handle());
         actix_web::rt::spawn(metrics);
     }
-    Ok(handles)
+    Ok(Listening { servers, drain })
 }
 
 fn main_server(
     settings: &Settings,
     listener: TcpListener,
+    wire: Wire,
     app: App,
     readiness: Readiness,
     recorder: PrometheusHandle,
     with_metrics: bool,
 ) -> std::io::Result<Server> {
     let (app, readiness) = (Data::new(app), Data::new(readiness));
-    let max_body = Data::new(MaxBody::of(settings.server.max_body_bytes));
+    let body_limits = Data::new(BodyLimits::new(settings.server.max_body_bytes, settings.server.body_grace));
     let proxies = Data::new(TrustedProxies(settings.server.trusted_proxies.clone()));
     let origins = settings.mcp.allowed_origins.iter().map(|origin| origin.as_str().to_owned());
     let origins = Data::new(AllowedOrigins(origins.collect()));
     let recorder = Data::new(recorder);
     let counted = Data::new(health::Counted::default());
-    let server = HttpServer::new(move || {
+    wire::server(listener, wire, move || {
         Web::new()
             .app_data(app.clone())
             .app_data(counted.clone())
             .app_data(readiness.clone())
-            .app_data(max_body.clone())
+            .app_data(body_limits.clone())
             .app_data(proxies.clone())
             .app_data(origins.clone())
             .app_data(recorder.clone())
+            .wrap(middleware::from_fn(http::methods::refuse_unserved))
             .wrap(middleware::from_fn(http::head::as_get))
             .wrap(middleware::from_fn(http::log::request))
             .wrap(never_framed())
+            .wrap(middleware::from_fn(wire::track))
             .configure(health::mount)
             .configure(openapi::mount)
             .configure(|config| {
@@ -87,14 +98,7 @@ fn main_server(
             .configure(app::mount)
             .configure(oauth::mount)
             .configure(mcp::mount)
-    });
-    Ok(server
-        .disable_signals()
-        .shutdown_timeout(SHUTDOWN)
-        .client_request_timeout(SLOW_HEADERS)
-        .keep_alive(KEEP_ALIVE)
-        .listen(listener)?
-        .run())
+    })
 }
 
 /// Nothing of ours is shown within another site's page, and nothing is taken for another type than it says.

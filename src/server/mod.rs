@@ -9,12 +9,13 @@ mod listen;
 mod models;
 mod setup;
 mod space_reserve;
+mod wire;
 
 use std::error::Error;
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use actix_web::dev::ServerHandle;
 use actix_web::rt::task::JoinHandle;
@@ -25,6 +26,7 @@ use actors::desk::Desk;
 use actors::ingest::queue::LeaseOwner;
 use actors::models::{Catalogue, Purpose};
 use rustix::fs::Mode;
+use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::data_dir::{folder_id, is_open_to_others, lock, private_files, private_folder};
@@ -32,7 +34,7 @@ use crate::http::health::Readiness;
 use crate::log;
 use crate::settings::Settings;
 use doorkeeper::Doorkeeper;
-use listen::{keep_metrics_small, listen, recorder};
+use listen::{Listening, keep_metrics_small, listen, recorder};
 use models::await_models;
 use setup::{open_index, setup};
 
@@ -66,10 +68,15 @@ pub struct Running {
     app: App,
     readiness: Readiness,
     servers: Vec<ServerHandle>,
+    /// Once it is cancelled, connections are closed after their answers.
+    drain: CancellationToken,
     background: Vec<JoinHandle<()>>,
     /// Held while the service runs: the folder is nobody else's.
     _lock: File,
 }
+
+/// Time in which workers take the connections that were accepted before the service stopped accepting.
+const HAND_OVER: Duration = Duration::from_millis(100);
 
 /// Runs the service until a signal ends it. Blocks.
 ///
@@ -133,7 +140,7 @@ pub async fn start_with(
     let app = App::start(desk, setup).await?;
     let readiness = Readiness::default();
     doorkeeper.end().await;
-    let servers = listen(&settings, listener.try_clone()?, &app, &readiness)?;
+    let Listening { servers, drain } = listen(&settings, listener.try_clone()?, &app, &readiness)?;
     space_reserve::set_aside(&settings.data_dir);
     private_files(&settings.data_dir);
     let db = app.db.clone();
@@ -144,7 +151,7 @@ pub async fn start_with(
     ];
     background.extend(await_models(&settings, &app, embedding));
     readiness.set(true);
-    Ok(Running { address, listener, app, readiness, servers, background, _lock: lock })
+    Ok(Running { address, listener, app, readiness, servers, drain, background, _lock: lock })
 }
 
 impl Running {
@@ -152,10 +159,13 @@ impl Running {
     pub async fn stop(self) {
         self.readiness.set(false);
         self.app.ingest.stop().await;
-        // Told to stop now, before somebody else takes their place.
-        let stopping: Vec<_> = self.servers.iter().map(|server| server.stop(true)).collect();
+        self.drain.cancel();
+        // A server that stops drops connections that it has accepted and not handed to a worker yet. So it first only stops
+        // accepting, and new connections are the doorkeeper's.
+        futures_util::future::join_all(self.servers.iter().map(ServerHandle::pause)).await;
         let doorkeeper = Doorkeeper::begin(&self.listener);
-        futures_util::future::join_all(stopping).await;
+        tokio::time::sleep(HAND_OVER).await;
+        futures_util::future::join_all(self.servers.iter().map(|server| server.stop(true))).await;
         for task in self.background {
             task.abort();
         }

@@ -51,7 +51,8 @@ pub fn setup(
     outside: Outside,
     lease_owner: LeaseOwner,
 ) -> Result<Setup, StartError> {
-    let scratch = Scratch::open(scratch_folder(&settings.data_dir))?;
+    let disk = disk_space(settings);
+    let scratch = Scratch::open(scratch_folder(&settings.data_dir), disk.clone())?;
     Ok(Setup {
         fetch: FetchSettings {
             timeout: settings.fetch.timeout,
@@ -63,7 +64,7 @@ pub fn setup(
         },
         sandbox: outside.sandbox,
         sandbox_settings: SandboxSettings::default(),
-        blobs: blobs(settings, &scratch)?,
+        blobs: blobs(settings, &scratch, disk.clone())?,
         scratch,
         put_for: settings.uploads.put,
         import_bytes: settings.uploads.import_bytes,
@@ -90,7 +91,7 @@ pub fn setup(
         },
         daily_tokens: settings.ai.daily_tokens,
         mail: mail(settings, base_url)?,
-        disk: disk_space(settings),
+        disk,
     })
 }
 
@@ -134,16 +135,17 @@ fn chat(settings: &Settings) -> Option<ChatSettings> {
 /// It is not to be had.
 pub fn files(settings: &Settings) -> Result<Arc<dyn Blobs>, StartError> {
     let own = std::env::temp_dir().join(format!("carrel-{}", std::process::id()));
-    blobs(settings, &Scratch::open(own)?)
+    let disk = disk_space(settings);
+    blobs(settings, &Scratch::open(own, disk.clone())?, disk)
 }
 
 /// The store of files: a folder, made for its owner alone, or a bucket.
-fn blobs(settings: &Settings, scratch: &Scratch) -> Result<Arc<dyn Blobs>, StartError> {
+fn blobs(settings: &Settings, scratch: &Scratch, disk: DiskSpace) -> Result<Arc<dyn Blobs>, StartError> {
     let told = |error: &dyn std::fmt::Display| format!("files.url: {error}");
     match settings.files_url() {
         FilesUrl::Folder(folder) => {
             private_folder(&folder).map_err(|error| told(&error))?;
-            Ok(Arc::new(Folder::open(folder).map_err(|error| told(&error))?))
+            Ok(Arc::new(Folder::open(folder, disk).map_err(|error| told(&error))?))
         }
         FilesUrl::S3(url) => {
             let files = &settings.files;

@@ -30,9 +30,18 @@ pub struct Server {
     /// Proxies whose `X-Forwarded-For` is believed.
     #[serde(deserialize_with = "list")]
     pub trusted_proxies: Vec<IpNet>,
+    /// Open connections of one address that is no trusted proxy.
+    #[serde(deserialize_with = "whole::<_, usize, 1, 1_000_000>")]
+    pub max_connections_per_address: usize,
+    /// A connection whose peer takes nothing for longer is closed.
+    #[serde(rename = "write_timeout_seconds", deserialize_with = "seconds::<_, 1, 3600>")]
+    pub write_timeout: Duration,
     /// A larger JSON body is refused.
     #[serde(deserialize_with = "whole::<_, usize, 1024, GIB>")]
     pub max_body_bytes: usize,
+    /// Time that a body may take in addition to its length at the least rate.
+    #[serde(rename = "body_grace_seconds", deserialize_with = "seconds::<_, 1, 600>")]
+    pub body_grace: Duration,
 }
 
 /// `database`: where the rows are.

@@ -94,6 +94,61 @@ async fn while_it_ends_it_is_alive_and_not_ready() {
     assert!(answer.starts_with("HTTP/1.1 400"), "what was in progress was not answered: {answer}");
 }
 
+#[actix_web::test]
+async fn requests_on_busy_connections_are_answered_during_a_drain() {
+    const CONNECTIONS: usize = 64;
+    let home = Home::new().await;
+    program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let address = running.stranger().base().trim_start_matches("http://").to_owned();
+    let mut busy = Vec::new();
+    for _ in 0..CONNECTIONS {
+        busy.push(actix_web::rt::spawn(ask_until_closed(address.clone())));
+    }
+    // Each is in the middle of its requests once others have been answered.
+    for _ in 0..20 {
+        running.stranger().get("/healthz").await;
+    }
+
+    let ended = running.terminate().await;
+
+    assert!(ended.success());
+    for asked in futures_util::future::join_all(busy).await {
+        assert_eq!(asked.unwrap(), Ok(()));
+    }
+}
+
+/// Asks on one connection until an answer says that it is the last; fails where a request is not answered.
+async fn ask_until_closed(address: String) -> Result<(), String> {
+    let mut stream = TcpStream::connect(&address).await.map_err(|error| error.to_string())?;
+    loop {
+        let asked = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").await;
+        asked.map_err(|error| format!("a request could not be sent: {error}"))?;
+        let head = read_answer(&mut stream).await?;
+        if head.to_ascii_lowercase().contains("\r\nconnection: close") {
+            return Ok(());
+        }
+    }
+}
+
+/// The head of the next answer, whose body is read too.
+async fn read_answer(stream: &mut TcpStream) -> Result<String, String> {
+    let mut read = Vec::new();
+    loop {
+        let got = stream.read_buf(&mut read).await.map_err(|error| error.to_string())?;
+        if got == 0 {
+            return Err(format!("a request got no whole answer: {}", String::from_utf8_lossy(&read)));
+        }
+        let text = String::from_utf8_lossy(&read);
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let lower = head.to_ascii_lowercase();
+        let length = lower.lines().find_map(|line| line.strip_prefix("content-length: "));
+        if body.len() >= length.map_or(0, |length| length.trim().parse().unwrap()) {
+            return Ok(head.to_owned());
+        }
+    }
+}
+
 /// Lines of the activity with this route, once they have been written.
 async fn lines(running: &Program, route: &str) -> usize {
     let credentials = serde_json::json!({ "email": program::EMAIL, "password": program::PASSWORD });

@@ -109,7 +109,7 @@ async fn tell(app: &App, export: &export::Model, file: &Path) -> Error {
             Ok(bytes) => super::so_far(app, export, bytes).await,
             Err(error) => Err(BlobError::from(error).into()),
         };
-        if let Err(error) = told {
+        if let Err(error) = told.and_then(|()| app.disk.require_room()) {
             return error;
         }
         tokio::time::sleep(TOLD_EVERY).await;

@@ -88,7 +88,7 @@ impl Keys {
     pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>, notices: Notices) -> Self {
         let cache = Cache::builder().max_capacity(CACHED).time_to_idle(Duration::from_secs(600)).build();
         let fresh = Arc::new(Freshness::new(clock.clone()));
-        let how = Kept { name: "keys", permits: 256, patience: Duration::from_secs(8) };
+        let how = Kept { name: "keys", permits: 1024, patience: Duration::from_secs(8) };
         let (kept_cache, kept_fresh, kept_clock) = (cache.clone(), fresh.clone(), clock.clone());
         let port = keep(on, how, move || {
             KeyActor::new(

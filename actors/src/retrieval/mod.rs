@@ -25,13 +25,20 @@ use crate::ai::Pause;
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::error::Error;
-use crate::kit::{Kept, Port, Workers, keep};
+use crate::kit::{FairLine, Kept, Port, Workers, keep};
 use actor::{Change, Maintain, RetrievalActor, Retrieve};
 use engine::Engine;
 
 pub use actor::Put;
 pub use completeness::Completeness;
 pub use engine::Vectors;
+
+/// Questions that the actor has in progress at once.
+const PERMITS: u32 = 32;
+/// Searches in progress at once: half of the permits, so that changes of the index always find some.
+const SEARCHES: usize = 16;
+/// Longest time that a search waits for its turn.
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// What is looked for.
 #[derive(Clone, Debug)]
@@ -70,6 +77,7 @@ pub struct Ranked {
 #[derive(Clone)]
 pub struct Retrieval {
     port: Port<RetrievalActor>,
+    searches: FairLine<UserId>,
     engine: Arc<Engine>,
 }
 
@@ -84,14 +92,18 @@ impl Retrieval {
         pause: Pause,
     ) -> Self {
         let engine = Arc::new(Engine::new(index, clock, pause, workers));
-        let how = Kept { name: "retrieval", permits: 32, patience: Duration::from_secs(120) };
+        let how = Kept { name: "retrieval", permits: PERMITS, patience: Duration::from_secs(120) };
         let kept = engine.clone();
         let port = keep(on, how, move || RetrievalActor::new(db.clone(), kept.clone()));
-        Self { port, engine }
+        Self { port, searches: FairLine::new(SEARCHES, MAX_WAIT), engine }
     }
 
     /// The best passages of a user's library.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when the search has waited for five seconds, or when too many wait already.
     pub async fn search(&self, user: UserId, wanted: Wanted) -> Result<Ranked, Error> {
+        let _seat = self.searches.enter(user).await?;
         self.port.ask(Retrieve { user, wanted }).await?
     }
 

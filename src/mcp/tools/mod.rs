@@ -198,7 +198,7 @@ impl<'a> Call<'a> {
         Box::pin(async move {
             let Call { app, caller, tool, arguments } = self;
             let given = || read(read_map(object(arguments)?, tool.fields)?);
-            let asked = async || given().into();
+            let asked = async |_: &Caller| given().into();
             let performed = perform_as(app, caller, Entry::Tool(tool.name), verdict, asked).await;
             match performed.result? {
                 Answer::Fresh(reply) => serde_json::to_value(reply).map_err(Error::internal),

@@ -195,10 +195,15 @@ async fn a_sign_in_makes_a_session_of_its_own_that_https_alone_carries() {
         cookie.contains("Secure") && cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax"),
         "{cookie}"
     );
-    assert!(!cookie.contains(planted), "{cookie}");
+    assert!(cookie.starts_with("__Host-carrel_session=") && cookie.contains("Path=/;"), "{cookie}");
+    assert!(!cookie.contains(planted) && !cookie.contains("Domain"), "{cookie}");
     assert_eq!((signed_in.status, signed_in.said("cache-control")), (303, "no-store"));
     assert_eq!(signed_in.said("referrer-policy"), "no-referrer");
     assert_eq!(server.stranger().with("cookie", planted).get("/app/api/session").await.status, 401);
+    let own = cookie.split(';').next().unwrap();
+    for (name, status) in [(own, 200), (own.trim_start_matches("__Host-"), 401)] {
+        assert_eq!(server.stranger().with("cookie", name).get("/app/api/session").await.status, status);
+    }
 }
 
 #[actix_web::test]

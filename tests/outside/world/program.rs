@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use entity::plan::Plan;
@@ -55,23 +55,38 @@ impl Program {
 
     fn begin_with(home: &Home, name: &str, settings: &[(&str, &str)]) -> Self {
         let log = home.path(&format!("{name}.log"));
-        let stderr = File::options().create(true).append(true).open(&log).unwrap();
-        Self::begin_to(home, name, settings, stderr.into())
+        Self::spawn(home, name, settled(command(home, name), settings), log_file(&log))
     }
 
     /// Starts it with a pipe as its stderr that nobody reads while it runs, and waits until it is ready.
     pub async fn start_unread(home: &Home, name: &str, settings: &[(&str, &str)]) -> Self {
-        let mut started = Self::begin_to(home, name, settings, Stdio::piped());
+        let mut started = Self::spawn(home, name, settled(command(home, name), settings), Stdio::piped());
         started.ready().await;
         started
     }
 
-    fn begin_to(home: &Home, name: &str, settings: &[(&str, &str)], stderr: Stdio) -> Self {
+    /// Starts it with these settings where it may have so many files open, and waits until it is ready.
+    pub async fn start_with_files(
+        home: &Home,
+        name: &str,
+        max_files: usize,
+        settings: &[(&str, &str)],
+    ) -> Self {
+        let mut command = Command::new("/bin/sh");
+        command.env_clear().envs(home.settings(name)).current_dir(home.folder());
+        command.envs(settings.iter().map(|(name, value)| (format!("CARREL__{name}"), value)));
+        let script = format!("ulimit -n {max_files} && exec \"$0\" serve");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_carrel")]);
+        let log = home.path(&format!("{name}.log"));
+        let mut started = Self::spawn(home, name, command, log_file(&log));
+        started.ready().await;
+        started
+    }
+
+    fn spawn(home: &Home, name: &str, mut command: Command, stderr: Stdio) -> Self {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let log = home.path(&format!("{name}.log"));
-        let mut command = command(home, name);
-        command.env("CARREL__SERVER__LISTEN", free.to_string()).arg("serve");
-        command.envs(settings.iter().map(|(name, value)| (format!("CARREL__{name}"), value)));
+        command.env("CARREL__SERVER__LISTEN", free.to_string());
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr).spawn().unwrap();
         Self { child, base: format!("http://{free}"), log }
     }
@@ -158,6 +173,16 @@ impl Drop for Program {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// `serve` with these settings.
+fn settled(mut command: Command, settings: &[(&str, &str)]) -> Command {
+    command.arg("serve").envs(settings.iter().map(|(name, value)| (format!("CARREL__{name}"), value)));
+    command
+}
+
+fn log_file(log: &Path) -> Stdio {
+    File::options().create(true).append(true).open(log).unwrap().into()
 }
 
 /// Makes the one account, and a key of it with all scopes; the key's id and secret.

@@ -12,23 +12,26 @@ use rustix::fs::{Mode, OFlags, openat};
 use tokio_util::bytes::Bytes;
 
 use super::{BlobError, Blobs, Direct, LocalFile, Writing};
+use crate::disk::DiskSpace;
 
 /// See the file's head.
 #[derive(Debug)]
 pub struct Folder {
     store: LocalFileSystem,
     folder: PathBuf,
+    disk: DiskSpace,
 }
 
 impl Folder {
-    /// Over a folder that is there.
+    /// Over a folder that is there. Files stop growing where the disks of the service have reached their floor: an upload of
+    /// gigabytes must not take the space that the database and the index need.
     ///
     /// # Errors
     /// It is not, or may not be entered.
-    pub fn open(folder: PathBuf) -> Result<Self, BlobError> {
+    pub fn open(folder: PathBuf, disk: DiskSpace) -> Result<Self, BlobError> {
         // A file and the folder that names it reach the disk before anybody is told that it was stored.
         let store = LocalFileSystem::new_with_prefix(&folder)?.with_fsync(true);
-        Ok(Self { store, folder: folder.canonicalize()? })
+        Ok(Self { store, folder: folder.canonicalize()?, disk })
     }
 
     fn file(&self, path: &str) -> Result<PathBuf, BlobError> {
@@ -41,7 +44,7 @@ impl Blobs for Folder {
     async fn create(&self, path: &str) -> Result<Box<dyn Writing>, BlobError> {
         let upload = self.store.put_multipart(&Key::from(path)).await?;
         let (file, folder) = (self.file(path)?, self.folder.clone());
-        Ok(Box::new(Parts { upload, last: None, file, folder }))
+        Ok(Box::new(Parts { upload, last: None, file, folder, disk: self.disk.clone() }))
     }
 
     fn direct(&self) -> Option<&dyn Direct> {
@@ -74,6 +77,7 @@ struct Parts {
     last: Option<tokio::task::JoinHandle<object_store::Result<()>>>,
     file: PathBuf,
     folder: PathBuf,
+    disk: DiskSpace,
 }
 
 impl Parts {
@@ -89,6 +93,9 @@ impl Parts {
 impl Writing for Parts {
     async fn write(&mut self, part: Bytes) -> Result<(), BlobError> {
         self.written().await?;
+        if !self.disk.has_room() {
+            return Err(BlobError::Full);
+        }
         let part: UploadPart = self.upload.put_part(part.into());
         self.last = Some(tokio::spawn(part));
         Ok(())
@@ -146,7 +153,7 @@ mod tests {
     #[tokio::test]
     async fn a_finished_file_is_there_whole_until_it_is_removed() {
         let home = tempfile::tempdir().unwrap();
-        let folder = Folder::open(home.path().to_owned()).unwrap();
+        let folder = Folder::open(home.path().to_owned(), DiskSpace::default()).unwrap();
 
         written(&folder, "a/b", [b"one ", b"two"]).await.finish().await.unwrap();
 
@@ -160,7 +167,7 @@ mod tests {
     #[tokio::test]
     async fn a_broken_file_leaves_nothing() {
         let home = tempfile::tempdir().unwrap();
-        let folder = Folder::open(home.path().to_owned()).unwrap();
+        let folder = Folder::open(home.path().to_owned(), DiskSpace::default()).unwrap();
 
         written(&folder, "a/b", [b"one ", b"two"]).await.abort().await;
         assert_eq!(files(&home), 0);
@@ -172,13 +179,27 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn file_stops_growing_at_the_floor_of_the_disk() {
+        let home = tempfile::tempdir().unwrap();
+        let full = DiskSpace::new(vec![home.path().to_owned()], u64::MAX);
+        let folder = Folder::open(home.path().to_owned(), full).unwrap();
+        let mut writing = folder.create("a/b").await.unwrap();
+
+        let refused = writing.write(Bytes::from_static(b"one")).await;
+
+        assert!(matches!(refused, Err(BlobError::Full)));
+        writing.abort().await;
+        assert_eq!(files(&home), 0);
+    }
+
+    #[tokio::test]
     async fn what_root_writes_is_the_folders_owners() {
         let home = tempfile::tempdir().unwrap();
         if std::os::unix::fs::chown(home.path(), Some(65534), Some(65534)).is_err() {
             eprintln!("not looked at: only root may give a folder to another account");
             return;
         }
-        let folder = Folder::open(home.path().to_owned()).unwrap();
+        let folder = Folder::open(home.path().to_owned(), DiskSpace::default()).unwrap();
 
         written(&folder, "a/b", [b"one ", b"two"]).await.finish().await.unwrap();
 

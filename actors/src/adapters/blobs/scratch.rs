@@ -9,10 +9,13 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+use crate::disk::DiskSpace;
+
 /// The folder. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Scratch {
     folder: Arc<Path>,
+    disk: DiskSpace,
 }
 
 impl Scratch {
@@ -20,13 +23,21 @@ impl Scratch {
     ///
     /// # Errors
     /// The folder can be neither emptied nor made.
-    pub fn open(folder: PathBuf) -> io::Result<Self> {
+    pub fn open(folder: PathBuf, disk: DiskSpace) -> io::Result<Self> {
         match std::fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
         }
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-        Ok(Self { folder: folder.into() })
+        Ok(Self { folder: folder.into(), disk })
+    }
+
+    /// Whether files may grow: not where the disks of the service have reached their floor.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::StorageFull`].
+    pub fn require_room(&self) -> io::Result<()> {
+        if self.disk.has_room() { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
     }
 
     /// A new file, empty, for its owner alone.
@@ -69,7 +80,7 @@ mod tests {
     fn a_file_goes_away_with_its_holder_and_what_a_crash_left_at_the_next_start() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("scratch");
-        let scratch = Scratch::open(folder.clone()).unwrap();
+        let scratch = Scratch::open(folder.clone(), DiskSpace::default()).unwrap();
 
         let (held, _) = scratch.file().unwrap();
         let path = held.path().to_owned();
@@ -79,7 +90,7 @@ mod tests {
 
         let (lost, _) = scratch.file().unwrap();
         std::mem::forget(lost);
-        Scratch::open(folder.clone()).unwrap();
+        Scratch::open(folder.clone(), DiskSpace::default()).unwrap();
         assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
     }
 }

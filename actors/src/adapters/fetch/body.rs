@@ -41,6 +41,7 @@ pub(super) async fn keep(
         if come > most {
             return Err(FetchError::TooLarge(most));
         }
+        scratch.require_room().map_err(FetchError::Unkept)?;
         file.write_all(piece).await.map_err(FetchError::Unkept)?;
     }
     file.flush().await.map_err(FetchError::Unkept)?;

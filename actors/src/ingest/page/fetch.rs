@@ -130,6 +130,10 @@ pub fn failed(error: FetchError) -> Failure {
     if let FetchError::Rejected(refusal) = &error {
         return rejected(refusal);
     }
+    if let FetchError::Unkept(cause) = error {
+        // The service's own disk: the page is not to blame.
+        return BlobError::from(cause).into();
+    }
     let reason = format!("the page {error}");
     if error.permanent() {
         Failure::Permanent(reason)

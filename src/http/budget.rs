@@ -1,0 +1,232 @@
+//! Shares of what request bodies hold while they arrive, so that one sender cannot take what all others need.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use actors::error::Error;
+use actors::limits::network;
+use entity::id::UserId;
+
+/// A body of at most this many bytes may use the reserve.
+pub const SMALL_BODY_BYTES: usize = 64 << 10;
+/// Bytes are taken in pieces of this size.
+const PIECE_BYTES: usize = 16 << 10;
+/// A sender over its share is told to come again after this time.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Who sends a body: what a share is counted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sender {
+    /// A caller whose credential was recognised.
+    Account(UserId),
+    /// Anyone else, by network address.
+    Network(IpAddr),
+}
+
+impl Sender {
+    /// A sender that is not authenticated.
+    pub fn stranger(address: Option<IpAddr>) -> Self {
+        Self::Network(address.map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), network))
+    }
+}
+
+/// The sizes of a budget, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Shares {
+    /// All bodies together.
+    pub total: usize,
+    /// The part of `total` that only bodies of at most [`SMALL_BODY_BYTES`] may use.
+    pub reserve: usize,
+    /// All bodies of one account.
+    pub account: usize,
+    /// All bodies of one network address that is not authenticated.
+    pub network: usize,
+    /// All bodies of senders that are not authenticated.
+    pub strangers: usize,
+}
+
+#[derive(Debug, Default)]
+struct Usage {
+    total: usize,
+    strangers: usize,
+    by_sender: HashMap<Sender, usize>,
+}
+
+/// Bytes that are shared among senders.
+#[derive(Debug)]
+pub struct Budget {
+    shares: Shares,
+    usage: Mutex<Usage>,
+}
+
+impl Budget {
+    /// An unused budget of these sizes.
+    pub fn new(shares: Shares) -> Arc<Self> {
+        Arc::new(Self { shares, usage: Mutex::default() })
+    }
+
+    /// What one body of this sender holds; nothing at first.
+    pub fn hold(self: &Arc<Self>, sender: Sender) -> Hold {
+        Hold { budget: self.clone(), sender, bytes: 0 }
+    }
+
+    fn try_take(&self, sender: Sender, bytes: usize, small: bool) -> bool {
+        let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+        let total = if small { self.shares.total } else { self.shares.total - self.shares.reserve };
+        let own = usage.by_sender.get(&sender).copied().unwrap_or_default() + bytes;
+        let (share, strangers) = match sender {
+            Sender::Account(_) => (self.shares.account, usage.strangers),
+            Sender::Network(_) => (self.shares.network, usage.strangers + bytes),
+        };
+        if own > share || strangers > self.shares.strangers || usage.total + bytes > total {
+            return false;
+        }
+        usage.total += bytes;
+        usage.strangers = strangers;
+        usage.by_sender.insert(sender, own);
+        true
+    }
+
+    fn give_back(&self, sender: Sender, bytes: usize) {
+        let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+        usage.total = usage.total.saturating_sub(bytes);
+        if matches!(sender, Sender::Network(_)) {
+            usage.strangers = usage.strangers.saturating_sub(bytes);
+        }
+        if let Some(own) = usage.by_sender.get_mut(&sender) {
+            *own = own.saturating_sub(bytes);
+            if *own == 0 {
+                usage.by_sender.remove(&sender);
+            }
+        }
+    }
+}
+
+/// What one body holds of a budget; given back when this is dropped.
+#[derive(Debug)]
+pub struct Hold {
+    budget: Arc<Budget>,
+    sender: Sender,
+    bytes: usize,
+}
+
+impl Hold {
+    /// Takes what a body of this length needs more.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when the share of the sender or the budget is used up.
+    pub fn grow_to(&mut self, length: usize) -> Result<(), Error> {
+        let wanted = length.next_multiple_of(PIECE_BYTES);
+        let more = wanted.saturating_sub(self.bytes);
+        if more == 0 {
+            return Ok(());
+        }
+        if !self.budget.try_take(self.sender, more, wanted <= SMALL_BODY_BYTES) {
+            return Err(Error::Busy(RETRY_AFTER));
+        }
+        self.bytes = wanted;
+        Ok(())
+    }
+
+    /// Gives back everything that is held.
+    pub fn release(&mut self) {
+        self.budget.give_back(self.sender, std::mem::take(&mut self.bytes));
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIB: usize = 1 << 10;
+
+    fn budget() -> Arc<Budget> {
+        Budget::new(Shares {
+            total: 640 * KIB,
+            reserve: 128 * KIB,
+            account: 256 * KIB,
+            network: 128 * KIB,
+            strangers: 192 * KIB,
+        })
+    }
+
+    fn account() -> Sender {
+        Sender::Account(UserId::new(entity::time::Timestamp::from_millis(0)))
+    }
+
+    fn network(last: u8) -> Sender {
+        Sender::stranger(Some(IpAddr::from([192, 0, 2, last])))
+    }
+
+    /// Bodies of this length that a sender gets room for.
+    fn take(budget: &Arc<Budget>, sender: Sender, length: usize) -> Vec<Hold> {
+        let mut held = Vec::new();
+        loop {
+            let mut hold = budget.hold(sender);
+            if hold.grow_to(length).is_err() {
+                return held;
+            }
+            held.push(hold);
+        }
+    }
+
+    #[test]
+    fn sender_over_its_share_is_refused_and_others_are_not() {
+        let budget = budget();
+
+        let held = take(&budget, account(), 128 * KIB);
+
+        assert_eq!(held.len(), 2);
+        assert_eq!(take(&budget, account(), 128 * KIB).len(), 2);
+    }
+
+    #[test]
+    fn small_body_is_taken_while_large_ones_hold_the_rest() {
+        let budget = budget();
+        let large: Vec<_> = (0..2).map(|_| take(&budget, account(), 256 * KIB)).collect();
+        assert_eq!(large.iter().map(Vec::len).sum::<usize>(), 2);
+
+        assert!(budget.hold(account()).grow_to(128 * KIB).is_err());
+        assert!(budget.hold(account()).grow_to(SMALL_BODY_BYTES).is_ok());
+    }
+
+    #[test]
+    fn strangers_together_leave_room_for_accounts() {
+        let budget = budget();
+
+        let held: Vec<_> = (1..=9).flat_map(|last| take(&budget, network(last), 64 * KIB)).collect();
+
+        assert_eq!(held.len(), 3);
+        assert_eq!(take(&budget, account(), 64 * KIB).len(), 4);
+    }
+
+    #[test]
+    fn dropped_hold_gives_its_bytes_back() {
+        let budget = budget();
+        let mut hold = budget.hold(network(1));
+        hold.grow_to(1).unwrap();
+        hold.grow_to(128 * KIB).unwrap();
+        assert!(budget.hold(network(1)).grow_to(1).is_err());
+
+        drop(hold);
+
+        assert_eq!(take(&budget, network(1), 128 * KIB).len(), 1);
+        assert!(budget.usage.lock().unwrap().by_sender.is_empty());
+    }
+
+    #[test]
+    fn one_ipv6_network_is_one_sender() {
+        let of = |text: &str| Sender::stranger(text.parse().ok());
+
+        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
+        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+    }
+}

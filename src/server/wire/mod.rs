@@ -1,0 +1,133 @@
+//! The web server below the routes: actix-http over a transport of our own, which bounds what one client can hold.
+//!
+//! | What | Bound |
+//! |---|---|
+//! | connections of one address | `server.max_connections_per_address`; further ones are closed at once |
+//! | connections of a worker | by the files that the process may open; further ones wait in the socket's queue |
+//! | a head | 5 seconds and 128 KiB |
+//! | a client that does not read | `server.write_timeout_seconds`; 32 KiB of encoded answer and one answer not encoded yet |
+//! | pipelined requests | one is handled; the next when its answer has left |
+//!
+//! What the kernel buffers of a connection comes on top and is bounded by `net.ipv4.tcp_wmem` and `tcp_rmem`.
+
+mod connections;
+mod exchange;
+mod scanner;
+mod transport;
+
+use std::fmt::Debug;
+use std::future::ready;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_http::error::DispatchError;
+use actix_http::{Extensions, HttpService, Protocol, Request, Response};
+use actix_service::{IntoServiceFactory, Service, ServiceFactory, ServiceFactoryExt, fn_service, map_config};
+use actix_web::body::MessageBody;
+use actix_web::dev::{AppConfig, Server};
+use actix_web::rt::net::TcpStream;
+use rustix::process::{Resource, getrlimit};
+use tokio_util::sync::CancellationToken;
+
+use super::listen::SLOW_HEADERS;
+use crate::settings;
+use connections::Connections;
+use transport::{Deadlines, Transport};
+
+pub use exchange::track;
+
+/// Requests in progress have so many seconds to end when the service stops.
+const SHUTDOWN_SECONDS: u64 = 28;
+/// A client that comes back within this finds its connection open.
+const KEEP_ALIVE: Duration = Duration::from_secs(60);
+/// Time for the rest of a body that nobody reads any more, so that its sender sees the answer before the connection ends.
+const UNREAD_BODY: Duration = Duration::from_secs(1);
+/// Time for a next request on an open connection while the service stops. One that was sent before the client could know
+/// is answered.
+const DRAIN: Duration = Duration::from_millis(300);
+/// Encoded bytes after which no more of an answer is encoded until they are written.
+const WRITE_BUFFER_BYTES: usize = 16 << 10;
+
+/// What all workers of the server share.
+#[derive(Clone)]
+pub struct Wire {
+    connections: Arc<Connections>,
+    deadlines: Deadlines,
+    drain: CancellationToken,
+}
+
+impl Wire {
+    /// The bounds that are set, and no connection yet. From when `drain` is cancelled on, connections are closed after
+    /// their answers.
+    pub fn new(settings: &settings::Server, drain: CancellationToken) -> Self {
+        let deadlines = Deadlines {
+            // After that of actix-http, which answers 408 where it is the first head of a connection.
+            head: SLOW_HEADERS + Duration::from_secs(1),
+            unread_body: UNREAD_BODY,
+            drain: DRAIN,
+            write: settings.write_timeout,
+        };
+        let connections =
+            Connections::new(settings.max_connections_per_address, settings.trusted_proxies.clone());
+        Self { connections, deadlines, drain }
+    }
+
+    fn accept(&self, io: TcpStream) -> Result<(Transport, Protocol, Option<SocketAddr>), DispatchError> {
+        let peer = io.peer_addr().ok();
+        let Some(place) = self.connections.admit(peer.map(|peer| peer.ip())) else {
+            metrics::counter!("carrel_connections_refused_total").increment(1);
+            return Err(DispatchError::Io(io::ErrorKind::ConnectionRefused.into()));
+        };
+        // Answers are written in pieces: the last one must not wait until the peer has acknowledged the others.
+        let _ = io.set_nodelay(true);
+        let transport = Transport::new(io, place, self.deadlines, self.drain.clone());
+        Ok((transport, Protocol::Http1, peer))
+    }
+}
+
+/// A server that answers at the listener's address by the application that `factory` makes for each worker. It is what
+/// `actix_web::HttpServer` builds, over another transport.
+///
+/// # Errors
+/// The listener cannot be used.
+pub fn server<F, I, S, B>(listener: TcpListener, wire: Wire, factory: F) -> io::Result<Server>
+where
+    F: Fn() -> I + Send + Clone + 'static,
+    I: IntoServiceFactory<S, Request>,
+    S: ServiceFactory<Request, Config = AppConfig> + 'static,
+    S::Error: Into<actix_web::Error> + 'static,
+    S::InitError: Debug,
+    S::Response: Into<Response<B>> + 'static,
+    <S::Service as Service<Request>>::Future: 'static,
+    S::Service: 'static,
+    B: MessageBody + 'static,
+{
+    let workers = std::thread::available_parallelism().map_or(2, NonZeroUsize::get);
+    let max_connections = connections::max_per_worker(getrlimit(Resource::Nofile).current, workers);
+    let server = Server::build()
+        .disable_signals()
+        .workers(workers)
+        .shutdown_timeout(SHUTDOWN_SECONDS)
+        .max_concurrent_connections(max_connections)
+        .listen("http", listener, move || {
+            let application = factory().into_factory().map_err(|error| {
+                let error: actix_web::Error = error.into();
+                error.error_response()
+            });
+            let http = HttpService::build()
+                .keep_alive(KEEP_ALIVE)
+                .client_request_timeout(SLOW_HEADERS)
+                .client_disconnect_timeout(UNREAD_BODY)
+                .h1_write_buffer_size(WRITE_BUFFER_BYTES)
+                .on_connect_ext(|transport: &Transport, data: &mut Extensions| {
+                    data.insert(transport.exchange());
+                })
+                .finish(map_config(application, |()| AppConfig::default()));
+            let wire = wire.clone();
+            fn_service(move |io: TcpStream| ready(wire.accept(io))).and_then(http)
+        })?;
+    Ok(server.run())
+}

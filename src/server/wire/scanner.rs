@@ -1,0 +1,400 @@
+//! Follows the framing of HTTP/1 requests in the bytes of a connection: where each head and each body ends.
+//!
+//! It decides nothing about a request; actix-http parses it, and refuses what is malformed. Where actix-http accepts a
+//! request, both agree on its length, because the rules here are those of its decoder (RFC 9112, sections 2.2, 6 and 7.1).
+//! Its parser takes a bare LF for the end of a line. Proxies differ in that, so a head could be read as two requests; here
+//! each bare LF of a head is overwritten with NUL, which no head may contain, and the parser answers 400.
+
+/// Longest header name that matters: `transfer-encoding`.
+const MAX_NAME_BYTES: usize = 17;
+/// The value of `Upgrade` for which the connection stops being HTTP.
+const WEBSOCKET: &[u8] = b"websocket";
+/// A request line that begins with this has no body of its own either: what follows is a tunnel.
+const CONNECT: &[u8] = b"CONNECT ";
+
+/// Where the next byte of the connection belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// Between two requests.
+    Boundary,
+    /// Within a head.
+    Head,
+    /// Within a body.
+    Body,
+    /// Behind a head after which the connection is no longer followed.
+    Opaque,
+}
+
+/// What a scan came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scanned {
+    /// Bytes of the request at hand; the rest belongs to the next one.
+    pub consumed: usize,
+    /// A head ended within them.
+    pub head_ended: bool,
+}
+
+/// The scanner of one connection.
+#[derive(Debug, Default)]
+pub struct RequestScanner {
+    framing: Framing,
+}
+
+impl RequestScanner {
+    /// Follows these bytes up to the end of the request at hand, and overwrites each bare LF of its head.
+    pub fn scan(&mut self, bytes: &mut [u8]) -> Scanned {
+        let mut scanned = Scanned::default();
+        while let Some(rest) = bytes.get_mut(scanned.consumed..) {
+            if rest.is_empty() {
+                break;
+            }
+            let (length, event) = self.framing.step(rest);
+            scanned.consumed += length;
+            match event {
+                Event::Continues => {}
+                Event::HeadEnds(Framing::Length(0)) => {
+                    scanned.head_ended = true;
+                    self.framing = Framing::default();
+                    break;
+                }
+                Event::HeadEnds(framing) => {
+                    scanned.head_ended = true;
+                    self.framing = framing;
+                }
+                Event::RequestEnds => {
+                    self.framing = Framing::default();
+                    break;
+                }
+                Event::Breaks => self.framing = Framing::Opaque,
+            }
+        }
+        scanned
+    }
+
+    /// Where the next byte belongs.
+    pub fn position(&self) -> Position {
+        match &self.framing {
+            Framing::Head(head) if !head.began => Position::Boundary,
+            Framing::Head(_) => Position::Head,
+            Framing::Length(_) | Framing::Chunked(..) => Position::Body,
+            Framing::Opaque => Position::Opaque,
+        }
+    }
+}
+
+/// What a step came to.
+enum Event {
+    Continues,
+    /// The head ended; this is how its body is framed.
+    HeadEnds(Framing),
+    RequestEnds,
+    /// It is no request, or no longer HTTP.
+    Breaks,
+}
+
+#[derive(Debug)]
+enum Framing {
+    Head(Head),
+    /// So many bytes of a body are left.
+    Length(u64),
+    Chunked(Chunk, u64),
+    Opaque,
+}
+
+impl Default for Framing {
+    fn default() -> Self {
+        Self::Head(Head::default())
+    }
+}
+
+impl Framing {
+    /// Takes at least one byte of these, which are not empty.
+    fn step(&mut self, bytes: &mut [u8]) -> (usize, Event) {
+        match self {
+            Self::Head(head) => (1, bytes.first_mut().map_or(Event::Continues, |byte| head.step(byte))),
+            Self::Length(left) => {
+                let taken = take(left, bytes.len());
+                (taken, if *left == 0 { Event::RequestEnds } else { Event::Continues })
+            }
+            Self::Chunked(chunk @ Chunk::Data, left) => {
+                let taken = take(left, bytes.len());
+                if *left == 0 {
+                    *chunk = Chunk::DataCr;
+                }
+                (taken, Event::Continues)
+            }
+            Self::Chunked(chunk, size) => {
+                (1, bytes.first().map_or(Event::Continues, |byte| chunk.step(*byte, size)))
+            }
+            Self::Opaque => (bytes.len(), Event::Continues),
+        }
+    }
+}
+
+/// Takes from what is left as much as there is.
+fn take(left: &mut u64, there: usize) -> usize {
+    let taken = usize::try_from(*left).unwrap_or(usize::MAX).min(there);
+    *left = left.saturating_sub(u64::try_from(taken).unwrap_or(u64::MAX));
+    taken
+}
+
+/// A head of which a part has been seen.
+#[derive(Debug, Default)]
+struct Head {
+    /// A byte of it has been seen.
+    began: bool,
+    /// Its request line has been seen.
+    in_headers: bool,
+    after_cr: bool,
+    line: Line,
+    length: u64,
+    chunked: bool,
+    connects: bool,
+    upgrades: bool,
+}
+
+impl Head {
+    fn step(&mut self, byte: &mut u8) -> Event {
+        self.began = true;
+        let after_cr = std::mem::replace(&mut self.after_cr, *byte == b'\r');
+        match *byte {
+            b'\n' if after_cr => self.end_line(),
+            b'\n' => {
+                *byte = b'\0';
+                Event::Breaks
+            }
+            b'\r' => Event::Continues,
+            other => {
+                self.line.push(other);
+                Event::Continues
+            }
+        }
+    }
+
+    fn end_line(&mut self) -> Event {
+        let line = std::mem::take(&mut self.line);
+        if !self.in_headers {
+            // Empty lines before a request are passed over (RFC 9112, section 2.2).
+            self.in_headers = !line.is_empty;
+            self.connects = line.name.starts_with(CONNECT);
+        } else if line.is_empty {
+            return Event::HeadEnds(self.framing());
+        } else if line.name().eq_ignore_ascii_case(b"transfer-encoding") {
+            self.chunked = true;
+        } else if line.name().eq_ignore_ascii_case(b"content-length") {
+            self.length = line.number;
+        } else if line.name().eq_ignore_ascii_case(b"upgrade") {
+            self.upgrades |= line.is_websocket();
+        }
+        Event::Continues
+    }
+
+    /// How the body is framed, in the order in which actix-http looks at it.
+    fn framing(&self) -> Framing {
+        if self.chunked {
+            // Any other coding is refused by the parser, and so is a length beside it.
+            Framing::Chunked(Chunk::Size, 0)
+        } else if self.upgrades || (self.connects && self.length == 0) {
+            Framing::Opaque
+        } else {
+            Framing::Length(self.length)
+        }
+    }
+}
+
+/// What of one line of a head matters.
+#[derive(Debug)]
+struct Line {
+    is_empty: bool,
+    in_value: bool,
+    /// What stands before the colon, as far as it matters.
+    name: [u8; MAX_NAME_BYTES],
+    name_length: usize,
+    /// The digits of the value, as a number.
+    number: u64,
+    /// How much of [`WEBSOCKET`] the value has matched; none where it differs.
+    matched: Option<usize>,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self {
+            is_empty: true,
+            in_value: false,
+            name: [0; MAX_NAME_BYTES],
+            name_length: 0,
+            number: 0,
+            matched: Some(0),
+        }
+    }
+}
+
+impl Line {
+    fn push(&mut self, byte: u8) {
+        self.is_empty = false;
+        if self.in_value {
+            self.push_value(byte);
+        } else if byte == b':' {
+            self.in_value = true;
+        } else {
+            if let Some(place) = self.name.get_mut(self.name_length) {
+                *place = byte;
+            }
+            self.name_length += 1;
+        }
+    }
+
+    fn push_value(&mut self, byte: u8) {
+        if byte.is_ascii_digit() {
+            self.number = self.number.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
+        }
+        let is_space = matches!(byte, b' ' | b'\t');
+        self.matched = match self.matched {
+            Some(0) if is_space => Some(0),
+            Some(all) if is_space && all == WEBSOCKET.len() => Some(all),
+            Some(some) if WEBSOCKET.get(some).is_some_and(|next| next.eq_ignore_ascii_case(&byte)) => {
+                Some(some + 1)
+            }
+            Some(_) | None => None,
+        };
+    }
+
+    /// The name; empty where it is longer than any that matters.
+    fn name(&self) -> &[u8] {
+        self.name.get(..self.name_length).unwrap_or_default()
+    }
+
+    fn is_websocket(&self) -> bool {
+        self.matched == Some(WEBSOCKET.len())
+    }
+}
+
+/// Where a chunked body stands, by the states of actix-http's decoder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chunk {
+    Size,
+    Extension,
+    SizeLf,
+    Data,
+    DataCr,
+    DataLf,
+    EndCr,
+    EndLf,
+    Trailer,
+    TrailerLf,
+}
+
+impl Chunk {
+    /// Follows one byte that is no data.
+    fn step(&mut self, byte: u8, size: &mut u64) -> Event {
+        let next = match (*self, byte) {
+            (Self::Size, b'\r') | (Self::Extension, b'\r') => Self::SizeLf,
+            (Self::Size, b';' | b' ' | b'\t') => Self::Extension,
+            (Self::Size, digit) => match char::from(digit).to_digit(16) {
+                Some(digit) => {
+                    *size = size.saturating_mul(16).saturating_add(u64::from(digit));
+                    Self::Size
+                }
+                None => return Event::Breaks,
+            },
+            (Self::Extension, _) => Self::Extension,
+            (Self::SizeLf, b'\n') if *size == 0 => Self::EndCr,
+            (Self::SizeLf, b'\n') => Self::Data,
+            (Self::DataCr, b'\r') => Self::DataLf,
+            (Self::DataLf, b'\n') => Self::Size,
+            (Self::EndCr, b'\r') => Self::EndLf,
+            (Self::EndCr, _) => Self::Trailer,
+            (Self::Trailer, b'\r') => Self::TrailerLf,
+            (Self::Trailer, _) => Self::Trailer,
+            (Self::TrailerLf, b'\n') => Self::EndCr,
+            (Self::EndLf, b'\n') => return Event::RequestEnds,
+            (Self::SizeLf | Self::DataCr | Self::DataLf | Self::TrailerLf | Self::EndLf | Self::Data, _) => {
+                return Event::Breaks;
+            }
+        };
+        *self = next;
+        Event::Continues
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+
+    /// The lengths of the requests in these bytes, and the bytes as the parser sees them.
+    fn follow(bytes: &[u8], piece: usize) -> (Vec<usize>, Vec<u8>) {
+        let mut scanner = RequestScanner::default();
+        let mut seen = bytes.to_vec();
+        let (mut lengths, mut began, mut at) = (Vec::new(), 0, 0);
+        while at < seen.len() {
+            let end = (at + piece).min(seen.len());
+            at += scanner.scan(&mut seen[at..end]).consumed;
+            if scanner.position() == Position::Boundary {
+                lengths.push(at - began);
+                began = at;
+            }
+        }
+        (lengths, seen)
+    }
+
+    #[test]
+    fn pipelined_requests_are_told_apart() {
+        let chunked = "POST /a HTTP/1.1\r\nHost: x\r\ntransfer-ENCODING:chunked\r\n\r\n5;x=1\r\na\nb\n\n\r\n0\r\nT: 1\r\n\r\n";
+        let sized = "\r\nPOST /a HTTP/1.1\r\nContent-Length: \t 04 \r\nHost: x\r\n\r\n\n\r\n\n";
+        let all = [GET, sized, GET, chunked, GET].concat();
+
+        for piece in [1, 7, all.len()] {
+            let (lengths, seen) = follow(all.as_bytes(), piece);
+
+            assert_eq!(lengths, [GET, sized, GET, chunked, GET].map(str::len));
+            assert_eq!(seen, all.as_bytes());
+        }
+    }
+
+    #[test]
+    fn bare_lf_of_a_head_becomes_nul() {
+        for (head, seen) in [
+            ("GET / HTTP/1.1\nHost: x\n\n", "GET / HTTP/1.1\0"),
+            ("GET / HTTP/1.1\r\nHost: x\r\n\n", "GET / HTTP/1.1\r\nHost: x\r\n\0"),
+            ("\nGET / HTTP/1.1\r\n\r\n", "\0"),
+            ("GET / HTTP/1.1\r\nHost: x\nY: z\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\0"),
+        ] {
+            let (_, bytes) = follow([GET, head].concat().as_bytes(), 5);
+
+            assert!(bytes.starts_with([GET, seen].concat().as_bytes()), "{head:?}");
+        }
+    }
+
+    #[test]
+    fn connection_that_stops_being_http_is_no_longer_followed() {
+        for head in [
+            "GET / HTTP/1.1\r\nHost: x\r\nUpgrade:  WebSocket \r\n\r\n",
+            "CONNECT a.long.name.example:443 HTTP/1.1\r\nHost: x\r\n\r\n",
+        ] {
+            let (lengths, seen) = follow([head, "\n\n"].concat().as_bytes(), 3);
+
+            assert_eq!((lengths, &*seen), (vec![], [head, "\n\n"].concat().as_bytes()));
+        }
+        for head in [
+            "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: web socket\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket x\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nUpgradewebsocketwebsocket: websocket\r\n\r\n",
+        ] {
+            assert_eq!(follow(head.as_bytes(), 3).0, [head.len()], "{head}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_do_not_change_what_is_seen(
+            bytes in "(GET|POST) /[\r\n]{0,2}( HTTP/1.1\r\n|\n)(Content-Length: [0-9]{1,2}\r\n)?(\r\n|\n)[\r\na-z:0-9]{0,40}",
+            piece in 1_usize..50,
+        ) {
+            prop_assert_eq!(follow(bytes.as_bytes(), piece), follow(bytes.as_bytes(), 1));
+        }
+    }
+}

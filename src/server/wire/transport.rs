@@ -1,0 +1,326 @@
+//! A connection as actix-http sees it: a TCP stream with deadlines, that hands on one request at a time.
+//!
+//! actix-http reads ahead up to 128 KiB and handles up to 16 pipelined requests before the first answer is out, and it has
+//! no deadline for writing, for heads but the first, or for the rest of a body whose answer is out. Here the next request
+//! is handed on only when the answer before it has left, so a client that does not read costs one answer.
+
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use actix_web::rt::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+use super::connections::Place;
+use super::exchange::Exchange;
+use super::scanner::{Position, RequestScanner};
+
+/// Bytes that are read before other connections have their turn. It bounds what actix-http buffers of a body, whose reader
+/// gets its turn then too.
+const MAX_BURST_BYTES: usize = 32 << 10;
+
+/// How long a connection waits for its peer.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadlines {
+    /// For the end of a head that has begun. actix-http answers the first head with 408 before.
+    pub head: Duration,
+    /// For the rest of a body whose answer is out.
+    pub unread_body: Duration,
+    /// For a next request while the service drains.
+    pub drain: Duration,
+    /// For room to write in.
+    pub write: Duration,
+}
+
+/// What is waited for while nothing comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    Head,
+    UnreadBody,
+    Drain,
+}
+
+/// The connection.
+pub struct Transport {
+    io: TcpStream,
+    deadlines: Deadlines,
+    exchange: Rc<Exchange>,
+    scanner: RequestScanner,
+    /// What was read of the next requests.
+    held: Vec<u8>,
+    burst: usize,
+    reading: Option<(Wait, Pin<Box<Sleep>>)>,
+    writing: Option<Pin<Box<Sleep>>>,
+    /// The peer has not taken all that was written.
+    is_blocked: bool,
+    drain: Pin<Box<WaitForCancellationFutureOwned>>,
+    is_draining: bool,
+    _place: Place,
+}
+
+impl Transport {
+    /// A connection that was accepted just now.
+    pub fn new(io: TcpStream, place: Place, deadlines: Deadlines, drain: CancellationToken) -> Self {
+        Self {
+            io,
+            deadlines,
+            exchange: Exchange::new(drain.clone()),
+            scanner: RequestScanner::default(),
+            held: Vec::new(),
+            burst: 0,
+            reading: None,
+            writing: None,
+            is_blocked: false,
+            drain: Box::pin(drain.cancelled_owned()),
+            is_draining: false,
+            _place: place,
+        }
+    }
+
+    /// The state that the answers on this connection share with it.
+    pub fn exchange(&self) -> Rc<Exchange> {
+        self.exchange.clone()
+    }
+
+    /// Whether the next request has to wait for the answer before it.
+    fn is_gated(&self) -> bool {
+        self.scanner.position() == Position::Boundary && (self.exchange.is_answering() || self.is_blocked)
+    }
+
+    /// Fills the buffer with what is held back, or else from the stream.
+    fn poll_fill(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.held.is_empty() {
+            return Pin::new(&mut self.io).poll_read(context, buffer);
+        }
+        let length = self.held.len().min(buffer.remaining());
+        buffer.put_slice(self.held.get(..length).unwrap_or_default());
+        self.held.drain(..length);
+        Poll::Ready(Ok(()))
+    }
+
+    /// Hands on what was filled in behind `before`, up to the end of the request at hand.
+    fn hand_on(&mut self, before: usize, buffer: &mut ReadBuf<'_>) {
+        let Some(fresh) = buffer.filled_mut().get_mut(before..) else { return };
+        let scanned = self.scanner.scan(fresh);
+        let surplus = fresh.get(scanned.consumed..).unwrap_or_default();
+        if surplus.is_empty() && self.held.is_empty() {
+            self.held = Vec::new();
+        } else {
+            drop(self.held.splice(..0, surplus.iter().copied()));
+        }
+        buffer.set_filled(before + scanned.consumed);
+        self.burst += scanned.consumed;
+        if scanned.head_ended {
+            self.exchange.begin();
+            self.reading = None;
+        }
+    }
+
+    /// Nothing has come: whether that has lasted too long. The end of the stream is what the caller sees then.
+    fn poll_deadline(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Some((wait, limit)) = self.wait(context) else {
+            self.reading = None;
+            return Poll::Pending;
+        };
+        let timer = match self.reading.take() {
+            Some((same, timer)) if same == wait => timer,
+            Some(_) | None => Box::pin(sleep(limit)),
+        };
+        let (_, timer) = self.reading.insert((wait, timer));
+        timer.as_mut().poll(context).map(Ok)
+    }
+
+    /// What is waited for, and for how long at most.
+    fn wait(&mut self, context: &mut Context<'_>) -> Option<(Wait, Duration)> {
+        if !self.is_draining {
+            self.is_draining = self.drain.as_mut().poll(context).is_ready();
+        }
+        let is_answering = self.exchange.is_answering();
+        match self.scanner.position() {
+            Position::Head => Some((Wait::Head, self.deadlines.head)),
+            Position::Body | Position::Opaque if !is_answering => {
+                Some((Wait::UnreadBody, self.deadlines.unread_body))
+            }
+            Position::Boundary if self.is_draining && !is_answering => {
+                Some((Wait::Drain, self.deadlines.drain))
+            }
+            Position::Boundary | Position::Body | Position::Opaque => None,
+        }
+    }
+}
+
+impl AsyncRead for Transport {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.is_gated() {
+            // `poll_flush` wakes the connection when the answer has left.
+            return Poll::Pending;
+        }
+        if this.burst >= MAX_BURST_BYTES {
+            this.burst = 0;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let before = buffer.filled().len();
+        match this.poll_fill(context, buffer) {
+            Poll::Pending => {
+                this.burst = 0;
+                return this.poll_deadline(context);
+            }
+            Poll::Ready(filled) => filled?,
+        }
+        this.hand_on(before, buffer);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Transport {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        if let Poll::Ready(written) = Pin::new(&mut this.io).poll_write(context, bytes) {
+            this.writing = None;
+            return Poll::Ready(written);
+        }
+        this.is_blocked = true;
+        let limit = this.deadlines.write;
+        let timer = this.writing.get_or_insert_with(|| Box::pin(sleep(limit)));
+        ready!(timer.as_mut().poll(context));
+        metrics::counter!("carrel_slow_readers_closed_total").increment(1);
+        // Else the kernel would keep what was written for as long as the peer likes.
+        let _ = this.io.set_zero_linger();
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// actix-http calls it once all that it has encoded was written.
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        ready!(Pin::new(&mut this.io).poll_flush(context))?;
+        let was_blocked = std::mem::take(&mut this.is_blocked);
+        if this.exchange.take_ended() || was_blocked {
+            context.waker().wake_by_ref();
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().io).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::server::wire::connections::Connections;
+
+    const SOON: Duration = Duration::from_millis(20);
+    const NEVER: Duration = Duration::from_secs(3600);
+    const PATIENT: Deadlines = Deadlines { head: NEVER, unread_body: NEVER, drain: NEVER, write: NEVER };
+    const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+
+    struct Pair {
+        transport: Transport,
+        peer: TcpStream,
+        drain: CancellationToken,
+    }
+
+    async fn pair(deadlines: Deadlines) -> Pair {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let peer = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (io, _) = listener.accept().await.unwrap();
+        let place = Connections::new(1, Vec::new()).admit(None).unwrap();
+        let drain = CancellationToken::new();
+        Pair { transport: Transport::new(io, place, deadlines, drain.clone()), peer, drain }
+    }
+
+    async fn read(transport: &mut Transport) -> Vec<u8> {
+        let mut bytes = vec![0; 4096];
+        let length = transport.read(&mut bytes).await.unwrap();
+        bytes.truncate(length);
+        bytes
+    }
+
+    /// Ends the answer at hand as actix-http does.
+    async fn answer(transport: &mut Transport) {
+        transport.exchange.end();
+        transport.flush().await.unwrap();
+    }
+
+    #[actix_web::test]
+    async fn next_request_waits_for_the_answer_before_it() {
+        let Pair { mut transport, mut peer, .. } = pair(PATIENT).await;
+        peer.write_all(&[GET, GET].concat()).await.unwrap();
+
+        assert_eq!(read(&mut transport).await, GET);
+        assert!(read(&mut transport).now_or_never().is_none());
+        answer(&mut transport).await;
+        assert_eq!(read(&mut transport).await, GET);
+    }
+
+    #[actix_web::test]
+    async fn body_is_handed_on_while_its_request_is_answered() {
+        let Pair { mut transport, mut peer, .. } = pair(PATIENT).await;
+        peer.write_all(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n").await.unwrap();
+        read(&mut transport).await;
+
+        peer.write_all(&[b"a\nb".as_slice(), GET].concat()).await.unwrap();
+
+        assert_eq!(read(&mut transport).await, b"a\nb");
+        assert!(read(&mut transport).now_or_never().is_none());
+    }
+
+    #[actix_web::test]
+    async fn head_that_does_not_end_is_given_up() {
+        let Pair { mut transport, mut peer, .. } = pair(Deadlines { head: SOON, ..PATIENT }).await;
+        peer.write_all(b"GET / HT").await.unwrap();
+
+        assert_eq!(read(&mut transport).await, b"GET / HT");
+        assert!(read(&mut transport).await.is_empty());
+    }
+
+    #[actix_web::test]
+    async fn unread_body_is_given_up_after_its_answer() {
+        let Pair { mut transport, mut peer, .. } = pair(Deadlines { unread_body: SOON, ..PATIENT }).await;
+        peer.write_all(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n").await.unwrap();
+        read(&mut transport).await;
+
+        answer(&mut transport).await;
+
+        assert!(read(&mut transport).await.is_empty());
+    }
+
+    #[actix_web::test]
+    async fn idle_connection_is_closed_by_a_drain() {
+        let Pair { mut transport, peer: _peer, drain } = pair(Deadlines { drain: SOON, ..PATIENT }).await;
+        assert!(read(&mut transport).now_or_never().is_none());
+
+        drain.cancel();
+
+        assert!(read(&mut transport).await.is_empty());
+    }
+
+    #[actix_web::test]
+    async fn peer_that_does_not_read_is_given_up() {
+        let Pair { mut transport, peer: _peer, .. } = pair(Deadlines { write: SOON, ..PATIENT }).await;
+        let chunk = vec![b'x'; 1 << 20];
+
+        let failed = loop {
+            if let Err(error) = transport.write_all(&chunk).await {
+                break error;
+            }
+        };
+
+        assert_eq!(failed.kind(), io::ErrorKind::TimedOut);
+    }
+}

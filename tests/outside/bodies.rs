@@ -1,0 +1,98 @@
+//! Request bodies that stall, come slowly or are sent by strangers: they harm nobody else.
+
+use entity::plan::Plan;
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::world::{Client, Key, Server};
+
+/// A connection on which a POST of a bookmark was begun that announces so many bytes.
+async fn begin_post(client: &Client, authorization: Option<&str>, length: usize) -> TcpStream {
+    let host = client.base().trim_start_matches("http://");
+    let mut stream = TcpStream::connect(host).await.unwrap();
+    let key = authorization.map_or_else(String::new, |value| format!("Authorization: {value}\r\n"));
+    let head = format!(
+        "POST /rest/v1/bookmarks HTTP/1.1\r\nHost: {host}\r\n{key}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream
+}
+
+async fn begin_own_post(key: &Key, length: usize) -> TcpStream {
+    begin_post(key, Some(&key.header("authorization")), length).await
+}
+
+/// Everything up to the end of the connection.
+async fn rest_of(stream: &mut TcpStream) -> String {
+    let mut answer = Vec::new();
+    // The service may reset a connection on which it left bytes unread.
+    let _ = stream.read_to_end(&mut answer).await;
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[actix_web::test]
+async fn stalled_bodies_of_one_key_leave_others_served() {
+    const STALLED: usize = 9;
+    const SENT_BYTES: usize = 30 << 20;
+    let server = Server::start().await;
+    let (greedy, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
+    let (greedy, other) = (greedy.full_key().await, other.full_key().await);
+    let chunk = vec![b' '; 1 << 20];
+    let mut stalled = Vec::new();
+    for _ in 0..STALLED {
+        let mut stream = begin_own_post(&greedy, SENT_BYTES + 1).await;
+        for _ in 0..SENT_BYTES >> 20 {
+            // One over its share is refused in the middle of its body.
+            if stream.write_all(&chunk).await.is_err() {
+                break;
+            }
+        }
+        stalled.push(stream);
+    }
+
+    let small =
+        other.post("/rest/v1/bookmarks", json!({ "url": "https://example.org/a", "text": "A heron." })).await;
+    let text = "heron ".repeat(100_000);
+    let large =
+        other.post("/rest/v1/bookmarks", json!({ "url": "https://example.org/b", "text": text })).await;
+
+    assert_eq!((small.status, large.status), (201, 201), "{} {}", small.body, large.body);
+}
+
+#[actix_web::test]
+async fn slow_body_gets_408_and_a_closed_connection() {
+    let server = Server::with(&[("SERVER__BODY_GRACE_SECONDS", "1")]).await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let mut stream = begin_own_post(&key, 1000).await;
+    stream.write_all(b"{").await.unwrap();
+
+    let answer = rest_of(&mut stream).await;
+
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    assert!(answer.contains("\"code\":\"REQUEST_TIMEOUT\""), "{answer}");
+    assert!(answer.to_ascii_lowercase().contains("connection: close"), "{answer}");
+}
+
+#[actix_web::test]
+async fn body_of_a_stranger_is_not_waited_for() {
+    let server = Server::start().await;
+    let mut stream = begin_post(&server.stranger(), None, 1 << 20).await;
+
+    let answer = rest_of(&mut stream).await;
+
+    assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
+}
+
+#[actix_web::test]
+async fn long_body_through_a_file_is_read_whole() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let text = format!("{} kingfisher", "heron ".repeat(200_000));
+
+    let bookmark = key.save_text("https://example.org/long", &text).await;
+
+    let document = bookmark["documentId"].as_str().unwrap();
+    key.once(&bookmark, "ready").await;
+    assert_eq!(key.search("kingfisher").await, [document]);
+}
