@@ -30,7 +30,7 @@ const KEPT: Duration = Duration::from_secs(24 * 3600);
 const RUNNING: Duration = Duration::from_secs(60);
 
 /// Rows that are bounded in one go.
-const AT_ONCE: u64 = 16;
+const MAX_EXPIRED_PER_CLAIM: u64 = 16;
 
 /// How much of stored answers is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,7 +219,11 @@ impl Idempotency {
             let Some(kept) = found else { return Ok(()) };
             let extra_keys = kept.answers.saturating_sub(self.bounds.max_account_keys);
             let freed = if extra_keys > 0 {
-                self.expire_oldest(user, u64::try_from(extra_keys).unwrap_or_default().min(AT_ONCE)).await?
+                self.expire_oldest(
+                    user,
+                    u64::try_from(extra_keys).unwrap_or_default().min(MAX_EXPIRED_PER_CLAIM),
+                )
+                .await?
             } else if kept.answer_bytes > self.bounds.max_account_bytes {
                 self.empty_oldest(user, kept.answer_bytes - self.bounds.max_account_bytes).await?
             } else {
@@ -247,7 +251,7 @@ impl Idempotency {
     async fn empty_oldest(&self, user: UserId, mut excess: i64) -> Result<u64, Error> {
         let mut emptied = 0;
         let with_body = Entity::owned_by(user).filter(Column::Body.is_not_null());
-        for (key, name_hash, bytes) in self.oldest(with_body, AT_ONCE).await? {
+        for (key, name_hash, bytes) in self.oldest(with_body, MAX_EXPIRED_PER_CLAIM).await? {
             if excess <= 0 {
                 break;
             }

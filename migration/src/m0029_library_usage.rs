@@ -12,7 +12,7 @@ use sea_orm_migration::sea_orm::{ConnectionTrait, DatabaseBackend};
 use crate::statement;
 
 /// A table whose texts are counted.
-struct Counted {
+struct CountedTable {
     table: &'static str,
     /// The columns whose bytes are counted, as UTF-8.
     columns: &'static [&'static str],
@@ -20,7 +20,7 @@ struct Counted {
     is_answer: bool,
 }
 
-impl Counted {
+impl CountedTable {
     const fn texts(table: &'static str, columns: &'static [&'static str]) -> Self {
         Self { table, columns, is_answer: false }
     }
@@ -42,8 +42,8 @@ impl Counted {
 
 /// What counts. The passages of a document are its text. The body of a note and the segments of a transcript are copies of
 /// passages, so they do not count again.
-const COUNTED: [Counted; 10] = [
-    Counted::texts(
+const COUNTED_TABLES: [CountedTable; 10] = [
+    CountedTable::texts(
         "document",
         &[
             "url",
@@ -56,15 +56,15 @@ const COUNTED: [Counted; 10] = [
             "recording_url",
         ],
     ),
-    Counted::texts("chunk", &["text"]),
-    Counted::texts("source", &["body", "html", "outline"]),
-    Counted::texts("rendition", &["html", "outline"]),
-    Counted::texts("highlight", &["text", "note"]),
-    Counted::texts("collection", &["name", "description"]),
-    Counted::texts("project", &["name", "description", "instructions"]),
-    Counted::texts("decision", &["title", "body"]),
-    Counted::texts("import_row", &["detail"]),
-    Counted { table: "idempotency", columns: &["body"], is_answer: true },
+    CountedTable::texts("chunk", &["text"]),
+    CountedTable::texts("source", &["body", "html", "outline"]),
+    CountedTable::texts("rendition", &["html", "outline"]),
+    CountedTable::texts("highlight", &["text", "note"]),
+    CountedTable::texts("collection", &["name", "description"]),
+    CountedTable::texts("project", &["name", "description", "instructions"]),
+    CountedTable::texts("decision", &["title", "body"]),
+    CountedTable::texts("import_row", &["detail"]),
+    CountedTable { table: "idempotency", columns: &["body"], is_answer: true },
 ];
 
 /// The table, its triggers, and the count of what is there.
@@ -106,14 +106,14 @@ CREATE TABLE library_usage (
 /// The sums of every counted table as one select with the columns `user_id`, `bytes`, `answers` and `answer_bytes`, of all
 /// users or of those that `filter` leaves.
 fn sums(backend: DatabaseBackend, filter: &str) -> String {
-    let of_table = |counted: &Counted| {
+    let of_table = |counted: &CountedTable| {
         let (table, bytes) = (counted.table, counted.bytes(backend, ""));
         let (answers, answer_bytes) = if counted.is_answer { ("1", bytes.as_str()) } else { ("0", "0") };
         format!(
             "SELECT user_id, {bytes} AS bytes, {answers} AS answers, {answer_bytes} AS answer_bytes FROM {table} {filter}"
         )
     };
-    let rows = COUNTED.iter().map(of_table).collect::<Vec<_>>().join(" UNION ALL ");
+    let rows = COUNTED_TABLES.iter().map(of_table).collect::<Vec<_>>().join(" UNION ALL ");
     format!(
         "SELECT user_id, CAST(SUM(bytes) AS BIGINT) AS bytes, CAST(SUM(answers) AS BIGINT) AS answers, \
          CAST(SUM(answer_bytes) AS BIGINT) AS answer_bytes FROM ({rows}) AS counted GROUP BY user_id"
@@ -151,9 +151,9 @@ pub fn differing(backend: DatabaseBackend) -> String {
 
 fn triggers(backend: DatabaseBackend) -> Vec<String> {
     if backend == DatabaseBackend::Postgres {
-        postgres_user().into_iter().chain(COUNTED.iter().flat_map(postgres)).collect()
+        postgres_user().into_iter().chain(COUNTED_TABLES.iter().flat_map(postgres)).collect()
     } else {
-        std::iter::once(SQLITE_USER.to_owned()).chain(COUNTED.iter().flat_map(sqlite)).collect()
+        std::iter::once(SQLITE_USER.to_owned()).chain(COUNTED_TABLES.iter().flat_map(sqlite)).collect()
     }
 }
 
@@ -165,8 +165,8 @@ END
 "#;
 
 /// One trigger for each of insert, update and delete.
-fn sqlite(counted: &Counted) -> Vec<String> {
-    let Counted { table, columns, is_answer } = counted;
+fn sqlite(counted: &CountedTable) -> Vec<String> {
+    let CountedTable { table, columns, is_answer } = counted;
     let backend = DatabaseBackend::Sqlite;
     let (new, old) = (counted.bytes(backend, "NEW."), counted.bytes(backend, "OLD."));
     let trigger = |event: &str, when: &str, bytes: &str, rows: &str, row: &str| {
@@ -206,8 +206,8 @@ fn postgres_user() -> Vec<String> {
 }
 
 /// A function of the table's own, and the three statements that call it: transition tables belong to one event each.
-fn postgres(counted: &Counted) -> Vec<String> {
-    let Counted { table, is_answer, .. } = counted;
+fn postgres(counted: &CountedTable) -> Vec<String> {
+    let CountedTable { table, is_answer, .. } = counted;
     let bytes = counted.bytes(DatabaseBackend::Postgres, "");
     let added = format!("SELECT user_id, {bytes} AS bytes, 1 AS items FROM added");
     let removed = format!("SELECT user_id, -({bytes}) AS bytes, -1 AS items FROM removed");

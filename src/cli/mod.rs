@@ -72,7 +72,7 @@ enum Command {
     /// Put every document into the index anew
     Reindex,
     /// Look for what is wrong and say what to do
-    Doctor(doctor::Asked),
+    Doctor(doctor::DoctorArgs),
     /// Bring the tables of the database up to date
     Migrate,
     /// Print the description of the REST API (OpenAPI)

@@ -170,9 +170,9 @@ fn an_unknown_name_is_told_with_the_names_there_are() {
     ]);
 
     insta::assert_snapshot!(said, @r#"
-    unknown setting server.nope = "1": expected one of base_url, listen, max_body_bytes, metrics_listen, trusted_proxies
+    unknown setting server.nope = "1": expected one of base_url, body_grace_seconds, listen, max_body_bytes, max_connections_per_address, metrics_listen, trusted_proxies, write_timeout_seconds
     unknown setting nope.nope = "1": expected one of accounts, activity, ai, auth, data_dir, database, feeds, fetch, files, ingest, log, mail, mcp, models, oauth, plans, server, storage, uploads, vectors
-    unknown setting server.listen.port = "1": expected one of base_url, listen, max_body_bytes, metrics_listen, trusted_proxies
+    unknown setting server.listen.port = "1": expected one of base_url, body_grace_seconds, listen, max_body_bytes, max_connections_per_address, metrics_listen, trusted_proxies, write_timeout_seconds
     setting mail = "smtp://h": expected a section with settings of its own
     "#);
 }
@@ -194,7 +194,7 @@ fn all_faults_of_all_layers_are_told_at_once() {
 
     insta::assert_snapshot!(said, @r#"
     unknown setting nope = {...}: expected one of accounts, activity, ai, auth, data_dir, database, feeds, fetch, files, ingest, log, mail, mcp, models, oauth, plans, server, storage, uploads, vectors (from the file FILE)
-    unknown setting server.nope = true: expected one of base_url, listen, max_body_bytes, metrics_listen, trusted_proxies (from the file FILE)
+    unknown setting server.nope = true: expected one of base_url, body_grace_seconds, listen, max_body_bytes, max_connections_per_address, metrics_listen, trusted_proxies, write_timeout_seconds (from the file FILE)
     unknown setting other = "x": expected one of accounts, activity, ai, auth, data_dir, database, feeds, fetch, files, ingest, log, mail, mcp, models, oauth, plans, server, storage, uploads, vectors (from the environment variable CARREL__OTHER)
     setting ingest.workers = 0: expected a whole number from 1 to 64 (from the environment variable CARREL__INGEST__WORKERS)
     setting log.format = "xml": expected one of text, json (from the environment variable CARREL__LOG__FORMAT)

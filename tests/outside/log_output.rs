@@ -8,14 +8,14 @@ use crate::world::{Home, Program, eventually};
 
 /// Each is a line of the log of more than 100 bytes: several times what a pipe holds (64 KiB).
 const REQUESTS: usize = 4_000;
-const AT_ONCE: usize = 40;
+const PARALLEL_REQUESTS: usize = 40;
 /// A service that waits for its log answers nothing for ever.
-const PATIENCE: Duration = Duration::from_secs(60);
+const REQUESTS_TIMEOUT: Duration = Duration::from_secs(60);
 
 async fn send_requests(running: &Program) {
     let stranger = running.stranger();
-    for _ in 0..REQUESTS / AT_ONCE {
-        let answers = (0..AT_ONCE).map(|_| stranger.get("/healthz"));
+    for _ in 0..REQUESTS / PARALLEL_REQUESTS {
+        let answers = (0..PARALLEL_REQUESTS).map(|_| stranger.get("/healthz"));
         for answer in futures_util::future::join_all(answers).await {
             assert_eq!(answer.status, 200);
         }
@@ -27,7 +27,7 @@ async fn unread_stderr_delays_no_answer_and_no_shutdown() {
     let home = Home::new().await;
     let running = Program::start_unread(&home, "data", &[("LOG__LEVEL", "debug")]).await;
 
-    timeout(PATIENCE, send_requests(&running)).await.expect("requests wait for the log");
+    timeout(REQUESTS_TIMEOUT, send_requests(&running)).await.expect("requests wait for the log");
     let metrics = running.stranger().get("/metrics").await.text;
     let (ended, held) = running.terminate_unread().await;
 

@@ -28,14 +28,14 @@ use crate::settings::{Settings, SettingsError};
 
 /// What is asked for.
 #[derive(Debug, Args)]
-pub struct Asked {
+pub struct DoctorArgs {
     /// Correct what can be corrected without a loss: the counted bytes of libraries
     #[arg(long)]
     repair: bool,
 }
 
 /// Looks, and reports; the status is a failure's where something is wrong.
-pub async fn run(asked: Asked, settings: Result<Settings, SettingsError>) -> Result<Said, Failure> {
+pub async fn run(asked: DoctorArgs, settings: Result<Settings, SettingsError>) -> Result<Said, Failure> {
     let checks = match settings {
         Ok(settings) => all(&settings, asked.repair).await,
         Err(error) => {
@@ -260,7 +260,8 @@ mod tests {
     #[tokio::test]
     async fn wrong_settings_are_a_report_and_a_failure() {
         let unknown = [("CARREL__SERVER__NOPE".to_owned(), "1".to_owned())];
-        let said = run(Asked { repair: false }, Settings::load(None, unknown.into_iter())).await.unwrap();
+        let said =
+            run(DoctorArgs { repair: false }, Settings::load(None, unknown.into_iter())).await.unwrap();
 
         assert!(format!("{said:?}").contains("server.nope"));
         assert!(!said.is_good());

@@ -23,7 +23,7 @@ pub struct Connections {
 
 /// The place of one connection; free again when this is dropped.
 #[derive(Debug)]
-pub struct Place {
+pub struct ConnectionSlot {
     connections: Arc<Connections>,
     /// None where the connection is not counted.
     network: Option<IpAddr>,
@@ -36,7 +36,7 @@ impl Connections {
     }
 
     /// A place for a connection of this peer; none where it has as many as it may have.
-    pub fn admit(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<Place> {
+    pub fn admit(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<ConnectionSlot> {
         let peer = peer.map(|address| address.to_canonical());
         let bounded = peer.filter(|address| !self.trusted.iter().any(|proxies| proxies.contains(address)));
         let network = bounded.map(network);
@@ -48,11 +48,11 @@ impl Connections {
             }
             *count += 1;
         }
-        Some(Place { connections: self.clone(), network })
+        Some(ConnectionSlot { connections: self.clone(), network })
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let Some(network) = self.network else { return };
         let mut open = self.connections.open.lock().unwrap_or_else(PoisonError::into_inner);

@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::connections::Place;
+use super::connections::ConnectionSlot;
 use super::exchange::Exchange;
 use super::scanner::{Position, RequestScanner};
 
@@ -59,12 +59,12 @@ pub struct Transport {
     is_blocked: bool,
     drain: Pin<Box<WaitForCancellationFutureOwned>>,
     is_draining: bool,
-    _place: Place,
+    _place: ConnectionSlot,
 }
 
 impl Transport {
     /// A connection that was accepted just now.
-    pub fn new(io: TcpStream, place: Place, deadlines: Deadlines, drain: CancellationToken) -> Self {
+    pub fn new(io: TcpStream, place: ConnectionSlot, deadlines: Deadlines, drain: CancellationToken) -> Self {
         Self {
             io,
             deadlines,
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
     use crate::server::wire::connections::Connections;
 
-    const SOON: Duration = Duration::from_millis(20);
+    const SHORT_DEADLINE: Duration = Duration::from_millis(20);
     const NEVER: Duration = Duration::from_secs(3600);
     const PATIENT: Deadlines = Deadlines { head: NEVER, unread_body: NEVER, drain: NEVER, write: NEVER };
     const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -282,7 +282,7 @@ mod tests {
 
     #[actix_web::test]
     async fn head_that_does_not_end_is_given_up() {
-        let Pair { mut transport, mut peer, .. } = pair(Deadlines { head: SOON, ..PATIENT }).await;
+        let Pair { mut transport, mut peer, .. } = pair(Deadlines { head: SHORT_DEADLINE, ..PATIENT }).await;
         peer.write_all(b"GET / HT").await.unwrap();
 
         assert_eq!(read(&mut transport).await, b"GET / HT");
@@ -291,7 +291,8 @@ mod tests {
 
     #[actix_web::test]
     async fn unread_body_is_given_up_after_its_answer() {
-        let Pair { mut transport, mut peer, .. } = pair(Deadlines { unread_body: SOON, ..PATIENT }).await;
+        let Pair { mut transport, mut peer, .. } =
+            pair(Deadlines { unread_body: SHORT_DEADLINE, ..PATIENT }).await;
         peer.write_all(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n").await.unwrap();
         read(&mut transport).await;
 
@@ -302,7 +303,8 @@ mod tests {
 
     #[actix_web::test]
     async fn idle_connection_is_closed_by_a_drain() {
-        let Pair { mut transport, peer: _peer, drain } = pair(Deadlines { drain: SOON, ..PATIENT }).await;
+        let Pair { mut transport, peer: _peer, drain } =
+            pair(Deadlines { drain: SHORT_DEADLINE, ..PATIENT }).await;
         assert!(read(&mut transport).now_or_never().is_none());
 
         drain.cancel();
@@ -312,7 +314,8 @@ mod tests {
 
     #[actix_web::test]
     async fn peer_that_does_not_read_is_given_up() {
-        let Pair { mut transport, peer: _peer, .. } = pair(Deadlines { write: SOON, ..PATIENT }).await;
+        let Pair { mut transport, peer: _peer, .. } =
+            pair(Deadlines { write: SHORT_DEADLINE, ..PATIENT }).await;
         let chunk = vec![b'x'; 1 << 20];
 
         let failed = loop {

@@ -28,7 +28,7 @@ pub struct Findings {
 }
 
 /// A document whose passages the index is to hold.
-struct Held {
+struct IndexedDocument {
     id: DocumentId,
     user: UserId,
     version: i32,
@@ -52,7 +52,7 @@ async fn find_lost(app: &App, stale_since: Option<Timestamp>) -> Result<u64, Err
         let Some(last) = page.last() else { return Ok(lost) };
         before = Some(last.id);
         let missing = if is_empty { HashSet::new() } else { with_missing_passages(app, &page).await? };
-        let is_stale = |held: &Held| match (stale_since, held.indexed_at) {
+        let is_stale = |held: &IndexedDocument| match (stale_since, held.indexed_at) {
             (Some(since), Some(at)) => at >= since,
             (Some(_), None) => true,
             (None, _) => false,
@@ -71,7 +71,7 @@ async fn find_lost(app: &App, stale_since: Option<Timestamp>) -> Result<u64, Err
 }
 
 /// The next documents in sight that the index is to hold, newest first.
-async fn held_documents(app: &App, before: Option<DocumentId>) -> Result<Vec<Held>, Error> {
+async fn held_documents(app: &App, before: Option<DocumentId>) -> Result<Vec<IndexedDocument>, Error> {
     use document::Column;
     let mut held = document::Entity::of_every_user().filter(Column::IndexedVersion.gt(0));
     if let Some(before) = before {
@@ -88,12 +88,17 @@ async fn held_documents(app: &App, before: Option<DocumentId>) -> Result<Vec<Hel
         .into_tuple::<(DocumentId, UserId, i32, Option<Timestamp>)>()
         .all(app.db.read())
         .await?;
-    let held = rows.into_iter().map(|(id, user, version, indexed_at)| Held { id, user, version, indexed_at });
+    let held = rows.into_iter().map(|(id, user, version, indexed_at)| IndexedDocument {
+        id,
+        user,
+        version,
+        indexed_at,
+    });
     Ok(held.collect())
 }
 
 /// Those of the documents of which the index lacks a passage.
-async fn with_missing_passages(app: &App, page: &[Held]) -> Result<HashSet<DocumentId>, Error> {
+async fn with_missing_passages(app: &App, page: &[IndexedDocument]) -> Result<HashSet<DocumentId>, Error> {
     let versions: HashMap<DocumentId, i32> = page.iter().map(|held| (held.id, held.version)).collect();
     let rows = chunk::Entity::of_every_user()
         .filter(chunk::Column::DocumentId.is_in(versions.keys().copied()))
