@@ -107,7 +107,7 @@ pub enum Error {
     #[error("the disk is full: nothing was written; reads and search go on")]
     StorageFull,
     /// The database could not read, write or sync its files; how long to wait before trying again.
-    #[error("the storage failed: nothing was written; try again later")]
+    #[error("the storage failed, so it is not known whether a change was kept; try again later")]
     StorageFailed(Duration),
     /// The body is larger than may be.
     #[error("the body is too large")]

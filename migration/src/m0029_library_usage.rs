@@ -82,10 +82,11 @@ impl MigrationTrait for CountLibrary {
         statement::run(manager, TABLE).await?;
         let db = manager.get_connection();
         let backend = db.get_database_backend();
-        db.execute_unprepared(&fill(backend)).await?;
+        // The triggers first: on PostgreSQL they lock their tables, so the count sees all that is committed.
         for statement in triggers(backend) {
             db.execute_unprepared(&statement).await?;
         }
+        db.execute_unprepared(&fill(backend)).await?;
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Whether the service is alive, ready, and how it does (contract.md, section 10).
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use actix_web::web::{Data, ServiceConfig};
@@ -20,6 +20,8 @@ use crate::log;
 const FRESH: Duration = Duration::from_millis(500);
 /// A test write to the database stands for this long.
 const STORAGE_CHECK_INTERVAL: Duration = Duration::from_secs(3);
+/// `/readyz` waits this long for a test write.
+const MAX_STORAGE_WAIT: Duration = Duration::from_millis(500);
 /// A writer that is busy with other work counts as well for this long after the last test write that was kept.
 const MAX_WRITER_BUSY: Duration = Duration::from_secs(60);
 /// And so long what was counted.
@@ -31,7 +33,9 @@ pub struct Readiness {
     ready: Arc<AtomicBool>,
     /// The last look at database and index, and when it was.
     last: Arc<Mutex<Option<(Instant, Found)>>>,
-    storage: Arc<Mutex<Option<StorageCheck>>>,
+    /// Held while a test write is made.
+    storage_check: Arc<Mutex<()>>,
+    storage: Arc<std::sync::Mutex<Option<StorageCheck>>>,
 }
 
 /// The last test write to the database.
@@ -115,14 +119,30 @@ impl Readiness {
         self.ready.load(Ordering::SeqCst)
     }
 
+    /// The last test write, made again where it is old. A write that waits long for its turn at the writer is not waited for: it
+    /// goes on, also when the caller gives up, and until then the storage is told as busy.
     async fn check_storage(&self, app: &App) -> StorageCheck {
-        let mut last = self.storage.lock().await;
-        if let Some(check) = last.filter(|check| check.at.elapsed() < STORAGE_CHECK_INTERVAL) {
+        let (this, app) = (self.clone(), app.clone());
+        let check = actix_web::rt::spawn(async move { this.renew_storage_check(&app).await });
+        match tokio::time::timeout(MAX_STORAGE_WAIT, check).await {
+            Ok(Ok(check)) => check,
+            Ok(Err(_)) | Err(_) => StorageCheck::after(self.known_storage(), StorageState::Busy),
+        }
+    }
+
+    async fn renew_storage_check(&self, app: &App) -> StorageCheck {
+        let _one_at_a_time = self.storage_check.lock().await;
+        let known = self.known_storage();
+        if let Some(check) = known.filter(|check| check.at.elapsed() < STORAGE_CHECK_INTERVAL) {
             return check;
         }
-        let check = StorageCheck::after(*last, app.check_storage().await);
-        *last = Some(check);
+        let check = StorageCheck::after(known, app.check_storage().await);
+        *self.storage.lock().unwrap_or_else(PoisonError::into_inner) = Some(check);
         check
+    }
+
+    fn known_storage(&self) -> Option<StorageCheck> {
+        *self.storage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// One look at a time: who comes meanwhile is told what it finds.

@@ -26,6 +26,7 @@ use actors::desk::Desk;
 use actors::ingest::queue::LeaseOwner;
 use actors::models::{Catalogue, Purpose};
 use rustix::fs::Mode;
+use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -83,6 +84,12 @@ const HAND_OVER: Duration = Duration::from_millis(100);
 /// # Errors
 /// What keeps it from starting: a setting, the database, the index, the address.
 pub fn serve(settings: Settings) -> Result<(), StartError> {
+    // Unused memory goes back to the system though no thread asks for any. Not in the children that parse files: they must have
+    // one thread until they are confined.
+    if let Err(cause) = tikv_jemalloc_ctl::background_thread::write(true) {
+        warn!(%cause, "could not start the threads that give unused memory back");
+    }
+    raise_file_limit();
     // Whatever the service writes is its owner's alone.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
     actix_web::rt::System::new().block_on(async move {
@@ -93,6 +100,15 @@ pub fn serve(settings: Settings) -> Result<(), StartError> {
         running.stop().await;
         Ok(())
     })
+}
+
+/// Allows as many open files as the system grants: the usual soft limit of 1,024 would bound connections before anything else does.
+fn raise_file_limit() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    if let Err(cause) = setrlimit(Resource::Nofile, limit) {
+        warn!(%cause, "could not raise the limit of open files");
+    }
 }
 
 /// Starts the service on the current system.
@@ -141,12 +157,12 @@ pub async fn start_with(
     let readiness = Readiness::default();
     doorkeeper.end().await;
     let Listening { servers, drain } = listen(&settings, listener.try_clone()?, &app, &readiness)?;
-    space_reserve::set_aside(&settings.data_dir);
     private_files(&settings.data_dir);
     let db = app.db.clone();
     let mut background = vec![
         actix_web::rt::spawn(keep_metrics_small(recorder()?)),
         actix_web::rt::spawn(log::report_lost_lines()),
+        actix_web::rt::spawn(space_reserve::keep(settings.data_dir.clone())),
         actix_web::rt::spawn(async move { db.check_while_serving().await }),
     ];
     background.extend(await_models(&settings, &app, embedding));

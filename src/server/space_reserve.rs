@@ -6,6 +6,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tracing::{info, warn};
 
@@ -14,6 +15,8 @@ const RESERVE_BYTES: u64 = 4 << 20;
 /// Space is set aside only where so much stays free besides.
 const MIN_FREE_BESIDES_BYTES: u64 = 4 * RESERVE_BYTES;
 const CHUNK_BYTES: usize = 1 << 20;
+/// How often the reserve is looked at.
+const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Gives the space back where the disk has less than that left.
 ///
@@ -33,8 +36,17 @@ pub fn release_if_full(data_dir: &Path) -> io::Result<()> {
     }
 }
 
+/// Sets the space aside, now and whenever it was used and there is space again. Runs until it is aborted.
+pub async fn keep(data_dir: PathBuf) {
+    loop {
+        let folder = data_dir.clone();
+        let _ = tokio::task::spawn_blocking(move || set_aside(&folder)).await;
+        tokio::time::sleep(CHECK_INTERVAL).await;
+    }
+}
+
 /// Sets the space aside, unless it is already, or the disk has little left. A failure is no reason not to serve.
-pub fn set_aside(data_dir: &Path) {
+fn set_aside(data_dir: &Path) {
     let file = path(data_dir);
     let is_there = fs::metadata(&file).is_ok_and(|found| found.len() == RESERVE_BYTES);
     let has_room =
@@ -48,14 +60,15 @@ pub fn set_aside(data_dir: &Path) {
     }
 }
 
-/// Real blocks: a sparse file would set nothing aside.
+/// Real blocks: a sparse file would set nothing aside. On a file system that compresses, this sets nothing aside either.
 fn write(path: &Path) -> io::Result<()> {
     let mut file = fs::File::create(path)?;
     let zeros = vec![0; CHUNK_BYTES];
     for _ in 0..RESERVE_BYTES / CHUNK_BYTES as u64 {
         file.write_all(&zeros)?;
     }
-    Ok(())
+    // A file system may find only now that it has no space for them.
+    file.sync_all()
 }
 
 fn path(data_dir: &Path) -> PathBuf {

@@ -58,7 +58,7 @@ class FaultyService(Service):
 
 
 class Injection:
-    """One system call of a running process fails: the `when`th of its name from now on."""
+    """System calls of a running process fail: of each of its threads the `when`th of this name from now on."""
 
     def __init__(self, service: FaultyService, call: str, error: str, when: int) -> None:
         self.trace = service.folder / "strace"

@@ -7,10 +7,10 @@ use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult,
 
 use super::health::StorageHealth;
 
-/// What a pool is used for.
+/// Whether a pool may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Reads go on whatever was found.
+    /// Reads are allowed on a damaged database.
     Read,
     /// Nothing is written to a damaged database.
     Write,
@@ -33,10 +33,15 @@ impl Connection {
     }
 
     fn record<T>(&self, result: Result<T, DbErr>) -> Result<T, DbErr> {
-        result.inspect_err(|error| self.health.record(error))
+        result.inspect_err(|error| match self.access {
+            Access::Read => {
+                self.health.record_read(error);
+            }
+            Access::Write => self.health.record_write(error),
+        })
     }
 
-    /// Asks the database for a sign of life.
+    /// Checks that the database answers.
     ///
     /// # Errors
     /// It does not answer.

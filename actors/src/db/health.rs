@@ -11,30 +11,37 @@ use super::fault::{StorageFault, damaged};
 /// Shared by every connection of one open database.
 #[derive(Debug, Default)]
 pub struct StorageHealth {
-    writer_is_suspect: AtomicBool,
+    is_writer_distrusted: AtomicBool,
     is_damaged: AtomicBool,
 }
 
 impl StorageHealth {
-    /// Takes note of a failed statement. After a storage fault the connection of the writer is not used again: SQLite may have
-    /// ended its transaction by itself, and its caches may differ from the file.
-    pub fn record(&self, error: &DbErr) {
-        let Some(fault) = StorageFault::of(error) else { return };
+    /// Counts a failed read where the storage was the reason; whether it was.
+    pub fn record_read(&self, error: &DbErr) -> bool {
+        let Some(fault) = StorageFault::of(error) else { return false };
         metrics::counter!("carrel_storage_faults_total", "fault" => fault.label()).increment(1);
-        self.distrust_writer();
         if fault == StorageFault::Corrupt {
             self.set_damaged();
+        }
+        true
+    }
+
+    /// The same for a statement of the writer. After a storage fault its connection is not used again: SQLite may have ended the
+    /// transaction by itself, and the connection's caches may differ from the file.
+    pub fn record_write(&self, error: &DbErr) {
+        if self.record_read(error) {
+            self.distrust_writer();
         }
     }
 
     /// Has the writer's connection replaced before anything else is written through it.
     pub fn distrust_writer(&self) {
-        self.writer_is_suspect.store(true, Ordering::SeqCst);
+        self.is_writer_distrusted.store(true, Ordering::SeqCst);
     }
 
-    /// Whether the writer's connection has to be replaced; says so once for each time.
-    pub fn take_suspicion(&self) -> bool {
-        self.writer_is_suspect.swap(false, Ordering::SeqCst)
+    /// Whether the writer's connection has to be replaced. Resets the flag.
+    pub fn take_writer_distrust(&self) -> bool {
+        self.is_writer_distrusted.swap(false, Ordering::SeqCst)
     }
 
     /// From now on nothing is written, until the service is started on a sound database.

@@ -37,7 +37,7 @@ pub enum OpenError {
     #[error(transparent)]
     Database(#[from] DbErr),
     /// Nothing may be written to it.
-    #[error("{0}; restore a copy of the database (`carrel doctor` shows all that is wrong)")]
+    #[error("{0}; restore a copy of the database (`carrel doctor` reads all of it)")]
     Damaged(#[from] Damage),
 }
 
@@ -119,13 +119,11 @@ impl Db {
     /// shorter, so the log is folded in first; where that cannot be done nothing is concluded.
     async fn check_size(&self, file: &Path) -> Result<(), OpenError> {
         let folded = self.write.execute_unprepared("PRAGMA wal_checkpoint(TRUNCATE)").await;
-        let log = size_of(&PathBuf::from(format!("{}-wal", file.display())));
-        if folded.is_err() || log > 0 {
-            return Ok(());
-        }
         let expected = self.number("PRAGMA page_count").await? * self.number("PRAGMA page_size").await?;
+        // Measured after the count: what a service writes meanwhile is in the log, and moves only from there to the file.
+        let log = size_of(&PathBuf::from(format!("{}-wal", file.display())));
         let actual = size_of(file);
-        if actual < expected {
+        if folded.is_ok() && log == 0 && actual < expected {
             return Err(Damage::Truncated { file: file.display().to_string(), expected, actual }.into());
         }
         Ok(())

@@ -4,8 +4,8 @@
 //! between; so writes go through a pool of one connection and begin IMMEDIATE, and reads have connections of their own.
 //! PostgreSQL has one pool for both.
 //!
-//! A storage fault (disk full, failed read or sync) never outlives the connection that met it: [`Transaction`] refuses
-//! everything after a failed statement, and the writer's connection is lent only outside of any transaction, else replaced.
+//! A storage fault (disk full, failed read or sync) of the writer never outlives its connection: [`Transaction`] refuses
+//! everything after a failed statement, and the connection is lent only outside of any transaction, else replaced.
 
 mod connection;
 mod fault;
@@ -171,7 +171,7 @@ impl Db {
             };
             self.write.pool.begin_with_options(options).await
         };
-        let inner = begun.inspect_err(|error| self.health.record(error))?;
+        let inner = begun.inspect_err(|error| self.health.record_write(error))?;
         Ok(Transaction::new(inner, self.health.clone()))
     }
 
@@ -181,12 +181,17 @@ impl Db {
     }
 
     /// Folds the write-ahead log in and closes every connection.
+    ///
+    /// # Errors
+    /// The log could not be folded in, as on a full disk; the connections are closed all the same.
     pub async fn close(self) -> Result<(), DbErr> {
-        if !self.is_postgres() {
-            self.write.execute_unprepared("PRAGMA wal_checkpoint(TRUNCATE)").await?;
-        }
-        self.read.pool.close().await?;
-        self.write.pool.close().await
+        let folded = if self.is_postgres() {
+            Ok(())
+        } else {
+            self.write.execute_unprepared("PRAGMA wal_checkpoint(TRUNCATE)").await.map(drop)
+        };
+        let (readers, writer) = (self.read.pool.close().await, self.write.pool.close().await);
+        folded.and(readers).and(writer)
     }
 
     async fn migrate(&self) -> Result<(), DbErr> {
@@ -271,14 +276,14 @@ fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOption
 fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectOptions {
     let lending = health.clone();
     options.map_sqlx_sqlite_before_acquire(move |connection, _| {
-        let is_sound = !lending.take_suspicion() && !connection.is_in_transaction();
+        let is_sound = !lending.take_writer_distrust() && !connection.is_in_transaction();
         Box::pin(async move { Ok(is_sound) })
     });
     let returning = health.clone();
     options.map_sqlx_sqlite_pool_opts(move |pool| {
         let health = returning.clone();
         pool.after_release(move |connection, _| {
-            let is_sound = !health.take_suspicion();
+            let is_sound = !health.take_writer_distrust();
             Box::pin(async move {
                 if is_sound && connection.is_in_transaction() {
                     // The ROLLBACK of a dropped transaction may still be queued: it has run when the ping is answered.

@@ -50,13 +50,13 @@ impl Transaction {
     /// Makes the changes durable.
     ///
     /// # Errors
-    /// A statement of the transaction failed before, or the database could not write. Nothing of it is kept then; only where
-    /// the connection to PostgreSQL broke while it committed, the outcome is not known.
+    /// A statement of the transaction failed before: nothing of it is kept. Or the commit itself failed: nothing of it is visible,
+    /// but where a sync failed, or the connection to PostgreSQL broke, a restart may still find it.
     pub async fn commit(self) -> Result<(), DbErr> {
         self.allow()?;
         let Self { inner, health, .. } = self;
         inner.commit().await.inspect_err(|error| {
-            health.record(error);
+            health.record_write(error);
             // Whether SQLite has left the transaction is not known: the connection is not used again.
             health.distrust_writer();
         })
@@ -71,7 +71,7 @@ impl Transaction {
 
     fn record<T>(&self, result: Result<T, DbErr>) -> Result<T, DbErr> {
         result.inspect_err(|error| {
-            self.health.record(error);
+            self.health.record_write(error);
             let _ = self.failure.set(copied(error));
         })
     }

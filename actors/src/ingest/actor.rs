@@ -264,7 +264,7 @@ impl IngestActor {
     }
 
     fn repair(&mut self, context: &mut Context<Self>) {
-        self.begin(Chore::Repair, context, |app| async move { repair::check_index(&app).await });
+        self.begin_with_room(Chore::Repair, context, |app| async move { repair::check_index(&app).await });
     }
 
     /// When nothing is running: it takes the index for itself.

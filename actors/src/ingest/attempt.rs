@@ -24,8 +24,9 @@ const SOON: Duration = Duration::from_secs(2);
 const NO_ROOM_RETRY: Duration = Duration::from_secs(3600);
 /// What crashes, hangs or bloats its parser is tried so often.
 const MOST_DEADLY: i32 = 3;
-/// Work that met a full disk is tried again after this.
+/// Work that met a full disk, or a fault of the storage, is tried again after this.
 const DISK_FULL_RETRY: Duration = Duration::from_secs(30);
+const STORAGE_RETRY: Duration = Duration::from_secs(60);
 const DISK_FULL: &str = "the disk of the service is full; this goes on when there is space again";
 const STORAGE_FAILED: &str = "the storage of the service failed; this is tried again";
 /// Told of work that waits for a host.
@@ -191,9 +192,7 @@ fn ending(job: &job::Model, failure: Failure) -> Ending {
         Failure::Turn(wait) => return Ending::Postponed(wait, Some(AT_HOST)),
         // Not the job's fault, and over in a moment.
         Failure::Inside(Error::Busy(wait)) => return Ending::Postponed(wait.max(SOON), None),
-        Failure::Inside(Error::StorageFailed(wait)) => {
-            return Ending::Postponed(wait.max(SOON), Some(STORAGE_FAILED));
-        }
+        Failure::Inside(Error::StorageFailed(_)) => return Ending::Waits(STORAGE_RETRY, STORAGE_FAILED),
         Failure::Inside(Error::StorageFull) => return Ending::Waits(DISK_FULL_RETRY, DISK_FULL),
         Failure::Passing { reason, after } => (reason, after, job.attempts >= MOST_ATTEMPTS),
         Failure::Fatal(reason) => (reason, None, job.attempts >= MOST_DEADLY),

@@ -44,7 +44,7 @@ pub struct Vectors {
 pub struct Engine {
     index: RwLock<Arc<dyn PassageIndex>>,
     completeness: RwLock<Completeness>,
-    /// Reads that the index failed to answer since it was opened.
+    /// Reads in a row that the index failed to answer.
     failures: AtomicU32,
     /// Changes of the index since the start.
     changes: AtomicU64,
@@ -89,7 +89,7 @@ impl Engine {
         *self.completeness.write().unwrap_or_else(PoisonError::into_inner) = completeness;
     }
 
-    /// Reads that the index failed to answer since it was opened.
+    /// Reads in a row that the index failed to answer.
     pub fn failures(&self) -> u32 {
         self.failures.load(Ordering::Relaxed)
     }
@@ -210,8 +210,13 @@ impl Engine {
 
     /// Counts what only damage makes fail: a read that the engine did not answer.
     fn note_failure<T>(&self, read: &Result<T, IndexError>) {
-        if read.as_ref().is_err_and(|error| error.is_damage()) {
-            self.failures.fetch_add(1, Ordering::Relaxed);
+        match read {
+            // One read that is answered shows that the index is not damaged as a whole.
+            Ok(_) => self.failures.store(0, Ordering::Relaxed),
+            Err(error) if error.is_damage() => {
+                self.failures.fetch_add(1, Ordering::Relaxed);
+            }
+            Err(_) => {}
         }
     }
 }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use actix_web::Error;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::ConnectionType;
+use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::web::Bytes;
 use tokio_util::sync::CancellationToken;
@@ -79,7 +79,10 @@ pub async fn track(
     let exchange = request.conn_data::<Rc<Exchange>>().cloned();
     let guard = exchange.clone().map(AnswerGuard);
     let mut response = next.call(request).await?.map_into_boxed_body();
-    if exchange.is_some_and(|exchange| exchange.is_draining()) {
+    // After 408 the rest of the body may still come: nothing behind it can be told apart from it.
+    if response.status() == StatusCode::REQUEST_TIMEOUT
+        || exchange.is_some_and(|exchange| exchange.is_draining())
+    {
         response.response_mut().head_mut().set_connection_type(ConnectionType::Close);
     }
     Ok(response.map_body(|_, body| TrackedBody { body, rest: Bytes::new(), _guard: guard }))

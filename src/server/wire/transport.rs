@@ -167,7 +167,8 @@ impl AsyncRead for Transport {
         if this.burst >= MAX_BURST_BYTES {
             this.burst = 0;
             context.waker().wake_by_ref();
-            return Poll::Pending;
+            // A body that nobody reads has its deadline however fast it comes.
+            return this.poll_deadline(context);
         }
         let before = buffer.filled().len();
         match this.poll_fill(context, buffer) {

@@ -2,7 +2,7 @@
 //! service.
 
 use std::fs::{self, File, TryLockError};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ const OPENINGS_FILE: &str = "index.opening";
 /// By which the database knows the data folder.
 const ID_FILE: &str = "carrel.id";
 /// An index that so many processes in a row died of when they opened it is damaged.
-const MAX_DEATHS_WHILE_OPENING: u32 = 2;
+const MAX_DEATHS_WHILE_OPENING: u32 = 4;
 /// What the operating system refuses for reasons outside of the files: no permission, too many open files, no memory, no
 /// room, a read-only disk, a quota.
 const OUTSIDE_CAUSES: [i32; 9] = [1, 12, 13, 16, 23, 24, 28, 30, 122];
@@ -60,7 +60,7 @@ impl IndexFolder {
     pub fn new(data_dir: &Path, model: Option<Model>, now: Timestamp) -> Self {
         let id = Self::read_id(data_dir).unwrap_or_else(|| {
             let id = DataFolderId::new(now);
-            if let Err(cause) = fs::write(data_dir.join(ID_FILE), id.to_string()) {
+            if let Err(cause) = write_whole(data_dir, &id.to_string()) {
                 warn!(%cause, "could not keep the id of data_dir");
             }
             id
@@ -188,6 +188,15 @@ impl IndexFolder {
             Err(_panic) => Ok(Err("the engine panicked when it opened it".to_owned())),
         }
     }
+}
+
+/// Writes the id, whole or not at all.
+fn write_whole(data_dir: &Path, id: &str) -> io::Result<()> {
+    let draft = data_dir.join(format!("{ID_FILE}.new"));
+    let mut file = File::create(&draft)?;
+    file.write_all(id.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&draft, data_dir.join(ID_FILE))
 }
 
 /// Makes a folder for its owner alone, unless it is there.
@@ -379,7 +388,7 @@ mod tests {
     fn index_that_processes_die_of_is_moved_aside() {
         let home = tempfile::tempdir().unwrap();
         let (folder, marker) = left(home.path());
-        fs::write(home.path().join(OPENINGS_FILE), "2").unwrap();
+        fs::write(home.path().join(OPENINGS_FILE), MAX_DEATHS_WHILE_OPENING.to_string()).unwrap();
 
         let opened = folder.open(Some(marker), NOW).unwrap();
 

@@ -9,7 +9,7 @@ use entity::{chunk, document};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
-use super::rows;
+use super::{StalePeriod, rows};
 use crate::app::App;
 use crate::error::Error;
 
@@ -35,25 +35,26 @@ struct IndexedDocument {
     indexed_at: Option<Timestamp>,
 }
 
-/// Compares the whole index with the rows. Documents that the index was told of since `stale_since` count as lost, whatever
-/// it holds of them. The newest documents come first.
-pub async fn compare(app: &App, stale_since: Option<Timestamp>) -> Result<Findings, Error> {
-    let documents_lost = find_lost(app, stale_since).await?;
+/// Compares the whole index with the rows. Documents that the index was told of within the stale period count as lost,
+/// whatever it holds of them. The newest documents come first.
+pub(super) async fn compare(app: &App, stale: Option<StalePeriod>) -> Result<Findings, Error> {
+    let documents_lost = find_lost(app, stale).await?;
     let passages_removed = remove_strays(app).await?;
     Ok(Findings { documents_lost, passages_removed })
 }
 
-async fn find_lost(app: &App, stale_since: Option<Timestamp>) -> Result<u64, Error> {
+async fn find_lost(app: &App, stale: Option<StalePeriod>) -> Result<u64, Error> {
     // An empty index need not be asked for each passage.
     let is_empty = app.retrieval.count().await? == 0;
     let (mut before, mut lost) = (None, 0);
     loop {
+        let read_at = app.clock.now();
         let page = held_documents(app, before).await?;
         let Some(last) = page.last() else { return Ok(lost) };
         before = Some(last.id);
         let missing = if is_empty { HashSet::new() } else { with_missing_passages(app, &page).await? };
-        let is_stale = |held: &IndexedDocument| match (stale_since, held.indexed_at) {
-            (Some(since), Some(at)) => at >= since,
+        let is_stale = |held: &IndexedDocument| match (stale, held.indexed_at) {
+            (Some(stale), Some(at)) => at >= stale.since && at < stale.until,
             (Some(_), None) => true,
             (None, _) => false,
         };
@@ -64,7 +65,7 @@ async fn find_lost(app: &App, stale_since: Option<Timestamp>) -> Result<u64, Err
             .collect();
         if !gone.is_empty() {
             lost += gone.len() as u64;
-            rows::mark_lost(&app.db, gone.into_iter(), app.clock.now()).await?;
+            rows::mark_lost(&app.db, gone.into_iter(), read_at).await?;
             app.ingest.wake();
         }
     }

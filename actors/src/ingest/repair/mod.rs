@@ -35,6 +35,10 @@ use crate::state;
 const COUNT_EVERY: Duration = Duration::from_secs(60);
 /// A count raises no doubt again sooner, so that a count that stays wrong for a reason of its own costs little.
 const DOUBT_COUNT_EVERY: Duration = Duration::from_secs(600);
+/// Counts in a row that must be too low before the index is doubted.
+const LOW_COUNTS_OF_DOUBT: u32 = 2;
+/// A comparison that failed is begun again after this.
+const COMPARISON_RETRY: Duration = Duration::from_secs(60);
 /// How often the marker follows the changes of the index.
 const MARK_EVERY: Duration = Duration::from_secs(60);
 /// A rebuild that does not move for so long is asked for again.
@@ -56,12 +60,21 @@ pub struct IndexWatch {
 #[derive(Clone, Copy, Debug)]
 struct Suspicion {
     doubt: Doubt,
-    stale_since: Option<Timestamp>,
+    stale: Option<StalePeriod>,
+}
+
+/// What the index was told of within this period counts as lost, whatever it holds.
+#[derive(Clone, Copy, Debug)]
+struct StalePeriod {
+    since: Timestamp,
+    /// When the doubt was raised: what was put in afterwards is not stale.
+    until: Timestamp,
 }
 
 impl Suspicion {
-    fn new(doubt: Doubt, found: Option<&Marker>) -> Self {
-        Self { doubt, stale_since: doubt.stale_since(found) }
+    fn new(doubt: Doubt, found: Option<&Marker>, now: Timestamp) -> Self {
+        let stale = doubt.stale_since(found).map(|since| StalePeriod { since, until: now });
+        Self { doubt, stale }
     }
 }
 
@@ -75,6 +88,10 @@ struct Watched {
     /// The changes of the index that the marker follows.
     marked_changes: u64,
     counted_at: Duration,
+    /// Counts in a row that were too low.
+    low_counts: u32,
+    /// When the last comparison failed.
+    comparison_failed_at: Option<Duration>,
     /// When a count raised a doubt.
     doubted_count_at: Option<Duration>,
     set_aside_at: Option<Duration>,
@@ -101,14 +118,18 @@ impl IndexWatch {
         clock: &dyn Clock,
     ) -> Result<Self, Error> {
         let OpenedIndex { folder, index: _, doubt, found, recorded } = opened;
-        let marker = if doubt.is_none() { found.clone() } else { recorded };
+        // The row, not the folder: a folder that is one ahead is written again with the same number, so it never gets further
+        // ahead however often the row cannot be written.
+        let marker = recorded;
         let start = clock.elapsed();
         let watched = Watched {
             marker,
-            suspicion: doubt.map(|doubt| Suspicion::new(doubt, found.as_ref())),
+            suspicion: doubt.map(|doubt| Suspicion::new(doubt, found.as_ref(), clock.now())),
             marked_at: start,
             marked_changes: 0,
             counted_at: start,
+            low_counts: 0,
+            comparison_failed_at: None,
             doubted_count_at: None,
             set_aside_at: None,
             reopened_at: None,
@@ -124,8 +145,9 @@ impl IndexWatch {
         // No job runs yet, so the two numbers are equal where nothing is wrong and no job was interrupted.
         let expected = rows::expected_passages(db.read()).await?;
         let held = retrieval.count().await.ok().map(|count| count as u64);
+        let has_surplus = watched.suspicion.is_none() && held.is_some_and(|held| held > expected);
         if watched.suspicion.is_none() && held.is_some_and(|held| held != expected) {
-            watched.suspicion = Some(Suspicion::new(Doubt::Incomplete, None));
+            watched.suspicion = Some(Suspicion::new(Doubt::Incomplete, None, clock.now()));
         } else if expected == 0 && held == Some(0) {
             // New, or of a library that is empty: there is nothing to compare.
             watched.marker = watched.marker.take().filter(|_| watched.suspicion.is_none());
@@ -133,7 +155,10 @@ impl IndexWatch {
         }
         if let Some(Suspicion { doubt, .. }) = watched.suspicion {
             warn!(held, expected, "the passage index {}: it is compared with the database", doubt.words());
-            retrieval.set_completeness(Completeness::Checking);
+            // A surplus, such as of a job that was interrupted, hides nothing: results are read from the rows.
+            if !has_surplus {
+                retrieval.set_completeness(Completeness::Checking);
+            }
             return Ok(());
         }
         self.raise_marker(db, &mut watched, clock).await;
@@ -173,7 +198,7 @@ impl IndexWatch {
             None => Doubt::Older,
             Some(other) => other,
         };
-        watched.suspicion = Some(Suspicion::new(doubt, opened.found.as_ref()));
+        watched.suspicion = Some(Suspicion::new(doubt, opened.found.as_ref(), app.clock.now()));
         Ok(())
     }
 
@@ -195,7 +220,7 @@ impl IndexWatch {
 
     /// Counts passages where it is time to, and doubts an index that holds too few.
     async fn compare_counts(&self, app: &App, watched: &mut Watched) -> Result<(), Error> {
-        let now = app.clock.elapsed();
+        let (now, now_at) = (app.clock.elapsed(), app.clock.now());
         if !has_passed(Some(watched.counted_at), COUNT_EVERY, now)
             || !has_passed(watched.doubted_count_at, DOUBT_COUNT_EVERY, now)
         {
@@ -205,11 +230,18 @@ impl IndexWatch {
         let before = rows::expected_passages(app.db.read()).await?;
         let held = app.retrieval.count().await? as u64;
         let expected = before.min(rows::expected_passages(app.db.read()).await?);
-        watched.counted_at = now;
-        if is_short(held, expected) {
+        watched.low_counts = if is_short(held, expected) { watched.low_counts + 1 } else { 0 };
+        // One low count may have met a text that was just becoming shorter.
+        if watched.low_counts >= LOW_COUNTS_OF_DOUBT {
+            watched.low_counts = 0;
             warn!(held, expected, "the passage index {}", Doubt::Incomplete.words());
             watched.doubted_count_at = Some(now);
-            watched.suspicion = Some(Suspicion::new(Doubt::Incomplete, None));
+            watched.suspicion = Some(Suspicion::new(Doubt::Incomplete, None, now_at));
+            app.retrieval.set_completeness(Completeness::Checking);
+        }
+        // After a first low count the next check counts again.
+        if watched.low_counts == 0 {
+            watched.counted_at = now;
         }
         Ok(())
     }
@@ -221,9 +253,8 @@ impl IndexWatch {
         watched: &mut Watched,
         suspicion: Suspicion,
     ) -> Result<(), Error> {
-        app.retrieval.set_completeness(Completeness::Checking);
         let begun = Instant::now();
-        let findings = audit::compare(app, suspicion.stale_since).await?;
+        let findings = audit::compare(app, suspicion.stale).await?;
         watched.suspicion = None;
         if suspicion.doubt != Doubt::Incomplete {
             // Another generation: whatever else bears the old one is not this index.
@@ -268,20 +299,27 @@ impl IndexWatch {
         let is_behind = watched.marker.is_none() || changes != watched.marked_changes;
         let is_due = has_passed(Some(watched.marked_at), MARK_EVERY, app.clock.elapsed());
         if is_behind && is_due && watched.suspicion.is_none() {
-            self.raise_marker(&app.db, watched, &*app.clock).await;
-            watched.marked_changes = changes;
+            if self.raise_marker(&app.db, watched, &*app.clock).await {
+                watched.marked_changes = changes;
+            }
         }
     }
 
-    /// Raises the marker in folder and database, or makes a first one. Where it cannot, as on a full disk, the next start
+    /// Raises the marker in folder and database, or makes a first one; whether it could. Where it cannot, as on a full disk, the next start
     /// compares the index with the database.
-    async fn raise_marker(&self, db: &Db, watched: &mut Watched, clock: &dyn Clock) {
+    async fn raise_marker(&self, db: &Db, watched: &mut Watched, clock: &dyn Clock) -> bool {
         let now = clock.now();
         let marker = watched.marker.as_ref().map_or_else(|| Marker::first(now), |marker| marker.next(now));
         watched.marked_at = clock.elapsed();
         match self.write_marker(db, &marker).await {
-            Ok(()) => watched.marker = Some(marker),
-            Err(error) => warn!(cause = error.chain(), "could not mark the passage index"),
+            Ok(()) => {
+                watched.marker = Some(marker);
+                true
+            }
+            Err(error) => {
+                warn!(cause = error.chain(), "could not mark the passage index");
+                false
+            }
         }
     }
 
@@ -324,8 +362,13 @@ pub async fn check_index(app: &App) -> Result<(), Error> {
     if watched.suspicion.is_none() {
         watch.compare_counts(app, &mut watched).await?;
     }
-    if let Some(suspicion) = watched.suspicion {
-        watch.compare_passages(app, &mut watched, suspicion).await?;
+    let now = app.clock.elapsed();
+    if let Some(suspicion) = watched.suspicion
+        && has_passed(watched.comparison_failed_at, COMPARISON_RETRY, now)
+    {
+        let compared = watch.compare_passages(app, &mut watched, suspicion).await;
+        watched.comparison_failed_at = compared.is_err().then_some(now);
+        compared?;
     }
     watch.follow_rebuild(app, &mut watched).await?;
     watch.follow_changes(app, &mut watched).await;

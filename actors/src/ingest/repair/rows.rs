@@ -6,7 +6,7 @@ use entity::document;
 use entity::id::{DocumentId, UserId};
 use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect};
 
 use crate::db::Db;
 use crate::error::Error;
@@ -42,11 +42,11 @@ pub async fn count_lost(db: &impl ConnectionTrait) -> Result<u64, DbErr> {
 }
 
 /// Writes down that the index lost these documents, and asks for them to be put in again, in the order given and behind
-/// everything that a user waits for.
+/// everything that a user waits for. What was put in since the rows were read, at `read_at`, is left alone.
 pub async fn mark_lost(
     db: &Db,
     documents: impl Iterator<Item = (UserId, DocumentId)>,
-    now: Timestamp,
+    read_at: Timestamp,
 ) -> Result<(), Error> {
     let by_user = group_by_user(documents);
     if by_user.is_empty() {
@@ -58,13 +58,18 @@ pub async fn mark_lost(
             .col_expr(document::Column::IndexedVersion, Expr::value(0))
             .col_expr(document::Column::IndexedPassages, Expr::value(0))
             .col_expr(document::Column::VectorsOf, Expr::value(None::<String>))
-            .col_expr(document::Column::IndexLostAt, Expr::value(Some(now)))
+            .col_expr(document::Column::IndexLostAt, Expr::value(Some(read_at)))
             .filter(document::Column::UserId.eq(user))
             .filter(document::Column::Id.is_in(ids.iter().copied()))
             .filter(document::Column::HiddenAt.is_null())
+            .filter(
+                Condition::any()
+                    .add(document::Column::IndexedAt.is_null())
+                    .add(document::Column::IndexedAt.lt(read_at)),
+            )
             .exec(&txn)
             .await?;
-        ask(&txn, user, ids, now).await?;
+        ask(&txn, user, ids, read_at).await?;
     }
     Ok(txn.commit().await?)
 }

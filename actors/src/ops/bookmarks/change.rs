@@ -83,7 +83,11 @@ impl Operation for ChangeBookmark {
         let found = bookmark::Entity::one_of(caller.user, self.id).lock(LockType::NoKeyUpdate);
         let row = found.one(&txn).await?.ok_or(Error::NotFound)?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
-        let room = room.rewriting(&txn, notes::document_on(&txn, caller.user, row.id).await?).await?;
+        let rewritten = match self.notes {
+            Some(_) => notes::document_on(&txn, caller.user, row.id).await?,
+            None => None,
+        };
+        let room = room.rewriting(&txn, rewritten).await?;
         let row = self.apply(&txn, row, now).await?;
         room.must_hold(&txn).await?;
         let bookmark = view::one(app, &txn, row).await?;

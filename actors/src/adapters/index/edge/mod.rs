@@ -318,6 +318,7 @@ impl PassageIndex for EdgeIndex {
 
     fn remove(&self, passages: &[Uuid]) -> Result<(), IndexError> {
         let _writer = self.writer();
+        self.room()?;
         let gone =
             PointOperations::DeletePoints { ids: passages.iter().copied().map(PointId::Uuid).collect() };
         self.write("delete from", UpdateOperation::PointOperation(gone))
