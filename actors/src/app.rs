@@ -101,7 +101,7 @@ pub enum StorageState {
     Ok,
     /// The writer was busy with other work for all of the time.
     Busy,
-    /// The disk is full: writes are refused, reads go on.
+    /// A disk is full or below its floor: writes are refused, reads go on.
     Full,
     /// The database is damaged: writes are stopped, reads go on as far as they can.
     Damaged,
@@ -306,6 +306,9 @@ impl App {
     pub async fn check_storage(&self) -> StorageState {
         if self.db.health().is_damaged() {
             return StorageState::Damaged;
+        }
+        if !self.disk.has_room() {
+            return StorageState::Full;
         }
         match tokio::time::timeout(STORAGE_CHECK_TIMEOUT, state::check_round_trip(&self.db)).await {
             Ok(Ok(())) => StorageState::Ok,

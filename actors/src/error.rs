@@ -14,6 +14,9 @@ use crate::kit::Unanswered;
 /// A failed read, write or sync may be over after this: the connection that met it has been replaced by then.
 const STORAGE_RETRY_AFTER: Duration = Duration::from_secs(5);
 
+/// A full disk stays full until an operator frees space.
+pub const STORAGE_FULL_RETRY_AFTER: Duration = Duration::from_secs(60);
+
 /// Why an operation was not done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
-use actors::error::Error;
+use actors::error::{Error, STORAGE_FULL_RETRY_AFTER};
 use entity::scope::Scope;
 use serde_json::{Map, Value, json};
 use tracing::error;
@@ -67,7 +67,10 @@ pub fn told(error: &Error) -> Told {
         Error::UploadIncomplete => ("UPLOAD_INCOMPLETE", http(StatusCode::CONFLICT, Header::Plain)),
         Error::UploadExpired => ("UPLOAD_EXPIRED", http(StatusCode::GONE, Header::Plain)),
         Error::UploadRefused(_) => ("UPLOAD_REFUSED", http(StatusCode::FORBIDDEN, Header::Plain)),
-        Error::StorageFull => ("STORAGE_FULL", http(StatusCode::INSUFFICIENT_STORAGE, Header::Plain)),
+        Error::StorageFull => (
+            "STORAGE_FULL",
+            http(StatusCode::INSUFFICIENT_STORAGE, Header::RetryAfter(STORAGE_FULL_RETRY_AFTER)),
+        ),
         Error::TooLarge => ("PAYLOAD_TOO_LARGE", http(StatusCode::PAYLOAD_TOO_LARGE, Header::Plain)),
         Error::BodyTimeout => ("REQUEST_TIMEOUT", http(StatusCode::REQUEST_TIMEOUT, Header::Plain)),
         Error::UnsupportedType(_) => {

@@ -6,7 +6,7 @@ use actix_web::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, W
 use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use actors::app::App;
-use actors::error::Error;
+use actors::error::{Error, STORAGE_FULL_RETRY_AFTER};
 use actors::limits::Quota;
 use entity::time::Timestamp;
 use serde::Serialize;
@@ -69,8 +69,7 @@ pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse 
         Error::StillRunning => add(RETRY_AFTER, "1".to_owned()),
         // The rest of the body is still to come: nothing after it can be told apart from it.
         Error::BodyTimeout => answer.head_mut().set_connection_type(ConnectionType::Close),
-        // An operator has to free space first.
-        Error::StorageFull => add(RETRY_AFTER, "60".to_owned()),
+        Error::StorageFull => add(RETRY_AFTER, seconds(STORAGE_FULL_RETRY_AFTER).to_string()),
         Error::Busy(wait) | Error::StorageFailed(wait) | Error::TooManyFailures(wait) => {
             add(RETRY_AFTER, seconds(*wait).to_string());
         }

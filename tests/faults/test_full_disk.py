@@ -110,6 +110,7 @@ def test_sign_in_works_below_the_floor(service: FaultyService, small_disk: pathl
     filler.fill(leave=8 * MIB)
 
     assert account.save(900)[0] == 507
+    eventually(lambda: service.readiness()[1]["storage"] == "full")
     assert account.sign_in() == 200
     made = account.app("POST", "/keys", {"name": "k", "kind": "rest", "scopes": ["read:user"]})
     assert made[0] == 201

@@ -1,5 +1,7 @@
 //! Faults of the storage below the database, as SQLite and PostgreSQL report them.
 
+use std::sync::Arc;
+
 use sea_orm::{DbErr, RuntimeErr};
 
 /// What the error of a statement on a damaged database says.
@@ -24,13 +26,7 @@ impl StorageFault {
         if matches!(error, DbErr::Custom(text) if text == DAMAGED) {
             return Some(Self::Corrupt);
         }
-        let (DbErr::Conn(RuntimeErr::SqlxError(cause))
-        | DbErr::Exec(RuntimeErr::SqlxError(cause))
-        | DbErr::Query(RuntimeErr::SqlxError(cause))) = error
-        else {
-            return None;
-        };
-        let code = cause.as_database_error()?.code()?;
+        let code = driver_error(error)?.as_database_error()?.code()?;
         // SQLite's result codes have at most four digits, SQLSTATEs five characters.
         if code.len() < 5 { Self::of_sqlite(code.parse().ok()?) } else { Self::of_sqlstate(&code) }
     }
@@ -68,6 +64,18 @@ impl StorageFault {
             Self::Corrupt => "corrupt",
             Self::OutOfMemory => "out_of_memory",
         }
+    }
+}
+
+/// The error of the driver behind an error of the database, where there is one.
+pub(super) fn driver_error(error: &DbErr) -> Option<&Arc<sqlx::Error>> {
+    if let DbErr::Conn(RuntimeErr::SqlxError(cause))
+    | DbErr::Exec(RuntimeErr::SqlxError(cause))
+    | DbErr::Query(RuntimeErr::SqlxError(cause)) = error
+    {
+        Some(cause)
+    } else {
+        None
     }
 }
 

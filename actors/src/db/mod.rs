@@ -20,8 +20,8 @@ use migration::{Migrator, MigratorTrait};
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{
     ConnectOptions, ConnectionTrait, Database, DatabaseBackend, DatabaseConnection, DbErr, EntityTrait,
-    IntoActiveModel, Iterable, RuntimeErr, SqliteTransactionMode, Statement, TransactionOptions,
-    TransactionTrait, TryInsertResult,
+    IntoActiveModel, Iterable, SqliteTransactionMode, Statement, TransactionOptions, TransactionTrait,
+    TryInsertResult,
 };
 use sqlx::Connection as _;
 use tracing::log::LevelFilter;
@@ -237,13 +237,8 @@ async fn once_free<T>(attempt: impl AsyncFn() -> Result<T, DbErr>) -> Result<T, 
 
 /// `SQLITE_BUSY`, whatever its extended code.
 fn is_held(error: &DbErr) -> bool {
-    let (DbErr::Conn(RuntimeErr::SqlxError(error))
-    | DbErr::Exec(RuntimeErr::SqlxError(error))
-    | DbErr::Query(RuntimeErr::SqlxError(error))) = error
-    else {
-        return false;
-    };
-    let code = error.as_database_error().and_then(|error| error.code()?.parse::<u32>().ok());
+    let database = fault::driver_error(error).and_then(|cause| cause.as_database_error());
+    let code = database.and_then(|error| error.code()?.parse::<u32>().ok());
     code.is_some_and(|code| code & 0xff == 5)
 }
 

@@ -7,6 +7,7 @@ use sea_orm::{
     ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement,
 };
 
+use super::fault::driver_error;
 use super::health::StorageHealth;
 
 /// A transaction of the writer.
@@ -16,24 +17,33 @@ use super::health::StorageHealth;
 /// COMMIT with success and keeps nothing. Dropped without a commit, it is rolled back.
 pub struct Transaction {
     inner: DatabaseTransaction,
-    failure: OnceLock<RuntimeErr>,
+    failure: OnceLock<Failure>,
     health: Arc<StorageHealth>,
 }
 
-/// A copy of a failure, for the statements that come after it.
-fn copied(error: &DbErr) -> RuntimeErr {
-    match error {
-        DbErr::Conn(RuntimeErr::SqlxError(cause))
-        | DbErr::Exec(RuntimeErr::SqlxError(cause))
-        | DbErr::Query(RuntimeErr::SqlxError(cause)) => RuntimeErr::SqlxError(cause.clone()),
-        other => RuntimeErr::Internal(format!("an earlier statement of the transaction failed: {other}")),
+/// The first failure of a transaction, in a form that each later statement can be answered with.
+enum Failure {
+    /// The driver reported it.
+    Driver(Arc<sqlx::Error>),
+    /// It was found elsewhere.
+    Other(String),
+}
+
+impl From<&DbErr> for Failure {
+    fn from(error: &DbErr) -> Self {
+        driver_error(error)
+            .map_or_else(|| Self::Other(error.to_string()), |cause| Self::Driver(cause.clone()))
     }
 }
 
-fn copied_again(failure: &RuntimeErr) -> DbErr {
-    match failure {
-        RuntimeErr::SqlxError(cause) => DbErr::Exec(RuntimeErr::SqlxError(cause.clone())),
-        other => DbErr::Custom(other.to_string()),
+impl From<&Failure> for DbErr {
+    fn from(failure: &Failure) -> Self {
+        match failure {
+            Failure::Driver(cause) => DbErr::Exec(RuntimeErr::SqlxError(cause.clone())),
+            Failure::Other(text) => {
+                DbErr::Custom(format!("an earlier statement of the transaction failed: {text}"))
+            }
+        }
     }
 }
 
@@ -65,14 +75,14 @@ impl Transaction {
     fn allow(&self) -> Result<(), DbErr> {
         match self.failure.get() {
             None => Ok(()),
-            Some(failure) => Err(copied_again(failure)),
+            Some(failure) => Err(failure.into()),
         }
     }
 
     fn record<T>(&self, result: Result<T, DbErr>) -> Result<T, DbErr> {
         result.inspect_err(|error| {
             self.health.record_write(error);
-            let _ = self.failure.set(copied(error));
+            let _ = self.failure.set(error.into());
         })
     }
 }

@@ -73,6 +73,7 @@ impl BeginExport {
 impl Operation for BeginExport {
     type Reply = OneExport;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
+    const NEEDS_SPACE: bool = true;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneExport, Error> {
         let row = exports::begin(app, caller.user).await?;

@@ -247,6 +247,7 @@ pub struct Retried {
 impl Operation for RetryWork {
     type Reply = Retried;
     const SCOPES: &'static [Scope] = &[];
+    const NEEDS_SPACE: bool = true;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Retried, Error> {
         let (user, now) = (caller.user, app.clock.now());

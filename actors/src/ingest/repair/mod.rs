@@ -298,10 +298,9 @@ impl IndexWatch {
         let changes = app.retrieval.changes();
         let is_behind = watched.marker.is_none() || changes != watched.marked_changes;
         let is_due = has_passed(Some(watched.marked_at), MARK_EVERY, app.clock.elapsed());
-        if is_behind && is_due && watched.suspicion.is_none() {
-            if self.raise_marker(&app.db, watched, &*app.clock).await {
-                watched.marked_changes = changes;
-            }
+        let may_raise = is_behind && is_due && watched.suspicion.is_none();
+        if may_raise && self.raise_marker(&app.db, watched, &*app.clock).await {
+            watched.marked_changes = changes;
         }
     }
 
