@@ -3,6 +3,10 @@
 use std::process::ExitCode;
 
 use actors::adapters::sandbox;
+use tikv_jemallocator::Jemalloc;
+
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
     // A child that parses foreign bytes gives up its rights before anything else runs, and while it has one thread.

@@ -22,6 +22,7 @@ READS = 3_000
 LARGE_BODIES = 8
 LARGE_BODY_CHARS = 12_000_000
 SIGN_INS = 40
+REFUSED: list[str] = []
 
 
 def save(reader: Reader, number: int, chars: int) -> None:
@@ -43,9 +44,8 @@ def searches(reader: Reader) -> None:
 def attempt(reader: Reader, word: str) -> None:
     try:
         reader.another().ask("GET", "/rest/v2/search", q=word, limit=20)
-    except RuntimeError as refused:
-        if " 503 " not in str(refused):
-            raise
+    except (RuntimeError, OSError, http.client.HTTPException) as refused:
+        REFUSED.append(str(refused)[:80])
 
 
 def reads(reader: Reader) -> None:
@@ -98,10 +98,13 @@ def measure(program: str) -> list[dict]:
         reader = service.reader()
         for load in (saves, searches, reads, sign_ins, large_bodies):
             before = service.memory()["VmRSS"]
+            REFUSED.clear()
+            began = time.perf_counter()
             with Peak(service) as peak:
                 load(reader)
+            took = time.perf_counter() - began
             time.sleep(SETTLED_SECONDS)
-            figures = {"load": load.__name__, "before": before, "peak": peak.highest,
+            figures = {"load": load.__name__, "seconds": round(took, 1), "refused": len(REFUSED), "before": before, "peak": peak.highest,
                        "after": service.memory()["VmRSS"]}
             say(program=program, **figures)
             found.append(figures)
