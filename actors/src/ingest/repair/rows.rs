@@ -65,7 +65,7 @@ pub async fn mark_lost(
             .filter(
                 Condition::any()
                     .add(document::Column::IndexedAt.is_null())
-                    .add(document::Column::IndexedAt.lt(read_at)),
+                    .add(document::Column::IndexedAt.lte(read_at)),
             )
             .exec(&txn)
             .await?;
