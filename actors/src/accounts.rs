@@ -196,8 +196,8 @@ async fn hash(desk: &Desk, password: String) -> Result<String, Error> {
     desk.workers.run(Lane::Password, move || password::hash(&password)).await?.map_err(Error::internal)
 }
 
-/// Whether an account may have this e-mail address; the reason where it may not. One with characters that nobody sees would
-/// look like somebody else's.
+/// Whether an account may have this e-mail address; the reason where it may not. With invisible characters it could
+/// look like the address of another user.
 fn check_email(email: &str) -> Result<(), &'static str> {
     if email.chars().any(|c| is_control_or_bidi(c) || is_invisible(c)) {
         Err("must not hold control characters or characters that are not seen")

@@ -6,7 +6,8 @@ use entity::time::Timestamp;
 
 use super::marker::Marker;
 
-/// A copy of a folder takes time, and its marker may be read last: so much earlier counts as after the copy.
+/// Copying a folder takes time, and its marker may be copied last: changes up to this long before the marker's time may be
+/// missing from the copy.
 const COPY_TAKES: Duration = Duration::from_secs(3600);
 
 /// Why an index is compared with the database before it is relied on.
@@ -20,7 +21,7 @@ pub enum Doubt {
     Removed,
     /// It has no marker: an older version of the service left it, or a first comparison was interrupted.
     Unmarked,
-    /// It is not the index that the service left: of another installation, or of a time before the index was made anew.
+    /// It is not the index that the service left: it belongs to another installation, or to a generation before the last rebuild.
     Foreign,
     /// A copy from before the last changes was put back.
     Older,

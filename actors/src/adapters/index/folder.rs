@@ -25,7 +25,7 @@ const SET_ASIDE_PREFIX: &str = "index.damaged-";
 const OPENINGS_FILE: &str = "index.opening";
 /// By which the database knows the data folder.
 const ID_FILE: &str = "carrel.id";
-/// An index that so many processes in a row died of when they opened it is damaged.
+/// An index is taken for damaged after this many processes in a row ended while they opened it.
 const MAX_DEATHS_WHILE_OPENING: u32 = 4;
 /// What the operating system refuses for reasons outside of the files: no permission, too many open files, no memory, no
 /// room, a read-only disk, a quota.

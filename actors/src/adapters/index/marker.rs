@@ -1,5 +1,5 @@
-//! The marker of an index: a small file in its folder, and a row of the database that says the same. By both together it
-//! is told at the start, without counting, whether the folder still is the one that the service left.
+//! The marker of an index: a small file in its folder, and a row of the database that says the same. From both
+//! the service tells at its start, without counting, whether the folder is still the one that it left.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -134,7 +134,7 @@ impl Chat {
     }
 }
 
-/// The tokens of an answer as its endpoint tells them. A number that cannot be true would spend somebody's month, or the day
+/// The tokens of an answer as its endpoint tells them. A number that cannot be true would use up a user's month, or the day
 /// of everybody; another try would only cost more.
 fn checked_tokens(told: &Number) -> Result<u64, Failure> {
     let tokens = told.as_u64().filter(|tokens| *tokens <= MAX_TOTAL_TOKENS);

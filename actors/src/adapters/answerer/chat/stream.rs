@@ -17,7 +17,7 @@ pub(super) struct Completion {
     pub text: String,
     /// What it calls itself.
     pub model: Option<String>,
-    /// `usage.total_tokens`, where it is told: any number, not yet checked.
+    /// `usage.total_tokens`, if the endpoint sent it: any number, not yet checked.
     pub tokens: Option<Number>,
 }
 
