@@ -5,7 +5,7 @@ use std::time::Duration;
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
-use actors::error::Error;
+use actors::error::{Error, STORAGE_FULL_RETRY_AFTER};
 use actors::grants::client::Unfit;
 use actors::grants::{NotRegistered, Refused};
 use serde_json::json;
@@ -64,7 +64,9 @@ impl Refusal {
             Refusal::Wait(wait) | Refusal::Inside(Error::Busy(wait) | Error::StorageFailed(wait)) => {
                 headers.insert(RETRY_AFTER, seconds(wait).max(1).into());
             }
-            Refusal::Inside(Error::StorageFull) => {}
+            Refusal::Inside(Error::StorageFull) => {
+                headers.insert(RETRY_AFTER, seconds(STORAGE_FULL_RETRY_AFTER).into());
+            }
             Refusal::Inside(cause) => error!(cause = cause.chain(), "an OAuth request failed inside"),
             Refusal::Request(_)
             | Refusal::Type(_)
