@@ -250,7 +250,9 @@ impl From<DbErr> for Error {
             None => {}
         }
         // No connection became free in time: somebody else writes for long, or the database is away.
-        if matches!(error, DbErr::ConnectionAcquire(_) | DbErr::Conn(_)) || is_locked(&error) {
+        let is_away =
+            matches!(error, DbErr::ConnectionAcquire(_) | DbErr::Conn(_)) || is_disconnected(&error);
+        if is_away || is_locked(&error) {
             return Error::Busy(Duration::from_secs(1));
         }
         // What the row would have stood on was there a moment ago, and somebody has removed it since.
@@ -274,6 +276,16 @@ fn is_locked(error: &DbErr) -> bool {
     sqlite || matches!(&*code, "55P03" | "40P01" | "40001" | "57P01" | "57P02" | "57P03")
 }
 
+/// Whether the connection broke while a statement was under way: PostgreSQL crashed, or its host is away. The next statement
+/// gets another connection.
+fn is_disconnected(error: &DbErr) -> bool {
+    let (DbErr::Exec(RuntimeErr::SqlxError(cause)) | DbErr::Query(RuntimeErr::SqlxError(cause))) = error
+    else {
+        return false;
+    };
+    matches!(**cause, sqlx::Error::Io(_))
+}
+
 impl From<BlobError> for Error {
     fn from(error: BlobError) -> Self {
         match error {
@@ -288,6 +300,28 @@ impl From<Unanswered> for Error {
         match unanswered {
             Unanswered::Busy | Unanswered::Late => Error::Busy(Duration::from_secs(1)),
             Unanswered::Crashed => Error::internal("a component died while it answered"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn broken_connection_to_the_database_may_be_retried() {
+        let broken = || Arc::new(sqlx::Error::Io(std::io::ErrorKind::UnexpectedEof.into()));
+
+        let errors = [
+            DbErr::Query(RuntimeErr::SqlxError(broken())),
+            DbErr::Exec(RuntimeErr::SqlxError(broken())),
+            DbErr::Conn(RuntimeErr::SqlxError(broken())),
+        ];
+
+        for error in errors {
+            assert!(matches!(Error::from(error), Error::Busy(_)));
         }
     }
 }
