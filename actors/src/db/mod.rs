@@ -2,7 +2,7 @@
 //!
 //! SQLite takes one writer at a time, and a transaction that reads before it writes fails at once when another wrote in
 //! between; so writes go through a pool of one connection and begin IMMEDIATE, and reads have connections of their own.
-//! PostgreSQL has one pool for both.
+//! PostgreSQL has a pool for each too: writes that wait for a lock hold their connections, and reads go on beside them.
 //!
 //! A storage fault (disk full, failed read or sync) of the writer never outlives its connection: [`Transaction`] refuses
 //! everything after a failed statement, and the connection is lent only outside of any transaction, else replaced.
@@ -40,7 +40,7 @@ const STARTING: Duration = Duration::from_secs(60);
 /// Between two looks at a file that another process holds.
 const LOOK: Duration = Duration::from_millis(20);
 const READERS: u32 = 8;
-const POSTGRES_CONNECTIONS: u32 = 16;
+const POSTGRES_WRITERS: u32 = 12;
 /// Any number that nothing else in the database locks: one node migrates at a time.
 const MIGRATION_LOCK: i64 = 0x4361_7272_656c;
 
@@ -292,9 +292,15 @@ fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectO
 }
 
 async fn postgres(url: &str) -> Result<Db, DbErr> {
+    let write = Database::connect(postgres_pool(url, POSTGRES_WRITERS)).await?;
+    let read = Database::connect(postgres_pool(url, READERS)).await?;
+    Ok(Db::of(read, write, Arc::default()))
+}
+
+fn postgres_pool(url: &str, connections: u32) -> ConnectOptions {
     let mut options = ConnectOptions::new(url);
     options
-        .max_connections(POSTGRES_CONNECTIONS)
+        .max_connections(connections)
         .acquire_timeout(Duration::from_secs(3))
         .sqlx_logging_level(LevelFilter::Trace)
         .map_sqlx_postgres_opts(|postgres| {
@@ -304,8 +310,7 @@ async fn postgres(url: &str) -> Result<Db, DbErr> {
                 ("idle_in_transaction_session_timeout", "30s"),
             ])
         });
-    let pool = Database::connect(options).await?;
-    Ok(Db::of(pool.clone(), pool, Arc::default()))
+    options
 }
 
 #[cfg(test)]
