@@ -12,7 +12,7 @@ use crate::db::StorageFault;
 use crate::kit::Unanswered;
 
 /// A failed read, write or sync may be over after this: the connection that met it has been replaced by then.
-const STORAGE_RETRY_AFTER: Duration = Duration::from_secs(5);
+pub const STORAGE_RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// A full disk stays full until an operator frees space.
 pub const STORAGE_FULL_RETRY_AFTER: Duration = Duration::from_secs(60);

@@ -10,13 +10,14 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use sha2::{Digest, Sha256};
 use tokio::task::JoinHandle;
 use tokio_util::bytes::Bytes;
+use tracing::error;
 
 use super::media::MediaType;
 use super::stored::{self, Held};
 use super::turns::Turn;
 use crate::adapters::blobs::{BlobError, PART, Writing, path_of};
 use crate::app::App;
-use crate::error::Error;
+use crate::error::{Error, STORAGE_RETRY_AFTER};
 use crate::text::hexadecimal;
 
 /// What stands in an upload's address.
@@ -76,7 +77,7 @@ impl Arrival {
             Ok(writing) => writing,
             Err(error) => {
                 stored::discard(app, &*app.uploads.store, held).await;
-                return Err(error.into());
+                return Err(not_stored(error));
             }
         };
         let digest = tokio::task::spawn_blocking(Sha256::new);
@@ -115,7 +116,7 @@ impl Arrival {
             digest.update(&same);
             digest
         });
-        Ok(self.writing.write(bytes).await?)
+        self.writing.write(bytes).await.map_err(not_stored)
     }
 
     /// Waits until another request has come for the same upload: then this one is to be ended.
@@ -140,7 +141,7 @@ impl Arrival {
         let Self { app, upload, held, writing, digest, turn: _turn, .. } = self;
         let given = async {
             let digest = digest.await.map_err(Error::internal)?.finalize();
-            writing.finish().await?;
+            writing.finish().await.map_err(not_stored)?;
             give(&app, &upload, &held, hexadecimal(&digest)).await
         };
         let given = given.await;
@@ -154,6 +155,17 @@ impl Arrival {
     pub async fn end(self) {
         self.writing.abort().await;
         stored::discard(&self.app, &*self.app.uploads.store, self.held).await;
+    }
+}
+
+/// A store that failed may take the bytes when they are sent again.
+fn not_stored(failure: BlobError) -> Error {
+    match failure {
+        BlobError::Failed(cause) => {
+            error!(%cause, "the store of files did not take an upload");
+            Error::StorageFailed(STORAGE_RETRY_AFTER)
+        }
+        BlobError::Missing | BlobError::Full | BlobError::NotHere => failure.into(),
     }
 }
 
