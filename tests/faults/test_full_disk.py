@@ -1,37 +1,10 @@
 """A disk that is really full: reads go on, writes are refused with 507, and nothing is lost."""
 
-import contextlib
-import os
 import pathlib
-import subprocess
 
 import pytest
+from disks import MIB, Filler, ext4, tmpfs
 from harness import Account, FaultyService, Ledger, eventually
-
-MIB = 1 << 20
-
-
-@contextlib.contextmanager
-def tmpfs(place: pathlib.Path):
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(place)], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", str(place)], check=True)
-
-
-@contextlib.contextmanager
-def ext4(place: pathlib.Path):
-    image = place.parent / "image"
-    with image.open("wb") as file:
-        file.truncate(96 * MIB)
-    subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], check=True)
-    subprocess.run(["mount", "-o", "loop", str(image), str(place)], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", str(place)], check=True)
-
 
 @pytest.fixture(params=[tmpfs, ext4], ids=["tmpfs", "ext4"])
 def small_disk(request, tmp_path: pathlib.Path):
@@ -47,29 +20,6 @@ def service(carrel: str, tmp_path: pathlib.Path, small_disk: pathlib.Path):
     made.start()
     yield made
     made.kill()
-
-
-class Filler:
-    """A file that takes all the space there is, to the last block."""
-
-    def __init__(self, disk: pathlib.Path) -> None:
-        self.path = disk / "filler"
-
-    def fill(self, leave: int = 0) -> None:
-        stat = os.statvfs(self.path.parent)
-        size = stat.f_bavail * stat.f_frsize - leave
-        with self.path.open("ab") as file, contextlib.suppress(OSError):
-            os.posix_fallocate(file.fileno(), 0, max(size, 1))
-        if leave:
-            return
-        with self.path.open("ab", buffering=0) as file, contextlib.suppress(OSError):
-            for block in (MIB, 4096, 1):
-                with contextlib.suppress(OSError):
-                    while True:
-                        file.write(bytes(block))
-
-    def free(self) -> None:
-        self.path.unlink()
 
 
 def assert_reads_go_on(account: Account, ledger: Ledger) -> None:

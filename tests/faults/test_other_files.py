@@ -1,0 +1,137 @@
+"""Calls fail on the files beside the database: uploads are whole or refused, and the index ends with everything in it."""
+
+import hashlib
+import pathlib
+import urllib.parse
+
+import pytest
+from harness import FaultyService, eventually
+from injector import Injector
+from ledger import User
+from load import Load
+
+SCOPES = ("read:library", "read:bookmarks", "write:uploads")
+CALLS = [("pwrite64", "ENOSPC"), ("pwrite64", "EIO"), ("fdatasync", "EIO"), ("ftruncate", "EIO")]
+
+
+@pytest.fixture
+def service(carrel: str, tmp_path: pathlib.Path, injector: Injector):
+    made = FaultyService(carrel, tmp_path)
+    made.extra = injector.environment()
+    made.start()
+    yield made
+    made.kill()
+
+
+def small_pdf(text: str) -> bytes:
+    """One page with one line."""
+    stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET"
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
+        f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
+    made, offsets = "%PDF-1.4\n", []
+    for number, body in enumerate(objects, 1):
+        offsets.append(len(made))
+        made += f"{number} 0 obj\n{body}\nendobj\n"
+    table = "".join(f"{offset:010} 00000 n \n" for offset in offsets)
+    size = len(objects) + 1
+    trailer = f"trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{len(made)}\n%%EOF\n"
+    return f"{made}xref\n0 {size}\n0000000000 65535 f \n{table}{trailer}".encode()
+
+
+class Uploads:
+    """Uploads of one key, and what was acknowledged of them."""
+
+    def __init__(self, service: FaultyService, user: User) -> None:
+        self.service, self.user = service, user
+        scopes = [word for scope in SCOPES for word in ("--scope", scope)]
+        made = service.cli("key", "create", "--user", user.email, "--kind", "rest", "--name", "load", *scopes)
+        self.key = made["secret"]
+        self.completed: dict[str, bytes] = {}
+        self.bad: list[object] = []
+
+    def is_acknowledged(self, what: str, answer: tuple[int, dict, dict]) -> bool:
+        status, body, headers = answer
+        if status in (503, 507) and "retry-after" in headers:
+            return False
+        if not 200 <= status < 300:
+            self.bad.append((what, status, body))
+        return 200 <= status < 300
+
+    def upload(self, number: int) -> bool:
+        """Announces, sends and completes a file; each step again where it was refused. Whether no step was."""
+        content, was_refused = small_pdf(f"heron{number} marsh"), False
+        body = {"filename": f"{number}.pdf", "contentType": "application/pdf", "bytes": len(content)}
+
+        def again(what: str, ask):
+            nonlocal was_refused
+            for _ in range(5):
+                answer = ask()
+                if self.is_acknowledged(what, answer):
+                    return answer[1]
+                was_refused = True
+            raise AssertionError(f"{what} is refused for ever: {self.bad} {answer}")
+
+        made = again("announce", lambda: self.user.rest("POST", "/v2/uploads", body, key=self.key))["data"]
+        address = urllib.parse.urlsplit(made["putUrl"])
+        target = f"{address.path}?{address.query}"
+        again("send", lambda: self.service.exchange("PUT", target, content, made["putHeaders"]))
+        path = f"/v2/uploads/{made['uploadId']}/complete"
+        again("complete", lambda: self.user.rest("POST", path, {}, key=self.key))
+        self.completed[made["uploadId"]] = content
+        return not was_refused
+
+    def assert_whole(self) -> None:
+        folder = pathlib.Path(self.service.folder) / "data" / "files"
+        kept = {hashlib.sha256(path.read_bytes()).digest() for path in folder.rglob("*") if path.is_file()}
+        for id, content in self.completed.items():
+            assert hashlib.sha256(content).digest() in kept, "an acknowledged upload is not whole on the disk"
+            status, body, _ = self.user.rest("GET", f"/v2/uploads/{id}", key=self.key)
+            assert status == 200 and body["data"]["status"] in ("processing", "ready"), body
+
+
+@pytest.mark.parametrize(("call", "error"), CALLS)
+def test_acknowledged_uploads_are_whole(
+        service: FaultyService, injector: Injector, summarize, call: str, error: str) -> None:
+    load = Load(service, accounts=1)
+    uploads = Uploads(service, load.users[0])
+    failed = refused = 0
+    for part in ("/files/", "/scratch/"):
+        for when in range(1, 6):
+            injector.arm(service.process.pid, call, error, when, part=part)
+            refused += not uploads.upload(failed * 100 + when)
+            failed += injector.failed
+            injector.disarm()
+            assert uploads.bad == []
+    uploads.assert_whole()
+    service.kill()
+    service.start()
+
+    uploads.assert_whole()
+    summarize(f"{failed} failed calls, {refused} uploads with a refused step, {len(uploads.completed)} acknowledged and whole")
+
+
+@pytest.mark.parametrize(("call", "error"), CALLS)
+def test_index_holds_everything_after_failed_calls(
+        service: FaultyService, injector: Injector, summarize, call: str, error: str) -> None:
+    load, failed = Load(service), 0
+    for when in (1, 2, 5):
+        injector.arm(service.process.pid, call, error, when, part="/index/")
+        load.run_until(lambda: injector.failed, seconds=10)
+        failed += injector.failed
+        injector.disarm()
+        load.verify()
+        assert load.found() == {}, when
+
+    saved = [(user, word, record) for user in load.users for word, record in user.records["bookmark"].items()
+             if record.state()]
+
+    def is_found(user: User, word: str, id: str) -> bool:
+        status, body, _ = user.rest("GET", f"/v2/search?q={word}")
+        return status == 200 and id in [result["bookmarkId"] for result in body["data"]["results"]]
+
+    for user, word, record in saved:
+        eventually(lambda: is_found(user, word, record.id), 90)
+    summarize(f"{failed} failed calls, {len(saved)} bookmarks found; {load.summary()}")

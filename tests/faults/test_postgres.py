@@ -1,0 +1,155 @@
+"""PostgreSQL fails under a mixed load: whatever was acknowledged is there, and the service goes on by itself."""
+
+import os
+import pathlib
+import random
+import shutil
+import tempfile
+import threading
+import time
+
+import pytest
+from disks import MIB, Filler, tmpfs
+from harness import FaultyService, eventually
+from load import Load
+from postgres import Postgres
+
+ROUNDS = int(os.environ.get("CARREL_POSTGRES_ROUNDS", "2"))
+
+
+@pytest.fixture
+def home():
+    """A folder that another account may enter."""
+    made = pathlib.Path(tempfile.mkdtemp(prefix="carrel-postgres-"))
+    made.chmod(0o755)
+    yield made
+    shutil.rmtree(made, ignore_errors=True)
+
+
+@pytest.fixture
+def postgres(home: pathlib.Path):
+    made = Postgres(home)
+    assert made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def service(carrel: str, tmp_path: pathlib.Path, postgres: Postgres):
+    made = FaultyService(carrel, tmp_path, database__url=postgres.url())
+    made.start()
+    yield made
+    made.kill()
+
+
+def assert_nothing_is_lost(load: Load, service: FaultyService, what: str) -> None:
+    assert service.process.poll() is None
+    eventually(service.is_ready)
+    load.verify()
+    assert load.found() == {}, what
+
+
+def test_acknowledged_writes_survive_cut_connections(service: FaultyService, postgres: Postgres, summarize) -> None:
+    load, ended = Load(service), 0
+    for number in range(1, ROUNDS + 1):
+        load.with_cli = number % 5 == 0
+        load.start()
+        enough = load.steps + 120
+        while load.steps < enough and any(thread.is_alive() for thread in load.threads):
+            ended += postgres.terminate_backends()
+        load.stop()
+        assert_nothing_is_lost(load, service, f"round {number}")
+
+    summarize(f"{ended} connections cut; {load.summary()}")
+    assert ended
+
+
+def test_acknowledged_writes_survive_crashes_of_postgres(service: FaultyService, postgres: Postgres, summarize) -> None:
+    load = Load(service)
+    moments = random.Random(load.seed)
+    for number in range(1, ROUNDS + 1):
+        load.start()
+        # A moment that is chosen without regard to what the service does.
+        time.sleep(moments.uniform(0, 1))
+        postgres.stop()
+        waited = time.monotonic()
+        # It is away long enough for requests to be refused.
+        eventually(lambda: service.readiness()[0] == 503)
+        assert postgres.start()
+        eventually(service.is_ready)
+        waited = time.monotonic() - waited
+        enough = load.steps + 30
+        eventually(lambda: load.steps >= enough)
+        load.stop()
+        assert_nothing_is_lost(load, service, f"round {number}")
+
+    summarize(f"{ROUNDS} crashes, the last over after {waited:.1f} s; {load.summary()}")
+
+
+def test_locked_table_stops_nothing_else(service: FaultyService, postgres: Postgres, summarize) -> None:
+    load = Load(service, accounts=1)
+    user, refused = load.users[0], []
+    body = {"url": "https://faults.example/locked", "title": "t", "text": "t"}
+    save = lambda: refused.append(user.rest("POST", "/v1/bookmarks", body))
+
+    held = postgres.hold_lock("bookmark")
+    threads = [threading.Thread(target=save) for _ in range(40)]
+    for thread in threads:
+        thread.start()
+    began, slowest = time.monotonic(), 0.0
+    others = []
+    while any(thread.is_alive() for thread in threads):
+        asked = time.monotonic()
+        others.append(user.app("GET", "/session")[0])
+        slowest = max(slowest, time.monotonic() - asked)
+    refused_after = time.monotonic() - began
+    held.kill()
+    held.wait()
+
+    summarize(f"40 writes to a locked table were answered within {refused_after:.1f} s: {sorted({one[0] for one in refused})}; "
+              f"{len(others)} requests to other tables beside them, {others.count(200)} answered, the slowest after {slowest:.2f} s")
+    assert all(status == 503 and "retry-after" in headers for status, _, headers in refused), refused[:3]
+    assert others.count(200) == len(others)
+    load.verify()
+    assert load.found() == {}
+
+
+def test_full_disk_of_postgres_is_survived(carrel: str, home: pathlib.Path, tmp_path: pathlib.Path, summarize) -> None:
+    disk = home / "disk"
+    disk.mkdir()
+    with tmpfs(disk, "160m"):
+        postgres = Postgres(disk, home / "log")
+        assert postgres.start()
+        service = FaultyService(carrel, tmp_path, database__url=postgres.url())
+        try:
+            service.start()
+            run_full(service, postgres, disk, summarize)
+        finally:
+            service.kill()
+            postgres.stop()
+
+
+def run_full(service: FaultyService, postgres: Postgres, disk: pathlib.Path, summarize) -> None:
+    load = Load(service)
+    load.description_bytes = 100_000
+    load.run_until(lambda: load.steps > 40)
+    load.verify()
+    assert load.found() == {}
+
+    filler = Filler(disk)
+    filler.fill(leave=2 * MIB)
+    before = load.uncertain
+    load.run_until(lambda: load.uncertain > before + 30)
+    assert load.uncertain > before + 30
+    filler.free()
+
+    # Where it could not even recover, it has ended: its operator starts it again, and nothing else is done.
+    was_running = postgres.is_running()
+    if not was_running:
+        assert eventually(postgres.start)
+    eventually(postgres.accepts)
+    assert_nothing_is_lost(load, service, "after the disk was full")
+    panics = postgres.log.read_text(errors="replace").count("PANIC")
+    summarize(f"{panics} panics of PostgreSQL, {'then it recovered' if was_running else 'then it was started again'}; "
+              f"{load.summary()}")
+    assert panics
