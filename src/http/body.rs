@@ -14,7 +14,7 @@ use actix_web::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use actix_web::web::{Bytes, BytesMut, Data, Payload};
 use actors::adapters::blobs::{Scratch, ScratchFile};
 use actors::app::App;
-use actors::error::Error;
+use actors::error::{Error, STORAGE_RETRY_AFTER};
 use futures_util::StreamExt;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -229,7 +229,8 @@ fn storage(error: io::Error) -> Error {
     if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
         Error::StorageFull
     } else {
-        Error::internal(error)
+        tracing::error!(%error, "a scratch file could not be written or read");
+        Error::StorageFailed(STORAGE_RETRY_AFTER)
     }
 }
 
