@@ -19,7 +19,7 @@ use actors::grants::redirect::RedirectRules;
 use actors::ingest::Room;
 use actors::ingest::queue::LeaseOwner;
 use actors::models::Model;
-use actors::state;
+use actors::state::{self, Fact};
 
 use super::{Outside, StartError};
 use crate::data_dir::private_folder;
@@ -38,7 +38,7 @@ pub async fn open_index(
     let model =
         embedding.and_then(|model| Some(IndexModel { name: model.name.clone(), length: model.dimensions? }));
     let folder = IndexFolder::new(&settings.data_dir, model, desk.clock.now());
-    let recorded = state::index_marker(desk.db.read(), folder.id()).await?;
+    let recorded = state::read(desk.db.read(), Fact::IndexMarker(folder.id())).await?;
     let recorded = recorded.as_deref().and_then(Marker::from_row);
     Ok(folder.open(recorded, desk.clock.now())?)
 }

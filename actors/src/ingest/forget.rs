@@ -9,7 +9,7 @@ use super::attempt::Failure;
 use super::queue;
 use crate::app::App;
 use crate::error::Error;
-use crate::state;
+use crate::state::{self, Fact};
 
 /// Runs the job: a document that came back meanwhile stays.
 pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
@@ -46,9 +46,9 @@ pub async fn unlist(
 
 /// Takes users out whose accounts were removed: their rows are gone, so the mark stands for itself.
 pub async fn removed_users(app: &App) -> Result<(), Error> {
-    for user in state::removed(app.db.read()).await? {
+    for user in state::removed_users(app.db.read()).await? {
         app.retrieval.forget_user(user).await?;
-        state::forget_removed(app.db.write(), user).await?;
+        state::forget(app.db.write(), Fact::RemovedUser(user)).await?;
     }
     Ok(())
 }

@@ -23,7 +23,10 @@ const INDEX_FOLDER: &str = "index";
 const SET_ASIDE_PREFIX: &str = "index.damaged-";
 /// How often the index was being opened when its process died, since it was last opened well.
 const OPENINGS_FILE: &str = "index.opening";
-/// By which the database knows the data folder.
+/// By which the database knows the data folder. A copy of the folder keeps this id on purpose: the index in it bears the marker
+/// that the database has under the id, so an old copy that is put back is told from the folder that the service left. It does
+/// not identify a process, as the id in the lock file does (`data_dir::folder_id`): that one a copy must not keep, or two
+/// services would end each other's leases.
 const ID_FILE: &str = "carrel.id";
 /// An index is taken for damaged after this many processes in a row ended while they opened it.
 const MAX_DEATHS_WHILE_OPENING: u32 = 4;

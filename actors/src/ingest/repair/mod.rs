@@ -29,7 +29,7 @@ use crate::clock::Clock;
 use crate::db::Db;
 use crate::error::Error;
 use crate::retrieval::{Completeness, Retrieval};
-use crate::state;
+use crate::state::{self, Fact};
 
 /// How often passages are counted: one sum over an index of the database, and none over the passages.
 const COUNT_EVERY: Duration = Duration::from_secs(60);
@@ -328,7 +328,7 @@ impl IndexWatch {
         let written = tokio::task::spawn_blocking(move || written.write(&path));
         written.await.map_err(Error::internal)?.map_err(Error::internal)?;
         let row = marker.to_row().map_err(Error::internal)?;
-        Ok(state::write_index_marker(db.write(), self.folder.id(), row).await?)
+        Ok(state::write(db.write(), Fact::IndexMarker(self.folder.id()), row).await?)
     }
 
     /// Marks the index as left in order: the next start tells from its files whether they were changed since.
@@ -401,7 +401,7 @@ pub struct Inspection {
 pub async fn inspect(db: &Db, data_dir: &Path) -> Result<Inspection, Error> {
     // The row before the folder: a service that runs raises the marker of the folder first.
     let recorded = match IndexFolder::read_id(data_dir) {
-        Some(id) => state::index_marker(db.read(), id).await?,
+        Some(id) => state::read(db.read(), Fact::IndexMarker(id)).await?,
         None => None,
     };
     let recorded = recorded.as_deref().and_then(Marker::from_row);
