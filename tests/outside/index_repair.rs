@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use actors::adapters::embedder::{EmbedError, Embedder, Pieces};
 use actors::adapters::index::{
-    IndexError, Labels, Language, Legs, PassageIndex, PassagePage, Plan as SearchPlan, Point, Tenant,
+    EngineFault, IndexError, Labels, Language, Legs, PassageIndex, PassagePage, Plan as SearchPlan, Point,
+    Tenant,
 };
 use actors::app::index_folder;
 use actors::ingest::repair;
@@ -352,14 +353,16 @@ async fn jobs_of(server: &Server) -> u64 {
     jobs.count(server.app().db.read()).await.unwrap()
 }
 
-/// An index whose files no longer can be read.
-struct Unreadable;
+/// An index of which every read fails so.
+struct Failing(EngineFault);
 
-fn unreadable<T>() -> Result<T, IndexError> {
-    Err(IndexError::Engine { doing: "search", source: "a page of it is garbage".into() })
+impl Failing {
+    fn answer<T>(&self) -> Result<T, IndexError> {
+        Err(IndexError::Engine { doing: "search", fault: self.0, source: "a reason of its own".into() })
+    }
 }
 
-impl PassageIndex for Unreadable {
+impl PassageIndex for Failing {
     fn upsert(&self, _: &Tenant, _: Vec<Point>) -> Result<(), IndexError> {
         Ok(())
     }
@@ -377,19 +380,19 @@ impl PassageIndex for Unreadable {
     }
 
     fn search(&self, _: &Tenant, _: &SearchPlan) -> Result<Legs, IndexError> {
-        unreadable()
+        self.answer()
     }
 
     fn languages(&self, _: &Tenant) -> Result<Vec<Language>, IndexError> {
-        unreadable()
+        self.answer()
     }
 
     fn count(&self) -> Result<usize, IndexError> {
-        unreadable()
+        self.answer()
     }
 
     fn estimate_count(&self) -> Result<usize, IndexError> {
-        unreadable()
+        self.answer()
     }
 
     fn commit(&self) -> Result<(), IndexError> {
@@ -401,11 +404,11 @@ impl PassageIndex for Unreadable {
     }
 
     fn missing(&self, _: &[Uuid]) -> Result<Vec<Uuid>, IndexError> {
-        unreadable()
+        self.answer()
     }
 
     fn passages(&self, _: Option<Uuid>, _: usize) -> Result<PassagePage, IndexError> {
-        unreadable()
+        self.answer()
     }
 
     fn remove(&self, _: &[Uuid]) -> Result<(), IndexError> {
@@ -426,7 +429,7 @@ async fn index_that_fails_searches_is_moved_aside_and_filled_again() {
     let heron = save(&key, "heron").await;
     assert!(set_aside(&server.app().data_dir).is_empty());
 
-    server.app().retrieval.replace_index(Arc::new(Unreadable));
+    server.app().retrieval.replace_index(Arc::new(Failing(EngineFault::Damage)));
 
     eventually("search answers and finds again", async || {
         let answer = key.get("/rest/v2/search?q=heron").await;
@@ -434,4 +437,20 @@ async fn index_that_fails_searches_is_moved_aside_and_filled_again() {
     })
     .await;
     assert_eq!(set_aside(&server.app().data_dir).len(), 1);
+}
+
+#[actix_web::test]
+async fn index_that_refuses_queries_is_not_moved_aside() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    save(&key, "heron").await;
+
+    server.app().retrieval.replace_index(Arc::new(Failing(EngineFault::Refused)));
+    for _ in 0..6 {
+        assert_eq!(key.get("/rest/v2/search?q=heron").await.status, 500);
+    }
+    repair::check_index(server.app()).await.unwrap();
+
+    assert_eq!(server.app().retrieval.failures(), 0);
+    assert!(set_aside(&server.app().data_dir).is_empty());
 }

@@ -14,6 +14,7 @@ use tracing::{error, warn};
 
 use super::doubt::{Doubt, judge};
 use super::edge::{EdgeIndex, Model};
+use super::fault::is_outside;
 use super::marker::{MARKER_FILE, Marker};
 use super::{IndexError, PassageIndex};
 
@@ -30,10 +31,6 @@ const OPENINGS_FILE: &str = "index.opening";
 const ID_FILE: &str = "carrel.id";
 /// An index is taken for damaged after this many processes in a row ended while they opened it.
 const MAX_DEATHS_WHILE_OPENING: u32 = 4;
-/// What the operating system refuses for reasons outside of the files: no permission, too many open files, no memory, no
-/// room, a read-only disk, a quota.
-const OUTSIDE_CAUSES: [i32; 9] = [1, 12, 13, 16, 23, 24, 28, 30, 122];
-
 /// Where the embedded index is, and what it is opened with.
 #[derive(Clone, Debug)]
 pub struct IndexFolder {
@@ -247,7 +244,7 @@ fn outside(folder: &Path, cause: io::Error) -> IndexError {
 }
 
 /// An error with its causes, on one line.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
+fn chain(error: &dyn std::error::Error) -> String {
     let mut told = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
@@ -255,14 +252,6 @@ pub(super) fn chain(error: &dyn std::error::Error) -> String {
         cause = inner.source();
     }
     told
-}
-
-/// Whether an error of the engine, which keeps causes only as text, comes from outside of the files. The engine writes the
-/// operating system's code in one of two ways.
-pub(super) fn is_outside(cause: &str) -> bool {
-    OUTSIDE_CAUSES.iter().any(|code| {
-        cause.contains(&format!("(os error {code})")) || cause.contains(&format!("Os {{ code: {code},"))
-    })
 }
 
 #[cfg(test)]
@@ -397,16 +386,5 @@ mod tests {
 
         assert_eq!(opened.doubt, Some(Doubt::Damaged));
         assert!(!home.path().join(OPENINGS_FILE).exists());
-    }
-
-    #[test]
-    fn causes_outside_of_the_files_are_told_from_damage() {
-        assert!(is_outside("service error: open WAL: No space left on device (os error 28)"));
-        assert!(is_outside("Can't init WAL: Os { code: 24, kind: Uncategorized, message: \"Too many\" }"));
-        assert!(!is_outside("failed to load segment: No such file or directory (os error 2)"));
-        assert!(!is_outside("expected value at line 1 column 1"));
-        let failed = |cause: &'static str| IndexError::Engine { doing: "search", source: cause.into() };
-        assert!(failed("index out of bounds").is_damage() && IndexError::Panicked.is_damage());
-        assert!(!failed("read: Cannot allocate memory (os error 12)").is_damage());
     }
 }

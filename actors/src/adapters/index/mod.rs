@@ -9,6 +9,7 @@
 mod contract;
 pub mod doubt;
 pub mod edge;
+mod fault;
 pub mod folder;
 pub mod language;
 pub mod marker;
@@ -19,6 +20,7 @@ use uuid::Uuid;
 
 pub use doubt::Doubt;
 pub use edge::EdgeIndex;
+pub use fault::EngineFault;
 pub use folder::{IndexFolder, OpenedIndex};
 pub use language::Language;
 pub use marker::Marker;
@@ -185,6 +187,8 @@ pub enum IndexError {
     Engine {
         /// What was being done to it, in one word.
         doing: &'static str,
+        /// What that tells of the index.
+        fault: EngineFault,
         /// What the engine said.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
@@ -203,12 +207,13 @@ pub enum IndexError {
 }
 
 impl IndexError {
-    /// Whether a read that failed so tells of damage: the engine failed, and not for want of memory, files or permissions.
+    /// Whether a read that failed so tells of damage: the engine failed by itself. A query that it refuses is the caller's fault, and
+    /// want of memory, files or permissions the system's.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         match self {
             IndexError::Panicked => true,
-            IndexError::Engine { .. } => !folder::is_outside(&folder::chain(self)),
+            IndexError::Engine { fault, .. } => *fault == EngineFault::Damage,
             IndexError::Open(_)
             | IndexError::InUse { .. }
             | IndexError::Outside { .. }

@@ -3,6 +3,7 @@
 //! Writes go through a log, so what was written but not committed mostly outlives a killed process; only
 //! [`PassageIndex::commit`] promises it, for a power loss too. A folder can be open in one process at a time.
 
+mod fault;
 mod filter;
 mod point;
 mod query;
@@ -23,6 +24,7 @@ use qdrant_edge::{
 };
 use uuid::Uuid;
 
+use self::fault::{failed, not_measured};
 use super::{IndexError, Labels, Language, Legs, PassageIndex, PassagePage, Plan, Point, Tenant};
 
 /// Room that must be left on the disk before a write: the engine writes through mapped files, where a full disk ends the
@@ -156,14 +158,14 @@ impl EdgeIndex {
     }
 
     fn room(&self) -> Result<(), IndexError> {
-        let left = fs4::available_space(&self.folder).map_err(failed("measure the disk of"))?;
+        let left = fs4::available_space(&self.folder).map_err(not_measured("measure the disk of"))?;
         if left < ROOM { Err(IndexError::Full) } else { Ok(()) }
     }
 
     /// Whether there is room to write everything once more, as packing may do.
     fn room_to_pack(&self) -> Result<(), IndexError> {
-        let left = fs4::available_space(&self.folder).map_err(failed("measure the disk of"))?;
-        let used = blocks_of(&self.folder).map_err(failed("measure the files of"))?;
+        let left = fs4::available_space(&self.folder).map_err(not_measured("measure the disk of"))?;
+        let used = blocks_of(&self.folder).map_err(not_measured("measure the files of"))?;
         if left < ROOM + used { Err(IndexError::Full) } else { Ok(()) }
     }
 
@@ -349,8 +351,4 @@ fn blocks_of(folder: &Path) -> std::io::Result<u64> {
         bytes += if found.is_dir() { blocks_of(&entry.path())? } else { found.blocks() * BLOCK_BYTES };
     }
     Ok(bytes)
-}
-
-fn failed<E: std::error::Error + Send + Sync + 'static>(doing: &'static str) -> impl Fn(E) -> IndexError {
-    move |source| IndexError::Engine { doing, source: Box::new(source) }
 }
