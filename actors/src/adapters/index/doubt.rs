@@ -19,6 +19,8 @@ pub enum Doubt {
     Damaged,
     /// Its folder was removed or replaced while the service ran.
     Removed,
+    /// Its files may have been changed while the service was stopped: their times are others, and there was no time to read them.
+    Unverified,
     /// It has no marker: an older version of the service left it, or a first comparison was interrupted.
     Unmarked,
     /// It is not the index that the service left: it belongs to another installation, or to a generation before the last rebuild.
@@ -39,6 +41,7 @@ impl Doubt {
             Doubt::Missing => "was not there",
             Doubt::Damaged => "was damaged",
             Doubt::Removed => "was removed or replaced while the service ran",
+            Doubt::Unverified => "has files whose times changed while the service was stopped",
             Doubt::Unmarked => "was not compared with the database yet",
             Doubt::Foreign => "is not the one that the service left",
             Doubt::Older => "is an older copy",
@@ -52,7 +55,12 @@ impl Doubt {
     #[must_use]
     pub fn stale_since(self, found: Option<&Marker>) -> Option<Timestamp> {
         match self {
-            Doubt::Missing | Doubt::Damaged | Doubt::Removed | Doubt::Unmarked | Doubt::Incomplete => None,
+            Doubt::Missing
+            | Doubt::Damaged
+            | Doubt::Removed
+            | Doubt::Unverified
+            | Doubt::Unmarked
+            | Doubt::Incomplete => None,
             Doubt::Foreign | Doubt::Older => found.map(|marker| marker.as_of - COPY_TAKES),
             Doubt::Newer => Some(Timestamp::from_millis(0)),
         }

@@ -15,7 +15,7 @@ use tracing::{error, warn};
 use super::doubt::{Doubt, judge};
 use super::edge::{EdgeIndex, Model};
 use super::fault::is_outside;
-use super::marker::{MARKER_FILE, Marker};
+use super::marker::{FilesState, MARKER_FILE, Marker};
 use super::{IndexError, PassageIndex};
 
 /// The index within the data folder.
@@ -86,12 +86,6 @@ impl IndexFolder {
         data_dir.join(INDEX_FOLDER)
     }
 
-    /// Whether a data folder holds no index.
-    #[must_use]
-    pub fn is_empty_in(data_dir: &Path) -> bool {
-        !has_index(&Self::path_in(data_dir))
-    }
-
     /// By which the database knows the data folder.
     #[must_use]
     pub fn id(&self) -> DataFolderId {
@@ -102,6 +96,25 @@ impl IndexFolder {
     #[must_use]
     pub fn path(&self) -> PathBuf {
         Self::path_in(&self.data_dir)
+    }
+
+    /// Looks at an index that is not open: its marker, and what is doubtful about it where the database keeps the marker
+    /// `recorded`. Blocks.
+    #[must_use]
+    pub fn examine(path: &Path, recorded: Option<&Marker>) -> (Option<Marker>, Option<Doubt>) {
+        let found = Marker::read(path);
+        let doubt = if !has_index(path) {
+            Some(Doubt::Missing)
+        } else if Marker::is_broken(path) {
+            Some(Doubt::Damaged)
+        } else {
+            judge(found.as_ref(), recorded).or_else(|| match found.as_ref()?.compare_files(path) {
+                FilesState::Same => None,
+                FilesState::Unverified => Some(Doubt::Unverified),
+                FilesState::Changed => Some(Doubt::Damaged),
+            })
+        };
+        (found, doubt)
     }
 
     /// Opens the index, or makes a new one where there is none or the one that is there is damaged. Blocks.
@@ -116,11 +129,8 @@ impl IndexFolder {
         if is_in_use(&path) {
             return Err(IndexError::InUse { folder: path });
         }
-        let found = Marker::read(&path);
-        let mut doubt =
-            if has_index(&path) { judge(found.as_ref(), recorded.as_ref()) } else { Some(Doubt::Missing) };
-        let is_altered = doubt.is_none() && found.as_ref().is_some_and(|marker| marker.is_altered(&path));
-        let opened = if is_altered || Marker::is_broken(&path) {
+        let (found, mut doubt) = Self::examine(&path, recorded.as_ref());
+        let opened = if doubt == Some(Doubt::Damaged) {
             Err("its files were changed while the service was stopped".to_owned())
         } else {
             forget_files(&path, found.as_ref());
@@ -256,6 +266,8 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
     use super::*;
     use crate::adapters::index::contract::{me, point};
     use crate::adapters::index::marker::FileStamp;
@@ -275,6 +287,12 @@ mod tests {
         let marker = Marker::first(NOW);
         marker.write(&folder.path()).unwrap();
         (folder, marker)
+    }
+
+    /// Writes the marker that an orderly stop leaves.
+    fn write_files(folder: &IndexFolder, marker: &Marker) {
+        let files = FileStamp::all(&folder.path(), Duration::from_secs(60)).unwrap();
+        Marker { files: Some(files), ..marker.clone() }.write(&folder.path()).unwrap();
     }
 
     fn files(folder: &Path) -> Vec<PathBuf> {
@@ -309,13 +327,28 @@ mod tests {
     fn files_of_an_orderly_stop_are_forgotten_at_the_next_start() {
         let home = tempfile::tempdir().unwrap();
         let (folder, marker) = left(home.path());
-        let files = Some(FileStamp::all(&folder.path()).unwrap());
-        Marker { files, ..marker.clone() }.write(&folder.path()).unwrap();
+        write_files(&folder, &marker);
 
         let opened = folder.open(Some(marker.clone()), NOW).unwrap();
 
         assert_eq!(opened.doubt, None);
         assert_eq!(Marker::read(&folder.path()), Some(marker));
+    }
+
+    #[test]
+    fn index_whose_times_moved_opens_without_a_doubt() {
+        let home = tempfile::tempdir().unwrap();
+        let (folder, marker) = left(home.path());
+        write_files(&folder, &marker);
+        for file in files(&folder.path()) {
+            let at = UNIX_EPOCH + Duration::from_secs(7);
+            File::options().append(true).open(file).unwrap().set_modified(at).unwrap();
+        }
+
+        let opened = folder.open(Some(marker), NOW).unwrap();
+
+        assert_eq!((opened.doubt, opened.index.count().unwrap()), (None, 1));
+        assert_eq!(IndexFolder::set_aside_in(home.path()), None);
     }
 
     #[test]
@@ -337,7 +370,7 @@ mod tests {
         let (folder, marker) = left(home.path());
         for later in [0, 1] {
             fs::write(folder.path().join("edge_config.json"), b"garbage").unwrap();
-            let now = NOW + std::time::Duration::from_secs(later);
+            let now = NOW + Duration::from_secs(later);
 
             let opened = folder.open(Some(marker.clone()), now).unwrap();
 

@@ -21,7 +21,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tracing::{error, info, warn};
 
-use crate::adapters::index::doubt::{is_short, judge};
+use crate::adapters::index::doubt::is_short;
 use crate::adapters::index::marker::FileStamp;
 use crate::adapters::index::{Doubt, IndexFolder, Marker, OpenedIndex};
 use crate::app::App;
@@ -47,6 +47,8 @@ const STUCK_AFTER: Duration = Duration::from_secs(60);
 const REOPEN_EVERY: Duration = Duration::from_secs(30);
 /// After so many reads that the index failed to answer it is taken for damaged.
 const MAX_FAILED_READS: u32 = 3;
+/// How long an orderly stop reads files for their checksums.
+const MAX_CHECKSUM_TIME: Duration = Duration::from_secs(3);
 /// For failed reads an index is moved aside no sooner again: a query that always fails must not keep it empty.
 const SET_ASIDE_EVERY: Duration = Duration::from_secs(24 * 3600);
 
@@ -342,7 +344,7 @@ impl IndexWatch {
         app.retrieval.commit().await?;
         app.retrieval.abandon().await?;
         let folder = self.folder.path();
-        let files = tokio::task::spawn_blocking(move || FileStamp::all(&folder)).await;
+        let files = tokio::task::spawn_blocking(move || FileStamp::all(&folder, MAX_CHECKSUM_TIME)).await;
         let files = files.map_err(Error::internal)?.map_err(Error::internal)?;
         let left = Marker { files: Some(files), ..marker.next(app.clock.now()) };
         self.write_marker(&app.db, &left).await
@@ -405,15 +407,7 @@ pub async fn inspect(db: &Db, data_dir: &Path) -> Result<Inspection, Error> {
         None => None,
     };
     let recorded = recorded.as_deref().and_then(Marker::from_row);
-    let doubt = if IndexFolder::is_empty_in(data_dir) {
-        Some(Doubt::Missing)
-    } else {
-        let folder = IndexFolder::path_in(data_dir);
-        let found = Marker::read(&folder);
-        let doubt = judge(found.as_ref(), recorded.as_ref());
-        let is_altered = doubt.is_none() && found.is_some_and(|marker| marker.is_altered(&folder));
-        if is_altered || Marker::is_broken(&folder) { Some(Doubt::Damaged) } else { doubt }
-    };
+    let (_, doubt) = IndexFolder::examine(&IndexFolder::path_in(data_dir), recorded.as_ref());
     Ok(Inspection {
         doubt,
         expected_passages: rows::expected_passages(db.read()).await?,
