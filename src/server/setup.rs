@@ -25,7 +25,8 @@ use super::{Outside, StartError};
 use crate::data_dir::private_folder;
 use crate::settings::{Access, FilesUrl, MailUrl, Oauth, Push, Secret, Settings};
 
-/// Opens the index: the one that is there, or a new one where there is none or it is damaged.
+/// Opens the index: the one that is there, or a new one where there is none or it is damaged. Replaying a long log takes minutes;
+/// a caller that drops the future then has no death of the process counted.
 ///
 /// # Errors
 /// It is in use, or cannot be opened for a reason that lies outside of its files; the database fails.
@@ -40,7 +41,7 @@ pub async fn open_index(
     let folder = IndexFolder::new(&settings.data_dir, model, desk.clock.now());
     let recorded = state::read(desk.db.read(), Fact::IndexMarker(folder.id())).await?;
     let recorded = recorded.as_deref().and_then(Marker::from_row);
-    Ok(folder.open(recorded, desk.clock.now())?)
+    Ok(folder.open_on_thread(recorded, desk.clock.now()).await?)
 }
 
 /// Opens what else the settings name, and says the rest as the actors want it.

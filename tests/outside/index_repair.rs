@@ -15,6 +15,7 @@ use actors::ingest::repair;
 use entity::id::DocumentId;
 use entity::plan::Plan;
 use entity::{chunk, document, job};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use sea_orm::{ColumnTrait, Database, EntityTrait, PaginatorTrait, QueryFilter};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -256,6 +257,37 @@ async fn whole_index_is_not_filled_again_after_stop_or_kill() {
     }
 
     assert_eq!(index_jobs(&home).await, jobs);
+    assert!(set_aside(&home.path("data")).is_empty());
+}
+
+#[actix_web::test]
+async fn stop_while_the_index_opens_is_orderly_and_no_death() {
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let heron = save(&running.holder(&id, &secret), "heron").await;
+    running.kill();
+    // The engine waits until the pipe has a writer, so the index opens for ever.
+    let config = home.path("data/index/edge_config.json");
+    let content = fs::read(&config).unwrap();
+    fs::remove_file(&config).unwrap();
+    mknodat(CWD, &config, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+
+    // More often than the index may end its process before it is moved aside.
+    for _ in 0..5 {
+        let opening = Program::begin(&home, "data");
+        eventually("the index is being opened", async || {
+            home.path("data/index.opening").exists().then_some(())
+        })
+        .await;
+        assert!(opening.terminate().await.success());
+        assert!(!home.path("data/index.opening").exists());
+    }
+
+    fs::remove_file(&config).unwrap();
+    fs::write(&config, content).unwrap();
+    let running = Program::start(&home, "data").await;
+    assert!(finds(&running.holder(&id, &secret), "heron", &heron).await);
     assert!(set_aside(&home.path("data")).is_empty());
 }
 

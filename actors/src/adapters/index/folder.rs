@@ -7,23 +7,24 @@ use std::os::unix::fs::DirBuilderExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 
 use entity::id::DataFolderId;
 use entity::time::Timestamp;
+use tokio::sync::oneshot;
 use tracing::{error, warn};
 
 use super::doubt::{Doubt, judge};
 use super::edge::{EdgeIndex, Model};
 use super::fault::is_outside;
 use super::marker::{FilesState, MARKER_FILE, Marker};
+use super::openings::OpeningCount;
 use super::{IndexError, PassageIndex};
 
 /// The index within the data folder.
 const INDEX_FOLDER: &str = "index";
 /// Indexes that were moved aside; only the newest is kept.
 const SET_ASIDE_PREFIX: &str = "index.damaged-";
-/// How often the index was being opened when its process died, since it was last opened well.
-const OPENINGS_FILE: &str = "index.opening";
 /// By which the database knows the data folder. A copy of the folder keeps this id on purpose: the index in it bears the marker
 /// that the database has under the id, so an old copy that is put back is told from the folder that the service left. It does
 /// not identify a process, as the id in the lock file does (`data_dir::folder_id`): that one a copy must not keep, or two
@@ -37,6 +38,7 @@ pub struct IndexFolder {
     data_dir: PathBuf,
     model: Option<Model>,
     id: DataFolderId,
+    openings: OpeningCount,
 }
 
 /// An index that was opened, and what is known of it.
@@ -65,7 +67,7 @@ impl IndexFolder {
             }
             id
         });
-        Self { data_dir: data_dir.to_owned(), model, id }
+        Self { data_dir: data_dir.to_owned(), model, id, openings: OpeningCount::new(data_dir) }
     }
 
     /// By which the database knows a data folder; none where it has no id yet.
@@ -147,6 +149,33 @@ impl IndexFolder {
         Ok(OpenedIndex { folder: self.clone(), index: Arc::new(index), doubt, found, recorded })
     }
 
+    /// Opens the index as [`Self::open`] does, on a thread of its own. A caller that drops the future, because the service is told
+    /// to stop, need not wait for the thread, and the process is not counted as one that the index ended.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and [`IndexError::Panicked`].
+    pub async fn open_on_thread(
+        &self,
+        recorded: Option<Marker>,
+        now: Timestamp,
+    ) -> Result<OpenedIndex, IndexError> {
+        let mut cancels_count = CancelsCount(Some(self.openings.clone()));
+        let (sender, opened) = oneshot::channel();
+        let folder = self.clone();
+        // Not a blocking task of the runtime: the runtime waits for those when it ends.
+        let thread = thread::Builder::new().name("open-index".to_owned());
+        let begun = thread.spawn(move || sender.send(folder.open(recorded, now)).is_ok());
+        begun.map_err(|cause| outside(&self.path(), cause))?;
+        let opened = opened.await.unwrap_or(Err(IndexError::Panicked));
+        cancels_count.0 = None;
+        opened
+    }
+
+    /// The service ends: an opening that is under way does not count as one that ended the process.
+    pub fn cancel_opening(&self) {
+        self.openings.cancel();
+    }
+
     /// Moves the index aside, in the place of one that was moved aside before, and makes an empty folder for the next. It
     /// must not be written to any more. Blocks.
     ///
@@ -172,19 +201,15 @@ impl IndexFolder {
 
     /// The index, or why it is taken for damaged. A process that dies of opening it leaves a count behind.
     fn try_open(&self, path: &Path) -> Result<Result<EdgeIndex, String>, IndexError> {
-        let openings = self.data_dir.join(OPENINGS_FILE);
-        let deaths =
-            fs::read_to_string(&openings).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0);
+        let deaths = self.openings.deaths();
         if deaths >= MAX_DEATHS_WHILE_OPENING {
-            forget(&openings);
+            self.openings.end();
             return Ok(Err(format!("{deaths} processes in a row died when they opened it")));
         }
-        if let Err(cause) = fs::write(&openings, (deaths + 1).to_string()) {
-            warn!(%cause, "could not note that the passage index is being opened");
-        }
+        self.openings.begin();
         // The engine panics on some damage and returns an error on other.
         let opened = catch_unwind(AssertUnwindSafe(|| EdgeIndex::open(path, self.model.clone())));
-        forget(&openings);
+        self.openings.end();
         match opened {
             Ok(Ok(index)) => Ok(Ok(index)),
             Ok(Err(error)) => {
@@ -196,6 +221,17 @@ impl IndexFolder {
                 }
             }
             Err(_panic) => Ok(Err("the engine panicked when it opened it".to_owned())),
+        }
+    }
+}
+
+/// Takes the count of an opening back when it is dropped with it.
+struct CancelsCount(Option<OpeningCount>);
+
+impl Drop for CancelsCount {
+    fn drop(&mut self) {
+        if let Some(openings) = &self.0 {
+            openings.cancel();
         }
     }
 }
@@ -239,14 +275,6 @@ fn set_aside_folders(data_dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(data_dir).into_iter().flatten().flatten();
     let aside = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(SET_ASIDE_PREFIX));
     aside.map(|entry| entry.path()).collect()
-}
-
-fn forget(file: &Path) {
-    if let Err(cause) = fs::remove_file(file)
-        && cause.kind() != io::ErrorKind::NotFound
-    {
-        warn!(%cause, "could not note that the passage index was opened");
-    }
 }
 
 fn outside(folder: &Path, cause: io::Error) -> IndexError {
@@ -320,7 +348,7 @@ mod tests {
 
         assert_eq!(opened.doubt, None);
         assert_eq!(opened.index.count().unwrap(), 1);
-        assert!(!home.path().join(OPENINGS_FILE).exists());
+        assert_eq!(folder.openings.deaths(), 0);
     }
 
     #[test]
@@ -413,11 +441,11 @@ mod tests {
     fn index_that_processes_die_of_is_moved_aside() {
         let home = tempfile::tempdir().unwrap();
         let (folder, marker) = left(home.path());
-        fs::write(home.path().join(OPENINGS_FILE), MAX_DEATHS_WHILE_OPENING.to_string()).unwrap();
+        (0..MAX_DEATHS_WHILE_OPENING).for_each(|_| folder.openings.begin());
 
         let opened = folder.open(Some(marker), NOW).unwrap();
 
         assert_eq!(opened.doubt, Some(Doubt::Damaged));
-        assert!(!home.path().join(OPENINGS_FILE).exists());
+        assert_eq!(folder.openings.deaths(), 0);
     }
 }

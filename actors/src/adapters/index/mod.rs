@@ -13,6 +13,7 @@ mod fault;
 pub mod folder;
 pub mod language;
 pub mod marker;
+mod openings;
 
 use std::path::PathBuf;
 

@@ -210,14 +210,13 @@ impl IndexWatch {
         is_damaged: bool,
         now: Timestamp,
     ) -> Result<OpenedIndex, Error> {
-        let folder = self.folder.clone();
-        let opened = tokio::task::spawn_blocking(move || {
-            if is_damaged {
-                folder.set_aside("it failed to answer reads", now)?;
-            }
-            folder.open(recorded, now)
-        });
-        opened.await.map_err(Error::internal)?.map_err(Error::internal)
+        if is_damaged {
+            let folder = self.folder.clone();
+            let moved =
+                tokio::task::spawn_blocking(move || folder.set_aside("it failed to answer reads", now));
+            moved.await.map_err(Error::internal)?.map_err(Error::internal)?;
+        }
+        self.folder.open_on_thread(recorded, now).await.map_err(Error::internal)
     }
 
     /// Counts passages where it is time to, and doubts an index that holds too few.
@@ -378,7 +377,8 @@ pub async fn check_index(app: &App) -> Result<(), Error> {
 
 /// Closes the index at the end of the service, once nothing is written to it any more.
 pub async fn close_index(app: &App) {
-    // With a comparison under way the next start finds the index as after a kill.
+    // With a comparison or an opening under way the next start finds the index as after a kill.
+    app.index_watch.folder.cancel_opening();
     let Ok(watched) = app.index_watch.watched.try_lock() else { return };
     if let Err(error) = app.index_watch.mark_closed(app, &watched).await {
         warn!(cause = error.chain(), "could not mark the passage index as left in order");
