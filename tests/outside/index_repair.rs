@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use actors::adapters::embedder::{EmbedError, Embedder, Pieces};
@@ -12,7 +12,7 @@ use actors::adapters::index::{
 };
 use actors::app::index_folder;
 use actors::ingest::repair;
-use entity::id::DocumentId;
+use entity::id::{DocumentId, UserId};
 use entity::plan::Plan;
 use entity::{chunk, document, job};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -291,8 +291,19 @@ async fn stop_while_the_index_opens_is_orderly_and_no_death() {
     assert!(set_aside(&home.path("data")).is_empty());
 }
 
-/// A model to which everything means the same.
-struct OneMeaning;
+/// A model to which everything means the same. While it is held it makes no vectors of passages.
+#[derive(Default)]
+struct OneMeaning {
+    is_held: Mutex<bool>,
+    released: Condvar,
+}
+
+impl OneMeaning {
+    fn hold(&self, is_held: bool) {
+        *self.is_held.lock().unwrap() = is_held;
+        self.released.notify_all();
+    }
+}
 
 impl Embedder for OneMeaning {
     fn model(&self) -> &str {
@@ -304,6 +315,8 @@ impl Embedder for OneMeaning {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let held = self.is_held.lock().unwrap();
+        drop(self.released.wait_timeout_while(held, Duration::from_secs(60), |held| *held).unwrap());
         texts.iter().map(|text| self.embed_query(text)).collect()
     }
 
@@ -329,7 +342,8 @@ async fn degraded(key: &Key) -> Value {
 #[actix_web::test]
 async fn search_says_degraded_until_lost_documents_are_back() {
     let server = Server::start().await;
-    server.app().retrieval.set_model(Arc::new(OneMeaning));
+    let model = Arc::new(OneMeaning::default());
+    server.app().retrieval.set_model(model.clone());
     let owner = server.user(Plan::Pro).await;
     let (key, other) = (owner.full_key().await, server.user(Plan::Pro).await.full_key().await);
     let heron = save(&key, "heron").await;
@@ -346,15 +360,28 @@ async fn search_says_degraded_until_lost_documents_are_back() {
     assert_eq!(degraded(&key).await, "lexical");
     assert_eq!(degraded(&other).await, Value::Null, "nothing of theirs is lost");
 
+    // The words come back, and the vectors not yet.
+    model.hold(true);
     server.app().ingest.port().crash();
-    eventually_finds(&key, "heron", &heron).await;
-    complete(&server.stranger(), 1).await;
-    assert_eq!(degraded(&key).await, Value::Null);
-    eventually("its vectors are made again", async || {
-        let row = document::Entity::readable_by(owner.id()).one(server.app().db.read()).await.unwrap();
-        row.unwrap().vectors_of.filter(|model| model == "all-minilm-l6-v2")
+    eventually("its words are back", async || {
+        (document_of(&server, owner.id()).await.indexed_version > 0).then_some(())
     })
     .await;
+    assert!(finds(&key, "heron", &heron).await);
+    repair::check_index(server.app()).await.unwrap();
+    let index = index_of(&server.stranger()).await;
+    assert_eq!((&index["state"], &index["documentsLeft"]), (&json!("rebuilding"), &json!(1)));
+    assert_eq!(degraded(&key).await, "lexical");
+
+    model.hold(false);
+    complete(&server.stranger(), 1).await;
+    assert_eq!(document_of(&server, owner.id()).await.vectors_of.as_deref(), Some("all-minilm-l6-v2"));
+    assert_eq!(degraded(&key).await, Value::Null);
+}
+
+/// The only document of an account.
+async fn document_of(server: &Server, owner: UserId) -> document::Model {
+    document::Entity::readable_by(owner).one(server.app().db.read()).await.unwrap().unwrap()
 }
 
 #[actix_web::test]

@@ -11,9 +11,9 @@ pub enum Completeness {
     Complete,
     /// It is being compared with the database.
     Checking,
-    /// It lost passages, which are being put in again.
+    /// It lost passages or their vectors, which are being put in again.
     Rebuilding {
-        /// Documents that are still to be put in.
+        /// Documents of which passages or vectors are still to be put in.
         documents_left: u64,
         /// Documents that were to be put in when the rebuild began, or more were found since.
         documents_total: u64,

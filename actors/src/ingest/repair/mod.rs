@@ -6,7 +6,7 @@
 //! [comparison](audit) of every passage runs only after one of these, or a search that failed, raised a
 //! [doubt](crate::adapters::index::doubt). It writes down which documents are lost; jobs of the queue put these in again,
 //! newest first and behind everything that a user waits for: first by their words, which takes moments, then by their
-//! vectors. Meanwhile search says `degraded` to users who miss something.
+//! vectors. Until both are back search says `degraded` to users who miss something.
 //!
 //! After a crash nothing is lost: the marker is written only when a comparison has ended, and what it found is in rows.
 
@@ -288,7 +288,7 @@ impl IndexWatch {
             watched.left = (lost, now);
         } else if has_passed(Some(watched.left.1), STUCK_AFTER, now) {
             watched.left.1 = now;
-            rows::ask_for_lost(&app.db, app.clock.now()).await?;
+            rows::ask_for_lost(&app.db, app.retrieval.model().is_some(), app.clock.now()).await?;
             app.ingest.wake();
         }
         Ok(())

@@ -29,7 +29,7 @@ pub async fn expected_passages(db: &impl ConnectionTrait) -> Result<u64, DbErr> 
     Ok(sum.map_or(0, |sum| u64::try_from(sum).unwrap_or(0)))
 }
 
-/// How many documents in sight the index lost and has not got back, of all users.
+/// How many documents in sight the index lost and has not got back with passages and vectors, of all users.
 ///
 /// # Errors
 /// The database fails.
@@ -57,7 +57,7 @@ pub async fn mark_lost(
         document::Entity::update_many()
             .col_expr(document::Column::IndexedVersion, Expr::value(0))
             .col_expr(document::Column::IndexedPassages, Expr::value(0))
-            .col_expr(document::Column::VectorsOf, Expr::value(None::<String>))
+            // The model stays: it tells that vectors are to come back too.
             .col_expr(document::Column::IndexLostAt, Expr::value(Some(read_at)))
             .filter(document::Column::UserId.eq(user))
             .filter(document::Column::Id.is_in(ids.iter().copied()))
@@ -74,9 +74,13 @@ pub async fn mark_lost(
     Ok(txn.commit().await?)
 }
 
-/// Asks again for lost documents that no job stands for.
-pub async fn ask_for_lost(db: &Db, now: Timestamp) -> Result<(), Error> {
-    let left = document::Entity::lost_by_index()
+/// Asks again for lost documents that no job stands for; without a model, for those alone that lack more than their vectors.
+pub async fn ask_for_lost(db: &Db, has_model: bool, now: Timestamp) -> Result<(), Error> {
+    let mut left = document::Entity::lost_by_index();
+    if !has_model {
+        left = left.filter(document::Column::IndexedVersion.eq(0));
+    }
+    let left = left
         .filter(document::Column::Id.not_in_subquery(queue::subjects(Work::Index)))
         .select_only()
         .column(document::Column::UserId)
