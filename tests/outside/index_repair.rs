@@ -385,6 +385,29 @@ async fn document_of(server: &Server, owner: UserId) -> document::Model {
 }
 
 #[actix_web::test]
+async fn index_moved_away_and_back_is_taken_up_again() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let heron = save(&key, "heron").await;
+    let (index, elsewhere) = (index_folder(&server.app().data_dir), server.home().path("elsewhere"));
+    server.app().ingest.stop().await;
+
+    fs::rename(&index, &elsewhere).unwrap();
+    repair::check_index(server.app()).await.unwrap();
+    assert!(index.join("edge_config.json").exists(), "a new index is in its place");
+    fs::remove_dir_all(&index).unwrap();
+    fs::rename(&elsewhere, &index).unwrap();
+    repair::check_index(server.app()).await.unwrap();
+
+    assert!(server.app().retrieval.is_in_place());
+    server.app().ingest.port().crash();
+    let kingfisher = save(&key, "kingfisher").await;
+    complete(&server.stranger(), 2).await;
+    assert!(finds(&key, "heron", &heron).await && finds(&key, "kingfisher", &kingfisher).await);
+    assert!(set_aside(&server.app().data_dir).is_empty());
+}
+
+#[actix_web::test]
 async fn partial_index_gets_back_only_what_it_lost() {
     let server = Server::start().await;
     let owner = server.user(Plan::Pro).await;
@@ -479,6 +502,10 @@ impl PassageIndex for Failing {
     }
 
     fn abandon(&self) {}
+
+    fn resume(&self) -> bool {
+        false
+    }
 }
 
 #[actix_web::test]

@@ -157,9 +157,17 @@ impl Retrieval {
         self.engine.set_embedder(embedder);
     }
 
-    /// Passages in the index, of everybody; for a moment too many while it is packed.
+    /// Passages in the index, of all users; may be too high ([`PassageIndex::estimate_count`]).
     pub async fn count(&self) -> Result<usize, Error> {
         self.engine.count().await
+    }
+
+    /// Passages in the index, of all users, counted one by one.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the index fails.
+    pub async fn count_exactly(&self) -> Result<usize, Error> {
+        self.engine.count_exactly().await
     }
 
     /// Whether the index holds what it should.
@@ -219,11 +227,11 @@ impl Retrieval {
         self.engine.commit().await
     }
 
-    /// Gives the index up: it is searched on, and nothing is written to its folder any more.
+    /// Gives the index up and returns it: it is searched on, and nothing is written to its folder any more.
     ///
     /// # Errors
     /// [`Error::Internal`] when a write that it waited for panicked.
-    pub async fn abandon(&self) -> Result<(), Error> {
+    pub async fn abandon(&self) -> Result<Arc<dyn PassageIndex>, Error> {
         self.engine.abandon().await
     }
 

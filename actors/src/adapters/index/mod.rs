@@ -279,8 +279,8 @@ pub trait PassageIndex: Send + Sync {
     /// The engine's.
     fn count(&self) -> Result<usize, IndexError>;
 
-    /// How many passages there are, of all users, without a pass over them. May be too high for a moment while the index
-    /// is packed; otherwise it is exact.
+    /// How many passages there are, of all users, without a pass over them. Counts twice what two parts of the index hold: for
+    /// a moment while it is packed, and perhaps after a process was killed, until it is packed again.
     ///
     /// # Errors
     /// The engine's.
@@ -323,4 +323,7 @@ pub trait PassageIndex: Send + Sync {
     /// Gives the index up: it waits for writes that are under way, then writes to its folder no more, not even when it is
     /// dropped. Searching goes on.
     fn abandon(&self);
+
+    /// Takes an index up again that was given up, where its own files are back in their place; whether they are.
+    fn resume(&self) -> bool;
 }

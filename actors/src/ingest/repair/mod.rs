@@ -14,6 +14,7 @@ mod audit;
 mod rows;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use entity::time::Timestamp;
@@ -23,7 +24,7 @@ use tracing::{error, info, warn};
 
 use crate::adapters::index::doubt::is_short;
 use crate::adapters::index::marker::FileStamp;
-use crate::adapters::index::{Doubt, IndexFolder, Marker, OpenedIndex};
+use crate::adapters::index::{Doubt, IndexFolder, Marker, OpenedIndex, PassageIndex};
 use crate::app::App;
 use crate::clock::Clock;
 use crate::db::Db;
@@ -90,6 +91,8 @@ struct Watched {
     /// The changes of the index that the marker follows.
     marked_changes: u64,
     counted_at: Duration,
+    /// So many passages are counted twice by an estimate, as far as is known.
+    counted_twice: u64,
     /// Counts in a row that were too low.
     low_counts: u32,
     /// When the last comparison failed.
@@ -101,6 +104,35 @@ struct Watched {
     reopened_at: Option<Duration>,
     /// Documents that were left to be put in, and since when they are as many.
     left: (u64, Duration),
+    /// Indexes that were given up because their folder was gone. They keep it locked, so one whose folder comes back is taken
+    /// up again.
+    given_up: Vec<Arc<dyn PassageIndex>>,
+}
+
+impl Watched {
+    /// How many passages the index holds. An estimate that is odd is not believed: then they are counted one by one.
+    async fn count_held(
+        &mut self,
+        retrieval: &Retrieval,
+        is_odd: impl Fn(u64) -> bool,
+    ) -> Result<u64, Error> {
+        let estimate = retrieval.count().await? as u64;
+        let held = estimate.saturating_sub(self.counted_twice);
+        if !is_odd(held) {
+            return Ok(held);
+        }
+        let exact = retrieval.count_exactly().await? as u64;
+        self.counted_twice = estimate.saturating_sub(exact);
+        Ok(exact)
+    }
+
+    /// Takes the index up again whose files are back in the folder, if there is one.
+    async fn resume(&self) -> Result<Option<Arc<dyn PassageIndex>>, Error> {
+        let given_up = self.given_up.clone();
+        let resumed =
+            tokio::task::spawn_blocking(move || given_up.into_iter().find(|index| index.resume())).await;
+        resumed.map_err(Error::internal)
+    }
 }
 
 /// Whether a period has passed since then, or there is no such time.
@@ -130,12 +162,14 @@ impl IndexWatch {
             marked_at: start,
             marked_changes: 0,
             counted_at: start,
+            counted_twice: 0,
             low_counts: 0,
             comparison_failed_at: None,
             doubted_count_at: None,
             set_aside_at: None,
             reopened_at: None,
             left: (0, start),
+            given_up: Vec::new(),
         };
         let watch = Self { folder, watched: Mutex::new(watched) };
         watch.assess_opened(db, retrieval, clock).await?;
@@ -146,7 +180,7 @@ impl IndexWatch {
         let mut watched = self.watched.lock().await;
         // No job runs yet, so the two numbers are equal where nothing is wrong and no job was interrupted.
         let expected = rows::expected_passages(db.read()).await?;
-        let held = retrieval.count().await.ok().map(|count| count as u64);
+        let held = watched.count_held(retrieval, |held| held != expected).await.ok();
         let has_surplus = watched.suspicion.is_none() && held.is_some_and(|held| held > expected);
         if watched.suspicion.is_none() && held.is_some_and(|held| held != expected) {
             watched.suspicion = Some(Suspicion::new(Doubt::Incomplete, None, clock.now()));
@@ -184,23 +218,34 @@ impl IndexWatch {
         watched.reopened_at = Some(now);
         app.retrieval.set_completeness(Completeness::Checking);
         // Before its folder is made anew: what it still writes would go there.
-        app.retrieval.abandon().await?;
+        let given_up = app.retrieval.abandon().await?;
         if is_failing {
             watched.set_aside_at = Some(now);
         } else {
             error!("the folder of the passage index was removed or replaced: it is opened anew");
+            if !watched.given_up.iter().any(|known| Arc::ptr_eq(known, &given_up)) {
+                watched.given_up.push(given_up);
+            }
         }
-        let opened = self.reopen(watched.marker.clone(), is_failing, app.clock.now()).await?;
-        app.retrieval.replace_index(opened.index);
-        watched.reopened_at = None;
-        let doubt = match opened.doubt {
-            _ if is_failing => Doubt::Damaged,
-            Some(Doubt::Missing) => Doubt::Removed,
-            // A copy that was made within this run, or the folder itself, moved away and back.
-            None => Doubt::Older,
-            Some(other) => other,
+        let resumed = if is_failing { None } else { watched.resume().await? };
+        let (index, found, doubt) = if let Some(index) = resumed {
+            // What was changed meanwhile is in another index, or nowhere.
+            (index, Marker::read(&self.folder.path()), Doubt::Older)
+        } else {
+            let opened = self.reopen(watched.marker.clone(), is_failing, app.clock.now()).await?;
+            let doubt = match opened.doubt {
+                _ if is_failing => Doubt::Damaged,
+                Some(Doubt::Missing) => Doubt::Removed,
+                // A copy that was made within this run.
+                None => Doubt::Older,
+                Some(other) => other,
+            };
+            (opened.index, opened.found, doubt)
         };
-        watched.suspicion = Some(Suspicion::new(doubt, opened.found.as_ref(), app.clock.now()));
+        app.retrieval.replace_index(index);
+        watched.reopened_at = None;
+        watched.counted_twice = 0;
+        watched.suspicion = Some(Suspicion::new(doubt, found.as_ref(), app.clock.now()));
         Ok(())
     }
 
@@ -229,7 +274,7 @@ impl IndexWatch {
         }
         // On both sides of the count, for passages come and go meanwhile.
         let before = rows::expected_passages(app.db.read()).await?;
-        let held = app.retrieval.count().await? as u64;
+        let held = watched.count_held(&app.retrieval, |held| is_short(held, before)).await?;
         let expected = before.min(rows::expected_passages(app.db.read()).await?);
         watched.low_counts = if is_short(held, expected) { watched.low_counts + 1 } else { 0 };
         // One low count may have met a text that was just becoming shorter.

@@ -66,7 +66,7 @@ pub struct EdgeIndex {
     folder: PathBuf,
     identity: Identity,
     model: Option<Model>,
-    /// Set under both locks below, and never taken back.
+    /// Set and taken back under both locks below.
     abandoned: AtomicBool,
     /// Held while the shard is packed. Taken before `writing`.
     packing: Mutex<()>,
@@ -338,6 +338,16 @@ impl PassageIndex for EdgeIndex {
             // it costs its memory until the service ends, and happens only after an accident or at the end.
             std::mem::forget(Arc::clone(&self.shard));
         }
+    }
+
+    fn resume(&self) -> bool {
+        let _packer = self.packer();
+        let _writer = self.writer();
+        let is_back = identity(&self.folder) == self.identity;
+        if is_back {
+            self.abandoned.store(false, Ordering::SeqCst);
+        }
+        is_back
     }
 }
 
