@@ -26,6 +26,8 @@ pub enum Fact {
     RoundTrip,
     /// What the passage index of a data folder was marked with last.
     IndexMarker(DataFolderId),
+    /// The id of the data folder whose index the rows speak of.
+    IndexMaintainer,
     /// A user whose account was removed and whose passages are still in the index.
     RemovedUser(UserId),
 }
@@ -40,6 +42,7 @@ impl Fact {
             Fact::SigningKey => "signing_key".into(),
             Fact::RoundTrip => "round_trip".into(),
             Fact::IndexMarker(folder) => format!("index:{folder}").into(),
+            Fact::IndexMaintainer => "index_maintainer".into(),
             Fact::RemovedUser(user) => format!("{REMOVED}{user}").into(),
         }
     }

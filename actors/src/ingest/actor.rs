@@ -154,7 +154,7 @@ impl IngestActor {
     fn claim(&mut self, context: &mut Context<Self>) {
         let Some(app) = (self.find_app)() else { return };
         let free: Vec<(Track, Places)> =
-            Track::ALL.into_iter().map(|track| (track, self.places(track))).collect();
+            Track::ALL.into_iter().map(|track| (track, self.places(&app, track))).collect();
         if self.claiming
             || self.stopped
             || !app.disk.has_room()
@@ -185,7 +185,7 @@ impl IngestActor {
 
     /// How many more jobs a track has room for. Where work lasts, as with hosts that are slow, a backlog leaves a third of the
     /// places to those who wait, and each person one to the others.
-    fn places(&self, track: Track) -> Places {
+    fn places(&self, app: &App, track: Track) -> Places {
         let own = || self.running.values().filter(|running| running.track == Some(track));
         let backlog = own().filter(|running| Priority::of(&running.job) == Priority::Backlog).count();
         let mut taken: HashMap<UserId, u64> = HashMap::new();
@@ -203,6 +203,7 @@ impl IngestActor {
             backlog: of_backlog.saturating_sub(backlog) as u64,
             each: each as u64,
             taken,
+            leaves_index: !app.index_watch.is_maintainer(),
         }
     }
 

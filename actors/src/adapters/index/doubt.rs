@@ -27,6 +27,8 @@ pub enum Doubt {
     Foreign,
     /// A copy from before the last changes was put back.
     Older,
+    /// Another service on the database maintained an index of its own meanwhile.
+    Elsewhere,
     /// The database is older than the index: it was restored from a backup.
     Newer,
     /// It holds another number of passages than it should.
@@ -45,6 +47,7 @@ impl Doubt {
             Doubt::Unmarked => "was not compared with the database yet",
             Doubt::Foreign => "is not the one that the service left",
             Doubt::Older => "is an older copy",
+            Doubt::Elsewhere => "missed what the index of another service was told",
             Doubt::Newer => "is newer than the database",
             Doubt::Incomplete => "does not hold as many passages as it should",
         }
@@ -61,7 +64,7 @@ impl Doubt {
             | Doubt::Unverified
             | Doubt::Unmarked
             | Doubt::Incomplete => None,
-            Doubt::Foreign | Doubt::Older => found.map(|marker| marker.as_of - COPY_TAKES),
+            Doubt::Foreign | Doubt::Older | Doubt::Elsewhere => found.map(|marker| marker.as_of - COPY_TAKES),
             Doubt::Newer => Some(Timestamp::from_millis(0)),
         }
     }
@@ -135,7 +138,9 @@ mod tests {
         let found = marker(3);
 
         assert_eq!(Doubt::Older.stale_since(Some(&found)), Some(NOON - Duration::from_secs(3600)));
-        assert_eq!(Doubt::Foreign.stale_since(Some(&found)), Doubt::Older.stale_since(Some(&found)));
+        for other in [Doubt::Foreign, Doubt::Elsewhere] {
+            assert_eq!(other.stale_since(Some(&found)), Doubt::Older.stale_since(Some(&found)));
+        }
         assert_eq!(Doubt::Newer.stale_since(Some(&found)), Some(Timestamp::from_millis(0)));
         assert_eq!(Doubt::Missing.stale_since(None), None);
         assert_eq!(Doubt::Unmarked.stale_since(Some(&found)), None);

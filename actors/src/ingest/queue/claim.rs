@@ -18,7 +18,7 @@ use sea_orm::{
 use sea_orm::{SqlErr, sea_query::SimpleExpr};
 use uuid::Uuid;
 
-use super::{LEASE, MOST_ATTEMPTS, MOST_DEATHS, Priority, Track};
+use super::{LEASE, MOST_ATTEMPTS, MOST_DEATHS, Priority, Track, Work};
 use crate::db::Db;
 
 /// Whose work comes first.
@@ -54,12 +54,14 @@ pub struct Places {
     pub each: u64,
     /// Who has how many now.
     pub taken: HashMap<UserId, u64>,
+    /// Whether work that changes the index is left to another service.
+    pub leaves_index: bool,
 }
 
 impl Places {
     /// So many, for whoever comes.
     pub fn any(free: u64) -> Self {
-        Self { free, backlog: free, each: free, taken: HashMap::new() }
+        Self { free, backlog: free, each: free, taken: HashMap::new(), leaves_index: false }
     }
 
     /// Takes one for a job, where there is one.
@@ -73,6 +75,15 @@ impl Places {
         self.free -= 1;
         self.backlog -= u64::from(is_backlog);
         true
+    }
+
+    /// Only what may be taken of this work.
+    fn filter(&self, work: Select<Entity>) -> Select<Entity> {
+        if !self.leaves_index {
+            return work;
+        }
+        let left = Work::ALL.into_iter().filter(|work| work.changes_index()).map(Work::name);
+        work.filter(Column::Kind.is_not_in(left))
     }
 
     /// Those who have as many as they may.
@@ -93,7 +104,7 @@ pub async fn claim(
     places: Places,
 ) -> Result<Claimed, DbErr> {
     // A look without a lock first: mostly there is nothing.
-    let (over, up) = (over(track, now), up(track, &places.full()));
+    let (over, up) = (places.filter(over(track, now)), places.filter(up(track, &places.full())));
     if over.clone().one(db.read()).await?.is_none() && up.clone().one(db.read()).await?.is_none() {
         return Ok(Claimed::default());
     }

@@ -9,12 +9,16 @@
 //! vectors. Until both are back search says `degraded` to users who miss something.
 //!
 //! After a crash nothing is lost: the marker is written only when a comparison has ended, and what it found is in rows.
+//!
+//! Of several services on one database only the [maintainer] of the index does all this: the rows speak of its index.
 
 mod audit;
+mod maintainer;
 mod rows;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use entity::time::Timestamp;
@@ -56,6 +60,7 @@ const SET_ASIDE_EVERY: Duration = Duration::from_secs(24 * 3600);
 /// Watches the index of a running service.
 pub struct IndexWatch {
     folder: IndexFolder,
+    is_maintainer: AtomicBool,
     watched: Mutex<Watched>,
 }
 
@@ -141,7 +146,8 @@ fn has_passed(since: Option<Duration>, period: Duration, now: Duration) -> bool 
 }
 
 impl IndexWatch {
-    /// Begins to watch an index that was opened. An empty index of an empty library is new, and needs no comparison.
+    /// Begins to watch an index that was opened, and to maintain it where no other service does. An empty index of an empty
+    /// library is new, and needs no comparison.
     ///
     /// # Errors
     /// The database fails.
@@ -171,14 +177,20 @@ impl IndexWatch {
             left: (0, start),
             given_up: Vec::new(),
         };
-        let watch = Self { folder, watched: Mutex::new(watched) };
-        watch.assess_opened(db, retrieval, clock).await?;
+        let watch = Self { folder, is_maintainer: AtomicBool::new(false), watched: Mutex::new(watched) };
+        watch.begin_maintenance(db, retrieval, clock).await?;
         Ok(watch)
     }
 
-    async fn assess_opened(&self, db: &Db, retrieval: &Retrieval, clock: &dyn Clock) -> Result<(), Error> {
-        let mut watched = self.watched.lock().await;
-        // No job runs yet, so the two numbers are equal where nothing is wrong and no job was interrupted.
+    /// Tells whether the index can be relied on, from its doubts and a count, where the rows speak of it from now on.
+    async fn assess(
+        &self,
+        db: &Db,
+        retrieval: &Retrieval,
+        watched: &mut Watched,
+        clock: &dyn Clock,
+    ) -> Result<(), Error> {
+        // At the start no job runs yet, so the two numbers are equal where nothing is wrong and no job was interrupted.
         let expected = rows::expected_passages(db.read()).await?;
         let held = watched.count_held(retrieval, |held| held != expected).await.ok();
         let has_surplus = watched.suspicion.is_none() && held.is_some_and(|held| held > expected);
@@ -189,17 +201,16 @@ impl IndexWatch {
             watched.marker = watched.marker.take().filter(|_| watched.suspicion.is_none());
             watched.suspicion = None;
         }
+        let lost = rows::count_lost(db.read()).await?;
+        let known = Completeness::Complete.with_documents_left(lost);
         if let Some(Suspicion { doubt, .. }) = watched.suspicion {
             warn!(held, expected, "the passage index {}: it is compared with the database", doubt.words());
             // A surplus, such as of a job that was interrupted, hides nothing: results are read from the rows.
-            if !has_surplus {
-                retrieval.set_completeness(Completeness::Checking);
-            }
+            retrieval.set_completeness(if has_surplus { known } else { Completeness::Checking });
             return Ok(());
         }
-        self.raise_marker(db, &mut watched, clock).await;
-        let lost = rows::count_lost(db.read()).await?;
-        retrieval.set_completeness(Completeness::Complete.with_documents_left(lost));
+        self.raise_marker(db, watched, clock).await;
+        retrieval.set_completeness(known);
         Ok(())
     }
 
@@ -395,14 +406,17 @@ impl IndexWatch {
     }
 }
 
-/// Keeps the index whole: opens it anew, counts, compares and follows a rebuild, as each is necessary. Called every two
-/// seconds.
+/// Keeps the index whole, where this service maintains it: opens it anew, counts, compares and follows a rebuild, as each is
+/// necessary. Called every two seconds.
 ///
 /// # Errors
 /// The database or the index fails; the next check goes on.
 pub async fn check_index(app: &App) -> Result<(), Error> {
     let watch = &app.index_watch;
     let mut watched = watch.watched.lock().await;
+    if !watch.maintain(&app.db, &app.retrieval, &mut watched, &*app.clock).await? {
+        return Ok(());
+    }
     watch.reopen_if_gone(app, &mut watched).await?;
     if watched.suspicion.is_none() {
         watch.compare_counts(app, &mut watched).await?;
@@ -425,6 +439,9 @@ pub async fn close_index(app: &App) {
     // With a comparison or an opening under way the next start finds the index as after a kill.
     app.index_watch.folder.cancel_opening();
     let Ok(watched) = app.index_watch.watched.try_lock() else { return };
+    if !app.index_watch.is_maintainer() {
+        return;
+    }
     if let Err(error) = app.index_watch.mark_closed(app, &watched).await {
         warn!(cause = error.chain(), "could not mark the passage index as left in order");
     }
