@@ -29,6 +29,12 @@ class FaultyService(Service):
         given = {name.replace("__", "."): value for name, value in settings.items()}
         super().__init__(program, folder, SETTINGS | given)
 
+    def begin(self) -> None:
+        """Starts it without waiting until it is ready."""
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [self.program, "serve"], cwd=self.folder, env=self.environment(), stdout=log, stderr=log)
+
     def kill(self) -> None:
         """SIGKILL."""
         if self.process is not None and self.process.poll() is None:

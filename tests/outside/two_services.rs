@@ -113,8 +113,6 @@ async fn second_service_leaves_the_index_to_the_first_until_it_ends() {
     eventually_finds(&here, "kingfisher", &kingfisher).await;
     assert_eq!(lost_documents(&home).await, 0);
     assert_eq!(index_state(&one).await, "complete");
-    let degraded = there.get("/rest/v2/search?q=heron").await.data(200)["degraded"].clone();
-    assert_eq!(degraded, "lexical");
     assert!(one.terminate().await.success());
     eventually_finds(&there, "heron", &heron).await;
     eventually_finds(&there, "kingfisher", &kingfisher).await;
