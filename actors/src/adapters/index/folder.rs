@@ -32,6 +32,7 @@ const SET_ASIDE_PREFIX: &str = "index.damaged-";
 const ID_FILE: &str = "carrel.id";
 /// An index is taken for damaged after this many processes in a row ended while they opened it.
 const MAX_DEATHS_WHILE_OPENING: u32 = 4;
+
 /// Where the embedded index is, and what it is opened with.
 #[derive(Clone, Debug)]
 pub struct IndexFolder {

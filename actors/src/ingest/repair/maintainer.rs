@@ -55,11 +55,14 @@ impl IndexWatch {
         clock: &dyn Clock,
     ) -> Result<bool, Error> {
         let has_lock = db.hold_lock(SessionLock::Index).await?;
+        let was_elsewhere = retrieval.completeness() == Completeness::MaintainedElsewhere;
         if has_lock && !self.is_maintainer() {
             self.succeed(db, watched, clock).await?;
             self.assess(db, retrieval, watched, clock).await?;
-            info!("this service maintains the passage index");
-        } else if !has_lock && retrieval.completeness() != Completeness::MaintainedElsewhere {
+            if was_elsewhere {
+                info!("no other service maintains the passage index any more: this one does");
+            }
+        } else if !has_lock && !was_elsewhere {
             warn!(
                 "another service on the database maintains the passage index: this one leaves its own as it is, and search here \
                  finds only what that holds; run one service on a database"
