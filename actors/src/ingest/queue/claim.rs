@@ -18,7 +18,7 @@ use sea_orm::{
 use sea_orm::{SqlErr, sea_query::SimpleExpr};
 use uuid::Uuid;
 
-use super::{LEASE, MOST_ATTEMPTS, MOST_DEATHS, Priority, Track};
+use super::{LEASE, MOST_ATTEMPTS, MOST_DEATHS, Priority, Track, Work};
 use crate::db::Db;
 
 /// Whose work comes first.
@@ -54,12 +54,14 @@ pub struct Places {
     pub each: u64,
     /// Who has how many now.
     pub taken: HashMap<UserId, u64>,
+    /// Only work that deletes may have them: the disk is below its floor.
+    pub only_deletions: bool,
 }
 
 impl Places {
     /// So many, for whoever comes.
     pub fn any(free: u64) -> Self {
-        Self { free, backlog: free, each: free, taken: HashMap::new() }
+        Self { free, backlog: free, each: free, ..Self::default() }
     }
 
     /// Takes one for a job, where there is one.
@@ -93,7 +95,10 @@ pub async fn claim(
     places: Places,
 ) -> Result<Claimed, DbErr> {
     // A look without a lock first: mostly there is nothing.
-    let (over, up) = (over(track, now), up(track, &places.full()));
+    let (mut over, mut up) = (over(track, now), up(track, &places.full()));
+    if places.only_deletions {
+        (over, up) = (over.filter(deletes()), up.filter(deletes()));
+    }
     if over.clone().one(db.read()).await?.is_none() && up.clone().one(db.read()).await?.is_none() {
         return Ok(Claimed::default());
     }
@@ -168,6 +173,11 @@ fn up(track: Track, full: &[UserId]) -> Select<Entity> {
         .filter(Column::Subject.not_in_subquery(worked_on));
     let due = if full.is_empty() { due } else { due.filter(Column::UserId.is_not_in(full.iter().copied())) };
     due.order_by_asc(Column::Priority).order_by_asc(Column::Turn).order_by_asc(Column::Id)
+}
+
+/// Work that only takes away.
+fn deletes() -> SimpleExpr {
+    Column::Kind.is_in(Work::ALL.into_iter().filter(|work| work.only_deletes()).map(Work::name))
 }
 
 /// Spelled out, as in the partial indexes.
