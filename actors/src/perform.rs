@@ -34,6 +34,11 @@ pub trait Operation: Sized + 'static {
     /// Whether it is refused while the disk has less than `storage.min_free_bytes` left: what writes, but for deletions.
     const NEEDS_SPACE: bool = Scope::any_writes(Self::SCOPES);
 
+    /// Whether this call is refused there: [`Self::NEEDS_SPACE`], unless what it names decides.
+    fn needs_space(&self) -> bool {
+        Self::NEEDS_SPACE
+    }
+
     /// What this call needs: [`Self::SCOPES`], and more where what it names is more.
     fn scopes(&self) -> Scopes {
         Self::SCOPES.into()
@@ -195,7 +200,7 @@ async fn admitted<O: Operation>(app: &App, caller: &Caller, asked: Asked<O>) -> 
 
 /// Runs an operation that everything has been checked for but the space on the disk.
 async fn run<O: Operation>(operation: O, caller: &Caller, app: &App) -> Result<O::Reply, Error> {
-    if O::NEEDS_SPACE {
+    if operation.needs_space() {
         app.disk.require_room()?;
     }
     operation.run(caller, app).await

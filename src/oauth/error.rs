@@ -5,7 +5,7 @@ use std::time::Duration;
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
-use actors::error::Error;
+use actors::error::{Error, STORAGE_FULL_RETRY_AFTER};
 use actors::grants::client::Unfit;
 use actors::grants::{NotRegistered, Refused};
 use serde_json::json;
@@ -64,7 +64,9 @@ impl Refusal {
             Refusal::Wait(wait) | Refusal::Inside(Error::Busy(wait) | Error::StorageFailed(wait)) => {
                 headers.insert(RETRY_AFTER, seconds(wait).max(1).into());
             }
-            Refusal::Inside(Error::StorageFull) => {}
+            Refusal::Inside(Error::StorageFull) => {
+                headers.insert(RETRY_AFTER, seconds(STORAGE_FULL_RETRY_AFTER).into());
+            }
             Refusal::Inside(cause) => error!(cause = cause.chain(), "an OAuth request failed inside"),
             Refusal::Request(_)
             | Refusal::Type(_)
@@ -171,6 +173,26 @@ impl From<NotRegistered> for Refusal {
             NotRegistered::Unfit(unfit) => unfit.into(),
             NotRegistered::TooMany(wait) => Refusal::Wait(wait),
             NotRegistered::Inside(error) => error.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oauth::page;
+
+    #[test]
+    fn storage_faults_are_told_with_retry_after() {
+        for (error, status, wait) in [
+            (Error::StorageFull, 507, "60"),
+            (Error::StorageFailed(Duration::from_secs(5)), 503, "5"),
+            (Error::Busy(Duration::from_secs(1)), 503, "1"),
+        ] {
+            for response in [page::inside(&error), Refusal::from(error).response()] {
+                assert_eq!(response.status().as_u16(), status);
+                assert_eq!(response.headers()[RETRY_AFTER], wait);
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ use actix_web::http::header::{
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
-use actors::error::Error;
+use actors::error::{Error, STORAGE_FULL_RETRY_AFTER};
 use actors::grants::redirect::with_answer;
 use askama::Template;
 use tracing::error;
@@ -110,7 +110,8 @@ pub fn inside(error: &Error) -> HttpResponse {
     }
     if let Error::StorageFull = error {
         let text = "The disk of the service is full. Its operator has to free some space.";
-        return stop(StatusCode::INSUFFICIENT_STORAGE, "Disk full", text);
+        let full = stop(StatusCode::INSUFFICIENT_STORAGE, "Disk full", text);
+        return later(full, STORAGE_FULL_RETRY_AFTER);
     }
     error!(cause = error.chain(), "an OAuth page failed inside");
     stop(

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
-use actix_web::web::{Data, Payload};
+use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
 use actors::caller::Caller;
@@ -19,7 +19,6 @@ use serde_json::Value;
 use tracing::Instrument;
 
 use super::{envelope, error};
-use crate::http::body::Body;
 use crate::http::budget::Sender;
 use crate::http::methods::{is_unserved, known_methods};
 use crate::http::table::Route;
@@ -67,8 +66,9 @@ async fn asked<O>(
     payload: Payload,
     read: fn(&Target, Values) -> Result<O, Error>,
 ) -> Asked<O> {
+    Sender::note(request, caller.user);
     let body =
-        if takes_body(request) { whole_body(request, caller, payload).await } else { Ok(Body::default()) };
+        if takes_body(request) { whole_body(request, caller, payload).await } else { Ok(Bytes::new()) };
     let body = match body {
         Ok(body) => body,
         Err(error) => return Err(error).into(),
@@ -120,7 +120,7 @@ pub fn takes_body(request: &HttpRequest) -> bool {
 }
 
 /// The body, where the route has fields for one: it must be JSON, unless there is none.
-pub async fn whole_body(request: &HttpRequest, caller: &Caller, payload: Payload) -> Result<Body, Error> {
+pub async fn whole_body(request: &HttpRequest, caller: &Caller, payload: Payload) -> Result<Bytes, Error> {
     let body = body::read(request, payload, Sender::Account(caller.user), body::most(request)).await?;
     if !body.is_empty() {
         body::must_be_json(request)?;

@@ -146,6 +146,8 @@ fn blobs(settings: &Settings, scratch: &Scratch, disk: DiskSpace) -> Result<Arc<
     match settings.files_url() {
         FilesUrl::Folder(folder) => {
             private_folder(&folder).map_err(|error| told(&error))?;
+            // Files may have a disk of their own.
+            let disk = disk.with_folder(folder.clone());
             Ok(Arc::new(Folder::open(folder, disk).map_err(|error| told(&error))?))
         }
         FilesUrl::S3(url) => {

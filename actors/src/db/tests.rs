@@ -1,5 +1,10 @@
 //! Opening, and what a storage fault leaves behind.
 
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
+
 use sea_orm::DbErr;
 
 use super::*;
@@ -130,23 +135,49 @@ async fn damaged_database_takes_no_writes() {
     assert_eq!(db.read().query_all_raw(select).await.unwrap().len(), 1);
 }
 
+/// Polls a future so many times at most, each time that it is woken, and drops it: its output where it has ended by then.
+async fn poll_times<F: Future>(mut future: Pin<Box<F>>, times: i64) -> Option<F::Output> {
+    let mut polls = 0;
+    poll_fn(|context| {
+        polls += 1;
+        match future.as_mut().poll(context) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending if polls < times => Poll::Pending,
+            Poll::Pending => Poll::Ready(None),
+        }
+    })
+    .await
+}
+
 #[actix::test]
-async fn cancelled_transactions_keep_nothing() {
+async fn transaction_cut_at_any_poll_keeps_nothing() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
 
-    for number in 10..40 {
+    for polls in 1.. {
+        let (of_transaction, later) = (2 * polls, 2 * polls + 1);
+        let commits = Cell::new(false);
         let write = async {
-            let txn = db.begin().await.unwrap();
-            insert(&txn, number).await.unwrap();
-            std::future::pending::<()>().await;
-            drop(txn);
+            let txn = db.begin().await?;
+            insert(&txn, of_transaction).await?;
+            commits.set(true);
+            txn.commit().await
         };
-        let _ = tokio::time::timeout(Duration::from_millis(number as u64 % 3), write).await;
-    }
+        let ended = poll_times(Box::pin(write), polls).await;
 
-    insert(db.write(), 2).await.unwrap();
-    assert_eq!(database.numbers().await, [1, 2]);
+        insert(db.write(), later).await.unwrap();
+        let numbers = database.numbers().await;
+        assert!(numbers.contains(&later), "cut after {polls} polls: {numbers:?}");
+        if let Some(ended) = ended {
+            ended.unwrap();
+            assert!(numbers.contains(&of_transaction) && polls > 1, "{polls} polls: {numbers:?}");
+            return;
+        }
+        // A commit that has begun may be done though nobody waits for it.
+        let is_kept = numbers.contains(&of_transaction);
+        assert!(commits.get() || !is_kept, "cut after {polls} polls: {numbers:?}");
+        assert!(polls < 1000, "it never ends");
+    }
 }
 
 /// A closed database of some hundred pages.

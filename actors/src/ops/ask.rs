@@ -115,6 +115,8 @@ pub struct Citation {
 impl Operation for Ask {
     type Reply = Answered;
     const SCOPES: &'static [Scope] = &[Scope::AskLibrary];
+    /// Its scope writes nothing of the library, but each answer is claimed and counted in rows.
+    const NEEDS_SPACE: bool = true;
 
     fn count(reply: &Answered) -> Option<usize> {
         Some(reply.citations.len())

@@ -56,12 +56,14 @@ pub struct Places {
     pub taken: HashMap<UserId, u64>,
     /// Whether work that changes the index is left to another service.
     pub leaves_index: bool,
+    /// Only work that deletes may have them: the disk is below its floor.
+    pub only_deletions: bool,
 }
 
 impl Places {
     /// So many, for whoever comes.
     pub fn any(free: u64) -> Self {
-        Self { free, backlog: free, each: free, taken: HashMap::new(), leaves_index: false }
+        Self { free, backlog: free, each: free, ..Self::default() }
     }
 
     /// Takes one for a job, where there is one.
@@ -77,13 +79,15 @@ impl Places {
         true
     }
 
-    /// Only what may be taken of this work.
+    /// Only the kinds of work that may be taken.
     fn filter(&self, work: Select<Entity>) -> Select<Entity> {
-        if !self.leaves_index {
+        if !self.leaves_index && !self.only_deletions {
             return work;
         }
-        let left = Work::ALL.into_iter().filter(|work| work.changes_index()).map(Work::name);
-        work.filter(Column::Kind.is_not_in(left))
+        let may_take = |work: &Work| {
+            !(self.leaves_index && work.changes_index()) && (!self.only_deletions || work.only_deletes())
+        };
+        work.filter(Column::Kind.is_in(Work::ALL.into_iter().filter(may_take).map(Work::name)))
     }
 
     /// Those who have as many as they may.
