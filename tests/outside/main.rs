@@ -53,6 +53,7 @@ mod reading;
 mod retention;
 mod search_load;
 mod storage;
+mod threats;
 mod transcripts;
 mod tries;
 mod two_services;

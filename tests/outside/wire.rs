@@ -16,7 +16,7 @@ async fn connect(server: &Server) -> TcpStream {
 }
 
 /// Sends this, and reads until the connection ends.
-async fn exchange(server: &Server, request: &str) -> String {
+pub async fn exchange(server: &Server, request: &str) -> String {
     let mut stream = connect(server).await;
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
