@@ -644,6 +644,35 @@ async fn saved_episode_can_be_transcribed_again_after_unfollow() {
     assert!(!site.was_asked("/talk"), "its page took the place of what was said");
 }
 
+#[actix_web::test]
+async fn feed_update_while_a_transcript_is_put_in_keeps_it() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let user = server.user(Plan::Pro).await;
+    let key = user.full_key().await;
+    let (entry, page) = followed_episode(&key, &site).await;
+    no_work_is_left(&server, user.id()).await;
+    let file = site.page("/a.wav", [sound(2)]);
+    let item = format!(
+        "<item><title>A talk</title><link>{page}</link><description>Notes of it.</description><enclosure url=\"{file}\" type=\"audio/wav\"/></item>"
+    );
+    feed_of(&site, &item);
+
+    let refresh = format!("/rest/v1/feeds/{}/refresh", entry["feedId"].as_str().unwrap());
+    let refresh = key.post(&refresh, json!({}));
+    with_transcript_put_in(&server, user.id(), &entry["documentId"], refresh).await.data(202);
+
+    let path = format!("/rest/v1/entries/{}", entry["entryId"].as_str().unwrap());
+    eventually("the update is there", async || {
+        let shown = key.get(&path).await.data(200)["entry"].clone();
+        (shown["summary"] == "Notes of it.").then_some(())
+    })
+    .await;
+    no_work_is_left(&server, user.id()).await;
+    let document = format!("/rest/v2/documents/{}", entry["documentId"].as_str().unwrap());
+    let text = key.get(&document).await.data(200)["text"].clone();
+    assert!(!text.as_str().unwrap().contains("Notes of it."), "{text}");
+}
+
 /// Puts a transcript in within a transaction that is open while `meanwhile` runs, and is committed once that waits for it.
 async fn with_transcript_put_in<T>(
     server: &Server,
