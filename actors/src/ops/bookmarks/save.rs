@@ -186,6 +186,9 @@ async fn save_entry(
         return Ok((there, false));
     }
     saved::attach(txn, &document, Some(row.id), now).await?;
+    // On PostgreSQL a transcript may have been put in since the first look: no page takes its place. The update above holds the
+    // document, so one that is put in from here on withdraws what is asked for below.
+    let (entry, document) = saved::reread(txn, entry, document).await?;
     if let Some(title) = &new.title {
         document::Entity::update_many()
             .col_expr(document::Column::Title, Expr::value(title))
