@@ -16,6 +16,7 @@ use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, SqlErr};
 use crate::desk::Desk;
 use crate::error::{Error, Fault, Invalid};
 use crate::kit::Lane;
+use crate::owned_transaction::begin_owned;
 use crate::state::{self, Fact};
 use crate::text::{is_control_or_bidi, is_invisible};
 use crate::{grants, password};
@@ -163,7 +164,7 @@ pub async fn delete(desk: &Desk, user: UserId) -> Result<(), Error> {
 }
 
 async fn remove(desk: &Desk, user: UserId) -> Result<(), Error> {
-    let txn = desk.db.begin().await?;
+    let txn = begin_owned(&desk.db, user).await?;
     let row = locked(&txn, user).await?;
     activity::Entity::delete_many().filter(activity::Column::UserId.eq(user)).exec(&txn).await?;
     grants::end_all(&txn, user).await?;

@@ -9,6 +9,7 @@ use super::attempt::Failure;
 use super::queue;
 use crate::app::App;
 use crate::error::Error;
+use crate::owned_transaction::begin_owned;
 use crate::state::{self, Fact};
 
 /// Runs the job: a document that came back meanwhile stays.
@@ -32,6 +33,7 @@ pub async fn unlist(
     user: UserId,
     documents: impl IntoIterator<Item = DocumentId>,
 ) -> Result<(), Error> {
+    let txn = begin_owned(&app.db, user).await?;
     document::Entity::update_many()
         .col_expr(document::Column::IndexedVersion, Expr::value(0))
         .col_expr(document::Column::IndexedPassages, Expr::value(0))
@@ -39,9 +41,9 @@ pub async fn unlist(
         .col_expr(document::Column::IndexLostAt, Expr::value(None::<i64>))
         .filter(document::Column::UserId.eq(user))
         .filter(document::Column::Id.is_in(documents))
-        .exec(app.db.write())
+        .exec(&txn)
         .await?;
-    Ok(())
+    Ok(txn.commit().await?)
 }
 
 /// Takes users out whose accounts were removed: their rows are gone, so the mark stands for itself.

@@ -14,6 +14,7 @@ use crate::ai::budget::{self, Spent};
 use crate::app::App;
 use crate::error::Error;
 use crate::kit::Lane;
+use crate::owned_transaction::begin_owned;
 use crate::retrieval::{Put, Vectors, lexical};
 
 /// Passages that one turn of the job puts in, seconds of work for the model: in between a book gives way to others, and
@@ -100,7 +101,7 @@ async fn finish(
     indexed: Indexed,
 ) -> Result<(), Failure> {
     let now = app.clock.now();
-    let txn = app.db.begin().await?;
+    let txn = begin_owned(&app.db, job.user_id).await?;
     if !queue::finish(&txn, job, now).await? {
         if is_gone(&txn, job.user_id, document.id).await? {
             // The account was removed meanwhile, and its jobs with it.

@@ -27,6 +27,7 @@ use crate::ingest::queue::{self, Priority, Work};
 use crate::kit::Lane;
 use crate::library_quota::LibraryRoom;
 use crate::ops::bookmarks::save::{Content, give};
+use crate::owned_transaction::begin_owned;
 
 /// An entry as it came, with what it is compared by.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         None => Vec::new(),
     };
     let now = app.clock.now();
-    let txn = app.db.begin().await?;
+    let txn = begin_owned(&app.db, job.user_id).await?;
     if !queue::finish(&txn, job, now).await? {
         return Err(Failure::LeaseLost);
     }

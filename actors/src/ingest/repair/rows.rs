@@ -11,6 +11,7 @@ use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, Query
 use crate::db::Db;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
+use crate::owned_transaction::begin_owned;
 
 /// Lost documents without a job that are asked for at a time.
 const ASKED_AT_ONCE: u64 = 500;
@@ -48,12 +49,8 @@ pub async fn mark_lost(
     documents: impl Iterator<Item = (UserId, DocumentId)>,
     read_at: Timestamp,
 ) -> Result<(), Error> {
-    let by_user = group_by_user(documents);
-    if by_user.is_empty() {
-        return Ok(());
-    }
-    let txn = db.begin().await?;
-    for (user, ids) in by_user {
+    for (user, ids) in group_by_user(documents) {
+        let txn = begin_owned(db, user).await?;
         document::Entity::update_many()
             .col_expr(document::Column::IndexedVersion, Expr::value(0))
             .col_expr(document::Column::IndexedPassages, Expr::value(0))
@@ -70,8 +67,9 @@ pub async fn mark_lost(
             .exec(&txn)
             .await?;
         ask(&txn, user, ids, read_at).await?;
+        txn.commit().await?;
     }
-    Ok(txn.commit().await?)
+    Ok(())
 }
 
 /// Asks again for lost documents that no job stands for; without a model, for those alone that lack more than their vectors.
@@ -88,11 +86,12 @@ pub async fn ask_for_lost(db: &Db, has_model: bool, now: Timestamp) -> Result<()
         .limit(ASKED_AT_ONCE)
         .into_tuple::<(UserId, DocumentId)>();
     let left = left.all(db.read()).await?;
-    let txn = db.begin().await?;
     for (user, ids) in group_by_user(left.into_iter()) {
+        let txn = begin_owned(db, user).await?;
         ask(&txn, user, ids, now).await?;
+        txn.commit().await?;
     }
-    Ok(txn.commit().await?)
+    Ok(())
 }
 
 fn group_by_user(documents: impl Iterator<Item = (UserId, DocumentId)>) -> BTreeMap<UserId, Vec<DocumentId>> {

@@ -16,6 +16,7 @@ use crate::fields::{Field, Values};
 use crate::ingest::media::{self, place};
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// Which.
@@ -37,7 +38,7 @@ impl Operation for RefetchBookmark {
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneBookmark, Error> {
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let row = bookmark::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
         if row.kind == BookmarkKind::Page {
             save::may_fetch(&row.url, app.fetcher.guard())?;

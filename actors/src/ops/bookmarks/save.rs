@@ -22,6 +22,7 @@ use crate::ingest::feed::saved;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::library_quota::LibraryRoom;
 use crate::ops::notes;
+use crate::owned_transaction::begin_request;
 
 /// So many ids stand in one statement at most.
 pub const AT_ONCE: usize = 500;
@@ -107,7 +108,7 @@ pub async fn save(
     new: NewBookmark,
     priority: Priority,
 ) -> Result<(bookmark::Model, bool), Error> {
-    let txn = desk.db.begin().await?;
+    let txn = begin_request(&desk.db, caller).await?;
     let room = LibraryRoom::of_caller(&txn, desk, caller).await?;
     if !room.fits(new.text_bytes()) {
         // Before megabytes are written in vain. A page that is there takes tags in a full library too.

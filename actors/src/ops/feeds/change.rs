@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// Pages of entries that came before they were wanted whole: the newest.
@@ -57,7 +58,7 @@ impl Operation for ChangeFeed {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneFeed, Error> {
         let now = app.clock.now();
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let row = feed::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::NotFound)?;
         let wanted_before = row.full_text;
         let row = self.apply(&txn, row).await?;
