@@ -47,7 +47,7 @@ impl Doubt {
             Doubt::Unmarked => "was not compared with the database yet",
             Doubt::Foreign => "is not the one that the service left",
             Doubt::Older => "is an older copy",
-            Doubt::Elsewhere => "missed what the index of another service was told",
+            Doubt::Elsewhere => "misses changes that another service made to its own",
             Doubt::Newer => "is newer than the database",
             Doubt::Incomplete => "does not hold as many passages as it should",
         }

@@ -463,13 +463,17 @@ pub struct Inspection {
 /// # Errors
 /// The database fails.
 pub async fn inspect(db: &Db, data_dir: &Path) -> Result<Inspection, Error> {
+    let id = IndexFolder::read_id(data_dir);
     // The row before the folder: a service that runs raises the marker of the folder first.
-    let recorded = match IndexFolder::read_id(data_dir) {
+    let recorded = match id {
         Some(id) => state::read(db.read(), Fact::IndexMarker(id)).await?,
         None => None,
     };
     let recorded = recorded.as_deref().and_then(Marker::from_row);
+    let maintainer = state::read(db.read(), Fact::IndexMaintainer).await?;
+    let is_elsewhere = maintainer.is_some() && maintainer != id.map(|id| id.to_string());
     let (_, doubt) = IndexFolder::examine(&IndexFolder::path_in(data_dir), recorded.as_ref());
+    let doubt = doubt.or(is_elsewhere.then_some(Doubt::Elsewhere));
     Ok(Inspection {
         doubt,
         expected_passages: rows::expected_passages(db.read()).await?,
