@@ -54,7 +54,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-fn content<'a>(prompt: &'a Value, message: usize) -> &'a str {
+fn content(prompt: &Value, message: usize) -> &str {
     prompt["messages"][message]["content"].as_str().unwrap()
 }
 
