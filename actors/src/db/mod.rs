@@ -11,6 +11,7 @@ mod connection;
 mod fault;
 mod health;
 mod integrity;
+mod log_size;
 mod transaction;
 
 use std::sync::Arc;
