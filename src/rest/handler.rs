@@ -237,6 +237,21 @@ mod tests {
     use super::*;
     use crate::log::tests::Sink;
 
+    fn panicking_handler() -> HttpResponse {
+        panic!("a bug")
+    }
+
+    #[actix_web::test]
+    async fn panic_of_a_handler_is_a_500_of_its_request_alone() {
+        let request = TestRequest::default().to_http_request();
+
+        let answer = whole(request.clone(), async { panicking_handler() }).await;
+        let next = whole(request, async { HttpResponse::Ok().finish() }).await;
+
+        assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(next.status(), StatusCode::OK);
+    }
+
     #[actix_web::test]
     async fn what_is_logged_while_a_request_is_answered_names_it() {
         let writer = Sink::default();

@@ -146,7 +146,7 @@ impl Db {
     }
 
     /// The file of an SQLite database; `None` for PostgreSQL and for a database in memory.
-    async fn file(&self) -> Result<Option<PathBuf>, DbErr> {
+    pub(super) async fn file(&self) -> Result<Option<PathBuf>, DbErr> {
         if self.is_postgres() {
             return Ok(None);
         }
@@ -166,6 +166,7 @@ impl Db {
     }
 }
 
-fn size_of(file: &Path) -> u64 {
+/// Bytes of a file; 0 where there is none.
+pub(super) fn size_of(file: &Path) -> u64 {
     std::fs::metadata(file).map_or(0, |found| found.len())
 }

@@ -11,6 +11,7 @@ mod connection;
 mod fault;
 mod health;
 mod integrity;
+mod log_size;
 mod session_lock;
 mod transaction;
 
