@@ -36,7 +36,7 @@ async fn bookmarks(server: &Server, user: UserId) -> Vec<BookmarkId> {
 async fn change(session: &Client, bookmarks: &[(usize, BookmarkId)]) {
     for (n, id) in bookmarks.iter().rev() {
         let path = format!("/app/api/library/bookmarks/{id}");
-        if n % DELETED_EACH == 0 {
+        if n.is_multiple_of(DELETED_EACH) {
             session.delete(&path).await.data(200);
             continue;
         }
@@ -71,7 +71,7 @@ async fn imports_beside_changes_of_their_bookmarks_do_not_deadlock() {
         once(&session, import, "done").await;
     }
 
-    for (n, id) in all.iter().filter(|(n, _)| n % DELETED_EACH != 0) {
+    for (n, id) in all.iter().filter(|(n, _)| !n.is_multiple_of(DELETED_EACH)) {
         let shown = session.get(&format!("/app/api/library/bookmarks/{id}")).await;
         let shown = &shown.data(200)["bookmark"];
         assert_eq!(shown["title"], format!("Own title {n}"));
