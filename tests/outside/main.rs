@@ -36,6 +36,7 @@ mod index_repair;
 mod keys;
 mod letters;
 mod library_quota;
+mod lock_order;
 mod log_output;
 mod main_job;
 mod mcp_clients;
