@@ -1,8 +1,8 @@
 //! How many bytes a user's library may take up: `plans.<plan>.library_bytes` (contract.md, section 4).
 //!
-//! Texts count as they are stored, in bytes of UTF-8: passages, HTML for reading, content that waits to be read, addresses and
-//! titles of documents, highlights, collections, projects with their decisions, details of import rows, and stored idempotent
-//! answers. A copy counts once: the Markdown of a note and the segments of a transcript are not added to their passages. Files
+//! Texts count as they are stored, in bytes of UTF-8: passages, HTML for reading, content that waits to be read, what is told of
+//! documents, addresses and tags of bookmarks, highlights, collections, projects with their decisions, feeds and their entries,
+//! names of uploads, details of imports, and stored idempotent answers. A copy counts once: the Markdown of a note and the segments of a transcript are not added to their passages. Files
 //! of uploads have a limit of their own (`stored_bytes`). What is deleted and can be restored still counts.
 //!
 //! The count is one row per user that the database changes itself, in the transaction that changes a text
@@ -14,13 +14,14 @@ use entity::id::{DocumentId, UserId};
 use entity::library_usage::{Column, Entity, Model};
 use entity::{chunk, document, user};
 use migration::m0029_library_usage as counts;
-use sea_orm::sea_query::{Expr, OnConflict};
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect, Statement,
+    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QueryResult, QuerySelect,
+    Statement,
 };
 
 use crate::caller::Caller;
-use crate::db::{Db, Transaction};
+use crate::db::Db;
 use crate::desk::Desk;
 use crate::error::Error;
 
@@ -139,57 +140,60 @@ fn bytes_of(count: i64) -> u64 {
     u64::try_from(count).unwrap_or_default()
 }
 
-/// The users whose kept count differs from their rows: none, unless somebody changed the tables or their triggers by hand. It
-/// reads every counted table whole.
+/// The users whose kept count differs from their rows: none, unless the tables or their triggers were changed by hand. It reads
+/// every counted table whole.
 ///
 /// # Errors
 /// The database fails.
 pub async fn differing(db: &Db) -> Result<Vec<UserId>, Error> {
     let backend = db.read().get_database_backend();
-    let statement = Statement::from_string(backend, counts::differing(backend));
-    let rows = if db.is_postgres() {
-        begin_without_timeout(db).await?.query_all_raw(statement).await?
-    } else {
-        // A reader holds nobody up on SQLite, and has no time limit.
-        db.read().query_all_raw(statement).await?
-    };
+    let rows = read_slowly(db, Statement::from_string(backend, counts::differing_users_query())).await?;
     let users: Result<Vec<UserId>, DbErr> = rows.iter().map(|row| row.try_get("", "user_id")).collect();
     Ok(users?)
 }
 
-/// Counts a user's library from its rows and keeps the result. Other writes of the user wait meanwhile.
+/// Corrects the count of a user's library by its rows. Other writes go on meanwhile: by how much the count is wrong is read in
+/// one snapshot, and writes do not change it, because their triggers change the rows and the count alike. To be run by one
+/// process at a time, or the count is corrected twice.
 ///
 /// # Errors
 /// The database fails.
 pub async fn recount(db: &Db, user: UserId) -> Result<(), Error> {
-    let txn = begin_without_timeout(db).await?;
-    let backend = txn.get_database_backend();
-    // Whoever has changed a counted row holds this one until the commit: from here on nothing uncommitted is counted.
-    Entity::owned_by(user).lock_exclusive().one(&txn).await?;
-    let statement = Statement::from_sql_and_values(backend, counts::recount(backend), [user.into()]);
-    let counted = match txn.query_one_raw(statement).await? {
-        Some(row) => Model {
-            user_id: user,
-            bytes: row.try_get("", "bytes")?,
-            answers: row.try_get("", "answers")?,
-            answer_bytes: row.try_get("", "answer_bytes")?,
-        },
-        None => Model { user_id: user, bytes: 0, answers: 0, answer_bytes: 0 },
-    };
-    let instead = OnConflict::column(Column::UserId)
-        .update_columns([Column::Bytes, Column::Answers, Column::AnswerBytes])
-        .to_owned();
-    Entity::insert(counted.into_active_model()).on_conflict(instead).exec_without_returning(&txn).await?;
-    Ok(txn.commit().await?)
+    let nothing = Model { user_id: user, bytes: 0, answers: 0, answer_bytes: 0 };
+    let is_kept = OnConflict::column(Column::UserId).do_nothing().to_owned();
+    // From here on the triggers count.
+    Entity::insert(nothing.into_active_model())
+        .on_conflict(is_kept)
+        .try_insert()
+        .exec_without_returning(db.write())
+        .await?;
+    let backend = db.read().get_database_backend();
+    let difference = Statement::from_sql_and_values(backend, counts::difference_query(), [user.into()]);
+    for row in read_slowly(db, difference).await? {
+        let add = |column: Column, name: &str| {
+            let difference: i64 = row.try_get("", name)?;
+            Ok::<_, DbErr>(Expr::col(column).add(difference))
+        };
+        Entity::update_many()
+            .col_expr(Column::Bytes, add(Column::Bytes, "bytes")?)
+            .col_expr(Column::Answers, add(Column::Answers, "answers")?)
+            .col_expr(Column::AnswerBytes, add(Column::AnswerBytes, "answer_bytes")?)
+            .filter(Column::UserId.eq(user))
+            .exec(db.write())
+            .await?;
+    }
+    Ok(())
 }
 
-/// A transaction whose statements may take longer than a request.
-async fn begin_without_timeout(db: &Db) -> Result<Transaction, DbErr> {
-    let txn = db.begin().await?;
-    if db.is_postgres() {
-        txn.execute_unprepared("SET LOCAL statement_timeout = 0").await?;
+/// Rows of a statement that may take longer than a request.
+async fn read_slowly(db: &Db, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+    if !db.is_postgres() {
+        // A reader holds nobody up on SQLite, and has no time limit.
+        return db.read().query_all_raw(statement).await;
     }
-    Ok(txn)
+    let txn = db.begin().await?;
+    txn.execute_unprepared("SET LOCAL statement_timeout = 0").await?;
+    txn.query_all_raw(statement).await
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use crate::app::App;
 use crate::db::Transaction;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
+use crate::library_quota::LibraryRoom;
 
 /// What an upload became.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +61,7 @@ struct Copied {
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::UploadIncomplete`] before the bytes have come and where their sum differs,
-/// [`Error::UploadExpired`] where none came in time.
+/// [`Error::UploadExpired`] where none came in time, [`Error::LibraryFull`]: then it may be completed when there is room.
 pub async fn complete(app: &App, asked: Completion) -> Result<Completed, Error> {
     let row = Entity::one_of(asked.user, asked.upload).one(app.db.read()).await?.ok_or(Error::NotFound)?;
     let direct = app.uploads.store.direct().filter(|_| row.completed_at.is_none());
@@ -122,7 +123,9 @@ async fn settle(app: &App, asked: &Completion, copied: Option<&Copied>) -> Resul
     if let Some(copied) = copied {
         take_over(app, &txn, asked, &row, copied, now).await?;
     }
+    let room = LibraryRoom::of_owner(&txn, app, asked.user).await?;
     let done = make(app, &txn, &row, sha256, now).await?;
+    room.must_hold(&txn).await?;
     txn.commit().await?;
     app.ingest.wake();
     Ok(done)
