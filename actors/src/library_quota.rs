@@ -2,8 +2,9 @@
 //!
 //! Texts count as they are stored, in bytes of UTF-8: passages, HTML for reading, content that waits to be read, what is told of
 //! documents, addresses and tags of bookmarks, highlights, collections, projects with their decisions, feeds and their entries,
-//! names of uploads, details of imports, and stored idempotent answers. A copy counts once: the Markdown of a note and the segments of a transcript are not added to their passages. Files
-//! of uploads have a limit of their own (`stored_bytes`). What is deleted and can be restored still counts.
+//! names of uploads, details of imports, and stored idempotent answers. A copy counts once: the Markdown of a note and the
+//! segments of a transcript are not added to their passages. Files of uploads have a limit of their own (`stored_bytes`). What is
+//! deleted and can be restored still counts.
 //!
 //! The count is one row per user that the database changes itself, in the transaction that changes a text
 //! ([`migration::m0029_library_usage`]). A write asks it twice: before, where a large body would be written in vain, and before
