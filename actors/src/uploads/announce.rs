@@ -58,10 +58,11 @@ pub async fn announce(app: &App, caller: &Caller, new: Announced) -> Result<Tick
     let now = app.clock.now();
     let row = row(&app.uploads, user, new, now)?;
     let txn = begin_request(&app.db, caller).await?;
-    // Its text would not fit: better said before the file is sent.
-    LibraryRoom::of_owner(&txn, app, user).await?.must_fit(0)?;
     // Two announcements at once are counted one after the other.
     user::Entity::find_by_id(user).lock_exclusive().one(&txn).await?.ok_or(Error::NotFound)?;
+    // Its text would not fit: better said before the file is sent.
+    let room = LibraryRoom::of_owner(&txn, app, user).await?;
+    room.must_fit(0)?;
     let asked = u64::try_from(row.bytes).unwrap_or(u64::MAX);
     if stored_bytes(&txn, user, now).await?.saturating_add(asked) > limits.stored_bytes {
         return Err(Error::PlanLimit("the plan stores no more bytes of uploads"));
@@ -71,6 +72,7 @@ pub async fn announce(app: &App, caller: &Caller, new: Announced) -> Result<Tick
         let file = incoming(&row);
         stored_file::Entity::insert(file.into_active_model()).exec_without_returning(&txn).await?;
     }
+    room.must_hold(&txn).await?;
     txn.commit().await?;
     let put_url = put_address(app, &row).await?;
     Ok(Ticket { upload: row, put_url })

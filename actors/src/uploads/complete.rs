@@ -18,6 +18,7 @@ use crate::caller::Caller;
 use crate::db::Transaction;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
+use crate::library_quota::LibraryRoom;
 use crate::owned_transaction::begin_request;
 
 /// What an upload became.
@@ -59,7 +60,7 @@ struct Copied {
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::UploadIncomplete`] before the bytes have come and where their sum differs,
-/// [`Error::UploadExpired`] where none came in time.
+/// [`Error::UploadExpired`] where none came in time, [`Error::LibraryFull`]: then it may be completed when there is room.
 pub async fn complete(app: &App, asked: Completion<'_>) -> Result<Completed, Error> {
     let row =
         Entity::one_of(asked.caller.user, asked.upload).one(app.db.read()).await?.ok_or(Error::NotFound)?;
@@ -122,7 +123,9 @@ async fn settle(app: &App, asked: &Completion<'_>, copied: Option<&Copied>) -> R
     if let Some(copied) = copied {
         take_over(app, &txn, asked, &row, copied, now).await?;
     }
+    let room = LibraryRoom::of_owner(&txn, app, asked.caller.user).await?;
     let done = make(app, &txn, &row, sha256, now).await?;
+    room.must_hold(&txn).await?;
     txn.commit().await?;
     app.ingest.wake();
     Ok(done)

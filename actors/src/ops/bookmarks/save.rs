@@ -101,7 +101,7 @@ pub fn tidy_tags(tags: Vec<String>) -> Vec<String> {
 /// Saves a page. An address that is saved already only gets the tags (`false`).
 ///
 /// # Errors
-/// [`Error::LibraryFull`] when a new page does not fit into the caller's library; then nothing is saved.
+/// [`Error::LibraryFull`] when what is new does not fit into the caller's library; then nothing is saved.
 pub async fn save(
     desk: &Desk,
     caller: &Caller,
@@ -111,7 +111,7 @@ pub async fn save(
     let txn = begin_request(&desk.db, caller).await?;
     let room = LibraryRoom::of_caller(&txn, desk, caller).await?;
     if !room.fits(new.text_bytes()) {
-        // Before megabytes are written in vain. A page that is there takes tags in a full library too.
+        // Before megabytes are written in vain. Of a page that is there only the tags are new.
         own_collections(&txn, caller.user, &new.collections).await?;
         let key = parse(&new.url)?.key();
         if with_address(&txn, caller.user, &key).await?.is_none() {

@@ -17,6 +17,7 @@ use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 use crate::ingest::queue::{self, Priority, Work};
+use crate::library_quota::LibraryRoom;
 use crate::ops::target::Target;
 use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
@@ -60,8 +61,10 @@ impl Operation for ChangeFeed {
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
         let row = feed::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::NotFound)?;
+        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let wanted_before = row.full_text;
         let row = self.apply(&txn, row).await?;
+        room.must_hold(&txn).await?;
         if row.full_text && !wanted_before {
             catch_up(&txn, &row, now).await?;
         }
