@@ -12,14 +12,13 @@ use std::time::{Duration, Instant};
 use rustix::fs::statvfs;
 use tracing::warn;
 
+use crate::adapters::index::edge::MIN_FREE_TO_DELETE_BYTES;
 use crate::error::Error;
 
 /// Disks are measured no more often: a slow network file system answers late, and this is asked for each part of a file.
 const MEASUREMENT_LIFETIME: Duration = Duration::from_millis(250);
 /// A file system that counts its inodes is full when it has fewer left: SQLite, the index and scratch files need some each.
 const MIN_FREE_INODES: u64 = 64;
-/// Jobs that only delete run while so much is left: the index asks for it before each write.
-const MIN_FREE_TO_DELETE_BYTES: u64 = 16 << 20;
 
 /// How much space the fullest of the disks has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -204,9 +203,9 @@ mod tests {
     fn deletions_go_on_below_the_floor_until_little_is_left() {
         assert_eq!(level(100 * MIB + 1, MANY_INODES, 100 * MIB), SpaceLevel::AboveFloor);
         assert_eq!(level(100 * MIB, MANY_INODES, 100 * MIB), SpaceLevel::BelowFloor);
-        assert_eq!(level(16 * MIB, MANY_INODES, 100 * MIB), SpaceLevel::BelowFloor);
-        assert_eq!(level(16 * MIB - 1, MANY_INODES, 100 * MIB), SpaceLevel::Full);
-        assert_eq!(level(16 * MIB - 1, MANY_INODES, MIB), SpaceLevel::AboveFloor);
+        assert_eq!(level(8 * MIB, MANY_INODES, 100 * MIB), SpaceLevel::BelowFloor);
+        assert_eq!(level(8 * MIB - 1, MANY_INODES, 100 * MIB), SpaceLevel::Full);
+        assert_eq!(level(8 * MIB - 1, MANY_INODES, MIB), SpaceLevel::AboveFloor);
     }
 
     #[test]

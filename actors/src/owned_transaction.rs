@@ -5,9 +5,9 @@
 //! would wait for each other. With this lock the transactions of one user follow one another; on SQLite they do anyway.
 //!
 //! The order of locks is the same everywhere: the row of `library_usage`, the row of the Idempotency-Key, the row of `"user"`,
-//! then the user's things and jobs. No transaction takes the `library_usage` rows of two users: work on the things of several
-//! users is one transaction for each. A statement outside of such a transaction ([`Db::write`]) changes one row at a time, and
-//! nothing that is counted.
+//! then the user's things and jobs. Work on the things of several users is one transaction for each, except where a feed moved
+//! ([`begin_owned_by_all`]). A statement outside of such a transaction ([`Db::write`]) changes one row at a time, and nothing
+//! that is counted.
 
 use entity::id::UserId;
 use entity::library_usage;
@@ -27,6 +27,23 @@ pub async fn begin_owned(db: &Db, user: UserId) -> Result<Transaction, DbErr> {
     if db.is_postgres() {
         // Not FOR UPDATE: the row's key does not change.
         library_usage::Entity::owned_by(user).lock(LockType::NoKeyUpdate).one(&txn).await?;
+    }
+    Ok(txn)
+}
+
+/// Begins a transaction that changes what several users own. Their rows are taken in the order of the users' ids, so two such
+/// transactions do not wait for each other.
+///
+/// # Errors
+/// As [`begin_owned`].
+pub async fn begin_owned_by_all(db: &Db, mut users: Vec<UserId>) -> Result<Transaction, DbErr> {
+    let txn = db.begin().await?;
+    if db.is_postgres() {
+        users.sort_unstable();
+        users.dedup();
+        for user in users {
+            library_usage::Entity::owned_by(user).lock(LockType::NoKeyUpdate).one(&txn).await?;
+        }
     }
     Ok(txn)
 }

@@ -255,7 +255,7 @@ async fn allowed<O: Operation>(
             return Err(error.into());
         }
     };
-    if O::NEEDS_SPACE && !app.disk.has_room() {
+    if operation.needs_space() && !app.disk.has_room() {
         // A claim is a row too. An answer that is stored needs no space.
         let stored = app.idempotency.find(key.id, &replay).await?;
         return Err(stored.map_or(Refused::With(Error::StorageFull), Refused::For));

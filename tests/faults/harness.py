@@ -18,8 +18,6 @@ SETTINGS = {
     "plans.research.rest_keys": 100_000,
     "auth.failures_per_minute": 1_000_000,
     "log.level": "info",
-    # The disks of these tests are small.
-    "storage.min_free_bytes": 16 << 20,
 }
 SCOPES = ("read:library", "ask:library", "read:bookmarks", "write:bookmarks", "read:collections", "write:collections",
           "read:user")

@@ -27,9 +27,11 @@ use uuid::Uuid;
 use self::fault::{failed, not_measured};
 use super::{IndexError, Labels, Language, Legs, PassageIndex, PassagePage, Plan, Point, Tenant};
 
-/// Room that must be left on the disk before a write: the engine writes through mapped files, where a full disk ends the
-/// process instead of failing the write.
-const ROOM: u64 = 16 << 20;
+/// Space that must be free before passages are added or changed: the engine writes through mapped files, where a full disk ends
+/// the process instead of failing the write.
+const MIN_FREE_TO_ADD_BYTES: u64 = 16 << 20;
+/// The same before passages are removed, or what was written is synced: that takes far less, and makes space.
+pub const MIN_FREE_TO_DELETE_BYTES: u64 = 8 << 20;
 
 /// The model whose vectors are searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,7 +117,7 @@ impl EdgeIndex {
     /// Whether the disk of a folder has room enough to write there.
     #[must_use]
     pub fn has_room(folder: &Path) -> bool {
-        fs4::available_space(folder).is_ok_and(|left| left >= ROOM)
+        fs4::available_space(folder).is_ok_and(|left| left >= MIN_FREE_TO_ADD_BYTES)
     }
 
     /// Adds what an older or half-made shard lacks: the model's vector, the look-ups.
@@ -157,16 +159,16 @@ impl EdgeIndex {
         self.languages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn room(&self) -> Result<(), IndexError> {
+    fn must_have_free(&self, bytes: u64) -> Result<(), IndexError> {
         let left = fs4::available_space(&self.folder).map_err(not_measured("measure the disk of"))?;
-        if left < ROOM { Err(IndexError::Full) } else { Ok(()) }
+        if left < bytes { Err(IndexError::Full) } else { Ok(()) }
     }
 
     /// Whether there is room to write everything once more, as packing may do.
     fn room_to_pack(&self) -> Result<(), IndexError> {
         let left = fs4::available_space(&self.folder).map_err(not_measured("measure the disk of"))?;
         let used = blocks_of(&self.folder).map_err(not_measured("measure the files of"))?;
-        if left < ROOM + used { Err(IndexError::Full) } else { Ok(()) }
+        if left < MIN_FREE_TO_ADD_BYTES + used { Err(IndexError::Full) } else { Ok(()) }
     }
 
     fn fits<'a>(&self, mut vectors: impl Iterator<Item = &'a Vec<f32>>) -> Result<(), IndexError> {
@@ -198,7 +200,7 @@ impl PassageIndex for EdgeIndex {
     fn upsert(&self, tenant: &Tenant, points: Vec<Point>) -> Result<(), IndexError> {
         self.fits(points.iter().filter_map(|point| point.dense.as_ref()))?;
         let _writer = self.writer();
-        self.room()?;
+        self.must_have_free(MIN_FREE_TO_ADD_BYTES)?;
         if let Some(known) = self.known().get_mut(tenant) {
             known.extend(points.iter().map(|point| point.language));
         }
@@ -218,14 +220,14 @@ impl PassageIndex for EdgeIndex {
 
     fn delete_document(&self, tenant: &Tenant, document: Uuid, keep: Option<i64>) -> Result<(), IndexError> {
         let _writer = self.writer();
-        self.room()?;
+        self.must_have_free(MIN_FREE_TO_DELETE_BYTES)?;
         let gone = PointOperations::DeletePointsByFilter(filter::document(tenant, document, keep));
         self.write("delete from", UpdateOperation::PointOperation(gone))
     }
 
     fn delete_tenant(&self, tenant: &Tenant) -> Result<(), IndexError> {
         let _writer = self.writer();
-        self.room()?;
+        self.must_have_free(MIN_FREE_TO_DELETE_BYTES)?;
         let gone = PointOperations::DeletePointsByFilter(filter::own(tenant));
         self.write("delete from", UpdateOperation::PointOperation(gone))?;
         self.known().remove(tenant);
@@ -234,7 +236,7 @@ impl PassageIndex for EdgeIndex {
 
     fn patch_document(&self, tenant: &Tenant, document: Uuid, labels: &Labels) -> Result<(), IndexError> {
         let _writer = self.writer();
-        self.room()?;
+        self.must_have_free(MIN_FREE_TO_ADD_BYTES)?;
         let set = SetPayloadOp {
             payload: Payload(point::labels(labels)),
             points: None,
@@ -285,7 +287,7 @@ impl PassageIndex for EdgeIndex {
     fn commit(&self) -> Result<(), IndexError> {
         let _writer = self.writer();
         self.must_not_be_abandoned()?;
-        self.room()?;
+        self.must_have_free(MIN_FREE_TO_DELETE_BYTES)?;
         self.shard.flush().map_err(failed("commit"))
     }
 
@@ -320,7 +322,7 @@ impl PassageIndex for EdgeIndex {
 
     fn remove(&self, passages: &[Uuid]) -> Result<(), IndexError> {
         let _writer = self.writer();
-        self.room()?;
+        self.must_have_free(MIN_FREE_TO_DELETE_BYTES)?;
         let gone =
             PointOperations::DeletePoints { ids: passages.iter().copied().map(PointId::Uuid).collect() };
         self.write("delete from", UpdateOperation::PointOperation(gone))
