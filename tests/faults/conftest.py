@@ -5,6 +5,10 @@ import pathlib
 
 import pytest
 from harness import FaultyService
+from injector import Injector
+
+# What the tests of a mixed load found, in numbers.
+SUMMARIES: list[str] = []
 
 
 @pytest.fixture
@@ -19,3 +23,19 @@ def service(carrel: str, tmp_path: pathlib.Path):
     made.start()
     yield made
     made.kill()
+
+
+@pytest.fixture
+def injector(tmp_path: pathlib.Path) -> Injector:
+    return Injector(tmp_path)
+
+
+@pytest.fixture
+def summarize(request):
+    """Has a line of numbers printed at the end of the run, also where the test fails."""
+    return lambda text: SUMMARIES.append(f"{request.node.name}: {text}")
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    for line in SUMMARIES:
+        terminalreporter.write_line(line)

@@ -8,6 +8,7 @@ import secrets
 import subprocess
 import sys
 import time
+import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
 from service import PASSWORD, Service
@@ -16,7 +17,9 @@ SETTINGS = {
     "plans.research.hourly_per_key": 1_000_000_000,
     "plans.research.rest_per_day": 1_000_000_000,
     "plans.research.rest_keys": 100_000,
+    "plans.research.mcp_per_day": 1_000_000_000,
     "auth.failures_per_minute": 1_000_000,
+    "oauth.registrations_per_hour": 1_000_000,
     "log.level": "info",
 }
 SCOPES = ("read:library", "ask:library", "read:bookmarks", "write:bookmarks", "read:collections", "write:collections",
@@ -29,6 +32,11 @@ class FaultyService(Service):
     def __init__(self, program: str, folder: pathlib.Path, **settings: object) -> None:
         given = {name.replace("__", "."): value for name, value in settings.items()}
         super().__init__(program, folder, SETTINGS | given)
+        # For every process of the program that is started from here.
+        self.extra: dict[str, str] = {}
+
+    def environment(self) -> dict[str, str]:
+        return super().environment() | self.extra
 
     def begin(self) -> None:
         """Starts it without waiting until it is ready."""
@@ -42,23 +50,32 @@ class FaultyService(Service):
             self.process.kill()
             self.process.wait()
 
-    def send(self, method: str, path: str, body: object = None, headers: dict | None = None) -> tuple[int, dict, dict]:
-        """Status, JSON and headers of an answer; status 0 where there was none."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        sent = dict(headers or {})
-        if body is not None:
-            sent["Content-Type"] = "application/json"
+    def send(self, method: str, path: str, body: object = None, headers: dict | None = None,
+             source: str = "127.0.0.1") -> tuple[int, dict, dict]:
+        """Status, JSON and headers of an answer, from an address of this machine; status 0 where there was no answer."""
+        json_type = {} if body is None else {"Content-Type": "application/json"}
+        return self.exchange(method, path, None if body is None else json.dumps(body), (headers or {}) | json_type, source)
+
+    def send_form(self, path: str, fields: dict[str, str], headers: dict | None = None) -> tuple[int, dict, dict]:
+        form_type = {"Content-Type": "application/x-www-form-urlencoded"}
+        return self.exchange("POST", path, urllib.parse.urlencode(fields), (headers or {}) | form_type)
+
+    def exchange(self, method: str, path: str, body: str | bytes | None, headers: dict,
+                 source: str = "127.0.0.1") -> tuple[int, dict, dict]:
+        """An answer that is no JSON comes as `text`."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60, source_address=(source, 0))
         try:
-            connection.request(method, path, None if body is None else json.dumps(body), sent)
+            connection.request(method, path, body, headers)
             answer = connection.getresponse()
             read = answer.read()
         except (OSError, http.client.HTTPException):
             return 0, {}, {}
         finally:
             connection.close()
+        named = {name.lower(): value for name, value in answer.getheaders()}
         with contextlib.suppress(ValueError):
-            return answer.status, json.loads(read), {name.lower(): value for name, value in answer.getheaders()}
-        return answer.status, {}, {name.lower(): value for name, value in answer.getheaders()}
+            return answer.status, json.loads(read), named
+        return answer.status, {"text": read.decode(errors="replace")}, named
 
     def log(self) -> str:
         return (self.folder / "log").read_text(errors="replace")

@@ -1,0 +1,197 @@
+"""What a service has acknowledged to the accounts of a load, and how to see what is there.
+
+One worker changes an object at a time, so the order of its changes is known. A change without a clear outcome (503, 507, a broken
+connection) leaves two states that are right.
+"""
+
+import random
+import secrets
+import threading
+import urllib.parse
+
+from harness import FaultyService
+from service import PASSWORD
+
+SCOPES = ("read:library", "read:bookmarks", "write:bookmarks", "read:projects", "write:projects", "write:notes", "read:user")
+REDIRECT = "http://127.0.0.1:43117/callback"
+GONE = None
+Answer = tuple[int, dict, dict]
+
+
+class Record:
+    """An object, and the states in which it may be."""
+
+    def __init__(self) -> None:
+        self.id: str | None = None
+        self.states: list[dict | None] = [GONE]
+        # Of an API key: its secret.
+        self.credential: Credential | None = None
+        self.children: list[Record] = []
+
+    def change(self, acknowledged: bool, **fields: object) -> None:
+        """Made or changed; a change that was acknowledged was made to an object that was there."""
+        changed = [(state or {}) | fields for state in self.states]
+        self.states = changed if acknowledged else self.states + changed
+
+    def delete(self, acknowledged: bool) -> None:
+        """What is within it goes with it."""
+        self.states = [GONE] if acknowledged else [*self.states, GONE]
+        for child in self.children:
+            child.delete(acknowledged)
+
+    def state(self) -> dict | None:
+        """The one state, where the object is there for certain and its id is known."""
+        return self.states[0] if len(self.states) == 1 and self.id else None
+
+
+class Credential:
+    """A secret that is accepted, refused, or (where a change of it has no clear outcome) either."""
+
+    def __init__(self, kind: str, secret: str) -> None:
+        self.kind, self.secret = kind, secret
+        self.works = {True}
+        self.ended_by_cli = False
+        # Those that ended long ago are looked at only now and then.
+        self.checked = False
+
+    def end(self, acknowledged: bool) -> None:
+        self.works = {False} if acknowledged else self.works | {False}
+        self.checked = False
+
+
+class User:
+    """An account with what it has been acknowledged."""
+
+    def __init__(self, service: FaultyService) -> None:
+        self.service = service
+        self.email = f"user-{secrets.token_hex(4)}@faults.example"
+        self.service.cli("user", "add", "--email", self.email, "--plan", "research", "--password-stdin",
+                         given=PASSWORD + "\n")
+        scopes = [word for scope in SCOPES for word in ("--scope", scope)]
+        made = self.service.cli("key", "create", "--user", self.email, "--kind", "rest", "--name", "load", *scopes)
+        self.key = made["secret"]
+        self.passwords, self.old_passwords = [PASSWORD], []
+        self.is_password_checked = True
+        # Bookmarks, highlights, projects, notes, items and keys by a word that is in each of them and in nothing else.
+        self.records: dict[str, dict[str, Record]] = {kind: {} for kind in KINDS}
+        self.credentials: list[Credential] = []
+        # Requests with an Idempotency-Key: path, body, key, the record and, where it is known, the id that was answered.
+        self.replays: list[tuple[str, dict, str, Record, str | None]] = []
+        # Held while the session that the workers share is used or replaced.
+        self.session_lock = threading.Lock()
+        self.session = Credential("session", "")
+        self.sign_in_again()
+        self.client = self.register_client()
+
+    def record(self, kind: str, word: str) -> Record:
+        return self.records[kind].setdefault(word, Record())
+
+    def rest(self, method: str, path: str, body: object = None, key: str | None = None, **headers: str) -> Answer:
+        return self.service.send(method, f"/rest{path}", body, {"Authorization": f"Bearer {key or self.key}"} | headers)
+
+    def app(self, method: str, path: str, body: object = None, cookie: str | None = None) -> Answer:
+        headers = {"Cookie": cookie or self.session.secret, "Origin": self.origin()}
+        return self.service.send(method, f"/app/api{path}", body, headers)
+
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.service.port}"
+
+    def sign_in(self, password: str) -> tuple[Answer, Credential | None]:
+        # Failures are counted by address, so each attempt has one of its own.
+        source = f"127.{random.randrange(1, 255)}.{random.randrange(1, 255)}.{random.randrange(1, 255)}"
+        credentials = {"email": self.email, "password": password}
+        answer = self.service.send("POST", "/app/api/session", credentials, {"Origin": self.origin()}, source)
+        if answer[0] != 200:
+            return answer, None
+        return answer, Credential("session", answer[2]["set-cookie"].split(";")[0])
+
+    def sign_in_again(self) -> bool:
+        """The session that the workers share is made anew; whether one of the possible passwords did it."""
+        for password in self.passwords:
+            _, made = self.sign_in(password)
+            if made is not None:
+                self.session = made
+                self.credentials.append(made)
+                return True
+        return False
+
+    def register_client(self) -> str:
+        body = {"redirect_uris": [REDIRECT], "client_name": "Heron", "token_endpoint_auth_method": "none"}
+        status, made, _ = self.service.send("POST", "/oauth/register", body)
+        assert status == 201, made
+        return made["client_id"]
+
+    def works(self, credential: Credential) -> bool | None:
+        """Whether it is accepted; `None` where the answer does not say."""
+        if credential.kind == "session":
+            status = self.app("GET", "/session", cookie=credential.secret)[0]
+        elif credential.kind == "key":
+            status = self.rest("GET", "/v1/user", key=credential.secret)[0]
+        else:
+            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+            headers = {"Authorization": f"Bearer {credential.secret}", "Accept": "application/json, text/event-stream"}
+            status = self.service.send("POST", "/mcp", call, headers)[0]
+        return {200: True, 401: False}.get(status)
+
+    def pages(self, path: str, name: str, ask) -> list[dict]:
+        """A whole list."""
+        found, cursor = [], ""
+        while True:
+            status, body, _ = ask("GET", f"{path}{cursor}")
+            assert status == 200, (path, status, body)
+            found += body["data"][name]
+            after = body["data"].get("nextCursor")
+            if after is None:
+                return found
+            cursor = f"{'&' if '?' in path else '?'}cursor={urllib.parse.quote(after)}"
+
+
+def word_of(text: str) -> str:
+    return text.split()[0]
+
+
+def see_bookmarks(user: User):
+    for seen in user.pages("/v1/bookmarks?limit=100", "bookmarks", user.rest):
+        state = {name: seen[name] for name in ("title", "favorite", "notes")} | {"tags": sorted(seen["tags"])}
+        yield seen["url"].rsplit("/", 1)[1], seen["bookmarkId"], state
+
+
+def see_highlights(user: User):
+    for bookmark in user.records["bookmark"].values():
+        if bookmark.children and bookmark.state():
+            path = f"/v1/bookmarks/{bookmark.id}/highlights?limit=100"
+            for seen in user.pages(path, "highlights", user.rest):
+                yield word_of(seen["note"]), seen["highlightId"], {"note": seen["note"]}
+
+
+def see_projects(user: User):
+    for status in ("active", "archived"):
+        for seen in user.pages(f"/projects?limit=50&status={status}", "projects", user.app):
+            yield word_of(seen["name"]), seen["id"], {"name": seen["name"], "description": seen["description"]}
+
+
+def living_projects(user: User):
+    return [record for record in user.records["project"].values() if record.state()]
+
+
+def see_notes(user: User):
+    for project in living_projects(user):
+        for seen in user.pages(f"/projects/{project.id}/notes?limit=100", "notes", user.app):
+            yield word_of(seen["title"]), seen["noteId"], {name: seen[name] for name in ("title", "bodyMd")}
+
+
+def see_items(user: User):
+    for project in living_projects(user):
+        for seen in user.pages(f"/projects/{project.id}/items?limit=100", "items", user.app):
+            yield f"{project.id} {seen['bookmarkId']}", seen["itemId"], {"bookmarkId": seen["bookmarkId"]}
+
+
+def see_keys(user: User):
+    for seen in user.pages("/keys", "keys", user.app):
+        if seen["name"] != "load":
+            yield word_of(seen["name"]), seen["id"], {"name": seen["name"]}
+
+
+# In this order: what is within a bookmark or a project is looked for once it is known which of those are there.
+KINDS = {"bookmark": see_bookmarks, "highlight": see_highlights, "project": see_projects, "note": see_notes,
+         "item": see_items, "key": see_keys}

@@ -1,0 +1,99 @@
+"""Single calls of the storage fail under a mixed load: whatever was acknowledged is there, and work goes on."""
+
+import contextlib
+import os
+import pathlib
+import sqlite3
+
+import pytest
+from harness import FaultyService
+from injector import ALWAYS, Injector
+from load import Load
+
+# How many calls of each kind are made to fail; the first ones, then rarer ones up to the 200th.
+ROUNDS = int(os.environ.get("CARREL_FAULT_ROUNDS", "4"))
+EARLY_AND_LATE = (1, 6, 23, 60)
+CALLS = [(call, error) for call in ("pwrite64", "fdatasync", "ftruncate") for error in ("ENOSPC", "EIO")]
+# In these rounds the command line works beside the service; after these the service is killed and started again.
+CLI_EVERY, RESTART_EVERY = 10, 25
+
+
+def failing_calls(call: str) -> list[int]:
+    """Which call of each round fails, counted from the round's first step over all threads."""
+    if call == "ftruncate":
+        # The file is truncated once in a checkpoint, always in the same way.
+        return [1 + number % 3 for number in range(ROUNDS)]
+    if ROUNDS <= len(EARLY_AND_LATE):
+        return list(EARLY_AND_LATE[:ROUNDS])
+    return list(range(1, ROUNDS + 1))
+
+
+@pytest.fixture
+def service(carrel: str, tmp_path: pathlib.Path, injector: Injector, request):
+    made = FaultyService(carrel, tmp_path)
+    made.extra = injector.environment()
+    if "ftruncate" in request.node.name:
+        make_small_pages(tmp_path / "data")
+    made.start()
+    yield made
+    made.kill()
+
+
+def make_small_pages(folder: pathlib.Path) -> None:
+    """SQLite truncates its file at the end of a checkpoint, and begins one every 1000 pages: of small pages there are more."""
+    folder.mkdir(mode=0o700)
+    with contextlib.closing(sqlite3.connect(folder / "carrel.db")) as database:
+        database.executescript("PRAGMA page_size = 512; PRAGMA journal_mode = WAL; CREATE TABLE t (n); DROP TABLE t")
+    (folder / "carrel.db").chmod(0o600)
+
+
+def restart(service: FaultyService, load: Load) -> None:
+    service.kill()
+    service.start()
+    load.verify(everything=True)
+
+
+@pytest.mark.parametrize(("call", "error"), CALLS)
+def test_acknowledged_writes_survive_one_failed_call(
+        service: FaultyService, injector: Injector, summarize, call: str, error: str) -> None:
+    load = Load(service)
+    if call == "ftruncate":
+        load.descriptions, load.description_bytes = 40, 100_000
+    reached = []
+    for number, when in enumerate(failing_calls(call), 1):
+        load.with_cli = number % CLI_EVERY == 2
+        injector.arm(service.process.pid, call, error, when)
+        load.run_until(lambda: injector.failed)
+        if injector.failed:
+            reached.append(when)
+        injector.disarm()
+
+        load.verify()
+        assert service.process.poll() is None
+        if number % RESTART_EVERY == 0:
+            restart(service, load)
+        if load.found():
+            break
+    restart(service, load)
+
+    summarize(f"{number} rounds, {len(reached)} reached their call; {load.summary()}")
+    assert load.found() == {}, f"round {number}, call {when}"
+    assert reached == failing_calls(call)
+
+
+@pytest.mark.parametrize(("call", "error"), [("pwrite64", "ENOSPC"), ("pwrite64", "EIO"), ("fdatasync", "EIO")])
+def test_work_goes_on_once_calls_stop_failing(
+        service: FaultyService, injector: Injector, summarize, call: str, error: str) -> None:
+    load = Load(service)
+    for when in (1, 40):
+        injector.arm(service.process.pid, call, error, when, ALWAYS)
+        load.run_until(lambda: injector.failed > 20)
+        assert injector.failed > 20
+        injector.disarm()
+
+        load.verify()
+        assert load.found() == {}, f"from call {when} on"
+    restart(service, load)
+
+    summarize(load.summary())
+    assert load.found() == {}
