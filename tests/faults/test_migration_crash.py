@@ -10,7 +10,7 @@ import subprocess
 from background import assert_rows_are_whole, opened
 from harness import Account, FaultyService
 
-ROUNDS = int(os.environ.get("CARREL_FAULT_MIGRATION_ROUNDS", "10"))
+ROUNDS = int(os.environ.get("CARREL_FAULT_MIGRATION_ROUNDS", "4"))
 CALLS = "pwrite64,fsync,fdatasync,ftruncate"
 
 

@@ -12,7 +12,7 @@ from stubs import ChatModel, Gate, MailServer, NameServer, Site, serving
 WITH_DEADLINES = bool(os.environ.get("CARREL_FAULT_DEADLINES"))
 # Of the requests in a test that go on beside what hangs.
 MAX_SECONDS = 3
-FEEDS = int(os.environ.get("CARREL_FAULT_FEEDS", "40"))
+FEEDS = int(os.environ.get("CARREL_FAULT_FEEDS", "20"))
 
 
 def jobs(service: FaultyService, kind: str) -> list[tuple]:
@@ -102,9 +102,9 @@ def test_letters_outlast_mail_servers_that_fail(carrel: str, tmp_path: pathlib.P
         service = start(carrel, tmp_path, **mail.settings())
         account = Account(service)
 
-        def use_a_new_key() -> None:
+        def use_first(secret: str) -> None:
             """The first use of a key is told by a letter."""
-            seconds, answer = timed(account.rest, "GET", "/v1/user", None, key_with(account, "read:user"))
+            seconds, answer = timed(account.rest, "GET", "/v1/user", None, secret)
             assert answer[0] == 200 and seconds < MAX_SECONDS, (answer[0], seconds)
 
         def due_until(condition) -> None:
@@ -114,7 +114,7 @@ def test_letters_outlast_mail_servers_that_fail(carrel: str, tmp_path: pathlib.P
             eventually(look)
 
         mail.behave = "hang"
-        use_a_new_key()
+        use_first(account.secret)
         eventually(lambda: mail.gate.waiting > 0)
         assert_others_are_served(account, 1)
         mail.behave = "busy"
@@ -131,7 +131,7 @@ def test_letters_outlast_mail_servers_that_fail(carrel: str, tmp_path: pathlib.P
         assert len(ids) == 2 and len(set(ids)) == 1, ids
 
         mail.behave = "refuse"
-        use_a_new_key()
+        use_first(key_with(account, "read:user"))
         eventually(lambda: "dead" in [state for state, _, _ in jobs(service, "letter")])
         state, attempts, error = jobs(service, "letter")[-1]
         assert (state, attempts) == ("dead", 1) and "550" in error
@@ -169,6 +169,8 @@ def test_pages_outlast_a_name_server_that_does_not_answer(carrel: str, tmp_path:
 
 def test_feeds_due_at_once_take_turns_and_others_are_served(carrel: str, tmp_path: pathlib.Path) -> None:
     fetches = 6
+    # The rest is left to what somebody waits for.
+    feeds_at_once = 4
     with serving(Site()) as site:
         service = start(carrel, tmp_path, fetch__allow_private="127.0.0.0/8", ingest__fetches=fetches)
         account = Account(service)
@@ -179,13 +181,14 @@ def test_feeds_due_at_once_take_turns_and_others_are_served(carrel: str, tmp_pat
             feed = {"url": f"http://127.0.1.{1 + number // 2}:{site.port}/feed?{number}"}
             status, body, _ = account.rest("POST", "/v1/feeds", feed, reader)
             assert status == 201, body
+        eventually(lambda: {state for state, _, _ in jobs(service, "poll")} <= {"done"})
         with opened(database_file(service)) as connection:
             assert connection.execute("SELECT count(*) FROM feed_source").fetchone() == (FEEDS,)
             site.hits.clear()
             site.most_at_once = site.most_of_one_host = 0
             site.gate = Gate()
             connection.execute("UPDATE feed_source SET next_fetch_at = 0, wait_until = NULL")
-        eventually(lambda: site.gate.waiting >= fetches)
+        eventually(lambda: site.gate.waiting >= feeds_at_once)
 
         assert_others_are_served(account, 100)
         site.delay = 0.2
@@ -198,5 +201,5 @@ def test_feeds_due_at_once_take_turns_and_others_are_served(carrel: str, tmp_pat
             seconds, answer = timed(account.rest, "GET", "/v2/search?q=word1")
             assert answer[0] == 200 and seconds < MAX_SECONDS, (answer[0], seconds)
         print(f"{FEEDS} feeds: at most {site.most_at_once} at once, {site.most_of_one_host} of one host")
-        assert site.most_at_once <= fetches and site.most_of_one_host == 1
+        assert site.most_at_once <= feeds_at_once and site.most_of_one_host == 1
         service.kill()

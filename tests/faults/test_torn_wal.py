@@ -10,8 +10,8 @@ import threading
 from background import assert_rows_are_whole, database_file, opened, read_transaction, saved_numbers
 from harness import Account, FaultyService, eventually
 
-CUTS = int(os.environ.get("CARREL_FAULT_CUTS", "40"))
-DOCTORS = 2
+CUTS = int(os.environ.get("CARREL_FAULT_CUTS", "20"))
+DOCTORS = 1
 SAVES = 60
 LOG_HEADER_BYTES = 32
 
@@ -72,6 +72,9 @@ def test_cut_log_leaves_a_prefix_of_the_commits(service: FaultyService, tmp_path
     file = database_file(service)
     original = tmp_path / "original"
     writer = threading.Thread(target=write_in_order, args=(account, acknowledged, ended))
+    # Every cut leaves the tables and the account: the log begins after them.
+    with opened(file) as connection:
+        assert connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
     # The log is not folded in past a reader: what was folded in was synced before, so no power cut takes it from the log.
     with read_transaction(file):
         writer.start()
