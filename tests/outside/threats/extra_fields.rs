@@ -52,7 +52,8 @@ fn names_all(answer: &Answer, names: &[&str], what: &str) {
 async fn every_body_refuses_the_fields_that_rows_have() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
-    let (key, browser) = (Client::clone(&user.full_key().await), user.sign_in().await);
+    let (key, browser) = (user.full_key().await, user.sign_in().await);
+    let key = Client::clone(&key);
     let tables = [
         (&key, table::all("/rest/v1", rest::V1)),
         (&key, table::all("/rest/v2", rest::V2)),

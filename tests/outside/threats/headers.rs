@@ -15,7 +15,8 @@ use crate::world::{Answer, Assistant, Client, Server, sent_back};
 /// Every route, with what lets a caller in: a key, or a session.
 async fn routes(server: &Server) -> [(Client, Vec<Asked>); 2] {
     let user = server.user(Plan::Pro).await;
-    let (key, browser) = (Client::clone(&user.full_key().await), user.sign_in().await);
+    let (key, browser) = (user.full_key().await, user.sign_in().await);
+    let key = Client::clone(&key);
     let of = |mounted: [(&str, &'static [Route]); 2]| -> Vec<Asked> {
         mounted.into_iter().flat_map(|(path, routes)| table::all(path, routes)).collect()
     };

@@ -230,7 +230,7 @@ mod tests {
     /// Writes a file so that its time differs from the one before.
     fn write(folder: &Path, name: &str, content: &[u8], modified: u64) {
         fs::write(folder.join(name), content).unwrap();
-        let at = std::time::UNIX_EPOCH + std::time::Duration::from_secs(modified);
+        let at = std::time::UNIX_EPOCH + Duration::from_secs(modified);
         File::options().write(true).open(folder.join(name)).unwrap().set_modified(at).unwrap();
     }
 
