@@ -109,6 +109,9 @@ async fn sign_in(request: HttpRequest, app: Data<App>, payload: Payload) -> Http
         let (email, password) =
             (given.text("email").unwrap_or_default(), given.text("password").unwrap_or_default());
         let signed_in = sessions::sign_in(&app, peer::address(&request), &email, password).await?;
+        if let Some(presented) = session_secret(&request, &app) {
+            sessions::end(&app, &presented).await?;
+        }
         Ok((signed_in.user, signed_in.secret.expose().to_owned()))
     };
     begun(&request, &app, StatusCode::OK, signed_in.await)

@@ -83,9 +83,21 @@ impl Archive {
         if !self.given.insert(name.to_owned()) {
             return Err("its text is another row's");
         }
-        let left = self.left.checked_sub(text.len() as u64);
-        self.left = left.ok_or("the archive unpacks to more than is taken in")?;
+        self.count(&text).map_err(|_| "the archive unpacks to more than is taken in")?;
         Ok(Some(text))
+    }
+
+    /// A list of at most so many bytes, which counts as the texts do: thousands of lists may lie on the same packed bytes.
+    pub fn list(&mut self, name: &str, most: usize) -> Result<Vec<u8>, NoImport> {
+        let list = self.short(name, most).ok_or(NoImport::Damaged)?;
+        self.count(&list)?;
+        Ok(list)
+    }
+
+    /// Counts what was unpacked.
+    fn count(&mut self, unpacked: &[u8]) -> Result<(), NoImport> {
+        self.left = self.left.checked_sub(unpacked.len() as u64).ok_or(NoImport::Bomb)?;
+        Ok(())
     }
 
     /// A file of at most so many bytes; `None` where it is not there, or longer.
@@ -176,6 +188,20 @@ pub mod tests {
         assert!(texts.iter().take(64).all(|text| matches!(text, Ok(Some(_)))));
         assert_eq!(texts[64], Err("the archive unpacks to more than is taken in"));
         assert_eq!(archive.text("0", 1 << 20), Err("its text is another row's"));
+    }
+
+    #[test]
+    fn lists_of_an_archive_are_bounded_together() {
+        let zeroes = vec![0; 1 << 20];
+        let names: Vec<String> = (0..80).map(|n| format!("{n}.csv")).collect();
+        let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &zeroes[..])).collect();
+        let mut archive = Archive::open(packed(&files)).unwrap();
+
+        let lists: Vec<_> = names.iter().map(|name| archive.list(name, 1 << 20)).collect();
+
+        assert!(lists.iter().take(64).all(Result::is_ok));
+        assert_eq!(lists[64], Err(NoImport::Bomb));
+        assert_eq!(archive.list("none.csv", 1 << 20), Err(NoImport::Damaged));
     }
 
     /// Entries that lie on each other: the list of files names the same bytes many times.
