@@ -94,6 +94,17 @@ def assert_reads_go_on(account: Account, ledger: Ledger) -> None:
     assert account.service.readiness()[0] == 200
 
 
+def count_jobs(disk: pathlib.Path, condition: str) -> int:
+    database = sqlite3.connect(f"file:{disk}/data/carrel.db?mode=ro", uri=True)
+    with contextlib.closing(database):
+        return database.execute(f"SELECT count(*) FROM job WHERE {condition}").fetchone()[0]
+
+
+def await_jobs(disk: pathlib.Path) -> None:
+    """Waits until no job is left: a disk that fills up within a write of the index ends the process."""
+    eventually(lambda: count_jobs(disk, "finished_at IS NULL") == 0)
+
+
 def has_blocks(reserve: pathlib.Path) -> bool:
     return reserve.exists() and reserve.stat().st_blocks * 512 >= RESERVE_BYTES
 
@@ -105,6 +116,7 @@ def test_full_disk_refuses_writes_and_serves_reads(service: FaultyService, small
     ledger.mixed_load(3)
     eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1].get("data", {}).get("results"))
 
+    await_jobs(small_disk)
     filler.fill()
     # The service measures its disk four times a second, and tells of it every few seconds.
     eventually(lambda: service.readiness()[1]["storage"] == "full")
@@ -128,6 +140,7 @@ def test_sign_in_works_below_the_floor(service: FaultyService, small_disk: pathl
     assert account.sign_in() == 200
     ledger.mixed_load(1)
 
+    await_jobs(small_disk)
     filler.fill(leave=8 * MIB)
 
     eventually(lambda: service.readiness()[1]["storage"] == "full")
@@ -150,6 +163,7 @@ def test_service_starts_on_a_full_disk(service: FaultyService, small_disk: pathl
     reserve = small_disk / "data" / "space-reserve"
     for starts, end in enumerate((service.stop, service.kill), 1):
         eventually(lambda: has_blocks(reserve))
+        await_jobs(small_disk)
         filler.fill()
         end()
         filler.fill()
@@ -205,15 +219,14 @@ def test_deletions_leave_the_index_below_the_floor(
     bookmark = account.save(1)[1]["data"]["bookmark"]["bookmarkId"]
     eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1].get("data", {}).get("results"))
 
+    await_jobs(small_disk)
     filler.fill(leave=32 * MIB)
     eventually(lambda: service.readiness()[1]["storage"] == "full")
     assert account.save(2)[0] == 507
     assert account.rest("POST", "/v2/ask", {"question": "What is word1?"})[0] == 507
     assert account.rest("DELETE", f"/v1/bookmarks/{bookmark}")[0] == 200
 
-    with contextlib.closing(sqlite3.connect(small_disk / "data" / "carrel.db")) as database:
-        ended = "SELECT count(*) FROM job WHERE kind = 'forget' AND finished_at IS NOT NULL"
-        eventually(lambda: database.execute(ended).fetchone()[0] > 0)
+    eventually(lambda: count_jobs(small_disk, "kind = 'forget' AND finished_at IS NOT NULL") > 0)
 
 
 def test_import_that_adds_does_not_go_on_below_the_floor(
