@@ -29,8 +29,15 @@ pub fn start(settings: &Log) -> Result<LogGuard, TryInitError> {
 
 /// Libraries that would write a user's text, or the hosts of saved pages, or a warning twice a minute that is none, whatever
 /// the level asks for.
-const SILENCED: [&str; 6] =
-    ["tokenizers=off", "hyper_util=warn", "reqwest=warn", "sqlx=warn", "html5ever=off", "qdrant_edge=error"];
+const SILENCED: [&str; 7] = [
+    "tokenizers=off",
+    "hyper_util=warn",
+    "reqwest=warn",
+    "rustls=warn",
+    "sqlx=warn",
+    "html5ever=off",
+    "qdrant_edge=error",
+];
 
 /// What is written: as the setting says, but never what [`SILENCED`] keeps back.
 fn filter(level: &str) -> EnvFilter {
@@ -71,7 +78,7 @@ pub(crate) mod tests {
     use std::sync::{Arc, Mutex};
 
     use tracing::subscriber::with_default;
-    use tracing::{info, info_span};
+    use tracing::{debug, info, info_span, trace, warn};
 
     use super::*;
     use crate::settings::Settings;
@@ -149,6 +156,34 @@ pub(crate) mod tests {
     #[test]
     fn the_level_says_what_is_written() {
         assert_eq!(written(&settings("text", "warn"), false, || info!("quiet")), "");
+    }
+
+    /// The TLS library names the host of each connection at `debug` and the whole handshake at `trace`.
+    #[test]
+    fn libraries_that_name_hosts_are_silent_at_trace_level() {
+        let said = written(&settings("text", "trace"), false, || {
+            trace!("a line of ours");
+            debug!(target: "rustls::client::hs", "No cached session for DnsName(\"canary.example\")");
+            trace!(target: "rustls::client::hs", "Sending ClientHello: canary.example");
+            debug!(target: "reqwest::connect", "starting new connection: https://canary.example/");
+            trace!(target: "hyper_util::client::legacy::pool", "pooled for canary.example");
+            debug!(target: "sqlx::query", "SELECT 'canary'");
+            warn!(target: "tokenizers::tokenizer", "canary");
+        });
+
+        assert!(said.contains("a line of ours") && !said.contains("canary"), "{said}");
+    }
+
+    #[test]
+    fn line_breaks_and_escapes_in_fields_forge_no_line() {
+        let forged = "x\r\n2026-01-01T00:00:00Z ERROR carrel: forged\u{1b}[2J\u{7}";
+        for format in ["text", "json"] {
+            let said = written(&settings(format, "info"), false, || info!(reason = forged, "failed"));
+
+            assert_eq!(said.lines().count(), 1, "{format}: {said:?}");
+            let controls = |c: char| c.is_control() && c != '\n';
+            assert!(said.contains("forged") && !said.contains(controls), "{format}: {said:?}");
+        }
     }
 
     #[test]

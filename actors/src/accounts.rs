@@ -16,8 +16,10 @@ use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, SqlErr};
 use crate::desk::Desk;
 use crate::error::{Error, Fault, Invalid};
 use crate::kit::Lane;
+use crate::owned_transaction::begin_owned;
+use crate::state::{self, Fact};
 use crate::text::{is_control_or_bidi, is_invisible};
-use crate::{grants, password, state};
+use crate::{grants, password};
 
 /// What a new account is made with.
 #[derive(Debug)]
@@ -162,11 +164,12 @@ pub async fn delete(desk: &Desk, user: UserId) -> Result<(), Error> {
 }
 
 async fn remove(desk: &Desk, user: UserId) -> Result<(), Error> {
-    let txn = desk.db.begin().await?;
+    let txn = begin_owned(&desk.db, user).await?;
     let row = locked(&txn, user).await?;
     activity::Entity::delete_many().filter(activity::Column::UserId.eq(user)).exec(&txn).await?;
     grants::end_all(&txn, user).await?;
-    state::note_removed(&txn, user).await?;
+    // The index forgets the user by this row.
+    state::write(&txn, Fact::RemovedUser(user), String::new()).await?;
     row.into_active_model().delete(&txn).await?;
     state::raise_generation(&txn).await?;
     Ok(txn.commit().await?)

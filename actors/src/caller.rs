@@ -5,6 +5,7 @@ use entity::kind::{KeyKind, Surface};
 use entity::plan::Plan;
 use entity::scope::Scopes;
 
+use crate::idempotency::ClaimId;
 use crate::keys::secret::Secret;
 
 /// What a request presented.
@@ -46,7 +47,17 @@ pub struct Caller {
     pub surface: Option<Surface>,
     /// What it calls itself.
     pub client: Option<String>,
+    /// The claim of the request's Idempotency-Key. The transaction that makes the change marks it as committed
+    /// ([`crate::owned_transaction::begin_request`]).
+    pub(crate) claim: Option<ClaimId>,
     pub(crate) _proof: Proof,
+}
+
+impl Caller {
+    /// The same caller, whose request claimed an Idempotency-Key.
+    pub(crate) fn with_claim(&self, claim: ClaimId) -> Self {
+        Self { claim: Some(claim), ..self.clone() }
+    }
 }
 
 /// What operations may know of the key that was used.

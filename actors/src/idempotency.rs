@@ -4,6 +4,13 @@
 //! again. As long as its request runs it says so; a claim whose process died is free again after a minute. Stored
 //! answers live for 24 hours.
 //!
+//! The answer is stored after the change that it tells of was committed, so it can be lost: the process dies in between, or the
+//! storage fails. Therefore the transaction that makes the change also marks the claim as committed
+//! ([`crate::owned_transaction::begin_request`]): both are kept or neither. A committed claim is never given up and does not
+//! become free before its 24 hours are over. Once its request does not run any more, the same request is refused with 409. An
+//! uncommitted claim has changed nothing and may be tried again. A request of several transactions (a batch, a list of feeds)
+//! counts as committed with the first of them.
+//!
 //! What an account keeps is bounded ([`AnswerBounds`]), and the promise that nothing is done twice goes last. An answer that is
 //! too large is kept without its body, and so are the oldest ones of an account that keeps too many bytes: the same request is
 //! refused then with 409, because it was carried out. Only keys beyond the largest number expire early, the oldest first.
@@ -17,17 +24,28 @@ use entity::library_usage;
 use entity::time::Timestamp;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, OnConflict};
-use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select};
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select,
+};
 use sha2::{Digest, Sha256};
+use tracing::warn;
 
 use crate::clock::Clock;
-use crate::db::Db;
+use crate::db::{Db, Transaction};
 use crate::error::{Error, Invalid};
 use crate::kit::Beat;
+use crate::owned_transaction::begin_owned;
 
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 /// A claim that says nothing for so long has died. It speaks at a third of that.
 const RUNNING: Duration = Duration::from_secs(60);
+
+/// An answer that could not be stored is tried again after this, then after twice as long each time: for about a minute.
+const FIRST_RETRY: Duration = Duration::from_millis(250);
+const MAX_RETRIES: u32 = 8;
+
+/// When a request last ran that is known to run no more.
+const ENDED: Timestamp = Timestamp::from_millis(0);
 
 /// Rows that are bounded in one go.
 const MAX_EXPIRED_PER_CLAIM: u64 = 16;
@@ -78,16 +96,40 @@ impl Replay {
 /// The right to answer; whoever has it settles it or gives it up.
 #[derive(Debug)]
 pub struct Claim {
-    row: ClaimRow,
+    id: ClaimId,
     _beat: Beat,
 }
 
+impl Claim {
+    /// Which claim it is, for the transaction that makes the change.
+    pub fn id(&self) -> ClaimId {
+        self.id.clone()
+    }
+}
+
+/// Tells a claim from all others, also from a later one of the same key.
 #[derive(Clone, Debug)]
-struct ClaimRow {
+pub struct ClaimId {
     user: UserId,
     key: KeyId,
     name_hash: Vec<u8>,
     at: Timestamp,
+}
+
+impl ClaimId {
+    /// Marks the claim as committed, in the transaction that makes the change.
+    ///
+    /// # Errors
+    /// [`Error::StillRunning`] when the claim is gone: the key was freed because its request did not say that it runs, and another
+    /// request may have it now; the database fails. Nothing of the transaction may be kept then.
+    pub async fn mark_committed(&self, txn: &Transaction) -> Result<(), Error> {
+        let marked = Entity::update_many()
+            .col_expr(Column::Committed, Expr::value(true))
+            .filter(is_unanswered(self))
+            .exec(txn)
+            .await?;
+        if marked.rows_affected == 0 { Err(Error::StillRunning) } else { Ok(()) }
+    }
 }
 
 /// An answer that was given before.
@@ -140,8 +182,19 @@ impl Idempotency {
     /// # Errors
     /// [`Error::Conflict`] where the name stands for another request, or the answer is not kept; [`Error::StillRunning`].
     pub async fn claim(&self, user: UserId, key: KeyId, replay: Replay) -> Result<Claimed, Error> {
+        // Without a transaction first: a repetition does not wait for what the user writes.
+        if let Some(stored) = self.find(key, &replay).await? {
+            return Ok(Claimed::Answered(stored));
+        }
         let now = self.clock.now();
-        self.free(key, &replay.name_hash, now).await?;
+        let txn = begin_owned(&self.db, user).await?;
+        // Frees the key where its answer is past its day, or its request died.
+        Entity::delete_many()
+            .filter(Column::KeyId.eq(key))
+            .filter(Column::NameHash.eq(replay.name_hash.clone()))
+            .filter(is_over(now))
+            .exec(&txn)
+            .await?;
         let row = ActiveModel {
             key_id: Set(key),
             user_id: Set(user),
@@ -149,25 +202,31 @@ impl Idempotency {
             request_hash: Set(replay.request_hash.clone()),
             status: Set(None),
             body: Set(None),
+            committed: Set(false),
             created_at: Set(now),
             running_at: Set(now),
         };
         let taken = OnConflict::columns([Column::KeyId, Column::NameHash]).do_nothing().to_owned();
-        let made = Entity::insert(row)
-            .on_conflict(taken)
-            .try_insert()
-            .exec_without_returning(self.db.write())
-            .await?;
+        let made = Entity::insert(row).on_conflict(taken).try_insert().exec_without_returning(&txn).await?;
         if matches!(made, sea_orm::TryInsertResult::Inserted(1)) {
-            return Ok(Claimed::First(self.held(ClaimRow {
-                user,
-                key,
-                name_hash: replay.name_hash,
-                at: now,
-            })));
+            txn.commit().await?;
+            let id = ClaimId { user, key, name_hash: replay.name_hash, at: now };
+            return Ok(Claimed::First(self.held(id)));
         }
-        let found = Entity::find_by_id((key, replay.name_hash)).one(self.db.write()).await?;
-        answered(found, &replay.request_hash)
+        // Another request claimed it since the look.
+        let found = Entity::find_by_id((key, replay.name_hash)).one(&txn).await?;
+        let row = found.ok_or(Error::StillRunning)?;
+        answered(row, &replay.request_hash, now).map(Claimed::Answered)
+    }
+
+    /// The answer that the key stands for; `None` where it may be claimed. It claims nothing.
+    ///
+    /// # Errors
+    /// As [`Self::claim`].
+    pub async fn find(&self, key: KeyId, replay: &Replay) -> Result<Option<Stored>, Error> {
+        let now = self.clock.now();
+        let found = self.living(key, replay, now).await?;
+        found.map(|row| answered(row, &replay.request_hash, now)).transpose()
     }
 
     /// Looks whether the key stands for another request, and claims nothing.
@@ -175,153 +234,221 @@ impl Idempotency {
     /// # Errors
     /// [`Error::Conflict`] where it does.
     pub async fn must_not_conflict(&self, key: KeyId, replay: &Replay) -> Result<(), Error> {
-        let found = Entity::find_by_id((key, replay.name_hash.clone()))
-            .filter(is_over(self.clock.now()).not())
-            .one(self.db.read())
-            .await?;
+        let found = self.living(key, replay, self.clock.now()).await?;
         found.map_or(Ok(()), |row| must_be_same(&row, &replay.request_hash))
     }
 
-    fn held(&self, row: ClaimRow) -> Claim {
-        let (this, of) = (self.clone(), row.clone());
+    /// The row of a key that is not free.
+    async fn living(&self, key: KeyId, replay: &Replay, now: Timestamp) -> Result<Option<Model>, Error> {
+        let row = Entity::find_by_id((key, replay.name_hash.clone())).filter(is_over(now).not());
+        Ok(row.one(self.db.read()).await?)
+    }
+
+    fn held(&self, id: ClaimId) -> Claim {
+        let (this, of) = (self.clone(), id.clone());
         let beat = Beat::every(self.beat, "a request is being answered", move || {
             let (this, of) = (this.clone(), of.clone());
             async move { this.still_runs(&of).await }
         });
-        Claim { row, _beat: beat }
+        Claim { id, _beat: beat }
     }
 
-    async fn still_runs(&self, row: &ClaimRow) -> Result<(), Error> {
+    async fn still_runs(&self, claim: &ClaimId) -> Result<(), Error> {
         Entity::update_many()
             .col_expr(Column::RunningAt, Expr::value(self.clock.now()))
-            .filter(mine(row))
+            .filter(is_unanswered(claim))
             .exec(self.db.write())
             .await?;
         Ok(())
     }
 
-    /// Stores what was sent; of a large answer only that it was given.
+    /// Stores what was sent; of a large answer only that it was given. Where that fails it is tried again in the background, for
+    /// about a minute, in which the request counts as running.
+    ///
+    /// # Errors
+    /// Why the first try failed.
     pub async fn settle(&self, claim: Claim, stored: Stored) -> Result<(), Error> {
         let body = Some(stored.body).filter(|body| body.len() <= self.bounds.max_body_bytes);
+        let status = i16::try_from(stored.status).unwrap_or(i16::MAX);
+        if let Err(error) = self.store(&claim.id, status, body.clone()).await {
+            let this = self.clone();
+            tokio::spawn(async move { this.store_later(claim, status, body).await });
+            return Err(error);
+        }
+        self.make_room(claim.id.user).await
+    }
+
+    async fn store(&self, claim: &ClaimId, status: i16, body: Option<String>) -> Result<(), Error> {
+        let txn = begin_owned(&self.db, claim.user).await?;
         Entity::update_many()
-            .col_expr(Column::Status, Expr::value(i16::try_from(stored.status).unwrap_or(i16::MAX)))
+            .col_expr(Column::Status, Expr::value(status))
             .col_expr(Column::Body, Expr::value(body))
-            .filter(mine(&claim.row))
-            .exec(self.db.write())
+            .filter(is_unanswered(claim))
+            .exec(&txn)
             .await?;
-        self.make_room(claim.row.user).await
+        Ok(txn.commit().await?)
+    }
+
+    async fn store_later(&self, claim: Claim, status: i16, body: Option<String>) {
+        let mut pause = FIRST_RETRY;
+        for _ in 0..MAX_RETRIES {
+            tokio::time::sleep(pause).await;
+            pause *= 2;
+            if self.store(&claim.id, status, body.clone()).await.is_ok() {
+                return;
+            }
+        }
+        warn!("the answer of an Idempotency-Key was given and is not kept");
     }
 
     /// Lets the oldest bodies of an account go, and its oldest keys, as far as there are too many.
     async fn make_room(&self, user: UserId) -> Result<(), Error> {
-        loop {
-            let found = library_usage::Entity::owned_by(user).one(self.db.write()).await?;
-            let Some(kept) = found else { return Ok(()) };
-            let extra_keys = kept.answers.saturating_sub(self.bounds.max_account_keys);
-            let freed = if extra_keys > 0 {
-                self.expire_oldest(
-                    user,
-                    u64::try_from(extra_keys).unwrap_or_default().min(MAX_EXPIRED_PER_CLAIM),
-                )
-                .await?
-            } else if kept.answer_bytes > self.bounds.max_account_bytes {
-                self.empty_oldest(user, kept.answer_bytes - self.bounds.max_account_bytes).await?
-            } else {
-                0
+        while self.excess(self.db.read(), user).await?.is_some() {
+            let txn = begin_owned(&self.db, user).await?;
+            let freed = match self.excess(&txn, user).await? {
+                Some(Excess::Keys(keys)) => self.expire_oldest(&txn, user, keys).await?,
+                Some(Excess::Bytes(bytes)) => empty_oldest(&txn, user, bytes).await?,
+                None => 0,
             };
+            txn.commit().await?;
             if freed == 0 {
-                return Ok(());
+                break;
             }
         }
+        Ok(())
+    }
+
+    async fn excess(&self, db: &impl ConnectionTrait, user: UserId) -> Result<Option<Excess>, Error> {
+        let Some(kept) = library_usage::Entity::owned_by(user).one(db).await? else { return Ok(None) };
+        let keys = kept.answers.saturating_sub(self.bounds.max_account_keys);
+        let bytes = kept.answer_bytes.saturating_sub(self.bounds.max_account_bytes);
+        Ok(match u64::try_from(keys) {
+            Ok(keys) if keys > 0 => Some(Excess::Keys(keys)),
+            Ok(_) | Err(_) => (bytes > 0).then_some(Excess::Bytes(bytes)),
+        })
     }
 
     /// Removes the oldest answers; how many there were.
-    async fn expire_oldest(&self, user: UserId, most: u64) -> Result<u64, Error> {
+    async fn expire_oldest(&self, txn: &Transaction, user: UserId, keys: u64) -> Result<u64, Error> {
+        let now = self.clock.now();
+        let finished = Entity::owned_by(user).filter(is_finished(now));
         let mut removed = 0;
-        let finished = Entity::owned_by(user).filter(Column::Status.is_not_null());
-        for (key, name_hash, _) in self.oldest(finished, most).await? {
-            let gone =
-                Entity::delete_many().filter(is_finished(key, &name_hash)).exec(self.db.write()).await?;
+        for (key, name_hash, _) in oldest(txn, finished, keys.min(MAX_EXPIRED_PER_CLAIM)).await? {
+            let gone = Entity::delete_many()
+                .filter(Column::KeyId.eq(key))
+                .filter(Column::NameHash.eq(name_hash))
+                .filter(is_finished(now))
+                .exec(txn)
+                .await?;
             removed += gone.rows_affected;
         }
         Ok(removed)
     }
 
-    /// Removes the bodies of the oldest answers, at least so many bytes where there are; how many bodies there were.
-    async fn empty_oldest(&self, user: UserId, mut excess: i64) -> Result<u64, Error> {
-        let mut emptied = 0;
-        let with_body = Entity::owned_by(user).filter(Column::Body.is_not_null());
-        for (key, name_hash, bytes) in self.oldest(with_body, MAX_EXPIRED_PER_CLAIM).await? {
-            if excess <= 0 {
-                break;
-            }
-            let empty = Entity::update_many()
-                .col_expr(Column::Body, Expr::value(None::<String>))
-                .filter(is_finished(key, &name_hash))
-                .exec(self.db.write())
-                .await?;
-            excess -= bytes;
-            emptied += empty.rows_affected;
-        }
-        Ok(emptied)
-    }
-
-    /// Key, name and bytes of the body.
-    async fn oldest(&self, of: Select<Entity>, most: u64) -> Result<Vec<(KeyId, Vec<u8>, i64)>, Error> {
-        let answers = of
-            .order_by_asc(Column::CreatedAt)
-            .limit(most)
-            .select_only()
-            .columns([Column::KeyId, Column::NameHash])
-            .column_as(Expr::cust("CAST(COALESCE(OCTET_LENGTH(body), 0) AS BIGINT)"), "bytes")
-            .into_tuple();
-        Ok(answers.all(self.db.write()).await?)
-    }
-
-    /// Gives the claim up: the same key may be tried again.
+    /// Gives the claim up: the same key may be tried again, unless a change of the request is kept. Whether it is may not be
+    /// known to who gives up: a commit that was answered with an error may be done all the same.
+    ///
+    /// # Errors
+    /// The database fails.
     pub async fn give_up(&self, claim: Claim) -> Result<(), Error> {
-        Entity::delete_many().filter(mine(&claim.row)).exec(self.db.write()).await?;
-        Ok(())
+        // On PostgreSQL this waits for a commit that is under way.
+        let txn = begin_owned(&self.db, claim.id.user).await?;
+        let uncommitted = is_unanswered(&claim.id).add(Column::Committed.eq(false));
+        let given_up = Entity::delete_many().filter(uncommitted).exec(&txn).await?;
+        if given_up.rows_affected == 0 {
+            Entity::update_many()
+                .col_expr(Column::RunningAt, Expr::value(ENDED))
+                .filter(is_unanswered(&claim.id))
+                .exec(&txn)
+                .await?;
+        }
+        Ok(txn.commit().await?)
     }
 
     /// Removes answers that are past their day.
+    ///
+    /// # Errors
+    /// The database fails.
     pub async fn sweep(&self, now: Timestamp) -> Result<(), Error> {
-        Entity::delete_many().filter(Column::CreatedAt.lt(now - KEPT)).exec(self.db.write()).await?;
-        Ok(())
-    }
-
-    /// Frees the key where its answer is past its day, or its request died.
-    async fn free(&self, key: KeyId, name_hash: &[u8], now: Timestamp) -> Result<(), Error> {
-        Entity::delete_many()
-            .filter(Column::KeyId.eq(key))
-            .filter(Column::NameHash.eq(name_hash))
-            .filter(is_over(now))
-            .exec(self.db.write())
-            .await?;
+        let past = Column::CreatedAt.lt(now - KEPT);
+        let users = Entity::find().filter(past.clone()).select_only().column(Column::UserId).distinct();
+        let users: Vec<UserId> = users.into_tuple().all(self.db.read()).await?;
+        for user in users {
+            let txn = begin_owned(&self.db, user).await?;
+            Entity::delete_many().filter(Column::UserId.eq(user)).filter(past.clone()).exec(&txn).await?;
+            txn.commit().await?;
+        }
         Ok(())
     }
 }
 
-/// Past its day, or its request died.
+/// What an account keeps beyond its bounds.
+enum Excess {
+    /// So many keys.
+    Keys(u64),
+    /// So many bytes of bodies.
+    Bytes(i64),
+}
+
+/// Removes the bodies of the oldest answers, at least so many bytes where there are; how many bodies there were.
+async fn empty_oldest(txn: &Transaction, user: UserId, mut excess: i64) -> Result<u64, Error> {
+    let mut emptied = 0;
+    let with_body = Entity::owned_by(user).filter(Column::Body.is_not_null());
+    for (key, name_hash, bytes) in oldest(txn, with_body, MAX_EXPIRED_PER_CLAIM).await? {
+        if excess <= 0 {
+            break;
+        }
+        let empty = Entity::update_many()
+            .col_expr(Column::Body, Expr::value(None::<String>))
+            .filter(Column::KeyId.eq(key))
+            .filter(Column::NameHash.eq(name_hash))
+            .exec(txn)
+            .await?;
+        excess -= bytes;
+        emptied += empty.rows_affected;
+    }
+    Ok(emptied)
+}
+
+/// Key, name and bytes of the body.
+async fn oldest(
+    txn: &Transaction,
+    of: Select<Entity>,
+    most: u64,
+) -> Result<Vec<(KeyId, Vec<u8>, i64)>, Error> {
+    let answers = of
+        .order_by_asc(Column::CreatedAt)
+        .limit(most)
+        .select_only()
+        .columns([Column::KeyId, Column::NameHash])
+        .column_as(Expr::cust("CAST(COALESCE(OCTET_LENGTH(body), 0) AS BIGINT)"), "bytes")
+        .into_tuple();
+    Ok(answers.all(txn).await?)
+}
+
+/// Past its day, or its request died before it changed anything.
 fn is_over(now: Timestamp) -> Condition {
-    let died = Condition::all().add(Column::Status.is_null()).add(Column::RunningAt.lt(now - RUNNING));
+    let died = Condition::all()
+        .add(Column::Status.is_null())
+        .add(Column::Committed.eq(false))
+        .add(Column::RunningAt.lt(now - RUNNING));
     Condition::any().add(Column::CreatedAt.lt(now - KEPT)).add(died)
 }
 
-fn mine(row: &ClaimRow) -> Condition {
+/// The row of a claim, as long as it has no answer.
+fn is_unanswered(claim: &ClaimId) -> Condition {
     Condition::all()
-        .add(Column::KeyId.eq(row.key))
-        .add(Column::NameHash.eq(row.name_hash.clone()))
-        .add(Column::CreatedAt.eq(row.at))
+        .add(Column::KeyId.eq(claim.key))
+        .add(Column::NameHash.eq(claim.name_hash.clone()))
+        .add(Column::CreatedAt.eq(claim.at))
         .add(Column::Status.is_null())
 }
 
-/// The row of an answer that was given.
-fn is_finished(key: KeyId, name_hash: &[u8]) -> Condition {
-    Condition::all()
-        .add(Column::KeyId.eq(key))
-        .add(Column::NameHash.eq(name_hash.to_vec()))
-        .add(Column::Status.is_not_null())
+/// Answered, or committed by a request that runs no more.
+fn is_finished(now: Timestamp) -> Condition {
+    let without_answer =
+        Condition::all().add(Column::Committed.eq(true)).add(Column::RunningAt.lt(now - RUNNING));
+    Condition::any().add(Column::Status.is_not_null()).add(without_answer)
 }
 
 fn must_be_same(row: &Model, request_hash: &[u8]) -> Result<(), Error> {
@@ -332,16 +459,18 @@ fn must_be_same(row: &Model, request_hash: &[u8]) -> Result<(), Error> {
     }
 }
 
-fn answered(found: Option<Model>, request_hash: &[u8]) -> Result<Claimed, Error> {
-    let row = found.ok_or(Error::StillRunning)?;
+fn answered(row: Model, request_hash: &[u8], now: Timestamp) -> Result<Stored, Error> {
     must_be_same(&row, request_hash)?;
     match (row.status.and_then(|status| u16::try_from(status).ok()), row.body) {
-        (Some(status), Some(body)) => Ok(Claimed::Answered(Stored { status, body })),
+        (Some(status), Some(body)) => Ok(Stored { status, body }),
         (Some(200..=299), None) => Err(Error::Conflict(
             "the request of this Idempotency-Key was carried out, and its answer is not kept",
         )),
         (Some(_), None) => Err(Error::Conflict(
             "the request of this Idempotency-Key was refused, and its answer is not kept",
+        )),
+        (None, _) if row.committed && row.running_at < now - RUNNING => Err(Error::Conflict(
+            "the request of this Idempotency-Key was carried out at least in part, and its answer is not kept",
         )),
         (None, _) => Err(Error::StillRunning),
     }

@@ -14,7 +14,8 @@
 //! What people bring comes in by three ways, each with its rows, its files and its jobs: [`uploads`] of one file,
 //! [`imports`] of what they have elsewhere, and back again [`exports`] of everything.
 //!
-//! How many bytes a library may take up is kept beside its rows and asked before a write commits: [`library_quota`].
+//! How many bytes a library may take up is kept beside its rows and asked before a write commits: [`library_quota`]. How a
+//! transaction begins, and in which order it locks, is said in [`owned_transaction`].
 //!
 //! What needs no actor is a function with an owner in its query. The command line has the [`desk`] alone: it writes rows
 //! and jobs, never the index.
@@ -44,6 +45,7 @@ pub mod limits;
 pub mod models;
 pub mod notices;
 pub mod ops;
+pub mod owned_transaction;
 pub mod password;
 pub mod perform;
 pub mod recognise;

@@ -1,26 +1,28 @@
 //! How many bytes a user's library may take up: `plans.<plan>.library_bytes` (contract.md, section 4).
 //!
-//! Texts count as they are stored, in bytes of UTF-8: passages, HTML for reading, content that waits to be read, addresses and
-//! titles of documents, highlights, collections, projects with their decisions, details of import rows, and stored idempotent
-//! answers. A copy counts once: the Markdown of a note and the segments of a transcript are not added to their passages. Files
-//! of uploads have a limit of their own (`stored_bytes`). What is deleted and can be restored still counts.
+//! Texts count as they are stored, in bytes of UTF-8: passages, HTML for reading, content that waits to be read, what is told of
+//! documents, addresses and tags of bookmarks, highlights, collections, projects with their decisions, feeds and their entries,
+//! names of uploads, details of imports, and stored idempotent answers. A copy counts once: the Markdown of a note and the
+//! segments of a transcript are not added to their passages. Files of uploads have a limit of their own (`stored_bytes`). What is
+//! deleted and can be restored still counts.
 //!
 //! The count is one row per user that the database changes itself, in the transaction that changes a text
 //! ([`migration::m0029_library_usage`]). A write asks it twice: before, where a large body would be written in vain, and before
-//! its commit, where the count includes what the transaction wrote. On PostgreSQL the row is locked from the first counted
-//! change to the commit, so two writes at once do not both pass; the second waits and sees the first.
+//! its commit, where the count includes what the transaction wrote. On PostgreSQL the row is locked from the beginning of
+//! the transaction ([`crate::owned_transaction`]), so two writes at once do not both pass; the second waits and sees the first.
 
 use entity::id::{DocumentId, UserId};
 use entity::library_usage::{Column, Entity, Model};
 use entity::{chunk, document, user};
 use migration::m0029_library_usage as counts;
-use sea_orm::sea_query::{Expr, OnConflict};
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect, Statement,
+    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QueryResult, QuerySelect,
+    Statement,
 };
 
 use crate::caller::Caller;
-use crate::db::{Db, Transaction};
+use crate::db::Db;
 use crate::desk::Desk;
 use crate::error::Error;
 
@@ -139,62 +141,68 @@ fn bytes_of(count: i64) -> u64 {
     u64::try_from(count).unwrap_or_default()
 }
 
-/// The users whose kept count differs from their rows: none, unless somebody changed the tables or their triggers by hand. It
-/// reads every counted table whole.
+/// The users whose kept count differs from their rows: none, unless the tables or their triggers were changed by hand. It reads
+/// every counted table whole.
 ///
 /// # Errors
 /// The database fails.
 pub async fn differing(db: &Db) -> Result<Vec<UserId>, Error> {
     let backend = db.read().get_database_backend();
-    let statement = Statement::from_string(backend, counts::differing(backend));
-    let rows = if db.is_postgres() {
-        begin_without_timeout(db).await?.query_all_raw(statement).await?
-    } else {
-        // A reader holds nobody up on SQLite, and has no time limit.
-        db.read().query_all_raw(statement).await?
-    };
+    let rows = read_slowly(db, Statement::from_string(backend, counts::differing_users_query())).await?;
     let users: Result<Vec<UserId>, DbErr> = rows.iter().map(|row| row.try_get("", "user_id")).collect();
     Ok(users?)
 }
 
-/// Counts a user's library from its rows and keeps the result. Other writes of the user wait meanwhile.
+/// Corrects the count of a user's library by its rows. Other writes go on meanwhile: by how much the count is wrong is read in
+/// one snapshot, and writes do not change it, because their triggers change the rows and the count alike. To be run by one
+/// process at a time, or the count is corrected twice.
 ///
 /// # Errors
 /// The database fails.
 pub async fn recount(db: &Db, user: UserId) -> Result<(), Error> {
-    let txn = begin_without_timeout(db).await?;
-    let backend = txn.get_database_backend();
-    // Whoever has changed a counted row holds this one until the commit: from here on nothing uncommitted is counted.
-    Entity::owned_by(user).lock_exclusive().one(&txn).await?;
-    let statement = Statement::from_sql_and_values(backend, counts::recount(backend), [user.into()]);
-    let counted = match txn.query_one_raw(statement).await? {
-        Some(row) => Model {
-            user_id: user,
-            bytes: row.try_get("", "bytes")?,
-            answers: row.try_get("", "answers")?,
-            answer_bytes: row.try_get("", "answer_bytes")?,
-        },
-        None => Model { user_id: user, bytes: 0, answers: 0, answer_bytes: 0 },
-    };
-    let instead = OnConflict::column(Column::UserId)
-        .update_columns([Column::Bytes, Column::Answers, Column::AnswerBytes])
-        .to_owned();
-    Entity::insert(counted.into_active_model()).on_conflict(instead).exec_without_returning(&txn).await?;
-    Ok(txn.commit().await?)
+    let nothing = Model { user_id: user, bytes: 0, answers: 0, answer_bytes: 0 };
+    let is_kept = OnConflict::column(Column::UserId).do_nothing().to_owned();
+    // From here on the triggers count.
+    Entity::insert(nothing.into_active_model())
+        .on_conflict(is_kept)
+        .try_insert()
+        .exec_without_returning(db.write())
+        .await?;
+    let backend = db.read().get_database_backend();
+    let difference = Statement::from_sql_and_values(backend, counts::difference_query(), [user.into()]);
+    for row in read_slowly(db, difference).await? {
+        let add = |column: Column, name: &str| {
+            let difference: i64 = row.try_get("", name)?;
+            Ok::<_, DbErr>(Expr::col(column).add(difference))
+        };
+        Entity::update_many()
+            .col_expr(Column::Bytes, add(Column::Bytes, "bytes")?)
+            .col_expr(Column::Answers, add(Column::Answers, "answers")?)
+            .col_expr(Column::AnswerBytes, add(Column::AnswerBytes, "answer_bytes")?)
+            .filter(Column::UserId.eq(user))
+            .exec(db.write())
+            .await?;
+    }
+    Ok(())
 }
 
-/// A transaction whose statements may take longer than a request.
-async fn begin_without_timeout(db: &Db) -> Result<Transaction, DbErr> {
-    let txn = db.begin().await?;
-    if db.is_postgres() {
-        txn.execute_unprepared("SET LOCAL statement_timeout = 0").await?;
+/// Rows of a statement that may take longer than a request.
+async fn read_slowly(db: &Db, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+    if !db.is_postgres() {
+        // A reader holds nobody up on SQLite, and has no time limit.
+        return db.read().query_all_raw(statement).await;
     }
-    Ok(txn)
+    let txn = db.begin().await?;
+    txn.execute_unprepared("SET LOCAL statement_timeout = 0").await?;
+    txn.query_all_raw(statement).await
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use entity::time::Timestamp;
+    use sea_orm::DbBackend;
     use uuid::Uuid;
 
     use super::*;
@@ -249,6 +257,85 @@ mod tests {
         let kept = Entity::owned_by(UserId(user)).one(db.read()).await.unwrap().unwrap();
         assert_eq!((kept.bytes, kept.answers, kept.answer_bytes), (10 + 6 + 9, 1, 10));
         assert!(differing(&db).await.unwrap().is_empty());
+    }
+
+    /// Text columns of the tables of users that do not count. They are written by the service, are copies, or are bounded by the
+    /// number and age of their rows.
+    const UNCOUNTED: [(&str, &[&str]); 22] = [
+        ("activity", &["client", "key_name", "route", "status", "surface", "tool"]),
+        ("api_key", &["display", "kind", "last_client", "mcp_client", "name", "scopes"]),
+        ("bookmark", &["kind"]),
+        ("decision", &["status"]),
+        ("document", &["content_type", "error", "language", "status", "vectors_of"]),
+        ("export", &["error", "state"]),
+        // The reasons are few and short.
+        ("import", &["error", "format", "state", "unlisted_faults"]),
+        ("import_row", &["kind", "outcome"]),
+        ("job", &["error", "kind", "state"]),
+        // Copies of the document's title and passages.
+        ("note", &["body", "title"]),
+        ("notice", &["body", "client", "kind", "title"]),
+        ("oauth_code", &["challenge", "redirect_uri", "scopes", "state"]),
+        ("oauth_consent", &["challenge", "redirect_uri", "scopes", "state"]),
+        ("oauth_grant", &["mcp_client", "resource", "scopes", "state"]),
+        ("project", &["status"]),
+        ("project_item", &["kind", "role"]),
+        ("source", &["form"]),
+        ("transcript", &["language", "model", "recording"]),
+        // Copies of passages.
+        ("transcript_segment", &["text"]),
+        ("upload", &["sha256"]),
+        ("usage_day", &["surface"]),
+        ("usage_month", &["budget_group"]),
+    ];
+
+    async fn migrated(folder: &tempfile::TempDir) -> Db {
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        Db::open(&url).await.unwrap()
+    }
+
+    #[actix::test]
+    async fn every_text_column_of_a_user_is_counted_or_exempt() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = migrated(&folder).await;
+        let select = "SELECT tables.name AS of_table, columns.name AS column_name
+            FROM sqlite_master AS tables JOIN pragma_table_info(tables.name) AS columns
+            WHERE tables.type = 'table' AND columns.type = 'TEXT'
+              AND EXISTS (SELECT 1 FROM pragma_table_info(tables.name) AS owner WHERE owner.name = 'user_id')";
+        let rows = db.read().query_all_raw(Statement::from_string(DbBackend::Sqlite, select)).await.unwrap();
+        let there: BTreeSet<(String, String)> = rows
+            .iter()
+            .map(|row| (row.try_get("", "of_table").unwrap(), row.try_get("", "column_name").unwrap()))
+            .collect();
+
+        let uncounted =
+            UNCOUNTED.iter().flat_map(|(table, columns)| columns.iter().map(move |column| (*table, *column)));
+        let decided: BTreeSet<(String, String)> = counts::counted_columns()
+            .into_iter()
+            .chain(uncounted)
+            .map(|(table, column)| (table.to_owned(), column.to_owned()))
+            .collect();
+
+        assert_eq!(there, decided);
+    }
+
+    #[actix::test]
+    async fn difference_of_one_user_is_read_by_indexes() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = migrated(&folder).await;
+        let explain = format!("EXPLAIN QUERY PLAN {}", counts::difference_query());
+        let user = UserId(Uuid::from_u128(7));
+
+        let explain = Statement::from_sql_and_values(DbBackend::Sqlite, explain, [user.into()]);
+        let rows = db.read().query_all_raw(explain).await.unwrap();
+
+        let details: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
+        let tables: BTreeSet<&str> = counts::counted_columns().into_iter().map(|(table, _)| table).collect();
+        let is_whole_table = |detail: &&String| {
+            detail.strip_prefix("SCAN ").is_some_and(|rest| tables.contains(rest.split(' ').next().unwrap()))
+        };
+        assert!(details.iter().any(|detail| detail.starts_with("SEARCH import_row ")), "{details:#?}");
+        assert_eq!(details.iter().find(is_whole_table), None, "{details:#?}");
     }
 
     #[test]

@@ -34,6 +34,11 @@ pub trait Operation: Sized + 'static {
     /// Whether it is refused while the disk has less than `storage.min_free_bytes` left: what writes, but for deletions.
     const NEEDS_SPACE: bool = Scope::any_writes(Self::SCOPES);
 
+    /// Whether this call is refused there: [`Self::NEEDS_SPACE`], unless what it names decides.
+    fn needs_space(&self) -> bool {
+        Self::NEEDS_SPACE
+    }
+
     /// What this call needs: [`Self::SCOPES`], and more where what it names is more.
     fn scopes(&self) -> Scopes {
         Self::SCOPES.into()
@@ -182,8 +187,11 @@ async fn admitted<O: Operation>(app: &App, caller: &Caller, asked: Asked<O>) -> 
     };
     match allowed(app, caller, asked).await {
         Ok((operation, claim)) => {
-            let result = run(operation, caller, app).await.map(Answer::Fresh);
-            Performed { quota, result, claim }
+            let result = match &claim {
+                Some(claim) => run(operation, &caller.with_claim(claim.id()), app).await,
+                None => run(operation, caller, app).await,
+            };
+            Performed { quota, result: result.map(Answer::Fresh), claim }
         }
         Err(Refused::With(error)) => Performed { quota, result: Err(error), claim: None },
         Err(Refused::For(stored)) => {
@@ -195,7 +203,7 @@ async fn admitted<O: Operation>(app: &App, caller: &Caller, asked: Asked<O>) -> 
 
 /// Runs an operation that everything has been checked for but the space on the disk.
 async fn run<O: Operation>(operation: O, caller: &Caller, app: &App) -> Result<O::Reply, Error> {
-    if O::NEEDS_SPACE {
+    if operation.needs_space() {
         app.disk.require_room()?;
     }
     operation.run(caller, app).await
@@ -247,6 +255,11 @@ async fn allowed<O: Operation>(
             return Err(error.into());
         }
     };
+    if operation.needs_space() && !app.disk.has_room() {
+        // A claim is a row too. An answer that is stored needs no space.
+        let stored = app.idempotency.find(key.id, &replay).await?;
+        return Err(stored.map_or(Refused::With(Error::StorageFull), Refused::For));
+    }
     match app.idempotency.claim(caller.user, key.id, replay).await? {
         Claimed::First(claim) => Ok((operation, Some(claim))),
         Claimed::Answered(stored) => Err(Refused::For(stored)),
@@ -313,5 +326,5 @@ pub async fn perform_for<O: Operation>(
 /// The caller behind the session's door.
 pub(crate) fn own_caller(user: entity::id::UserId, plan: Plan, via: Via) -> Caller {
     let scopes = Scope::ALL.into();
-    Caller { user, plan, scopes, via, key: None, surface: None, client: None, _proof: Proof }
+    Caller { user, plan, scopes, via, key: None, surface: None, client: None, claim: None, _proof: Proof }
 }

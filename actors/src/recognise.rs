@@ -62,6 +62,7 @@ async fn by_key(
         key: Some(key),
         surface: Some(surface),
         client,
+        claim: None,
         _proof: Proof,
     };
     if surface == Surface::Mcp && row.key.kind != KeyKind::Mcp {
@@ -92,6 +93,7 @@ async fn by_token(
         key: None,
         surface: Some(Surface::Mcp),
         client: access.mcp_client.clone().or(name).or(user_agent),
+        claim: None,
         _proof: Proof,
     })
 }

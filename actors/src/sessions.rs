@@ -101,6 +101,18 @@ pub async fn recognise(app: &App, secret: &Secret) -> Result<(Caller, user::Mode
     Ok((perform::own_caller(owner.id, owner.plan, Via::Session(session.id)), owner))
 }
 
+/// Ends the session of this secret, where there is one: a browser that signs in anew leaves none behind that somebody may have
+/// planted or copied (faults-and-threats, row C2).
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn end(app: &App, secret: &Secret) -> Result<(), Error> {
+    let hash = secret.hash().bytes().to_vec();
+    let own = session::Entity::delete_many().filter(session::Column::SecretHash.eq(hash));
+    own.exec(app.db.write()).await?;
+    Ok(())
+}
+
 /// Ends a session.
 pub async fn sign_out(app: &App, caller: &Caller) -> Result<(), Error> {
     let Via::Session(id) = &caller.via else { return Ok(()) };

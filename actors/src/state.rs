@@ -1,6 +1,8 @@
 //! Facts of the whole service that outlive a restart and that every process sees: secrets of the service, the
 //! generation of keys and users, the pause of the AI, the markers of the passage indexes.
 
+use std::borrow::Cow;
+
 use entity::id::{DataFolderId, UserId};
 use entity::service_state::{ActiveModel, Column, Entity};
 use sea_orm::ActiveValue::Set;
@@ -22,27 +24,38 @@ pub enum Fact {
     SigningKey,
     /// Written and read back by [`check_round_trip`].
     RoundTrip,
+    /// What the passage index of a data folder was marked with last.
+    IndexMarker(DataFolderId),
+    /// The id of the data folder whose index the rows speak of.
+    IndexMaintainer,
+    /// A user whose account was removed and whose passages are still in the index.
+    RemovedUser(UserId),
 }
 
+const REMOVED: &str = "removed_user:";
+
 impl Fact {
-    fn name(self) -> &'static str {
+    fn name(self) -> Cow<'static, str> {
         match self {
-            Fact::Generation => "generation",
-            Fact::AiPausedUntil => "ai.paused_until",
-            Fact::SigningKey => "signing_key",
-            Fact::RoundTrip => "round_trip",
+            Fact::Generation => "generation".into(),
+            Fact::AiPausedUntil => "ai.paused_until".into(),
+            Fact::SigningKey => "signing_key".into(),
+            Fact::RoundTrip => "round_trip".into(),
+            Fact::IndexMarker(folder) => format!("index:{folder}").into(),
+            Fact::IndexMaintainer => "index_maintainer".into(),
+            Fact::RemovedUser(user) => format!("{REMOVED}{user}").into(),
         }
     }
 }
 
 /// Reads a fact.
 pub async fn read(db: &impl ConnectionTrait, fact: Fact) -> Result<Option<String>, DbErr> {
-    Ok(Entity::find_by_id(fact.name().to_owned()).one(db).await?.map(|row| row.value))
+    Ok(Entity::find_by_id(fact.name().into_owned()).one(db).await?.map(|row| row.value))
 }
 
 /// Writes a fact.
 pub async fn write(db: &impl ConnectionTrait, fact: Fact, value: String) -> Result<(), DbErr> {
-    let row = ActiveModel { name: Set(fact.name().to_owned()), value: Set(value) };
+    let row = ActiveModel { name: Set(fact.name().into_owned()), value: Set(value) };
     let anew = OnConflict::column(Column::Name).update_column(Column::Value).to_owned();
     Entity::insert(row).on_conflict(anew).exec_without_returning(db).await.map(drop)
 }
@@ -66,12 +79,12 @@ pub async fn check_round_trip(db: &Db) -> Result<(), Error> {
 
 /// Forgets a fact.
 pub async fn forget(db: &impl ConnectionTrait, fact: Fact) -> Result<(), DbErr> {
-    Entity::delete_many().filter(Column::Name.eq(fact.name())).exec(db).await.map(drop)
+    Entity::delete_many().filter(Column::Name.eq(fact.name().into_owned())).exec(db).await.map(drop)
 }
 
 /// Writes a fact unless it is there, and reads what then stands there: whoever comes first decides.
 pub async fn settle(db: &impl ConnectionTrait, fact: Fact, value: String) -> Result<String, DbErr> {
-    let row = ActiveModel { name: Set(fact.name().to_owned()), value: Set(value.clone()) };
+    let row = ActiveModel { name: Set(fact.name().into_owned()), value: Set(value.clone()) };
     let keep = OnConflict::column(Column::Name).do_nothing().to_owned();
     Entity::insert(row).on_conflict(keep).try_insert().exec_without_returning(db).await?;
     Ok(read(db, fact).await?.unwrap_or(value))
@@ -79,53 +92,17 @@ pub async fn settle(db: &impl ConnectionTrait, fact: Fact, value: String) -> Res
 
 /// Says that keys, users or plans were changed, within the transaction that changes them.
 pub async fn raise_generation(db: &impl ConnectionTrait) -> Result<(), DbErr> {
-    let row = ActiveModel { name: Set(Fact::Generation.name().to_owned()), value: Set("1".to_owned()) };
+    let row = ActiveModel { name: Set(Fact::Generation.name().into_owned()), value: Set("1".to_owned()) };
     let next = Expr::cust("CAST(CAST(service_state.value AS BIGINT) + 1 AS TEXT)");
     let raise = OnConflict::column(Column::Name).value(Column::Value, next).to_owned();
     Entity::insert(row).on_conflict(raise).exec_without_returning(db).await.map(drop)
 }
 
-const REMOVED: &str = "removed_user:";
-
-/// Notes that a user's passages are to leave the index, in the transaction that removes the account.
-pub async fn note_removed(db: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
-    let row = ActiveModel { name: Set(format!("{REMOVED}{user}")), value: Set(String::new()) };
-    let again = OnConflict::column(Column::Name).update_column(Column::Value).to_owned();
-    Entity::insert(row).on_conflict(again).exec_without_returning(db).await.map(drop)
-}
-
 /// The removed users whose passages are still in the index.
-pub async fn removed(db: &impl ConnectionTrait) -> Result<Vec<UserId>, DbErr> {
+///
+/// # Errors
+/// The database fails.
+pub async fn removed_users(db: &impl ConnectionTrait) -> Result<Vec<UserId>, DbErr> {
     let rows = Entity::find().filter(Column::Name.starts_with(REMOVED)).all(db).await?;
     Ok(rows.iter().filter_map(|row| row.name.strip_prefix(REMOVED)?.parse().ok()).collect())
-}
-
-/// A removed user's passages have left the index.
-pub async fn forget_removed(db: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
-    Entity::delete_many().filter(Column::Name.eq(format!("{REMOVED}{user}"))).exec(db).await.map(drop)
-}
-
-const INDEX_MARKER: &str = "index:";
-
-/// What the passage index of a data folder was marked with last.
-///
-/// # Errors
-/// The database fails.
-pub async fn index_marker(db: &impl ConnectionTrait, folder: DataFolderId) -> Result<Option<String>, DbErr> {
-    let row = Entity::find_by_id(format!("{INDEX_MARKER}{folder}")).one(db).await?;
-    Ok(row.map(|row| row.value))
-}
-
-/// Writes what the passage index of a data folder is marked with now.
-///
-/// # Errors
-/// The database fails.
-pub async fn write_index_marker(
-    db: &impl ConnectionTrait,
-    folder: DataFolderId,
-    marker: String,
-) -> Result<(), DbErr> {
-    let row = ActiveModel { name: Set(format!("{INDEX_MARKER}{folder}")), value: Set(marker) };
-    let anew = OnConflict::column(Column::Name).update_column(Column::Value).to_owned();
-    Entity::insert(row).on_conflict(anew).exec_without_returning(db).await.map(drop)
 }

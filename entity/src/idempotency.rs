@@ -24,6 +24,8 @@ pub struct Model {
     /// kept or made room for later ones.
     #[sea_orm(column_type = "Text", nullable)]
     pub body: Option<String>,
+    /// A change that the request asked for was committed: the request is not carried out again, whatever becomes of its answer.
+    pub committed: bool,
     /// When the request came.
     pub created_at: Timestamp,
     /// When it was last known to run: whoever answers it says so again and again.

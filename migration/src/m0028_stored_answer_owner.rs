@@ -1,8 +1,9 @@
-//! Stored idempotent answers name their owner: they are counted and bounded by account, the oldest first.
+//! Stored idempotent answers name their owner: they are counted and bounded by account, the oldest first. And a claim without
+//! an answer tells whether its request has committed a change.
 
 use crate::statement::Step;
 
-/// The column, its foreign key, and indexes by owner and age.
+/// The columns, the owner's foreign key, and indexes by owner and age.
 pub const STEP: Step = Step { name: "m0028_stored_answer_owner", up: UP };
 
 // SQLite adds no column that is NOT NULL and has no default, so the table is made anew.
@@ -14,6 +15,7 @@ CREATE TABLE idempotency_with_owner (
     request_hash BYTES NOT NULL,
     status SMALLINT,
     body TEXT,
+    committed BOOLEAN NOT NULL DEFAULT FALSE,
     created_at BIGINT NOT NULL,
     running_at BIGINT NOT NULL,
     PRIMARY KEY (key_id, name_hash)

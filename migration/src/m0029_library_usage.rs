@@ -11,38 +11,72 @@ use sea_orm_migration::sea_orm::{ConnectionTrait, DatabaseBackend};
 
 use crate::statement;
 
-/// A table whose texts are counted.
+/// A table whose texts are counted. Each of its rows names its user in `user_id`, for as long as the row lives.
 struct CountedTable {
     table: &'static str,
     /// The columns whose bytes are counted, as UTF-8.
     columns: &'static [&'static str],
+    /// By which index a user's rows are found.
+    access: Access,
     /// Whether its rows are counted by themselves too: stored idempotent answers are bounded.
     is_answer: bool,
 }
 
+/// How a user's rows are found without reading the whole table.
+enum Access {
+    /// An index of the table begins with `user_id`.
+    User,
+    /// None does: through the rows of another table, whose id stands in this indexed column.
+    Parent { table: &'static str, column: &'static str },
+}
+
+const OF_DOCUMENT: Access = Access::Parent { table: "document", column: "document_id" };
+
 impl CountedTable {
-    const fn texts(table: &'static str, columns: &'static [&'static str]) -> Self {
-        Self { table, columns, is_answer: false }
+    const fn texts(table: &'static str, columns: &'static [&'static str], access: Access) -> Self {
+        Self { table, columns, access, is_answer: false }
     }
 
-    /// The bytes of a row, named by this prefix.
-    fn bytes(&self, backend: DatabaseBackend, prefix: &str) -> String {
-        let is_postgres = backend == DatabaseBackend::Postgres;
-        let length = |column: &&str| {
-            if is_postgres {
-                format!("COALESCE(CAST(OCTET_LENGTH({prefix}{column}) AS BIGINT), 0)")
-            } else {
-                // LENGTH of a text counts characters, of a blob bytes.
-                format!("COALESCE(LENGTH(CAST({prefix}{column} AS BLOB)), 0)")
-            }
-        };
-        self.columns.iter().map(length).collect::<Vec<_>>().join(" + ")
+    /// The bytes of a row of a trigger, named by this prefix.
+    fn trigger_bytes(&self, backend: DatabaseBackend, prefix: &str) -> String {
+        if backend == DatabaseBackend::Postgres {
+            return self.stored_bytes(prefix);
+        }
+        // Every SQLite knows this: a tool older than 3.43, which has no OCTET_LENGTH, can still write to the tables.
+        self.sum(|column| format!("COALESCE(LENGTH(CAST({prefix}{column} AS BLOB)), 0)"))
+    }
+
+    /// The bytes of a row of the table itself. OCTET_LENGTH does not read a long text to know its length.
+    fn stored_bytes(&self, prefix: &str) -> String {
+        self.sum(|column| format!("COALESCE(CAST(OCTET_LENGTH({prefix}{column}) AS BIGINT), 0)"))
+    }
+
+    fn sum(&self, bytes: impl Fn(&str) -> String) -> String {
+        self.columns.iter().map(|column| bytes(column)).collect::<Vec<_>>().join(" + ")
+    }
+
+    /// The `FROM` clause of the rows of every user.
+    fn every_row(&self) -> String {
+        self.table.to_owned()
+    }
+
+    /// The `FROM` clause of the rows of the user `$1`.
+    fn rows_of_user(&self) -> String {
+        let table = self.table;
+        match self.access {
+            Access::User => format!("{table} WHERE {table}.user_id = $1"),
+            // A cross join, because SQLite keeps its order: the user's parents first, then the rows of each.
+            Access::Parent { table: parent, column } => format!(
+                "{parent} CROSS JOIN {table} WHERE {parent}.user_id = $1 AND {table}.{column} = {parent}.id"
+            ),
+        }
     }
 }
 
-/// What counts. The passages of a document are its text. The body of a note and the segments of a transcript are copies of
-/// passages, so they do not count again.
-const COUNTED_TABLES: [CountedTable; 10] = [
+/// What counts: the texts that a user brings in, or that are fetched for a user. The passages of a document are its text. The
+/// title and body of a note and the segments of a transcript are copies, so they do not count again. What the service writes
+/// by itself (states, errors, notices, activity) does not count; its rows are bounded by count or age.
+const COUNTED_TABLES: [CountedTable; 16] = [
     CountedTable::texts(
         "document",
         &[
@@ -52,20 +86,50 @@ const COUNTED_TABLES: [CountedTable; 10] = [
             "site_name",
             "description",
             "image_url",
+            "published_at",
             "canonical_url",
             "recording_url",
+            "lacks",
         ],
+        Access::User,
     ),
-    CountedTable::texts("chunk", &["text"]),
-    CountedTable::texts("source", &["body", "html", "outline"]),
-    CountedTable::texts("rendition", &["html", "outline"]),
-    CountedTable::texts("highlight", &["text", "note"]),
-    CountedTable::texts("collection", &["name", "description"]),
-    CountedTable::texts("project", &["name", "description", "instructions"]),
-    CountedTable::texts("decision", &["title", "body"]),
-    CountedTable::texts("import_row", &["detail"]),
-    CountedTable { table: "idempotency", columns: &["body"], is_answer: true },
+    CountedTable::texts("chunk", &["text"], OF_DOCUMENT),
+    CountedTable::texts("source", &["body", "html", "outline"], OF_DOCUMENT),
+    CountedTable::texts("rendition", &["html", "outline"], Access::User),
+    CountedTable::texts("bookmark", &["url", "normalized_url"], Access::User),
+    CountedTable::texts("bookmark_tag", &["name"], Access::User),
+    CountedTable::texts(
+        "highlight",
+        &["text", "note", "color"],
+        Access::Parent { table: "bookmark", column: "bookmark_id" },
+    ),
+    CountedTable::texts("collection", &["name", "description"], Access::User),
+    CountedTable::texts("project", &["name", "description", "instructions"], Access::User),
+    CountedTable::texts(
+        "decision",
+        &["title", "body"],
+        Access::Parent { table: "project", column: "project_id" },
+    ),
+    CountedTable::texts("feed", &["url", "title", "folder"], Access::User),
+    CountedTable::texts(
+        "entry",
+        &["url", "normalized_url", "title", "author", "summary", "enclosure_url", "enclosure_type"],
+        Access::User,
+    ),
+    CountedTable::texts("upload", &["filename", "content_type"], Access::User),
+    CountedTable::texts("import", &["unread_columns"], Access::User),
+    CountedTable::texts("import_row", &["detail"], Access::Parent { table: "import", column: "import_id" }),
+    CountedTable { table: "idempotency", columns: &["body"], access: Access::User, is_answer: true },
 ];
+
+/// Every counted column, with its table.
+pub fn counted_columns() -> Vec<(&'static str, &'static str)> {
+    let of_table = |counted: &CountedTable| {
+        let table = counted.table;
+        counted.columns.iter().map(move |column| (table, *column))
+    };
+    COUNTED_TABLES.iter().flat_map(of_table).collect()
+}
 
 /// The table, its triggers, and the count of what is there.
 pub struct CountLibrary;
@@ -83,10 +147,10 @@ impl MigrationTrait for CountLibrary {
         let db = manager.get_connection();
         let backend = db.get_database_backend();
         // The triggers first: on PostgreSQL they lock their tables, so the count sees all that is committed.
-        for statement in triggers(backend) {
+        for statement in trigger_statements(backend) {
             db.execute_unprepared(&statement).await?;
         }
-        db.execute_unprepared(&fill(backend)).await?;
+        db.execute_unprepared(&fill_query()).await?;
         Ok(())
     }
 
@@ -104,14 +168,17 @@ CREATE TABLE library_usage (
 )
 "#;
 
-/// The sums of every counted table as one select with the columns `user_id`, `bytes`, `answers` and `answer_bytes`, of all
-/// users or of those that `filter` leaves.
-fn sums(backend: DatabaseBackend, filter: &str) -> String {
+/// The sums of every counted table as one select with the columns `user_id`, `bytes`, `answers` and `answer_bytes`, over the rows
+/// of the `FROM` clauses that `from` makes.
+fn sums_query(from: fn(&CountedTable) -> String) -> String {
     let of_table = |counted: &CountedTable| {
-        let (table, bytes) = (counted.table, counted.bytes(backend, ""));
+        let table = counted.table;
+        let bytes = counted.stored_bytes(&format!("{table}."));
         let (answers, answer_bytes) = if counted.is_answer { ("1", bytes.as_str()) } else { ("0", "0") };
         format!(
-            "SELECT user_id, {bytes} AS bytes, {answers} AS answers, {answer_bytes} AS answer_bytes FROM {table} {filter}"
+            "SELECT {table}.user_id AS user_id, {bytes} AS bytes, {answers} AS answers, \
+             {answer_bytes} AS answer_bytes FROM {}",
+            from(counted)
         )
     };
     let rows = COUNTED_TABLES.iter().map(of_table).collect::<Vec<_>>().join(" UNION ALL ");
@@ -121,24 +188,32 @@ fn sums(backend: DatabaseBackend, filter: &str) -> String {
     )
 }
 
-/// One pass over each table, whatever the number of users.
-fn fill(backend: DatabaseBackend) -> String {
+/// The statement that counts what is there: one pass over each table, whatever the number of users.
+fn fill_query() -> String {
     format!(
         r#"INSERT INTO library_usage (user_id, bytes, answers, answer_bytes)
            SELECT "user".id, COALESCE(sums.bytes, 0), COALESCE(sums.answers, 0), COALESCE(sums.answer_bytes, 0)
            FROM "user" LEFT JOIN ({}) AS sums ON sums.user_id = "user".id"#,
-        sums(backend, "")
+        sums_query(CountedTable::every_row)
     )
 }
 
-/// Counts a user's library from its rows: a select of `bytes`, `answers` and `answer_bytes`, with no row where there is nothing.
-/// The user's id is the only parameter, `$1`. It reads the counted tables whole.
-pub fn recount(backend: DatabaseBackend) -> String {
-    format!("SELECT bytes, answers, answer_bytes FROM ({}) AS sums", sums(backend, "WHERE user_id = $1"))
+/// SQL that selects by how much a user's rows differ from the kept count: `bytes`, `answers` and `answer_bytes`, each to be added
+/// to the kept number. No row where nothing is kept for the user. The user's id is the only parameter, `$1`. Every table is
+/// read by an index.
+pub fn difference_query() -> String {
+    format!(
+        "SELECT COALESCE(sums.bytes, 0) - kept.bytes AS bytes, COALESCE(sums.answers, 0) - kept.answers AS answers,
+           COALESCE(sums.answer_bytes, 0) - kept.answer_bytes AS answer_bytes
+         FROM library_usage AS kept LEFT JOIN ({}) AS sums ON sums.user_id = kept.user_id
+         WHERE kept.user_id = $1",
+        sums_query(CountedTable::rows_of_user)
+    )
 }
 
-/// Selects the `user_id` of every user whose count differs from the rows, or is missing. It reads the counted tables whole.
-pub fn differing(backend: DatabaseBackend) -> String {
+/// SQL that selects the `user_id` of every user whose count differs from the rows, or is missing. It reads the counted tables
+/// whole.
+pub fn differing_users_query() -> String {
     format!(
         r#"SELECT "user".id AS user_id FROM "user"
            LEFT JOIN library_usage AS kept ON kept.user_id = "user".id
@@ -146,30 +221,57 @@ pub fn differing(backend: DatabaseBackend) -> String {
            WHERE kept.user_id IS NULL OR kept.bytes <> COALESCE(sums.bytes, 0)
              OR kept.answers <> COALESCE(sums.answers, 0) OR kept.answer_bytes <> COALESCE(sums.answer_bytes, 0)
            ORDER BY "user".id"#,
-        sums(backend, "")
+        sums_query(CountedTable::every_row)
     )
 }
 
-fn triggers(backend: DatabaseBackend) -> Vec<String> {
+fn trigger_statements(backend: DatabaseBackend) -> Vec<String> {
     if backend == DatabaseBackend::Postgres {
-        postgres_user().into_iter().chain(COUNTED_TABLES.iter().flat_map(postgres)).collect()
+        let of_users = POSTGRES_USER.iter().map(|statement| (*statement).to_owned());
+        of_users.chain(COUNTED_TABLES.iter().flat_map(postgres_triggers)).collect()
     } else {
-        std::iter::once(SQLITE_USER.to_owned()).chain(COUNTED_TABLES.iter().flat_map(sqlite)).collect()
+        let of_users = SQLITE_USER.iter().map(|statement| (*statement).to_owned());
+        of_users.chain(COUNTED_TABLES.iter().flat_map(sqlite_triggers)).collect()
     }
 }
 
-/// Each account has its row from the beginning, so that counting is an update and nothing else.
-const SQLITE_USER: &str = r#"
-CREATE TRIGGER library_usage_of_user AFTER INSERT ON "user" BEGIN
-  INSERT INTO library_usage (user_id, bytes, answers, answer_bytes) VALUES (NEW.id, 0, 0, 0);
-END
-"#;
+/// Each account has its row from the beginning, so that counting is an update and nothing else. The row goes before the account
+/// does: the deletes that follow from it then count nothing. On PostgreSQL thousands of changes of one row in one transaction
+/// would each look at all the versions before.
+const SQLITE_USER: [&str; 2] = [
+    r#"CREATE TRIGGER library_usage_of_user AFTER INSERT ON "user" BEGIN
+         INSERT INTO library_usage (user_id, bytes, answers, answer_bytes) VALUES (NEW.id, 0, 0, 0);
+       END"#,
+    r#"CREATE TRIGGER library_usage_of_deleted_user BEFORE DELETE ON "user" BEGIN
+         DELETE FROM library_usage WHERE user_id = OLD.id;
+       END"#,
+];
+
+/// The same for PostgreSQL.
+const POSTGRES_USER: [&str; 4] = [
+    "CREATE FUNCTION library_usage_of_user() RETURNS trigger LANGUAGE plpgsql AS $$
+     BEGIN
+       INSERT INTO library_usage (user_id, bytes, answers, answer_bytes) VALUES (NEW.id, 0, 0, 0);
+       RETURN NULL;
+     END
+     $$",
+    r#"CREATE TRIGGER library_usage_of_user AFTER INSERT ON "user"
+       FOR EACH ROW EXECUTE FUNCTION library_usage_of_user()"#,
+    "CREATE FUNCTION library_usage_of_deleted_user() RETURNS trigger LANGUAGE plpgsql AS $$
+     BEGIN
+       DELETE FROM library_usage WHERE user_id = OLD.id;
+       RETURN OLD;
+     END
+     $$",
+    r#"CREATE TRIGGER library_usage_of_deleted_user BEFORE DELETE ON "user"
+       FOR EACH ROW EXECUTE FUNCTION library_usage_of_deleted_user()"#,
+];
 
 /// One trigger for each of insert, update and delete.
-fn sqlite(counted: &CountedTable) -> Vec<String> {
-    let CountedTable { table, columns, is_answer } = counted;
+fn sqlite_triggers(counted: &CountedTable) -> Vec<String> {
+    let CountedTable { table, columns, is_answer, .. } = counted;
     let backend = DatabaseBackend::Sqlite;
-    let (new, old) = (counted.bytes(backend, "NEW."), counted.bytes(backend, "OLD."));
+    let (new, old) = (counted.trigger_bytes(backend, "NEW."), counted.trigger_bytes(backend, "OLD."));
     let trigger = |event: &str, when: &str, bytes: &str, rows: &str, row: &str| {
         let name = event.split(' ').next().unwrap_or(event).to_lowercase();
         let answers = if *is_answer {
@@ -191,25 +293,10 @@ fn sqlite(counted: &CountedTable) -> Vec<String> {
     ]
 }
 
-fn postgres_user() -> Vec<String> {
-    vec![
-        "CREATE FUNCTION library_usage_of_user() RETURNS trigger LANGUAGE plpgsql AS $$
-         BEGIN
-           INSERT INTO library_usage (user_id, bytes, answers, answer_bytes) VALUES (NEW.id, 0, 0, 0);
-           RETURN NULL;
-         END
-         $$"
-        .to_owned(),
-        r#"CREATE TRIGGER library_usage_of_user AFTER INSERT ON "user"
-           FOR EACH ROW EXECUTE FUNCTION library_usage_of_user()"#
-            .to_owned(),
-    ]
-}
-
 /// A function of the table's own, and the three statements that call it: transition tables belong to one event each.
-fn postgres(counted: &CountedTable) -> Vec<String> {
+fn postgres_triggers(counted: &CountedTable) -> Vec<String> {
     let CountedTable { table, is_answer, .. } = counted;
-    let bytes = counted.bytes(DatabaseBackend::Postgres, "");
+    let bytes = counted.trigger_bytes(DatabaseBackend::Postgres, "");
     let added = format!("SELECT user_id, {bytes} AS bytes, 1 AS items FROM added");
     let removed = format!("SELECT user_id, -({bytes}) AS bytes, -1 AS items FROM removed");
     let (answers, or_items) = if *is_answer {

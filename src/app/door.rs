@@ -3,7 +3,7 @@
 use actix_web::cookie::{Cookie, SameSite, time::Duration as CookieAge};
 use actix_web::http::header::ORIGIN;
 use actix_web::http::{Method, StatusCode};
-use actix_web::web::{Data, Payload};
+use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
 use actors::caller::Caller;
@@ -14,7 +14,7 @@ use actors::ops::target::Target;
 use actors::perform::{Operation, perform_for};
 use actors::sessions;
 
-use crate::http::body::Body;
+use crate::http::budget::Sender;
 use crate::http::table::Route;
 use crate::rest::{failure, success, takes_body, target, values, whole, whole_body};
 
@@ -62,7 +62,7 @@ async fn run<O: Operation>(
     let caller = signed_in(request, app).await?;
     let asked = async || {
         let body =
-            if takes_body(request) { whole_body(request, &caller, payload).await? } else { Body::default() };
+            if takes_body(request) { whole_body(request, &caller, payload).await? } else { Bytes::new() };
         read(&target(request), values(request, route.fields, &body)?)
     };
     perform_for(app, &caller, asked).await
@@ -79,7 +79,9 @@ pub fn app(request: &HttpRequest) -> Option<Data<App>> {
 /// [`Error::NotSignedIn`] without a living session.
 pub async fn signed_in(request: &HttpRequest, app: &App) -> Result<Caller, Error> {
     let secret = session_secret(request, app).ok_or(Error::NotSignedIn)?;
-    Ok(sessions::recognise(app, &secret).await?.0)
+    let caller = sessions::recognise(app, &secret).await?.0;
+    Sender::note(request, caller.user);
+    Ok(caller)
 }
 
 /// The secret in the session's cookie.

@@ -92,6 +92,8 @@ async fn sign_up(request: HttpRequest, app: Data<App>, payload: Payload) -> Http
     let made = async {
         own_origin(&request, &app)?;
         let plan = app.plan_of_who_signs_up()?;
+        // Strangers must not use up what is left for those who have an account.
+        app.disk.require_room()?;
         let new = new_account(&request, &app, payload, plan).await?;
         app.sign_ups.take(peer::address(&request)).map_err(Error::TooManyFailures)?;
         let user = accounts::create(&app, new).await?;
@@ -107,6 +109,9 @@ async fn sign_in(request: HttpRequest, app: Data<App>, payload: Payload) -> Http
         let (email, password) =
             (given.text("email").unwrap_or_default(), given.text("password").unwrap_or_default());
         let signed_in = sessions::sign_in(&app, peer::address(&request), &email, password).await?;
+        if let Some(presented) = session_secret(&request, &app) {
+            sessions::end(&app, &presented).await?;
+        }
         Ok((signed_in.user, signed_in.secret.expose().to_owned()))
     };
     begun(&request, &app, StatusCode::OK, signed_in.await)

@@ -1,24 +1,22 @@
 //! Reads a request's body: bounded in size, in time and in memory.
 //!
 //! A body holds at most 256 KiB of memory while it arrives; what is longer goes to a scratch file. Memory and scratch space
-//! are budgets with shares ([`super::budget`]), so senders that stall take nothing from others. A body that has arrived
-//! whole is read into memory for as long as its request is being parsed; those bodies wait in a line for room.
+//! are budgets with shares ([`super::budget`]), so senders that stall take nothing from others. A long body that has arrived
+//! whole is read into memory once there is room for it. The values that are parsed from a body live until its request is
+//! answered, so its share of the memory is held until then.
 
-use std::io;
-use std::ops::Deref;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::HttpRequest;
 use actix_web::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use actix_web::web::{Bytes, BytesMut, Data, Payload};
+use actix_web::{HttpMessage, HttpRequest};
 use actors::adapters::blobs::{Scratch, ScratchFile};
 use actors::app::App;
 use actors::error::{Error, STORAGE_RETRY_AFTER};
 use futures_util::StreamExt;
-use tokio::io::AsyncWriteExt;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use super::budget::{Budget, Hold, Sender, Shares};
 
@@ -30,10 +28,11 @@ const MEMORY_SHARES: Shares =
 /// Scratch space of all arriving bodies; widened where `server.max_body_bytes` is larger than a share.
 const FILE_SHARES: Shares =
     Shares { total: 2 << 30, reserve: 0, account: 256 << 20, network: 64 << 20, strangers: 256 << 20 };
-/// Memory of bodies that have arrived whole by way of a scratch file, in units of [`UNIT_BYTES`].
-const MAX_WHOLE_UNITS: usize = 64;
-const UNIT_BYTES: usize = 1 << 20;
-/// Longest wait for that memory. Parsing takes milliseconds, so a longer line means overload.
+/// Memory of all bodies that have arrived whole by way of a scratch file; widened where `server.max_body_bytes` is larger than a
+/// share.
+const WHOLE_SHARES: Shares =
+    Shares { total: 64 << 20, reserve: 0, account: 32 << 20, network: 16 << 20, strangers: 32 << 20 };
+/// Longest wait for that memory. Most operations take milliseconds, so a longer wait means overload.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 /// A body that arrives more slowly than this uses up its grace time.
 const MIN_BYTES_PER_SECOND: u32 = 64 << 10;
@@ -45,8 +44,7 @@ pub struct BodyLimits {
     pace: Pace,
     memory: Arc<Budget>,
     files: Arc<Budget>,
-    whole: Arc<Semaphore>,
-    whole_units: usize,
+    whole: Arc<Budget>,
 }
 
 impl BodyLimits {
@@ -58,21 +56,19 @@ impl BodyLimits {
             account: FILE_SHARES.account.max(max_bytes),
             ..FILE_SHARES
         };
-        let whole_units = MAX_WHOLE_UNITS.max(units(max_bytes));
+        let whole_shares = Shares {
+            total: WHOLE_SHARES.total.max(2 * max_bytes),
+            account: WHOLE_SHARES.account.max(max_bytes),
+            ..WHOLE_SHARES
+        };
         Self {
             max_bytes,
             pace: Pace { grace },
             memory: Budget::new(MEMORY_SHARES),
             files: Budget::new(file_shares),
-            whole: Arc::new(Semaphore::new(whole_units)),
-            whole_units,
+            whole: Budget::new(whole_shares),
         }
     }
-}
-
-/// How many units of memory a body of this length takes.
-fn units(length: usize) -> usize {
-    length.div_ceil(UNIT_BYTES)
 }
 
 /// How slowly a body may arrive.
@@ -90,23 +86,19 @@ impl Pace {
     }
 }
 
-/// A body that has arrived whole. Its share of the memory is held as long as it lives.
-#[derive(Debug, Default)]
-pub struct Body {
+/// A body that has arrived whole, and its share of the memory.
+#[derive(Debug)]
+struct Arrived {
     bytes: Bytes,
-    _memory: Option<Hold>,
-    _place: Option<OwnedSemaphorePermit>,
+    memory: Hold,
 }
 
-impl Deref for Body {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.bytes
-    }
+/// Keeps the share of a request's body until the request is dropped, after its operation has ended.
+struct RequestMemory {
+    _hold: Hold,
 }
 
-/// Reads the whole body of at most `max_bytes` bytes.
+/// Reads the whole body of at most `max_bytes` bytes. The request holds its share of the memory from then on.
 ///
 /// # Errors
 /// [`Error::TooLarge`], from the declared length already where there is one; [`Error::BodyTimeout`] when it arrives too
@@ -116,7 +108,7 @@ pub async fn read(
     mut payload: Payload,
     sender: Sender,
     max_bytes: usize,
-) -> Result<Body, Error> {
+) -> Result<Bytes, Error> {
     if declared_length(request).is_some_and(|length| length > max_bytes as u64) {
         return Err(Error::TooLarge);
     }
@@ -129,7 +121,7 @@ pub async fn read(
     loop {
         let deadline = began + limits.pace.allowed(arriving.length);
         let next = timeout_at(deadline, payload.next()).await.map_err(|_| Error::BodyTimeout)?;
-        let Some(chunk) = next else { return arriving.finish().await };
+        let Some(chunk) = next else { return arriving.hand_over(request).await };
         let chunk = chunk.map_err(|_| Error::invalid("body", "did not arrive whole"))?;
         if arriving.length + chunk.len() > max_bytes {
             return Err(Error::TooLarge);
@@ -146,6 +138,7 @@ fn declared_length(request: &HttpRequest) -> Option<u64> {
 struct Arriving<'a> {
     limits: &'a BodyLimits,
     scratch: &'a Scratch,
+    sender: Sender,
     length: usize,
     /// What is not in the file yet.
     buffered: BytesMut,
@@ -157,7 +150,7 @@ struct Arriving<'a> {
 /// The file of a long body; removed when this is dropped.
 struct SpillFile {
     named: ScratchFile,
-    file: tokio::fs::File,
+    file: std::fs::File,
 }
 
 impl<'a> Arriving<'a> {
@@ -165,6 +158,7 @@ impl<'a> Arriving<'a> {
         Self {
             limits,
             scratch,
+            sender,
             length: 0,
             buffered: BytesMut::new(),
             memory: limits.memory.hold(sender),
@@ -186,41 +180,51 @@ impl<'a> Arriving<'a> {
     /// Moves what is buffered to the scratch file.
     async fn spill(&mut self) -> Result<(), Error> {
         self.space.grow_to(self.length)?;
-        let mut spilled = match self.file.take() {
-            Some(spilled) => spilled,
-            None => SpillFile::create(self.scratch.clone()).await?,
-        };
-        self.scratch.require_room().map_err(storage)?;
-        spilled.file.write_all(&self.buffered).await.map_err(storage)?;
-        self.buffered.clear();
-        self.file = Some(spilled);
+        let (scratch, file) = (self.scratch.clone(), self.file.take());
+        // The buffer itself is handed over: an asynchronous file would copy it into another of the same size.
+        let mut buffered = std::mem::take(&mut self.buffered);
+        let written = tokio::task::spawn_blocking(move || {
+            let mut spilled = match file {
+                Some(spilled) => spilled,
+                None => SpillFile::create(&scratch)?,
+            };
+            scratch.require_room()?;
+            spilled.file.write_all(&buffered)?;
+            buffered.clear();
+            Ok::<_, io::Error>((spilled, buffered))
+        });
+        let (spilled, buffered) = written.await.map_err(Error::internal)?.map_err(storage)?;
+        (self.file, self.buffered) = (Some(spilled), buffered);
         Ok(())
     }
 
-    async fn finish(mut self) -> Result<Body, Error> {
+    /// The bytes; the request holds their memory from now on.
+    async fn hand_over(self, request: &HttpRequest) -> Result<Bytes, Error> {
+        let Arrived { bytes, memory } = self.finish().await?;
+        request.extensions_mut().insert(RequestMemory { _hold: memory });
+        Ok(bytes)
+    }
+
+    async fn finish(mut self) -> Result<Arrived, Error> {
         if self.file.is_some() {
             self.spill().await?;
         }
-        let Some(mut spilled) = self.file.take() else {
-            return Ok(Body { bytes: self.buffered.freeze(), _memory: Some(self.memory), _place: None });
+        let Some(spilled) = self.file.take() else {
+            return Ok(Arrived { bytes: self.buffered.freeze(), memory: self.memory });
         };
-        spilled.file.flush().await.map_err(storage)?;
         self.buffered = BytesMut::new();
         self.memory.release();
-        let units = units(self.length).min(self.limits.whole_units);
-        let units = u32::try_from(units).map_err(Error::internal)?;
-        let place = timeout(MAX_WAIT, self.limits.whole.clone().acquire_many_owned(units)).await;
-        let place = place.map_err(|_| Error::Busy(MAX_WAIT))?.map_err(Error::internal)?;
+        let mut memory = self.limits.whole.hold(self.sender);
+        memory.grow_within(self.length, MAX_WAIT).await?;
         let bytes = tokio::fs::read(spilled.named.path()).await.map_err(storage)?;
-        Ok(Body { bytes: bytes.into(), _memory: None, _place: Some(place) })
+        Ok(Arrived { bytes: bytes.into(), memory })
     }
 }
 
 impl SpillFile {
-    async fn create(scratch: Scratch) -> Result<Self, Error> {
-        let made = tokio::task::spawn_blocking(move || scratch.file()).await.map_err(Error::internal)?;
-        let (named, file) = made.map_err(storage)?;
-        Ok(Self { named, file: tokio::fs::File::from_std(file) })
+    fn create(scratch: &Scratch) -> io::Result<Self> {
+        let (named, file) = scratch.file()?;
+        Ok(Self { named, file })
     }
 }
 
@@ -260,6 +264,7 @@ pub fn must_be_json(request: &HttpRequest) -> Result<(), Error> {
 mod tests {
     use std::net::IpAddr;
 
+    use actix_web::test::TestRequest;
     use actors::disk::DiskSpace;
 
     use super::*;
@@ -286,7 +291,7 @@ mod tests {
         arriving.push(b"a heron").await.unwrap();
 
         assert!(arriving.file.is_none());
-        assert_eq!(&*arriving.finish().await.unwrap(), b"a heron");
+        assert_eq!(arriving.finish().await.unwrap().bytes, "a heron");
     }
 
     #[actix_web::test]
@@ -304,12 +309,12 @@ mod tests {
         }
 
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
-        assert!(*arriving.finish().await.unwrap() == *sent);
+        assert!(arriving.finish().await.unwrap().bytes == sent);
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
     }
 
     #[actix_web::test]
-    async fn whole_body_keeps_its_memory_until_it_is_dropped() {
+    async fn whole_body_holds_its_length_of_the_memory() {
         let home = tempfile::tempdir().unwrap();
         let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(2 << 20, Duration::from_secs(1));
@@ -319,8 +324,26 @@ mod tests {
 
         let body = arriving.finish().await.unwrap();
 
-        assert_eq!(limits.whole.available_permits(), MAX_WHOLE_UNITS - 1);
+        assert!(body.memory.bytes() > MAX_BUFFERED_BYTES);
+        assert_eq!(limits.whole.held(), body.memory.bytes());
+        assert_eq!(limits.memory.held(), 0);
         drop(body);
-        assert_eq!(limits.whole.available_permits(), MAX_WHOLE_UNITS);
+        assert_eq!(limits.whole.held(), 0);
+    }
+
+    #[actix_web::test]
+    async fn request_holds_the_memory_of_its_body() {
+        let home = tempfile::tempdir().unwrap();
+        let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
+        let limits = BodyLimits::new(2 << 20, Duration::from_secs(1));
+        let request = TestRequest::default().to_http_request();
+        let mut arriving = Arriving::new(&limits, &scratch, stranger());
+        arriving.push(b"a heron").await.unwrap();
+
+        drop(arriving.hand_over(&request).await.unwrap());
+
+        assert!(limits.memory.held() > 0);
+        drop(request);
+        assert_eq!(limits.memory.held(), 0);
     }
 }

@@ -1,13 +1,18 @@
-//! Shares of what request bodies hold while they arrive, so that one sender cannot take what all others need.
+//! Shares of what requests and their answers hold, so that one sender cannot take what all others need.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use actix_web::{HttpMessage, HttpRequest};
 use actors::error::Error;
 use actors::limits::network;
 use entity::id::UserId;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
+
+use super::peer;
 
 /// A body of at most this many bytes may use the reserve.
 pub const SMALL_BODY_BYTES: usize = 64 << 10;
@@ -16,7 +21,7 @@ const PIECE_BYTES: usize = 16 << 10;
 /// A sender over its share is told to come again after this time.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Who sends a body: what a share is counted for.
+/// Who sends a request: what a share is counted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sender {
     /// A caller whose credential was recognised.
@@ -29,6 +34,17 @@ impl Sender {
     /// A sender that is not authenticated.
     pub fn stranger(address: Option<IpAddr>) -> Self {
         Self::Network(address.map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), network))
+    }
+
+    /// Whoever sent this request, as far as is known by now: the account that was noted, else the network address.
+    pub fn of(request: &HttpRequest) -> Self {
+        let noted = request.extensions().get::<Self>().copied();
+        noted.unwrap_or_else(|| Self::stranger(peer::address(request)))
+    }
+
+    /// Notes the account whose credential came with this request.
+    pub fn note(request: &HttpRequest, user: UserId) {
+        request.extensions_mut().insert(Self::Account(user));
     }
 }
 
@@ -59,17 +75,25 @@ struct Usage {
 pub struct Budget {
     shares: Shares,
     usage: Mutex<Usage>,
+    /// Notified when bytes are given back.
+    freed: Notify,
 }
 
 impl Budget {
     /// An unused budget of these sizes.
     pub fn new(shares: Shares) -> Arc<Self> {
-        Arc::new(Self { shares, usage: Mutex::default() })
+        Arc::new(Self { shares, usage: Mutex::default(), freed: Notify::new() })
     }
 
     /// What one body of this sender holds; nothing at first.
     pub fn hold(self: &Arc<Self>, sender: Sender) -> Hold {
         Hold { budget: self.clone(), sender, bytes: 0 }
+    }
+
+    /// The bytes that are held, of all senders.
+    #[cfg(test)]
+    pub fn held(&self) -> usize {
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner).total
     }
 
     fn try_take(&self, sender: Sender, bytes: usize, small: bool) -> bool {
@@ -101,6 +125,8 @@ impl Budget {
                 usage.by_sender.remove(&sender);
             }
         }
+        drop(usage);
+        self.freed.notify_waiters();
     }
 }
 
@@ -130,9 +156,33 @@ impl Hold {
         Ok(())
     }
 
+    /// Waits until there is room for what a body of this length needs more.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when there is none in time.
+    pub async fn grow_within(&mut self, length: usize, max_wait: Duration) -> Result<(), Error> {
+        let deadline = Instant::now() + max_wait;
+        loop {
+            let budget = self.budget.clone();
+            // Before the look: what is given back in between is not missed.
+            let freed = budget.freed.notified();
+            if self.grow_to(length).is_ok() {
+                return Ok(());
+            }
+            timeout_at(deadline, freed).await.map_err(|_| Error::Busy(max_wait))?;
+        }
+    }
+
+    /// The bytes that are held.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Gives back everything that is held.
     pub fn release(&mut self) {
-        self.budget.give_back(self.sender, std::mem::take(&mut self.bytes));
+        if self.bytes > 0 {
+            self.budget.give_back(self.sender, std::mem::take(&mut self.bytes));
+        }
     }
 }
 
@@ -144,6 +194,8 @@ impl Drop for Hold {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::poll;
+
     use super::*;
 
     const KIB: usize = 1 << 10;
@@ -220,6 +272,21 @@ mod tests {
 
         assert_eq!(take(&budget, network(1), 128 * KIB).len(), 1);
         assert!(budget.usage.lock().unwrap().by_sender.is_empty());
+    }
+
+    #[actix_web::test]
+    async fn sender_over_its_share_waits_for_its_own_bytes() {
+        let budget = budget();
+        let sender = account();
+        let held = take(&budget, sender, 128 * KIB);
+        let mut hold = budget.hold(sender);
+
+        let mut waiting = Box::pin(hold.grow_within(128 * KIB, Duration::from_secs(3600)));
+        assert!(poll!(&mut waiting).is_pending());
+        drop(held);
+
+        waiting.await.unwrap();
+        assert!(matches!(hold.grow_within(512 * KIB, Duration::ZERO).await, Err(Error::Busy(_))));
     }
 
     #[test]

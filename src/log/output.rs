@@ -144,6 +144,8 @@ pub fn run_bounded(limit: Duration, work: impl FnOnce() + Send + 'static) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
 
     /// Writes nothing until the other end of the channel is dropped.
@@ -160,11 +162,24 @@ mod tests {
         }
     }
 
-    struct Refusing;
+    /// Keeps lines, but fails for `lost` and in the middle of `half`; says so when it got `last`.
+    struct Failing {
+        written: Arc<Mutex<Vec<u8>>>,
+        got_last: mpsc::Sender<()>,
+    }
 
-    impl Write for Refusing {
-        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-            Err(io::ErrorKind::BrokenPipe.into())
+    impl Write for Failing {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let length = match bytes {
+                b"lost\n" | b"lf\n" => return Err(io::ErrorKind::BrokenPipe.into()),
+                b"half\n" => 2,
+                _ => bytes.len(),
+            };
+            self.written.lock().unwrap().extend_from_slice(&bytes[..length]);
+            if bytes == b"last\n" {
+                self.got_last.send(()).unwrap();
+            }
+            Ok(length)
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -188,15 +203,18 @@ mod tests {
     }
 
     #[test]
-    fn failed_writes_are_counted() {
-        let (mut queue, worker, counters) = start(Refusing, 10);
+    fn failed_lines_are_counted_and_later_ones_written() {
+        let written = Arc::new(Mutex::new(Vec::new()));
+        let (got_last, last) = mpsc::channel();
+        let (mut queue, _worker, counters) = start(Failing { written: written.clone(), got_last }, 10);
 
-        for _ in 0..3 {
-            queue.write_all(b"line\n").unwrap();
+        for line in ["kept\n", "lost\n", "half\n", "lost\n", "last\n"] {
+            queue.write_all(line.as_bytes()).unwrap();
         }
-        drop(worker);
+        last.recv().unwrap();
 
         assert_eq!(counters.read(), LostLines { queue_full: 0, write_failed: 3 });
+        assert_eq!(String::from_utf8_lossy(&written.lock().unwrap()), "kept\nhalast\n");
     }
 
     #[test]

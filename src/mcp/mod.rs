@@ -15,7 +15,7 @@ mod tools;
 
 use actix_web::http::header::{CACHE_CONTROL, HeaderValue};
 use actix_web::http::{Method, StatusCode};
-use actix_web::web::{Data, Payload, ServiceConfig};
+use actix_web::web::{Bytes, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse, web};
 use actors::app::App;
 use actors::caller::Caller;
@@ -77,6 +77,7 @@ async fn admitted(request: &HttpRequest, app: &App, payload: Payload) -> Result<
     let sent = !matches!(presented, Ok(None));
     let caller = recognise(app, presented, Surface::Mcp, peer::address(request), peer::client(request)).await;
     let mut caller = caller.map_err(|error| refusal(&error, &app.base_url, sent))?;
+    Sender::note(request, caller.user);
     let message = said(request, app, &caller, payload).await;
     note(app, &mut caller, message.as_ref().ok()).await;
     match message? {
@@ -107,7 +108,7 @@ async fn said(
     rpc::read(&body)
 }
 
-async fn readable(request: &HttpRequest, caller: &Caller, payload: Payload) -> Result<body::Body, Error> {
+async fn readable(request: &HttpRequest, caller: &Caller, payload: Payload) -> Result<Bytes, Error> {
     if request.method() != Method::POST {
         return Err(Error::MethodNotAllowed(Vec::new()));
     }

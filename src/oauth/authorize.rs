@@ -61,6 +61,10 @@ async fn first_sign_in(app: &App, request: &HttpRequest, params: &Params, asked:
         let text = "It says more than any app has to. Begin again in the app that you want to connect.";
         return page::stop(StatusCode::URI_TOO_LONG, "This request is too long", text);
     }
+    // A stranger's page leaves a row: without space it is opened by those alone who are signed in already.
+    if let Err(error) = app.disk.require_room() {
+        return inside(&error);
+    }
     match app.grants.keep_sign_in(peer::address(request), query).await {
         Ok(ticket) => {
             sign_in_page(StatusCode::OK, asked, &SignInForm { ticket: &ticket, email: "", fault: None })

@@ -176,3 +176,23 @@ impl From<NotRegistered> for Refusal {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oauth::page;
+
+    #[test]
+    fn storage_faults_are_told_with_retry_after() {
+        for (error, status, wait) in [
+            (Error::StorageFull, 507, "60"),
+            (Error::StorageFailed(Duration::from_secs(5)), 503, "5"),
+            (Error::Busy(Duration::from_secs(1)), 503, "1"),
+        ] {
+            for response in [page::inside(&error), Refusal::from(error).response()] {
+                assert_eq!(response.status().as_u16(), status);
+                assert_eq!(response.headers().get(RETRY_AFTER).unwrap(), wait);
+            }
+        }
+    }
+}

@@ -110,7 +110,8 @@ pub fn inside(error: &Error) -> HttpResponse {
     }
     if let Error::StorageFull = error {
         let text = "The disk of the service is full. Its operator has to free some space.";
-        return later(stop(StatusCode::INSUFFICIENT_STORAGE, "Disk full", text), STORAGE_FULL_RETRY_AFTER);
+        let full = stop(StatusCode::INSUFFICIENT_STORAGE, "Disk full", text);
+        return later(full, STORAGE_FULL_RETRY_AFTER);
     }
     error!(cause = error.chain(), "an OAuth page failed inside");
     stop(

@@ -16,7 +16,7 @@ use super::authorize::{SignInForm, sign_in_page};
 use super::page::{go, inside, is_our_form, stale, unfit};
 use super::params::Params;
 use super::request;
-use crate::app::cookie;
+use crate::app::{cookie, session_secret};
 use crate::http::peer;
 use crate::rest::seconds;
 
@@ -40,7 +40,7 @@ pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> Ht
     let typed = |name| form.one(name).unwrap_or_default().unwrap_or_default();
     let (email, password) = (typed("email"), typed("password").to_owned());
     match sessions::authenticate(&app, peer::address(&request), email, password).await {
-        Ok(person) => match begin(&app, &person, &ticket, &query).await {
+        Ok(person) => match begin(&request, &app, &person, &ticket, &query).await {
             Ok(response) => response,
             Err(error) => inside(&error),
         },
@@ -60,11 +60,20 @@ pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> Ht
 }
 
 /// Begins a session, once for each page, and goes on with the request.
-async fn begin(app: &App, person: &user::Model, ticket: &Secret, query: &str) -> Result<HttpResponse, Error> {
+async fn begin(
+    request: &HttpRequest,
+    app: &App,
+    person: &user::Model,
+    ticket: &Secret,
+    query: &str,
+) -> Result<HttpResponse, Error> {
     if !app.grants.spend_sign_in(ticket).await? {
         return Ok(stale());
     }
     let secret = sessions::open(app, person).await?;
+    if let Some(presented) = session_secret(request, app) {
+        sessions::end(app, &presented).await?;
+    }
     let mut response = go(&format!("{}/oauth/authorize?{query}", app.base_url));
     response.add_cookie(&cookie(app, secret.expose())).map_err(|error| Error::internal(error.to_string()))?;
     Ok(response)

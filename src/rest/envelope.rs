@@ -16,6 +16,9 @@ use tracing::error;
 
 use super::error::{describe, status};
 
+/// A model that did not answer is asked again by its caller after this.
+const MODEL_RETRY_AFTER: Duration = Duration::from_secs(30);
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Meta<'a> {
@@ -69,6 +72,11 @@ pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse 
         Error::StillRunning => add(RETRY_AFTER, "1".to_owned()),
         // The rest of the body is still to come: nothing after it can be told apart from it.
         Error::BodyTimeout => answer.head_mut().set_connection_type(ConnectionType::Close),
+        Error::AiPaused => {
+            let now = app.clock.now();
+            add(RETRY_AFTER, seconds(now.day().end().since(now)).to_string());
+        }
+        Error::AiUnavailable => add(RETRY_AFTER, seconds(MODEL_RETRY_AFTER).to_string()),
         Error::StorageFull => add(RETRY_AFTER, seconds(STORAGE_FULL_RETRY_AFTER).to_string()),
         Error::Busy(wait) | Error::StorageFailed(wait) | Error::TooManyFailures(wait) => {
             add(RETRY_AFTER, seconds(*wait).to_string());
@@ -90,8 +98,6 @@ pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse 
         | Error::ProjectLimit
         | Error::ProjectArchived
         | Error::QuotaUsed
-        | Error::AiPaused
-        | Error::AiUnavailable
         | Error::ScopeRequired(_)
         | Error::ScopeNotAllowed(_)
         | Error::Invalid(_)

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
-use actix_web::web::{Data, Payload};
+use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
 use actors::caller::Caller;
@@ -19,7 +19,6 @@ use serde_json::Value;
 use tracing::Instrument;
 
 use super::{envelope, error};
-use crate::http::body::Body;
 use crate::http::budget::Sender;
 use crate::http::methods::{is_unserved, known_methods};
 use crate::http::table::Route;
@@ -67,8 +66,9 @@ async fn asked<O>(
     payload: Payload,
     read: fn(&Target, Values) -> Result<O, Error>,
 ) -> Asked<O> {
+    Sender::note(request, caller.user);
     let body =
-        if takes_body(request) { whole_body(request, caller, payload).await } else { Ok(Body::default()) };
+        if takes_body(request) { whole_body(request, caller, payload).await } else { Ok(Bytes::new()) };
     let body = match body {
         Ok(body) => body,
         Err(error) => return Err(error).into(),
@@ -120,7 +120,7 @@ pub fn takes_body(request: &HttpRequest) -> bool {
 }
 
 /// The body, where the route has fields for one: it must be JSON, unless there is none.
-pub async fn whole_body(request: &HttpRequest, caller: &Caller, payload: Payload) -> Result<Body, Error> {
+pub async fn whole_body(request: &HttpRequest, caller: &Caller, payload: Payload) -> Result<Bytes, Error> {
     let body = body::read(request, payload, Sender::Account(caller.user), body::most(request)).await?;
     if !body.is_empty() {
         body::must_be_json(request)?;
@@ -236,6 +236,21 @@ mod tests {
 
     use super::*;
     use crate::log::tests::Sink;
+
+    fn panicking_handler() -> HttpResponse {
+        panic!("a bug")
+    }
+
+    #[actix_web::test]
+    async fn panic_of_a_handler_is_a_500_of_its_request_alone() {
+        let request = TestRequest::default().to_http_request();
+
+        let answer = whole(request.clone(), async { panicking_handler() }).await;
+        let next = whole(request, async { HttpResponse::Ok().finish() }).await;
+
+        assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(next.status(), StatusCode::OK);
+    }
 
     #[actix_web::test]
     async fn what_is_logged_while_a_request_is_answered_names_it() {

@@ -27,6 +27,7 @@ use actors::ingest::queue::LeaseOwner;
 use actors::models::{Catalogue, Purpose};
 use rustix::fs::Mode;
 use rustix::process::{Resource, getrlimit, setrlimit};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -94,9 +95,17 @@ pub fn serve(settings: Settings) -> Result<(), StartError> {
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
     actix_web::rt::System::new().block_on(async move {
         let began = Instant::now();
-        let running = start(settings, Arc::new(SystemClock::new())).await?;
+        // Before the start, which may take minutes for a large index: a signal then ends it in order too.
+        let mut signals = Signals::install()?;
+        let running = tokio::select! {
+            started = start(settings, Arc::new(SystemClock::new())) => started?,
+            () = signals.wait() => {
+                info!("stopped before it was ready");
+                return Ok(());
+            }
+        };
         info!(address = %running.address, ready_ms = began.elapsed().as_millis(), "ready");
-        wait_for_signal().await?;
+        signals.wait().await;
         running.stop().await;
         Ok(())
     })
@@ -158,12 +167,13 @@ pub async fn start_with(
     doorkeeper.end().await;
     let Listening { servers, drain } = listen(&settings, listener.try_clone()?, &app, &readiness)?;
     private_files(&settings.data_dir);
-    let db = app.db.clone();
+    let (db, measured) = (app.db.clone(), app.db.clone());
     let mut background = vec![
         actix_web::rt::spawn(keep_metrics_small(recorder()?)),
         actix_web::rt::spawn(log::report_lost_lines()),
         actix_web::rt::spawn(space_reserve::keep(settings.data_dir.clone())),
         actix_web::rt::spawn(async move { db.check_while_serving().await }),
+        actix_web::rt::spawn(async move { measured.watch_log().await }),
     ];
     background.extend(await_models(&settings, &app, embedding));
     readiness.set(true);
@@ -205,12 +215,21 @@ impl Running {
     }
 }
 
-async fn wait_for_signal() -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    tokio::select! {
-        _ = terminate.recv() => info!("stopping: SIGTERM"),
-        _ = interrupt.recv() => info!("stopping: SIGINT"),
+/// The signals that end the service. From their installation on they no longer end the process by themselves.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn install() -> std::io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
-    Ok(())
+
+    async fn wait(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => info!("stopping: SIGTERM"),
+            _ = self.interrupt.recv() => info!("stopping: SIGINT"),
+        }
+    }
 }

@@ -19,13 +19,14 @@ use actors::grants::redirect::RedirectRules;
 use actors::ingest::Room;
 use actors::ingest::queue::LeaseOwner;
 use actors::models::Model;
-use actors::state;
+use actors::state::{self, Fact};
 
 use super::{Outside, StartError};
 use crate::data_dir::private_folder;
 use crate::settings::{Access, FilesUrl, MailUrl, Oauth, Push, Secret, Settings};
 
-/// Opens the index: the one that is there, or a new one where there is none or it is damaged.
+/// Opens the index: the one that is there, or a new one where there is none or it is damaged. Replaying a long log takes minutes;
+/// a caller that drops the future then has no death of the process counted.
 ///
 /// # Errors
 /// It is in use, or cannot be opened for a reason that lies outside of its files; the database fails.
@@ -38,9 +39,9 @@ pub async fn open_index(
     let model =
         embedding.and_then(|model| Some(IndexModel { name: model.name.clone(), length: model.dimensions? }));
     let folder = IndexFolder::new(&settings.data_dir, model, desk.clock.now());
-    let recorded = state::index_marker(desk.db.read(), folder.id()).await?;
+    let recorded = state::read(desk.db.read(), Fact::IndexMarker(folder.id())).await?;
     let recorded = recorded.as_deref().and_then(Marker::from_row);
-    Ok(folder.open(recorded, desk.clock.now())?)
+    Ok(folder.open_on_thread(recorded, desk.clock.now()).await?)
 }
 
 /// Opens what else the settings name, and says the rest as the actors want it.
@@ -145,6 +146,8 @@ fn blobs(settings: &Settings, scratch: &Scratch, disk: DiskSpace) -> Result<Arc<
     match settings.files_url() {
         FilesUrl::Folder(folder) => {
             private_folder(&folder).map_err(|error| told(&error))?;
+            // Files may have a disk of their own.
+            let disk = disk.with_folder(folder.clone());
             Ok(Arc::new(Folder::open(folder, disk).map_err(|error| told(&error))?))
         }
         FilesUrl::S3(url) => {

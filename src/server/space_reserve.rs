@@ -15,15 +15,19 @@ const RESERVE_BYTES: u64 = 4 << 20;
 /// Space is set aside only where so much stays free besides.
 const MIN_FREE_BESIDES_BYTES: u64 = 4 * RESERVE_BYTES;
 const CHUNK_BYTES: usize = 1 << 20;
-/// How often the reserve is looked at.
-const CHECK_INTERVAL: Duration = Duration::from_secs(60);
+/// How often the reserve is looked at: soon after space was freed, a disk may fill up again.
+const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Gives the space back where the disk has less than that left.
 ///
 /// # Errors
 /// The disk cannot be measured, or the file not be removed.
 pub fn release_if_full(data_dir: &Path) -> io::Result<()> {
-    if fs4::available_space(data_dir)? >= RESERVE_BYTES {
+    release(data_dir, fs4::available_space(data_dir)?)
+}
+
+fn release(data_dir: &Path, free_bytes: u64) -> io::Result<()> {
+    if free_bytes >= RESERVE_BYTES {
         return Ok(());
     }
     match fs::remove_file(path(data_dir)) {
@@ -40,18 +44,20 @@ pub fn release_if_full(data_dir: &Path) -> io::Result<()> {
 pub async fn keep(data_dir: PathBuf) {
     loop {
         let folder = data_dir.clone();
-        let _ = tokio::task::spawn_blocking(move || set_aside(&folder)).await;
+        let _ = tokio::task::spawn_blocking(move || {
+            // A disk that cannot be measured has no space to be set aside.
+            set_aside(&folder, fs4::available_space(&folder).unwrap_or(0));
+        })
+        .await;
         tokio::time::sleep(CHECK_INTERVAL).await;
     }
 }
 
 /// Sets the space aside, unless it is already, or the disk has little left. A failure is no reason not to serve.
-fn set_aside(data_dir: &Path) {
+fn set_aside(data_dir: &Path, free_bytes: u64) {
     let file = path(data_dir);
     let is_there = fs::metadata(&file).is_ok_and(|found| found.len() == RESERVE_BYTES);
-    let has_room =
-        fs4::available_space(data_dir).is_ok_and(|free| free >= RESERVE_BYTES + MIN_FREE_BESIDES_BYTES);
-    if is_there || !has_room {
+    if is_there || free_bytes < RESERVE_BYTES + MIN_FREE_BESIDES_BYTES {
         return;
     }
     if let Err(cause) = write(&file) {
@@ -77,17 +83,54 @@ fn path(data_dir: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt;
+
     use super::*;
 
+    const MUCH: u64 = RESERVE_BYTES + MIN_FREE_BESIDES_BYTES;
+    /// In which `st_blocks` counts, whatever the file system.
+    const BLOCK_BYTES: u64 = 512;
+
+    fn reserve(data_dir: &Path) -> Option<fs::Metadata> {
+        fs::metadata(path(data_dir)).ok()
+    }
+
     #[test]
-    fn space_is_set_aside_once_and_kept_while_there_is_room() {
+    fn reserve_has_blocks_until_the_disk_is_full() {
         let folder = tempfile::tempdir().unwrap();
-        set_aside(folder.path());
-        set_aside(folder.path());
-        assert_eq!(fs::metadata(path(folder.path())).unwrap().len(), RESERVE_BYTES);
 
-        release_if_full(folder.path()).unwrap();
+        set_aside(folder.path(), MUCH);
 
-        assert!(path(folder.path()).exists());
+        let made = reserve(folder.path()).unwrap();
+        assert!(made.blocks() * BLOCK_BYTES >= RESERVE_BYTES, "{} blocks", made.blocks());
+        release(folder.path(), RESERVE_BYTES).unwrap();
+        assert!(reserve(folder.path()).is_some());
+        release(folder.path(), RESERVE_BYTES - 1).unwrap();
+        assert!(reserve(folder.path()).is_none());
+        release(folder.path(), 0).unwrap();
+    }
+
+    #[test]
+    fn reserve_is_made_once_and_only_where_there_is_room() {
+        let folder = tempfile::tempdir().unwrap();
+
+        set_aside(folder.path(), MUCH - 1);
+        assert!(reserve(folder.path()).is_none());
+
+        set_aside(folder.path(), MUCH);
+        let made = reserve(folder.path()).unwrap();
+        set_aside(folder.path(), MUCH);
+        let kept = reserve(folder.path()).unwrap();
+        assert_eq!((made.mtime(), made.mtime_nsec()), (kept.mtime(), kept.mtime_nsec()));
+    }
+
+    #[test]
+    fn reserve_that_was_cut_is_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(path(folder.path()), "a part").unwrap();
+
+        set_aside(folder.path(), MUCH);
+
+        assert!(reserve(folder.path()).unwrap().blocks() * BLOCK_BYTES >= RESERVE_BYTES);
     }
 }

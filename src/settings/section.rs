@@ -33,7 +33,7 @@ pub struct Server {
     /// Open connections of one address that is no trusted proxy.
     #[serde(deserialize_with = "whole::<_, usize, 1, 1_000_000>")]
     pub max_connections_per_address: usize,
-    /// A connection whose peer takes nothing for longer is closed.
+    /// A connection is closed whose peer leaves no room to write in for longer, or is late by more with an answer at the least rate.
     #[serde(rename = "write_timeout_seconds", deserialize_with = "seconds::<_, 1, 3600>")]
     pub write_timeout: Duration,
     /// A larger JSON body is refused.
@@ -258,11 +258,11 @@ pub struct Uploads {
     pub import_bytes: u64,
 }
 
-/// `storage`: the disks of the database and the index.
+/// `storage`: the disks of the database, the index and the files.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Storage {
-    /// Space in bytes that stays free: below it, requests that write are refused. Zero: no floor.
+    /// Space in bytes that stays free: below it, requests that add are refused. Zero: no floor.
     #[serde(deserialize_with = "whole::<_, u64, 0, { 1024 * GIB }>")]
     pub min_free_bytes: u64,
 }

@@ -1,9 +1,16 @@
-"""Resident memory before, at the peak of, and after each of several loads: whether memory comes back.
+"""Memory before, at the peak of, and after each of several loads: whether it comes back, and what a client gets meanwhile.
 
-    python3.11 tests/bench/memory_load.py --carrel target/release/carrel [--against OTHER_PROGRAM]
+    python3.11 tests/bench/memory_load.py --carrel target/release/carrel [--load NAME ...] [--against OTHER_PROGRAM]
 
-Figures are MiB of the process without its children (VmRSS). "after" is read 20 seconds after the load has ended. With
---against the same loads run on another program, such as one with another allocator, and the ratio of the figures is printed.
+Figures are MiB of the process without its children: VmRSS is all that is resident, RssAnon what is its own. "after" is read 20
+seconds after the load has ended. Each load has a service of its own, which has served one search and one sign-in before. A client
+with an account of its own saves small pages before and during the loads of stalled connections; its ratio is that of the medians.
+With --against the same loads run on another program, such as one with another allocator, and the ratios of the memory are printed.
+
+Loads: 300 saves of 60,000 characters; 500 searches at once over as many documents, beside the same searches one by one; 3,000
+reads; 40 sign-ins at once; 8 bodies of 12 MB; 4,300 connections without a key that stall in a body, from one address, from five,
+and on a route that refuses them; nine stalled bodies of 30 MB of one key; 1,000 clients that ask for a document of 20,000
+characters 100 times and never read.
 """
 
 import concurrent.futures
@@ -12,6 +19,7 @@ import json
 import threading
 import time
 
+from connections import close_all, connect, count_open, head, open_all, percentiles, raise_file_limit, saving_client
 from service import PASSWORD, Reader, arguments, machine, say, serving
 
 SETTLED_SECONDS = 20
@@ -22,7 +30,14 @@ READS = 3_000
 LARGE_BODIES = 8
 LARGE_BODY_CHARS = 12_000_000
 SIGN_INS = 40
-REFUSED: list[str] = []
+STALLED = 4_300
+STALLED_SECONDS = 25
+STALLED_BODIES = 9
+STALLED_BODY_BYTES = 30 << 20
+SLOW_READERS = 1_000
+PIPELINED = 100
+WRITE_TIMEOUT_SECONDS = 20
+FIGURES = ("VmRSS", "RssAnon")
 
 
 def save(reader: Reader, number: int, chars: int) -> None:
@@ -30,53 +45,177 @@ def save(reader: Reader, number: int, chars: int) -> None:
     reader.another().ask("POST", "/rest/v1/bookmarks", {"url": f"https://bench.example/{number}", "text": words})
 
 
-def saves(reader: Reader) -> None:
+def fill(reader: Reader) -> None:
     for number in range(SAVES):
         save(reader, number, SAVE_CHARS)
     reader.service.await_index()
 
 
-def searches(reader: Reader) -> None:
+def saves(reader: Reader) -> dict:
+    fill(reader)
+    return {}
+
+
+def searches(reader: Reader) -> dict:
+    """All at once; the ratio is that of the time until the last is answered to the time of the same searches one by one."""
+    began = time.perf_counter()
+    for number in range(SEARCHES):
+        reader.ask("GET", "/rest/v2/search", q=f"word{number * 7919}", limit=20)
+    one_by_one = time.perf_counter() - began
+    start = threading.Barrier(SEARCHES)
     with concurrent.futures.ThreadPoolExecutor(SEARCHES) as pool:
-        list(pool.map(lambda number: attempt(reader, f"word{number}"), range(SEARCHES)))
+        began = time.perf_counter()
+        took = list(pool.map(lambda number: search(reader.another(), f"word{number * 7919}", start), range(SEARCHES)))
+        at_once = time.perf_counter() - began
+    answered = [ms for ms in took if ms is not None]
+    p50, p99 = percentiles(answered)
+    return {"refused": SEARCHES - len(answered), "one_by_one_seconds": round(one_by_one, 2), "at_once_seconds": round(at_once, 2),
+            "at_once_ratio": round(at_once / one_by_one, 2), "ms_p50": p50, "ms_p99": p99}
 
 
-def attempt(reader: Reader, word: str) -> None:
+def search(reader: Reader, word: str, start: threading.Barrier) -> float | None:
+    """Milliseconds; none where it was refused."""
+    start.wait()
+    began = time.perf_counter()
     try:
-        reader.another().ask("GET", "/rest/v2/search", q=word, limit=20)
-    except (RuntimeError, OSError, http.client.HTTPException) as refused:
-        REFUSED.append(str(refused)[:80])
+        reader.ask("GET", "/rest/v2/search", q=word, limit=20)
+    except (RuntimeError, OSError, http.client.HTTPException):
+        return None
+    return (time.perf_counter() - began) * 1000
 
 
-def reads(reader: Reader) -> None:
+def reads(reader: Reader) -> dict:
     documents = [bookmark["documentId"] for bookmark in reader.bookmarks()]
     for number in range(READS):
         reader.ask("GET", f"/rest/v2/documents/{documents[number % len(documents)]}", maxChars=20000)
+    return {}
 
 
-def large_bodies(reader: Reader) -> None:
+def large_bodies(reader: Reader) -> dict:
     with concurrent.futures.ThreadPoolExecutor(LARGE_BODIES) as pool:
         for number in range(LARGE_BODIES):
             pool.submit(save, reader, 10_000 + number, LARGE_BODY_CHARS)
+    return {}
 
 
-def sign_ins(reader: Reader) -> None:
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda _: sign_in(reader), range(SIGN_INS)))
+def sign_ins(reader: Reader) -> dict:
+    with concurrent.futures.ThreadPoolExecutor(SIGN_INS) as pool:
+        statuses = list(pool.map(lambda _: sign_in(reader), range(SIGN_INS)))
+    return {"refused": sum(status != 200 for status in statuses)}
 
 
-def sign_in(reader: Reader) -> None:
+def sign_in(reader: Reader) -> int:
     connection = http.client.HTTPConnection("127.0.0.1", reader.service.port, timeout=120)
     headers = {"Content-Type": "application/json", "Origin": f"http://127.0.0.1:{reader.service.port}"}
     connection.request("POST", "/app/api/session", json.dumps({"email": reader.email, "password": PASSWORD}), headers)
-    connection.getresponse().read()
+    answer = connection.getresponse()
+    answer.read()
+    return answer.status
+
+
+def stalled_one_address(reader: Reader) -> dict:
+    return stalled(reader, ["127.0.1.1"], "/app/api/session", announced=8_000, sent=4_000)
+
+
+def stalled_five_addresses(reader: Reader) -> dict:
+    return stalled(reader, [f"127.0.1.{last}" for last in range(1, 6)], "/app/api/session", announced=8_000, sent=4_000)
+
+
+def stalled_refused_route(reader: Reader) -> dict:
+    """The key is missed before the body is read."""
+    return stalled(reader, [f"127.0.1.{last}" for last in range(1, 6)], "/rest/v1/bookmarks", announced=30 << 20, sent=16 << 10)
+
+
+def stalled(reader: Reader, addresses: list[str], path: str, announced: int, sent: int) -> dict:
+    service, figures = reader.service, {}
+    begun = head(service, "POST", path, Content_Type="application/json", Content_Length=announced) + b" " * sent
+    with saving_client(service, figures):
+        opened = open_all(service, addresses, STALLED, begun)
+        figures |= {"opened": len(opened), "stalled": count_open(opened)}
+        time.sleep(STALLED_SECONDS)
+        figures["stalled_at_the_end"] = count_open(opened)
+        close_all(opened)
+    return figures
+
+
+def stalled_bodies_of_a_key(reader: Reader) -> dict:
+    service, figures = reader.service, {}
+    begun = head(service, "POST", "/rest/v1/bookmarks", Authorization=f"Bearer {reader.secret}", Content_Type="application/json",
+                 Content_Length=STALLED_BODY_BYTES + 1)
+    with saving_client(service, figures):
+        opened = [connect(service) for _ in range(STALLED_BODIES)]
+        whole = sum(send_body(connection, begun) for connection in opened)
+        figures |= {"opened": len(opened), "sent_whole": whole, "stalled": count_open(opened)}
+        time.sleep(STALLED_SECONDS)
+        close_all(opened)
+    return figures
+
+
+def send_body(connection, begun: bytes) -> bool:
+    """Whether all of it but the last byte was taken."""
+    try:
+        connection.sendall(begun)
+        for _ in range(STALLED_BODY_BYTES >> 20):
+            connection.sendall(b" " * (1 << 20))
+    except OSError:
+        return False
+    return True
+
+
+def slow_readers(reader: Reader) -> dict:
+    """Memory for 1,000 of them, and how many the service has closed after its write deadline."""
+    service = reader.service
+    document = reader.bookmarks()[0]["documentId"]
+    path = f"/rest/v2/documents/{document}?maxChars=20000"
+    asked = head(service, "GET", path, Authorization=f"Bearer {reader.secret}") * PIPELINED
+    before, opened = service.memory(), []
+    for _ in range(SLOW_READERS):
+        opened.append(connect(service, receive_buffer=4096))
+        opened[-1].sendall(asked)
+    time.sleep(WRITE_TIMEOUT_SECONDS / 2)
+    during = service.memory()
+    # What was written before the deadline is there to be read; a closed connection is reset.
+    time.sleep(WRITE_TIMEOUT_SECONDS + 10)
+    closed = sum(is_reset(connection) for connection in opened)
+    deadline = service.memory()
+    close_all(opened)
+    return {"during_VmRSS": during["VmRSS"], "during_RssAnon": during["RssAnon"], "closed_by_deadline": closed,
+            "past_deadline_VmRSS": deadline["VmRSS"], "anon_kib_each": round((during["RssAnon"] - before["RssAnon"]) * 1024 / SLOW_READERS, 1)}
+
+
+def is_reset(connection) -> bool:
+    """Whether the service ended the connection without its client."""
+    try:
+        connection.settimeout(5)
+        while connection.recv(1 << 20):
+            pass
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+# The loads by name; whether each is of a library that is filled.
+LOADS = {
+    "saves": (saves, False),
+    "searches": (searches, True),
+    "reads": (reads, True),
+    "sign_ins": (sign_ins, False),
+    "large_bodies": (large_bodies, False),
+    "stalled_one_address": (stalled_one_address, False),
+    "stalled_five_addresses": (stalled_five_addresses, False),
+    "stalled_refused_route": (stalled_refused_route, False),
+    "stalled_bodies_of_a_key": (stalled_bodies_of_a_key, False),
+    "slow_readers": (slow_readers, True),
+}
 
 
 class Peak:
-    """The highest VmRSS while it is open."""
+    """The highest figures of memory while it is open."""
 
     def __init__(self, service) -> None:
-        self.service, self.highest, self.done = service, 0.0, threading.Event()
+        self.service, self.highest, self.done = service, service.memory(), threading.Event()
 
     def __enter__(self) -> "Peak":
         self.thread = threading.Thread(target=self.watch)
@@ -85,38 +224,61 @@ class Peak:
 
     def watch(self) -> None:
         while not self.done.wait(0.05):
-            self.highest = max(self.highest, self.service.memory()["VmRSS"])
+            now = self.service.memory()
+            self.highest = {name: max(self.highest[name], now[name]) for name in now}
 
     def __exit__(self, *_: object) -> None:
         self.done.set()
         self.thread.join()
 
 
-def measure(program: str) -> list[dict]:
-    found = []
-    with serving(program, plans__pro__library_bytes=1 << 40) as service:
+def measure(program: str, names: list[str]) -> list[dict]:
+    return [measure_load(program, name, *LOADS[name]) for name in names]
+
+
+def measure_load(program: str, name: str, load, is_filled: bool) -> dict:
+    with serving(program, plans__pro__library_bytes=1 << 40, server__write_timeout_seconds=WRITE_TIMEOUT_SECONDS) as service:
         reader = service.reader()
-        for load in (saves, searches, reads, sign_ins, large_bodies):
-            before = service.memory()["VmRSS"]
-            REFUSED.clear()
-            began = time.perf_counter()
-            with Peak(service) as peak:
-                load(reader)
-            took = time.perf_counter() - began
-            time.sleep(SETTLED_SECONDS)
-            figures = {"load": load.__name__, "seconds": round(took, 1), "refused": len(REFUSED), "before": before, "peak": peak.highest,
-                       "after": service.memory()["VmRSS"]}
-            say(program=program, **figures)
-            found.append(figures)
-    return found
+        if is_filled:
+            fill(reader)
+        reader.ask("GET", "/rest/v2/search", q="heron", limit=1)
+        sign_in(reader)
+        time.sleep(SETTLED_SECONDS / 4)
+        before, began = service.memory(), time.perf_counter()
+        with Peak(service) as peak:
+            more = load(reader)
+        took = time.perf_counter() - began
+        time.sleep(SETTLED_SECONDS)
+        after = service.memory()
+    figures = {"load": name, "seconds": round(took, 1), **more}
+    for figure in FIGURES:
+        figures |= {f"{figure}_before": before[figure], f"{figure}_peak": peak.highest[figure], f"{figure}_after": after[figure]}
+    say(program=program, **figures)
+    return figures
+
+
+def table(found: list[dict]) -> None:
+    columns = [f"{figure}_{when}" for figure in FIGURES for when in ("before", "peak", "after")]
+    print("| load | seconds | refused |", *(f"{column} |" for column in columns))
+    print("|---|" + "---|" * (len(columns) + 2))
+    for row in found:
+        refused = row.get("refused", row.get("client_refused", "-"))
+        print(f"| {row['load']} | {row['seconds']} | {refused} |", *(f"{row[column]} |" for column in columns), flush=True)
 
 
 if __name__ == "__main__":
     parser = arguments(__doc__, data=False, models=False)
     parser.add_argument("--against", metavar="PROGRAM", help="another program, measured in the same run")
+    parser.add_argument("--load", action="append", choices=LOADS, help="only this load; may be given again")
     asked = parser.parse_args()
+    raise_file_limit()
     machine()
-    ours = measure(asked.carrel)
-    if asked.against:
-        for one, other in zip(ours, measure(asked.against), strict=True):
-            say(load=one["load"], **{f"{name}_ratio": round(one[name] / other[name], 2) for name in ("peak", "after")})
+    wanted = asked.load or list(LOADS)
+    ours = measure(asked.carrel, wanted)
+    others = measure(asked.against, wanted) if asked.against else []
+    for one, other in zip(ours, others, strict=bool(others)):
+        ratios = {f"{figure}_{when}_ratio": round(one[f"{figure}_{when}"] / other[f"{figure}_{when}"], 2)
+                  for figure in FIGURES for when in ("peak", "after")}
+        say(load=one["load"], **ratios)
+    table(ours)
+    machine()

@@ -19,7 +19,7 @@ import urllib.parse
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 PASSWORD = "correct horse battery 7!"
-SCOPES = ("read:library", "ask:library", "read:bookmarks", "write:bookmarks", "read:feeds", "read:user", "write:uploads")
+SCOPES = ("read:library", "ask:library", "read:bookmarks", "write:bookmarks", "read:feeds", "write:feeds", "read:user", "write:uploads")
 # The measurements look at the work, not at the limits of a plan.
 UNLIMITED = {
     "plans.pro.hourly_per_key": 1_000_000_000,

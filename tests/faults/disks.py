@@ -1,4 +1,4 @@
-"""Small file systems, and files that fill them."""
+"""Small file systems of a test's own, and files that fill them. Mounting needs root."""
 
 import contextlib
 import os
@@ -9,25 +9,32 @@ MIB = 1 << 20
 
 
 @contextlib.contextmanager
-def tmpfs(place: pathlib.Path, size: str = "64m"):
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)], check=True)
+def mounted(place: pathlib.Path, *options: str):
+    """A file system at this folder, which is made for it, until the block ends."""
+    place.mkdir(exist_ok=True)
+    subprocess.run(["mount", *options, str(place)], check=True)
     try:
-        yield
+        yield place
     finally:
         subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
-@contextlib.contextmanager
-def ext4(place: pathlib.Path):
-    image = place.parent / "image"
+def tmpfs(place: pathlib.Path, size: int, **options: object):
+    """A file system of this size in bytes."""
+    words = [f"size={size}", *(f"{name}={value}" for name, value in options.items())]
+    return mounted(place, "-t", "tmpfs", "-o", ",".join(words), "tmpfs")
+
+
+def ext4_image(image: pathlib.Path, size: int) -> pathlib.Path:
     with image.open("wb") as file:
-        file.truncate(96 * MIB)
+        file.truncate(size)
     subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], check=True)
-    subprocess.run(["mount", "-o", "loop", str(image), str(place)], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", str(place)], check=True)
+    return image
+
+
+def ext4(place: pathlib.Path, image: pathlib.Path):
+    """The file system of this image."""
+    return mounted(place, "-t", "ext4", "-o", "loop", str(image))
 
 
 class Filler:

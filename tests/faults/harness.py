@@ -22,7 +22,8 @@ SETTINGS = {
     "oauth.registrations_per_hour": 1_000_000,
     "log.level": "info",
 }
-SCOPES = ("read:library", "read:bookmarks", "write:bookmarks", "read:collections", "write:collections", "read:user")
+SCOPES = ("read:library", "ask:library", "read:bookmarks", "write:bookmarks", "read:collections", "write:collections",
+          "read:user")
 
 
 class FaultyService(Service):
@@ -36,6 +37,12 @@ class FaultyService(Service):
 
     def environment(self) -> dict[str, str]:
         return super().environment() | self.extra
+
+    def begin(self) -> None:
+        """Starts it without waiting until it is ready."""
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [self.program, "serve"], cwd=self.folder, env=self.environment(), stdout=log, stderr=log)
 
     def kill(self) -> None:
         """SIGKILL."""
@@ -72,26 +79,6 @@ class FaultyService(Service):
 
     def log(self) -> str:
         return (self.folder / "log").read_text(errors="replace")
-
-
-class Injection:
-    """System calls of a running process fail: of each of its threads the `when`th of this name from now on."""
-
-    def __init__(self, service: FaultyService, call: str, error: str, when: int) -> None:
-        self.trace = service.folder / "strace"
-        self.trace.unlink(missing_ok=True)
-        command = ["strace", "-f", "-p", str(service.process.pid), "-o", str(self.trace), "-e", f"trace={call}",
-                   "-e", f"inject={call}:error={error}:when={when}"]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        # strace says so once it holds every thread.
-        while "attached" not in (line := self.process.stderr.readline()):
-            assert line, "strace ended"
-
-    def end(self) -> bool:
-        """Whether the call was reached."""
-        self.process.terminate()
-        self.process.communicate()
-        return "(INJECTED)" in self.trace.read_text(errors="replace")
 
 
 class Account:

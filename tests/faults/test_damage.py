@@ -1,6 +1,10 @@
 """A database whose file is cut or overwritten is never served as if it were whole."""
 
+import contextlib
+import http.client
+import json
 import pathlib
+import sqlite3
 import subprocess
 
 from harness import Account, FaultyService, Ledger, eventually
@@ -63,3 +67,43 @@ def test_damage_met_while_serving_stops_writes(service: FaultyService) -> None:
     status, body, headers = account.save(778)
     assert (status, body["error"]["code"]) == (503, "OVERLOADED")
     assert "retry-after" in headers
+
+
+def add_damaged_table(database: pathlib.Path, megabytes: int) -> None:
+    """A table that the program never reads, with a root page that is overwritten."""
+    with contextlib.closing(sqlite3.connect(database)) as rows:
+        rows.execute("CREATE TABLE filling (content BLOB)")
+        rows.executemany("INSERT INTO filling VALUES (randomblob(1000000))", [()] * megabytes)
+        rows.commit()
+        (root,) = rows.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'filling'").fetchone()
+        rows.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    with database.open("r+b") as file:
+        file.seek((root - 1) * 4096)
+        file.write(b"\xa5" * 64)
+
+
+def test_damage_of_a_large_database_is_found_while_serving(service: FaultyService) -> None:
+    # Over 16 MiB it is not checked before the start.
+    add_damaged_table(filled(service), 20)
+
+    service.begin()
+
+    def is_damaged() -> bool:
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            status, body = service.readiness()
+            return status == 503 and body.get("storage") == "damaged"
+        return False
+
+    assert eventually(is_damaged)
+
+
+def test_doctor_finds_damage_that_was_not_met(service: FaultyService) -> None:
+    add_damaged_table(filled(service), 1)
+
+    done = subprocess.run([service.program, "doctor", "--json"], cwd=service.folder, env=service.environment(),
+                          capture_output=True, text=True, timeout=60)
+
+    assert done.returncode != 0
+    checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    assert checks["database files"]["state"] == "wrong"
+    assert "restore a copy" in checks["database files"]["advice"]

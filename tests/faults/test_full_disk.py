@@ -1,10 +1,40 @@
 """A disk that is really full: reads go on, writes are refused with 507, and nothing is lost."""
 
+import contextlib
 import pathlib
+import sqlite3
+import subprocess
+import urllib.parse
 
 import pytest
-from disks import MIB, Filler, ext4, tmpfs
-from harness import Account, FaultyService, Ledger, eventually
+from disks import Filler
+from harness import PASSWORD, Account, FaultyService, Ledger, eventually
+
+MIB = 1 << 20
+RESERVE_BYTES = 4 * MIB
+
+
+@contextlib.contextmanager
+def tmpfs(place: pathlib.Path):
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128m", "tmpfs", str(place)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@contextlib.contextmanager
+def ext4(place: pathlib.Path):
+    image = place.parent / "image"
+    with image.open("wb") as file:
+        file.truncate(160 * MIB)
+    subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], check=True)
+    subprocess.run(["mount", "-o", "loop", str(image), str(place)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
 
 @pytest.fixture(params=[tmpfs, ext4], ids=["tmpfs", "ext4"])
 def small_disk(request, tmp_path: pathlib.Path):
@@ -14,10 +44,22 @@ def small_disk(request, tmp_path: pathlib.Path):
         yield place
 
 
+def start(carrel: str, folder: pathlib.Path, disk: pathlib.Path, **settings: object) -> FaultyService:
+    made = FaultyService(carrel, folder, data_dir=disk / "data", models__dir=folder / "none", **settings)
+    made.start()
+    return made
+
+
 @pytest.fixture
 def service(carrel: str, tmp_path: pathlib.Path, small_disk: pathlib.Path):
-    made = FaultyService(carrel, tmp_path, data_dir=small_disk / "data", models__dir=tmp_path / "none")
-    made.start()
+    made = start(carrel, tmp_path, small_disk)
+    yield made
+    made.kill()
+
+
+@pytest.fixture
+def service_with_high_floor(carrel: str, tmp_path: pathlib.Path, small_disk: pathlib.Path):
+    made = start(carrel, tmp_path, small_disk, storage__min_free_bytes=48 * MIB, accounts__signup="open")
     yield made
     made.kill()
 
@@ -29,6 +71,21 @@ def assert_reads_go_on(account: Account, ledger: Ledger) -> None:
     assert account.service.readiness()[0] == 200
 
 
+def count_jobs(disk: pathlib.Path, condition: str) -> int:
+    database = sqlite3.connect(f"file:{disk}/data/carrel.db?mode=ro", uri=True)
+    with contextlib.closing(database):
+        return database.execute(f"SELECT count(*) FROM job WHERE {condition}").fetchone()[0]
+
+
+def await_jobs(disk: pathlib.Path) -> None:
+    """Waits until no job is left: a disk that fills up within a write of the index ends the process."""
+    eventually(lambda: count_jobs(disk, "finished_at IS NULL") == 0)
+
+
+def has_blocks(reserve: pathlib.Path) -> bool:
+    return reserve.exists() and reserve.stat().st_blocks * 512 >= RESERVE_BYTES
+
+
 def test_full_disk_refuses_writes_and_serves_reads(service: FaultyService, small_disk: pathlib.Path) -> None:
     account, filler = Account(service), Filler(small_disk)
     assert account.sign_in() == 200
@@ -36,16 +93,19 @@ def test_full_disk_refuses_writes_and_serves_reads(service: FaultyService, small
     ledger.mixed_load(3)
     eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1].get("data", {}).get("results"))
 
+    await_jobs(small_disk)
     filler.fill()
+    # The service measures its disk four times a second, and tells of it every few seconds.
+    eventually(lambda: service.readiness()[1]["storage"] == "full")
     for number in range(20):
         status, body, headers = account.save(900 + number)
         assert (status, body["error"]["code"]) == (507, "STORAGE_FULL")
         assert "retry-after" in headers
     assert_reads_go_on(account, ledger)
-    eventually(lambda: service.readiness()[1]["storage"] == "full")
     assert service.process.poll() is None
 
     filler.free()
+    eventually(lambda: service.readiness()[1]["storage"] == "ok")
     ledger.mixed_load(2)
     assert ledger.faults() == []
     assert 507 not in ledger.answers
@@ -57,10 +117,11 @@ def test_sign_in_works_below_the_floor(service: FaultyService, small_disk: pathl
     assert account.sign_in() == 200
     ledger.mixed_load(1)
 
+    await_jobs(small_disk)
     filler.fill(leave=8 * MIB)
 
-    assert account.save(900)[0] == 507
     eventually(lambda: service.readiness()[1]["storage"] == "full")
+    assert account.save(900)[0] == 507
     assert account.sign_in() == 200
     made = account.app("POST", "/keys", {"name": "k", "kind": "rest", "scopes": ["read:user"]})
     assert made[0] == 201
@@ -76,15 +137,84 @@ def test_service_starts_on_a_full_disk(service: FaultyService, small_disk: pathl
     ledger = Ledger(account)
     ledger.mixed_load(2)
     eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1].get("data", {}).get("results"))
-    for end in (service.stop, service.kill):
+    reserve = small_disk / "data" / "space-reserve"
+    for starts, end in enumerate((service.stop, service.kill), 1):
+        eventually(lambda: has_blocks(reserve))
+        await_jobs(small_disk)
         filler.fill()
         end()
         filler.fill()
 
         service.start()
 
+        assert not reserve.exists()
+        assert service.log().count("the space that was set aside is used to start") == starts
         assert_reads_go_on(account, ledger)
         assert account.save(900)[0] == 507
         filler.free()
         ledger.mixed_load(1)
         assert ledger.faults() == []
+
+
+def register(service: FaultyService) -> tuple[int, dict, dict]:
+    return service.send("POST", "/oauth/register", {"redirect_uris": ["http://127.0.0.1:9/back"]})
+
+
+def authorize(service: FaultyService, client: str) -> tuple[int, dict, dict]:
+    asked = {"response_type": "code", "client_id": client, "redirect_uri": "http://127.0.0.1:9/back", "state": "s",
+             "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "code_challenge_method": "S256"}
+    return service.send("GET", f"/oauth/authorize?{urllib.parse.urlencode(asked)}")
+
+
+def sign_up(service: FaultyService, email: str) -> tuple[int, dict, dict]:
+    origin = {"Origin": f"http://127.0.0.1:{service.port}"}
+    return service.send("POST", "/app/api/signup", {"email": email, "password": PASSWORD}, origin)
+
+
+def test_strangers_add_nothing_below_the_floor(
+        service_with_high_floor: FaultyService, small_disk: pathlib.Path) -> None:
+    service, filler = service_with_high_floor, Filler(small_disk)
+    registered = register(service)
+    assert registered[0] == 201
+    client = registered[1]["client_id"]
+    assert authorize(service, client)[0] == 200
+    assert sign_up(service, "first@faults.example")[0] == 201
+
+    filler.fill(leave=32 * MIB)
+    eventually(lambda: service.readiness()[1]["storage"] == "full")
+
+    for refused in (register(service), authorize(service, client), sign_up(service, "second@faults.example")):
+        assert refused[0] == 507 and refused[2]["retry-after"] == "60"
+    filler.free()
+    eventually(lambda: register(service)[0] == 201)
+
+
+def test_deletions_leave_the_index_below_the_floor(
+        service_with_high_floor: FaultyService, small_disk: pathlib.Path) -> None:
+    service, filler = service_with_high_floor, Filler(small_disk)
+    account = Account(service)
+    bookmark = account.save(1)[1]["data"]["bookmark"]["bookmarkId"]
+    eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1].get("data", {}).get("results"))
+
+    await_jobs(small_disk)
+    filler.fill(leave=32 * MIB)
+    eventually(lambda: service.readiness()[1]["storage"] == "full")
+    assert account.save(2)[0] == 507
+    assert account.rest("POST", "/v2/ask", {"question": "What is word1?"})[0] == 507
+    assert account.rest("DELETE", f"/v1/bookmarks/{bookmark}")[0] == 200
+
+    eventually(lambda: count_jobs(small_disk, "kind = 'forget' AND finished_at IS NOT NULL") > 0)
+
+
+def test_import_that_adds_does_not_go_on_below_the_floor(
+        service_with_high_floor: FaultyService, small_disk: pathlib.Path) -> None:
+    service, filler = service_with_high_floor, Filler(small_disk)
+    account = Account(service)
+    assert account.sign_in() == 200
+    filler.fill(leave=32 * MIB)
+    eventually(lambda: service.readiness()[1]["storage"] == "full")
+
+    unknown = "/imports/01a20fab-0000-7000-8000-000000000000"
+    steps = {step: account.app("POST", f"{unknown}/{step}")[0] for step in ("start", "pause", "resume", "undo")}
+
+    assert steps == {"start": 507, "pause": 404, "resume": 507, "undo": 507}

@@ -7,7 +7,7 @@ import time
 from harness import FaultyService
 from load import Load
 
-ROUNDS = int(os.environ.get("CARREL_KILL_ROUNDS", "8"))
+ROUNDS = int(os.environ.get("CARREL_FAULT_KILLS", "8"))
 # Between the start of the load and the kill, at most.
 SECONDS = 0.5
 

@@ -14,7 +14,7 @@ from harness import FaultyService, eventually
 from load import Load
 from postgres import Postgres
 
-ROUNDS = int(os.environ.get("CARREL_POSTGRES_ROUNDS", "2"))
+ROUNDS = int(os.environ.get("CARREL_FAULT_POSTGRES_ROUNDS", "2"))
 
 
 @pytest.fixture
@@ -115,9 +115,7 @@ def test_locked_table_stops_nothing_else(service: FaultyService, postgres: Postg
 
 
 def test_full_disk_of_postgres_is_survived(carrel: str, home: pathlib.Path, tmp_path: pathlib.Path, summarize) -> None:
-    disk = home / "disk"
-    disk.mkdir()
-    with tmpfs(disk, "160m"):
+    with tmpfs(home / "disk", 160 * MIB) as disk:
         postgres = Postgres(disk, home / "log")
         assert postgres.start()
         service = FaultyService(carrel, tmp_path, database__url=postgres.url())

@@ -5,7 +5,7 @@ use entity::plan::Plan;
 use serde_json::json;
 
 use crate::world::table::{self, Asked};
-use crate::world::{PASSWORD, Server};
+use crate::world::{Assistant, PASSWORD, Server, ticket};
 
 /// Every route that a session opens.
 fn routes() -> Vec<Asked> {
@@ -152,4 +152,25 @@ async fn session_cookie_on_http_has_no_prefix() {
     assert!(cookie.starts_with("carrel_session=") && !cookie.contains("Secure"), "{cookie}");
     let signed_in = server.stranger().with("cookie", cookie.split(';').next().unwrap());
     signed_in.get("/app/api/session").await.data(200);
+}
+
+/// Whoever planted or copied a session's cookie has nothing of it once its browser signs in.
+#[actix_web::test]
+async fn session_presented_at_a_sign_in_ends() {
+    let server = Server::start().await;
+    let (person, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
+    let assistant = Assistant::new(server.stranger()).await;
+    let (first, second) = (other.sign_in().await, person.sign_in().await);
+
+    let renewed = first.sign_in(person.email(), PASSWORD).await;
+    let kept = ticket(&server.stranger().get(&assistant.address(&[])).await);
+    let fields = [("ticket", kept.as_str()), ("email", person.email()), ("password", PASSWORD)];
+    let signed_in = second.form("/oauth/sign-in", &fields).await;
+
+    assert_eq!(signed_in.status, 303, "{}", signed_in.text);
+    for ended in [&first, &second] {
+        assert_eq!(ended.get("/app/api/session").await.refused(401), "NOT_SIGNED_IN");
+    }
+    let who = renewed.get("/app/api/session").await;
+    assert_eq!(who.data(200)["user"]["email"], person.email());
 }

@@ -1,11 +1,26 @@
 //! Request bodies that stall, come slowly or are sent by strangers: they harm nobody else.
 
+use std::net::{Ipv4Addr, SocketAddr};
+
 use entity::plan::Plan;
+use reqwest::Method;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
-use crate::world::{Client, Key, Server};
+use crate::world::{Client, Home, Key, Program, Server, eventually, program};
+
+/// A connection from this address on which a sign-in was begun whose body does not come.
+async fn begin_sign_in(service: SocketAddr, from: Ipv4Addr) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind((from, 0).into()).unwrap();
+    let mut stream = socket.connect(service).await.unwrap();
+    let head = format!(
+        "POST /app/api/session HTTP/1.1\r\nHost: {service}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream
+}
 
 /// A connection on which a POST of a bookmark was begun that announces so many bytes.
 async fn begin_post(client: &Client, authorization: Option<&str>, length: usize) -> TcpStream {
@@ -58,6 +73,41 @@ async fn stalled_bodies_of_one_key_leave_others_served() {
         other.post("/rest/v1/bookmarks", json!({ "url": "https://example.org/b", "text": text })).await;
 
     assert_eq!((small.status, large.status), (201, 201), "{} {}", small.body, large.body);
+}
+
+#[actix_web::test]
+async fn stalled_posts_of_many_addresses_leave_a_client_served() {
+    // 384 connections at once, whatever the number of workers: fewer than are opened.
+    const MAX_FILES: usize = 512;
+    const ADDRESSES: u8 = 5;
+    const CONNECTIONS_PER_ADDRESS: usize = 90;
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    let settings = [("SERVER__BODY_GRACE_SECONDS", "3")];
+    let running = Program::start_with_files(&home, "data", MAX_FILES, &settings).await;
+    let (key, stranger) = (running.holder(&id, &secret), running.stranger());
+    key.get("/rest/v2/usage").await.data(200);
+    let service = stranger.base().trim_start_matches("http://").parse().unwrap();
+
+    let mut stalled = Vec::new();
+    for address in 0..ADDRESSES {
+        for _ in 0..CONNECTIONS_PER_ADDRESS {
+            stalled.push(begin_sign_in(service, Ipv4Addr::new(127, 0, 1, address)).await);
+        }
+    }
+    // On the connection that is open already.
+    let bookmark = key.save_text("https://example.org/a", "A heron in the reeds.").await;
+
+    key.once(&bookmark, "ready").await;
+    eventually("a new connection is served", async || {
+        let answer = running.stranger().try_send(Method::GET, "/healthz", None).await;
+        answer.is_ok_and(|answer| answer.status == 200).then_some(())
+    })
+    .await;
+    for stream in &mut stalled {
+        let answer = rest_of(stream).await;
+        assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    }
 }
 
 #[actix_web::test]

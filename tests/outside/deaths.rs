@@ -4,7 +4,7 @@ use actors::kit::Health;
 use entity::plan::Plan;
 use serde_json::json;
 
-use crate::world::{Answer, Reply, Server, Site, article, eventually};
+use crate::world::{Answer, Assistant, Reply, Server, Site, Tokens, article, eventually};
 
 /// Kills the actor until a request meets it dead; all other requests must be answered well.
 async fn meets_death(health: &Health, crash: impl Fn(), mut ask: impl AsyncFnMut() -> Answer) {
@@ -80,6 +80,33 @@ async fn a_request_that_meets_dead_limits_is_told_so_and_the_day_goes_on_where_i
     lives(port.health(), 1).await;
     let usage = key.get("/rest/v2/usage").await;
     assert!(usage.data(200)["rest"]["today"].as_u64().unwrap() >= 6, "{}", usage.body);
+}
+
+#[actix_web::test]
+async fn connection_outlives_the_death_of_its_actor() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let mut tokens = assistant.connect(&browser, "read:library").await;
+    let port = server.app().grants.port();
+
+    for deaths in 1..=3 {
+        port.crash();
+        eventually("the actor died", async || {
+            let report = port.health().report();
+            (!report.up || report.restarts >= deaths).then_some(())
+        })
+        .await;
+
+        assert_eq!(assistant.call(&tokens.access).await, 200);
+        let refreshed = eventually("the token is refreshed", async || {
+            let answer = assistant.refresh(&tokens.refresh).await;
+            (answer.status == 200).then_some(answer)
+        })
+        .await;
+        tokens = Tokens::of(&refreshed);
+        lives(port.health(), deaths).await;
+    }
 }
 
 #[actix_web::test]

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use actors::error::Error;
-use actors::idempotency::{AnswerBounds, Claimed, Idempotency, Replay, Stored};
+use actors::idempotency::{AnswerBounds, Claim, Claimed, Idempotency, Replay, Stored};
+use actors::owned_transaction::begin_owned;
 use entity::id::{KeyId, UserId};
 use entity::plan::Plan;
 use entity::scope::Scope;
-use sea_orm::EntityTrait;
+use sea_orm::{ConnectionTrait, EntityTrait, PaginatorTrait};
 use serde_json::{Value, json};
 
 use crate::projects::project;
@@ -328,10 +329,23 @@ impl<'a> Answers<'a> {
         self.kept.claim(self.owner, self.key, replay).await
     }
 
+    /// Claims this name, which is free.
+    async fn first(&self, name: &str) -> Claim {
+        let Claimed::First(claim) = self.claim(name).await.unwrap() else { panic!("{name} is taken") };
+        claim
+    }
+
+    /// Commits a change of the request that has this claim.
+    async fn commit(&self, claim: &Claim) {
+        let txn = begin_owned(&self.server.app().db, self.owner).await.unwrap();
+        claim.id().mark_committed(&txn).await.unwrap();
+        txn.commit().await.unwrap();
+    }
+
     /// Answers under this name, later than the one before.
     async fn settle(&self, name: &str, status: u16, body: &str) {
         self.server.clock.advance(Duration::from_secs(1));
-        let Claimed::First(claim) = self.claim(name).await.unwrap() else { panic!("{name} is taken") };
+        let claim = self.first(name).await;
         self.kept.settle(claim, Stored { status, body: body.to_owned() }).await.unwrap();
     }
 
@@ -393,4 +407,198 @@ async fn answer_over_its_bound_is_kept_as_given() {
     answers.settle("long", 201, "0123456789a").await;
 
     assert_eq!([answers.again("short").await, answers.again("long").await], ["replayed", "refused"]);
+}
+
+const FAULT: &str = "the storage failed";
+
+/// From now on no answer can be stored, while claims and their signs of life can.
+async fn break_storing(server: &Server) {
+    let db = &server.app().db;
+    let fault = "CREATE TRIGGER fault BEFORE UPDATE OF status ON idempotency";
+    let statements = if db.is_postgres() {
+        vec![
+            format!(
+                "CREATE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '{FAULT}'; END $$"
+            ),
+            format!("{fault} FOR EACH ROW EXECUTE FUNCTION fault()"),
+        ]
+    } else {
+        vec![format!("{fault} BEGIN SELECT RAISE(ABORT, '{FAULT}'); END")]
+    };
+    for statement in statements {
+        db.write().execute_unprepared(&statement).await.unwrap();
+    }
+}
+
+async fn mend_storing(server: &Server) {
+    let db = &server.app().db;
+    let mended = if db.is_postgres() { "DROP TRIGGER fault ON idempotency" } else { "DROP TRIGGER fault" };
+    db.write().execute_unprepared(mended).await.unwrap();
+}
+
+#[actix_web::test]
+async fn answer_that_could_not_be_stored_is_stored_later() {
+    let server = Server::start().await;
+    let Writer { key, session, id, path, .. } = Writer::of(&server, Plan::Research).await;
+    let once = with(&key, "late");
+    break_storing(&server).await;
+
+    let first = once.post_text(&path, NOTE).await;
+    let running = once.post_text(&path, NOTE).await;
+    mend_storing(&server).await;
+
+    first.data(201);
+    assert_eq!((running.refused(409), running.number("retry-after")), ("CONFLICT", 1));
+    let second = eventually("the answer is stored", async || {
+        let again = once.post_text(&path, NOTE).await;
+        (again.status != 409).then_some(again)
+    })
+    .await;
+    assert_eq!((first.data(201), replayed(&second)), (second.data(201), true));
+    assert_eq!(notes(&session, &id).await, 1);
+}
+
+#[actix_web::test]
+async fn retry_after_a_lost_answer_does_not_write_twice() {
+    let server = Server::start().await;
+    let Writer { key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
+    let (secret, cookie) = (key.header("authorization"), session.header("cookie"));
+    break_storing(&server).await;
+    with(&key, "lost").post_text(&path, NOTE).await.data(201);
+
+    // The process ends before the answer is stored.
+    let (home, clock) = server.stop().await;
+    clock.advance(Duration::from_secs(61));
+    let server = Server::at(home, clock, &[]).await;
+    let again = server.stranger().with("authorization", &secret).with("idempotency-key", "lost");
+    let again = again.post_text(&path, NOTE).await;
+
+    assert_eq!((again.refused(409), again.said("retry-after")), ("CONFLICT", ""));
+    assert!(again.body["error"]["message"].as_str().unwrap().contains("was carried out"));
+    let session = server.stranger().with("cookie", &cookie);
+    assert_eq!(notes(&session, &id).await, 1);
+}
+
+#[actix_web::test]
+async fn batch_whose_answer_was_lost_is_not_repeated() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let once = with(&key, "lost");
+    let create =
+        |name: &str| json!({ "op": "create", "url": format!("https://example.org/{name}"), "text": "T" });
+    let body = json!({ "operations": [create("a"), create("b")] }).to_string();
+    break_storing(&server).await;
+
+    once.post_text("/rest/v1/bookmarks/batch", &body).await.data(200);
+
+    let row = entity::idempotency::Entity::find().one(server.app().db.read()).await.unwrap().unwrap();
+    assert_eq!((row.committed, row.status), (true, None));
+    assert_eq!(once.post_text("/rest/v1/bookmarks/batch", &body).await.refused(409), "CONFLICT");
+}
+
+#[actix_web::test]
+async fn committed_claim_without_answer_is_refused() {
+    let server = Server::start().await;
+    let Writer { owner, key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
+    let (app, name) = (server.app(), "committed");
+    let replay = Replay::new(name.as_bytes(), "POST", &path, NOTE.as_bytes()).unwrap();
+    let claimed = app.idempotency.claim(owner, key.id.parse().unwrap(), replay).await.unwrap();
+    let Claimed::First(claim) = claimed else { panic!("{claimed:?}") };
+    let txn = begin_owned(&app.db, owner).await.unwrap();
+    claim.id().mark_committed(&txn).await.unwrap();
+    txn.commit().await.unwrap();
+    // The request of a process that never answers.
+    drop(claim);
+
+    let running = with(&key, name).post_text(&path, NOTE).await;
+    server.clock.advance(Duration::from_secs(61));
+    let ended = with(&key, name).post_text(&path, NOTE).await;
+    server.clock.advance(Duration::from_secs(23 * 3600));
+    let later = with(&key, name).post_text(&path, NOTE).await;
+    server.clock.advance(Duration::from_secs(3600));
+    let next_day = with(&key, name).post_text(&path, NOTE).await;
+
+    assert_eq!((running.refused(409), running.said("retry-after")), ("CONFLICT", "1"));
+    assert_eq!((ended.refused(409), ended.said("retry-after")), ("CONFLICT", ""));
+    assert_eq!((later.refused(409), later.said("retry-after")), ("CONFLICT", ""));
+    next_day.data(201);
+    assert_eq!(notes(&session, &id).await, 1);
+}
+
+#[actix_web::test]
+async fn claim_of_a_committed_change_cannot_be_given_up() {
+    let server = Server::start().await;
+    let answers = Answers::bounded_by(&server, AnswerBounds::default()).await;
+    let (committed, uncommitted) = (answers.first("committed").await, answers.first("uncommitted").await);
+    answers.commit(&committed).await;
+
+    answers.kept.give_up(committed).await.unwrap();
+    answers.kept.give_up(uncommitted).await.unwrap();
+
+    let again = [answers.again("committed").await, answers.again("uncommitted").await];
+    assert_eq!(again, ["refused", "first"]);
+}
+
+#[actix_web::test]
+async fn transaction_without_commit_leaves_no_mark() {
+    let server = Server::start().await;
+    let answers = Answers::bounded_by(&server, AnswerBounds::default()).await;
+    let claim = answers.first("rolled back").await;
+
+    let txn = begin_owned(&server.app().db, answers.owner).await.unwrap();
+    claim.id().mark_committed(&txn).await.unwrap();
+    drop(txn);
+    answers.kept.give_up(claim).await.unwrap();
+
+    assert_eq!(answers.again("rolled back").await, "first");
+}
+
+#[actix_web::test]
+async fn request_whose_claim_was_freed_cannot_commit() {
+    let server = Server::start().await;
+    let answers = Answers::bounded_by(&server, AnswerBounds::default()).await;
+    let stalled = answers.first("stalled").await;
+    let id = stalled.id();
+    drop(stalled);
+
+    server.clock.advance(Duration::from_secs(61));
+    let _second = answers.first("stalled").await;
+
+    let txn = begin_owned(&server.app().db, answers.owner).await.unwrap();
+    let refused = id.mark_committed(&txn).await;
+    assert!(matches!(refused, Err(Error::StillRunning)), "{refused:?}");
+}
+
+#[actix_web::test]
+async fn committed_claims_expire_beyond_the_largest_number() {
+    let server = Server::start().await;
+    let bounds = AnswerBounds { max_account_keys: 1, ..AnswerBounds::default() };
+    let answers = Answers::bounded_by(&server, bounds).await;
+    let lost = answers.first("lost").await;
+    answers.commit(&lost).await;
+    drop(lost);
+
+    server.clock.advance(Duration::from_secs(61));
+    answers.settle("kept", 201, "{}").await;
+
+    assert_eq!([answers.again("kept").await, answers.again("lost").await], ["replayed", "first"]);
+}
+
+#[actix_web::test]
+async fn full_disk_replays_answers_and_claims_no_key() {
+    let server = Server::start().await;
+    let Writer { key, path, .. } = Writer::of(&server, Plan::Pro).await;
+    let secret = key.header("authorization");
+    with(&key, "before").post_text(&path, NOTE).await.data(201);
+
+    let (home, clock) = server.stop().await;
+    let server = Server::at(home, clock, &[("STORAGE__MIN_FREE_BYTES", "4000000000000000000")]).await;
+    let holder = |name: &str| server.stranger().with("authorization", &secret).with("idempotency-key", name);
+    let (before, new) =
+        (holder("before").post_text(&path, NOTE).await, holder("new").post_text(&path, NOTE).await);
+
+    before.data(201);
+    assert!(replayed(&before));
+    assert_eq!(new.refused(507), "STORAGE_FULL");
+    assert_eq!(entity::idempotency::Entity::find().count(server.app().db.read()).await.unwrap(), 1);
 }

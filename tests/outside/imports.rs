@@ -56,7 +56,8 @@ pub fn list(links: &str) -> String {
     )
 }
 
-fn zipped(files: &[(&str, &[u8])]) -> Vec<u8> {
+/// A ZIP archive of these files.
+pub fn zipped(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, bytes) in files {
         zip.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();

@@ -2,18 +2,20 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use actors::adapters::embedder::{EmbedError, Embedder, Pieces};
 use actors::adapters::index::{
-    IndexError, Labels, Language, Legs, PassageIndex, PassagePage, Plan as SearchPlan, Point, Tenant,
+    EngineFault, IndexError, Labels, Language, Legs, PassageIndex, PassagePage, Plan as SearchPlan, Point,
+    Tenant,
 };
 use actors::app::index_folder;
 use actors::ingest::repair;
-use entity::id::DocumentId;
+use entity::id::{DocumentId, UserId};
 use entity::plan::Plan;
 use entity::{chunk, document, job};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use sea_orm::{ColumnTrait, Database, EntityTrait, PaginatorTrait, QueryFilter};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -258,8 +260,50 @@ async fn whole_index_is_not_filled_again_after_stop_or_kill() {
     assert!(set_aside(&home.path("data")).is_empty());
 }
 
-/// A model to which everything means the same.
-struct OneMeaning;
+#[actix_web::test]
+async fn stop_while_the_index_opens_is_orderly_and_no_death() {
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let heron = save(&running.holder(&id, &secret), "heron").await;
+    running.kill();
+    // The engine waits until the pipe has a writer, so the index opens for ever.
+    let config = home.path("data/index/edge_config.json");
+    let content = fs::read(&config).unwrap();
+    fs::remove_file(&config).unwrap();
+    mknodat(CWD, &config, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+
+    // More often than the index may end its process before it is moved aside.
+    for _ in 0..5 {
+        let opening = Program::begin(&home, "data");
+        eventually("the index is being opened", async || {
+            home.path("data/index.opening").exists().then_some(())
+        })
+        .await;
+        assert!(opening.terminate().await.success());
+        assert!(!home.path("data/index.opening").exists());
+    }
+
+    fs::remove_file(&config).unwrap();
+    fs::write(&config, content).unwrap();
+    let running = Program::start(&home, "data").await;
+    assert!(finds(&running.holder(&id, &secret), "heron", &heron).await);
+    assert!(set_aside(&home.path("data")).is_empty());
+}
+
+/// A model to which everything means the same. While it is held it makes no vectors of passages.
+#[derive(Default)]
+struct OneMeaning {
+    is_held: Mutex<bool>,
+    released: Condvar,
+}
+
+impl OneMeaning {
+    fn hold(&self, is_held: bool) {
+        *self.is_held.lock().unwrap() = is_held;
+        self.released.notify_all();
+    }
+}
 
 impl Embedder for OneMeaning {
     fn model(&self) -> &str {
@@ -271,6 +315,8 @@ impl Embedder for OneMeaning {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let held = self.is_held.lock().unwrap();
+        drop(self.released.wait_timeout_while(held, Duration::from_secs(60), |held| *held).unwrap());
         texts.iter().map(|text| self.embed_query(text)).collect()
     }
 
@@ -296,7 +342,8 @@ async fn degraded(key: &Key) -> Value {
 #[actix_web::test]
 async fn search_says_degraded_until_lost_documents_are_back() {
     let server = Server::start().await;
-    server.app().retrieval.set_model(Arc::new(OneMeaning));
+    let model = Arc::new(OneMeaning::default());
+    server.app().retrieval.set_model(model.clone());
     let owner = server.user(Plan::Pro).await;
     let (key, other) = (owner.full_key().await, server.user(Plan::Pro).await.full_key().await);
     let heron = save(&key, "heron").await;
@@ -313,15 +360,51 @@ async fn search_says_degraded_until_lost_documents_are_back() {
     assert_eq!(degraded(&key).await, "lexical");
     assert_eq!(degraded(&other).await, Value::Null, "nothing of theirs is lost");
 
+    // The words come back, and the vectors not yet.
+    model.hold(true);
     server.app().ingest.port().crash();
-    eventually_finds(&key, "heron", &heron).await;
-    complete(&server.stranger(), 1).await;
-    assert_eq!(degraded(&key).await, Value::Null);
-    eventually("its vectors are made again", async || {
-        let row = document::Entity::readable_by(owner.id()).one(server.app().db.read()).await.unwrap();
-        row.unwrap().vectors_of.filter(|model| model == "all-minilm-l6-v2")
+    eventually("its words are back", async || {
+        (document_of(&server, owner.id()).await.indexed_version > 0).then_some(())
     })
     .await;
+    assert!(finds(&key, "heron", &heron).await);
+    repair::check_index(server.app()).await.unwrap();
+    let index = index_of(&server.stranger()).await;
+    assert_eq!((&index["state"], &index["documentsLeft"]), (&json!("rebuilding"), &json!(1)));
+    assert_eq!(degraded(&key).await, "lexical");
+
+    model.hold(false);
+    complete(&server.stranger(), 1).await;
+    assert_eq!(document_of(&server, owner.id()).await.vectors_of.as_deref(), Some("all-minilm-l6-v2"));
+    assert_eq!(degraded(&key).await, Value::Null);
+}
+
+/// The only document of an account.
+async fn document_of(server: &Server, owner: UserId) -> document::Model {
+    document::Entity::readable_by(owner).one(server.app().db.read()).await.unwrap().unwrap()
+}
+
+#[actix_web::test]
+async fn index_moved_away_and_back_is_taken_up_again() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let heron = save(&key, "heron").await;
+    let (index, elsewhere) = (index_folder(&server.app().data_dir), server.home().path("elsewhere"));
+    server.app().ingest.stop().await;
+
+    fs::rename(&index, &elsewhere).unwrap();
+    repair::check_index(server.app()).await.unwrap();
+    assert!(index.join("edge_config.json").exists(), "a new index is in its place");
+    fs::remove_dir_all(&index).unwrap();
+    fs::rename(&elsewhere, &index).unwrap();
+    repair::check_index(server.app()).await.unwrap();
+
+    assert!(server.app().retrieval.is_in_place());
+    server.app().ingest.port().crash();
+    let kingfisher = save(&key, "kingfisher").await;
+    complete(&server.stranger(), 2).await;
+    assert!(finds(&key, "heron", &heron).await && finds(&key, "kingfisher", &kingfisher).await);
+    assert!(set_aside(&server.app().data_dir).is_empty());
 }
 
 #[actix_web::test]
@@ -352,14 +435,16 @@ async fn jobs_of(server: &Server) -> u64 {
     jobs.count(server.app().db.read()).await.unwrap()
 }
 
-/// An index whose files no longer can be read.
-struct Unreadable;
+/// An index of which every read fails so.
+struct Failing(EngineFault);
 
-fn unreadable<T>() -> Result<T, IndexError> {
-    Err(IndexError::Engine { doing: "search", source: "a page of it is garbage".into() })
+impl Failing {
+    fn answer<T>(&self) -> Result<T, IndexError> {
+        Err(IndexError::Engine { doing: "search", fault: self.0, source: "a reason of its own".into() })
+    }
 }
 
-impl PassageIndex for Unreadable {
+impl PassageIndex for Failing {
     fn upsert(&self, _: &Tenant, _: Vec<Point>) -> Result<(), IndexError> {
         Ok(())
     }
@@ -377,19 +462,19 @@ impl PassageIndex for Unreadable {
     }
 
     fn search(&self, _: &Tenant, _: &SearchPlan) -> Result<Legs, IndexError> {
-        unreadable()
+        self.answer()
     }
 
     fn languages(&self, _: &Tenant) -> Result<Vec<Language>, IndexError> {
-        unreadable()
+        self.answer()
     }
 
     fn count(&self) -> Result<usize, IndexError> {
-        unreadable()
+        self.answer()
     }
 
     fn estimate_count(&self) -> Result<usize, IndexError> {
-        unreadable()
+        self.answer()
     }
 
     fn commit(&self) -> Result<(), IndexError> {
@@ -401,11 +486,11 @@ impl PassageIndex for Unreadable {
     }
 
     fn missing(&self, _: &[Uuid]) -> Result<Vec<Uuid>, IndexError> {
-        unreadable()
+        self.answer()
     }
 
     fn passages(&self, _: Option<Uuid>, _: usize) -> Result<PassagePage, IndexError> {
-        unreadable()
+        self.answer()
     }
 
     fn remove(&self, _: &[Uuid]) -> Result<(), IndexError> {
@@ -417,6 +502,10 @@ impl PassageIndex for Unreadable {
     }
 
     fn abandon(&self) {}
+
+    fn resume(&self) -> bool {
+        false
+    }
 }
 
 #[actix_web::test]
@@ -426,7 +515,7 @@ async fn index_that_fails_searches_is_moved_aside_and_filled_again() {
     let heron = save(&key, "heron").await;
     assert!(set_aside(&server.app().data_dir).is_empty());
 
-    server.app().retrieval.replace_index(Arc::new(Unreadable));
+    server.app().retrieval.replace_index(Arc::new(Failing(EngineFault::Damage)));
 
     eventually("search answers and finds again", async || {
         let answer = key.get("/rest/v2/search?q=heron").await;
@@ -434,4 +523,20 @@ async fn index_that_fails_searches_is_moved_aside_and_filled_again() {
     })
     .await;
     assert_eq!(set_aside(&server.app().data_dir).len(), 1);
+}
+
+#[actix_web::test]
+async fn index_that_refuses_queries_is_not_moved_aside() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    save(&key, "heron").await;
+
+    server.app().retrieval.replace_index(Arc::new(Failing(EngineFault::Refused)));
+    for _ in 0..6 {
+        assert_eq!(key.get("/rest/v2/search?q=heron").await.status, 500);
+    }
+    repair::check_index(server.app()).await.unwrap();
+
+    assert_eq!(server.app().retrieval.failures(), 0);
+    assert!(set_aside(&server.app().data_dir).is_empty());
 }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use actors::accounts;
+use actors::db::Db;
 use actors::library_quota;
 use entity::id::UserId;
 use entity::library_usage::{Column, Entity};
@@ -11,12 +12,14 @@ use entity::plan::Plan;
 use entity::{bookmark, job};
 use futures_util::future::join_all;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, Statement};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
-use super::imports::{self, begin, list};
+use super::imports::{self, begin, list, zipped};
+use super::uploads;
 use crate::projects::project;
-use crate::world::{Client, Key, Reply, Server, Site, eventually};
+use crate::world::{Client, Home, Key, Reply, Server, Site, eventually};
 
 const BOOKMARKS: &str = "/rest/v1/bookmarks";
 
@@ -153,7 +156,7 @@ async fn tool_in_a_full_library_answers_plan_required() {
     let server = server("1000").await;
     let user = server.user(Plan::Pro).await;
     let (key, assistant) = (user.full_key().await, user.assistant().await);
-    let bookmark = save_when_ready(&key, "a", 900).await;
+    let bookmark = save_when_ready(&key, "a", 850).await;
     let used = bytes(&key).await;
 
     let page = json!({ "url": format!("https://example.org/{}", "b".repeat(100)) });
@@ -189,6 +192,47 @@ async fn note_is_shortened_but_not_lengthened_in_a_full_library() {
     assert_eq!(shown.data(200)["notes"][0]["bodyMd"], words(1000));
     session.delete(&one).await.data(200);
     key.post(&notes, note(2000)).await.data(201);
+}
+
+#[actix_web::test]
+async fn full_library_refuses_tags_feeds_and_files_that_grow() {
+    let (server, site) = (server("100").await, Site::start().await);
+    let user = server.user(Plan::Research).await;
+    let key = user.full_key().await;
+    let bookmark = key.save(json!({ "url": "https://example.org/a", "text": "T", "tags": ["reeds"] })).await;
+    key.once(&bookmark, "ready").await;
+    let feed = b"<rss version=\"2.0\"><channel><title>F</title><item><title>A</title><guid>a</guid></item></channel></rss>";
+    let address = site.page("/feed", [Reply::File("application/rss+xml", feed.to_vec())]);
+    let followed = key.post("/rest/v1/feeds", json!({ "url": address, "title": "Birds" })).await;
+    let feed = format!("/rest/v1/feeds/{}", followed.data(201)["feed"]["feedId"].as_str().unwrap());
+    let paper = b"%PDF-1.7 as far as its first bytes say";
+    let announced =
+        json!({ "filename": "paper.pdf", "contentType": "application/pdf", "bytes": paper.len() });
+    let ticket = key.post("/rest/v2/uploads", announced).await.data(201).clone();
+    assert!(matches!(uploads::put(&ticket, paper).await, 200 | 201 | 204));
+    accounts::set_plan(server.app(), user.id(), Plan::Pro).await.unwrap();
+    eventually("the smaller plan holds", async || (usage(&key).await.1 == 100).then_some(())).await;
+
+    let again = json!({ "url": "https://example.org/a", "tags": ["marsh"] });
+    let refusals = [
+        key.post(BOOKMARKS, again).await,
+        key.patch(&path(&bookmark), json!({ "tags": ["reeds", "marsh"] })).await,
+        key.patch("/rest/v1/tags/reeds", json!({ "name": "reed beds" })).await,
+        key.patch(&feed, json!({ "folder": "Nature" })).await,
+        uploads::complete(&key, &ticket).await,
+    ];
+    for refused in refusals {
+        assert_eq!(refused.refused(402), "PLAN_LIMIT_REACHED");
+    }
+    assert_eq!(key.get(&path(&bookmark)).await.data(200)["bookmark"]["tags"], json!(["reeds"]));
+    // What takes away, or adds nothing, passes.
+    key.patch("/rest/v1/tags/reeds", json!({ "name": "reed" })).await.data(200);
+    key.patch(&path(&bookmark), json!({ "favorite": true })).await.data(200);
+    key.patch(&feed, json!({ "title": "" })).await.data(200);
+    key.delete("/rest/v1/tags/reed").await.data(200);
+    upgrade(&server, user.id()).await;
+    eventually("the larger plan holds", async || (usage(&key).await.1 > 100).then_some(())).await;
+    uploads::complete(&key, &ticket).await.data(202);
 }
 
 #[actix_web::test]
@@ -384,6 +428,297 @@ async fn count_equals_the_rows_after_a_mixed_load() {
 }
 
 #[actix_web::test]
+async fn count_equals_the_rows_after_any_statements() {
+    for seed in [1, 2] {
+        let home = Home::new().await;
+        let mut load = RandomLoad { db: Db::open(&home.database_url()).await.unwrap(), state: seed };
+        for (_, statement) in INSERTS.iter().chain(&INSERTS) {
+            load.run(&statement.replace("{row}", "0")).await;
+        }
+        for (table, _) in INSERTS {
+            assert!(load.rows(table).await > 0, "{table} has no row");
+        }
+
+        for step in 1..=400 {
+            let statement = load.next_statement();
+            load.run(&statement).await;
+            if step % 10 == 0 {
+                let differing = library_quota::differing(&load.db).await.unwrap();
+                assert!(differing.is_empty(), "seed {seed}, step {step}: {statement}");
+            }
+        }
+
+        load.run("DELETE FROM \"user\"").await;
+        assert_eq!((load.rows("library_usage").await, load.rows("chunk").await), (0, 0));
+        load.db.close().await.unwrap();
+    }
+}
+
+/// A row of each counted table, and of those that they stand in, for a row of its parent: `{id}` stands for a new id, `{hex}` for
+/// its digits, `{text}` for some text, `{maybe}` for some text or none, `{number}` for a number and `{row}` for a small one.
+const INSERTS: [(&str, &str); 19] = [
+    (
+        "user",
+        "INSERT INTO \"user\" (id, email, password_hash, plan, created_at) VALUES ({id}, {hex}, 'h', 'pro', 1)",
+    ),
+    (
+        "document",
+        "INSERT INTO document (id, user_id, content_type, title, url, lacks, author, title_given, total_chars, version, \
+         indexed_version, status, created_at, updated_at) SELECT {id}, id, 'article', {text}, {maybe}, {maybe}, {maybe}, \
+         false, 0, 0, 0, 'waiting', 1, 1 FROM \"user\" ORDER BY created_at, \"user\".id LIMIT 1 OFFSET {row}",
+    ),
+    (
+        "chunk",
+        "INSERT INTO chunk (id, document_id, user_id, version, ordinal, start_offset, end_offset, text) \
+         SELECT {id}, document.id, user_id, 1, {number}, 0, 1, {text} FROM document ORDER BY document.id LIMIT 1 OFFSET {row}",
+    ),
+    (
+        "source",
+        "INSERT INTO source (document_id, user_id, form, body, html, outline) \
+         SELECT document.id, user_id, 'text', {text}, {maybe}, {maybe} FROM document WHERE true \
+         ORDER BY document.id LIMIT 1 OFFSET {row} \
+         ON CONFLICT (document_id) DO UPDATE SET body = excluded.body, html = excluded.html",
+    ),
+    (
+        "rendition",
+        "INSERT INTO rendition (document_id, user_id, html, outline) SELECT document.id, user_id, {maybe}, {text} \
+         FROM document WHERE true ORDER BY document.id LIMIT 1 OFFSET {row} \
+         ON CONFLICT (document_id) DO UPDATE SET html = excluded.html, outline = excluded.outline",
+    ),
+    (
+        "bookmark",
+        "INSERT INTO bookmark (id, user_id, document_id, kind, url, normalized_url, favorite, archived, progress, \
+         saved_at, created_at, updated_at) SELECT {id}, user_id, document.id, 'page', {text}, {hex}, false, false, 0, 1, 1, 1 \
+         FROM document ORDER BY document.id LIMIT 1 OFFSET {row}",
+    ),
+    (
+        "bookmark_tag",
+        "INSERT INTO bookmark_tag (bookmark_id, name, user_id) SELECT bookmark.id, {text}, user_id FROM bookmark \
+         WHERE true ORDER BY bookmark.id LIMIT 3 OFFSET {row} ON CONFLICT DO NOTHING",
+    ),
+    (
+        "highlight",
+        "INSERT INTO highlight (id, user_id, bookmark_id, text, note, color, start_offset, end_offset, created_at) \
+         SELECT {id}, user_id, bookmark.id, {text}, {maybe}, {maybe}, 0, 1, 1 FROM bookmark \
+         ORDER BY bookmark.id LIMIT 1 OFFSET {row}",
+    ),
+    (
+        "collection",
+        "INSERT INTO collection (id, user_id, name, description, created_at, updated_at) \
+         SELECT {id}, \"user\".id, {text}, {maybe}, 1, 1 FROM \"user\" ORDER BY \"user\".id LIMIT 1 OFFSET {row}",
+    ),
+    (
+        "project",
+        "INSERT INTO project (id, user_id, name, description, instructions, status, created_at, updated_at) \
+         SELECT {id}, \"user\".id, {text}, {maybe}, {text}, 'active', 1, 1 FROM \"user\" ORDER BY \"user\".id LIMIT 1 OFFSET {row}",
+    ),
+    (
+        "decision",
+        "INSERT INTO decision (id, user_id, project_id, title, body, status, created_at, updated_at) \
+         SELECT {id}, user_id, project.id, {text}, {text}, 'decided', 1, 1 FROM project \
+         ORDER BY project.id LIMIT 1 OFFSET {row}",
+    ),
+    (
+        "feed_source",
+        "INSERT INTO feed_source (id, url, interval_seconds, failures, created_at) VALUES ({id}, {hex}, 1, 0, 1)",
+    ),
+    (
+        "feed",
+        "INSERT INTO feed (id, user_id, source_id, url, title, folder, full_text, created_at) \
+         SELECT {id}, \"user\".id, feed_source.id, {text}, {maybe}, {maybe}, false, 1 FROM \"user\" CROSS JOIN feed_source \
+         WHERE true ORDER BY feed_source.id, \"user\".id LIMIT 1 OFFSET {row} ON CONFLICT DO NOTHING",
+    ),
+    (
+        "entry",
+        "INSERT INTO entry (id, user_id, feed_id, document_id, key_hash, content_hash, url, normalized_url, title, author, \
+         summary, whole, enclosure_url, enclosure_type, sorted_at, read, starred, created_at) \
+         SELECT {id}, feed.user_id, feed.id, document.id, {bytes}, {bytes}, {text}, {text}, {text}, {maybe}, {maybe}, false, \
+         {maybe}, {maybe}, 1, false, false, 1 FROM feed JOIN document ON document.user_id = feed.user_id \
+         ORDER BY document.id, feed.id LIMIT 1 OFFSET {row}",
+    ),
+    (
+        "upload",
+        "INSERT INTO upload (id, user_id, filename, content_type, bytes, created_at, expires_at) \
+         SELECT {id}, \"user\".id, {text}, {text}, 1, 1, 1 FROM \"user\" ORDER BY \"user\".id LIMIT 1 OFFSET {row}",
+    ),
+    (
+        "import",
+        "INSERT INTO import (id, user_id, state, dry_run, unread_columns, done, created, updated, skipped, created_at) \
+         SELECT {id}, \"user\".id, 'done', false, {maybe}, 0, 0, 0, 0, 1 FROM \"user\" ORDER BY \"user\".id LIMIT 1 OFFSET {row}",
+    ),
+    (
+        "import_row",
+        "INSERT INTO import_row (id, import_id, user_id, line, outcome, detail) \
+         SELECT {id}, import.id, user_id, 1, 'created', {maybe} FROM import ORDER BY import.id LIMIT 1 OFFSET {row}",
+    ),
+    (
+        "api_key",
+        "INSERT INTO api_key (id, user_id, name, kind, secret_hash, display, scopes, created_at) \
+         SELECT {id}, \"user\".id, 'k', 'rest', {bytes}, 'd', 's', 1 FROM \"user\" ORDER BY \"user\".id LIMIT 1 OFFSET {row}",
+    ),
+    (
+        "idempotency",
+        "INSERT INTO idempotency (key_id, name_hash, user_id, request_hash, body, created_at, running_at) \
+         SELECT api_key.id, {bytes}, user_id, {bytes}, {maybe}, 1, 1 FROM api_key ORDER BY api_key.id LIMIT 1 OFFSET {row}",
+    ),
+];
+
+/// Columns that every row may have changed in, each to a longer text.
+const GROWING: [(&str, &str); 13] = [
+    ("document", "title"),
+    ("chunk", "text"),
+    ("source", "html"),
+    ("rendition", "outline"),
+    ("bookmark", "normalized_url"),
+    ("bookmark_tag", "name"),
+    ("highlight", "note"),
+    ("project", "instructions"),
+    ("feed", "title"),
+    ("entry", "summary"),
+    ("upload", "filename"),
+    ("import", "unread_columns"),
+    ("idempotency", "body"),
+];
+
+/// Columns that may be emptied.
+const NULLABLE: [(&str, &str); 8] = [
+    ("document", "lacks"),
+    ("source", "outline"),
+    ("rendition", "html"),
+    ("highlight", "color"),
+    ("collection", "description"),
+    ("feed", "folder"),
+    ("import_row", "detail"),
+    ("idempotency", "body"),
+];
+
+/// Columns that are not counted.
+const UNCOUNTED: [(&str, &str); 3] =
+    [("bookmark", "updated_at"), ("document", "updated_at"), ("entry", "sorted_at")];
+
+/// What a row is deleted by, and with it those that hang on it.
+const DELETED: [(&str, &str); 18] = [
+    ("user", "id"),
+    ("document", "id"),
+    ("chunk", "id"),
+    ("source", "document_id"),
+    ("rendition", "document_id"),
+    ("bookmark", "id"),
+    ("bookmark_tag", "bookmark_id"),
+    ("highlight", "id"),
+    ("collection", "id"),
+    ("project", "id"),
+    ("decision", "id"),
+    ("feed", "id"),
+    ("entry", "id"),
+    ("upload", "id"),
+    ("import", "id"),
+    ("import_row", "id"),
+    ("api_key", "id"),
+    ("idempotency", "key_id"),
+];
+
+/// Statements that follow from a seed, over the real tables.
+struct RandomLoad {
+    db: Db,
+    state: u64,
+}
+
+impl RandomLoad {
+    /// A number below `bound` (splitmix64).
+    fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.random() % bound as u64).unwrap()
+    }
+
+    fn random(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+
+    /// A text as a literal, with characters of one to four bytes.
+    fn text(&mut self) -> String {
+        let chars = self.below(40);
+        let text: String =
+            (0..chars).map(|_| self.pick(&['a', ' ', '\u{e9}', '\u{6f22}', '\u{1fab6}'])).collect();
+        format!("'{text}'")
+    }
+
+    fn next_statement(&mut self) -> String {
+        match self.below(20) {
+            0..11 => self.pick(&INSERTS).1.to_owned(),
+            11..14 => {
+                let (table, column) = self.pick(&GROWING);
+                format!("UPDATE {table} SET {column} = COALESCE({column}, '') || {{text}} || {{hex}}")
+            }
+            14 => {
+                let (table, column) = self.pick(&NULLABLE);
+                format!("UPDATE {table} SET {column} = NULL")
+            }
+            15 => {
+                let (table, column) = self.pick(&UNCOUNTED);
+                format!("UPDATE {table} SET {column} = {column} + 1")
+            }
+            _ => {
+                let (table, column) = self.pick(&DELETED);
+                format!(
+                    "DELETE FROM \"{table}\" WHERE {column} IN (SELECT {column} FROM \"{table}\" ORDER BY {column} LIMIT 1 OFFSET {{row}})"
+                )
+            }
+        }
+    }
+
+    /// Runs a statement, now and then within a transaction that is rolled back first.
+    async fn run(&mut self, statement: &str) {
+        let statement = self.filled(statement);
+        if self.below(10) == 0 {
+            let txn = self.db.begin().await.unwrap();
+            txn.execute_unprepared(&statement).await.unwrap();
+        }
+        let done = self.db.write().execute_unprepared(&statement).await;
+        assert!(done.is_ok(), "{statement}: {done:?}");
+    }
+
+    fn filled(&mut self, statement: &str) -> String {
+        let id = (u128::from(self.random()) << 64) | u128::from(self.random());
+        let hex = Uuid::from_u128(id).simple().to_string();
+        let (uuid, bytes) = if self.db.is_postgres() {
+            (format!("CAST('{hex}' AS UUID)"), format!("CAST('\\x{hex}' AS BYTEA)"))
+        } else {
+            (format!("x'{hex}'"), format!("x'{hex}'"))
+        };
+        let statement = statement
+            .replace("{id}", &uuid)
+            .replace("{bytes}", &bytes)
+            .replace("{hex}", &format!("'{hex}'"))
+            .replace("{number}", &self.below(1_000_000_000).to_string())
+            .replace("{row}", &self.below(3).to_string());
+        let mut parts = statement.split('{');
+        let mut filled = parts.next().unwrap().to_owned();
+        for part in parts {
+            let (name, rest) = part.split_once('}').unwrap();
+            let text = if name == "maybe" && self.below(3) == 0 { "NULL".to_owned() } else { self.text() };
+            filled.push_str(&text);
+            filled.push_str(rest);
+        }
+        filled
+    }
+
+    async fn rows(&self, table: &str) -> i64 {
+        let count = format!("SELECT COUNT(*) AS rows_there FROM \"{table}\"");
+        let backend = self.db.read().get_database_backend();
+        let row = self.db.read().query_one_raw(Statement::from_string(backend, count)).await.unwrap();
+        row.unwrap().try_get("", "rows_there").unwrap()
+    }
+}
+
+#[actix_web::test]
 async fn wrong_count_is_found_and_repaired_from_the_rows() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
@@ -423,6 +758,32 @@ async fn faulty_import_rows_beyond_the_first_are_counted_by_reason() {
     let counted = report["unlistedFaults"].as_array().unwrap();
     assert_eq!((counted.len(), counted[0]["rows"].as_u64()), (1, Some(20_000)));
     assert_eq!(counted[0]["reason"], report["skipped"][0]["reason"]);
+}
+
+#[actix_web::test]
+async fn rows_that_the_plan_refuses_do_not_end_an_import() {
+    let server = Server::with(&[("PLANS__PRO__UPLOAD_BYTES", "8")]).await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let id = Uuid::from_u128(7);
+    let file =
+        json!({ "path": "files/a.pdf", "filename": "a.pdf", "contentType": "application/pdf", "bytes": 9 });
+    let upload = json!({
+        "kind": "bookmark", "id": id, "form": "upload", "url": "https://example.org/a", "tags": [], "notes": null,
+        "collections": [], "favorite": false, "archived": false, "progress": 0.0,
+        "savedAt": "2023-11-14T22:13:20.000Z", "document": id, "file": file,
+    });
+    let lines = format!("{upload}\n").repeat(10_100);
+    let archive = zipped(&[
+        ("carrel.json", br#"{"format": "carrel", "version": 1}"#),
+        ("library.jsonl", lines.as_bytes()),
+    ]);
+
+    let import = begin(&session, &archive, &[]).await;
+    let done = imports::once(&session, &import, "done").await;
+
+    let skipped = &done["report"]["skipped"];
+    assert_eq!(done["report"]["skippedRows"], 10_100, "{}", skipped[0]);
+    assert_eq!(skipped[0]["reason"], "its file is larger than the plan allows");
 }
 
 #[actix_web::test]

@@ -503,3 +503,43 @@ async fn slow_sites_do_not_hold_up_what_is_here_already() {
 
     assert_eq!(here.iter().map(|job| job.kind.as_str()).collect::<Vec<_>>(), [Work::Text.name()]);
 }
+
+#[actix_web::test]
+async fn work_on_the_index_is_left_to_its_maintainer() {
+    let queue = Queue::new().await;
+    let others = [Work::Text, Work::Deliver];
+    for work in others.into_iter().chain([Work::Index, Work::Relabel, Work::Forget, Work::ForgetFeed]) {
+        queue.ask(work, Uuid::now_v7()).await;
+    }
+    let claim = async |places| {
+        let claimed =
+            queue::claim(&queue.desk.db, OWNER, Track::Library, Favour::Waiting, queue.now(), places).await;
+        claimed.unwrap().jobs
+    };
+
+    let beside = claim(Places { leaves_index: true, ..Places::any(9) }).await;
+
+    let mut kinds: Vec<_> = beside.iter().map(|job| job.kind.as_str()).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, [Work::Deliver.name(), Work::Text.name()]);
+    assert_eq!(claim(Places::any(9)).await.len(), 4);
+}
+
+#[actix_web::test]
+async fn only_deletions_are_claimed_below_the_floor_of_the_disk() {
+    let queue = Queue::new().await;
+    for work in [Work::Text, Work::Forget, Work::ForgetFeed, Work::Index] {
+        queue.ask(work, Uuid::now_v7()).await;
+    }
+    let claim = async |only_deletions| {
+        let places = Places { only_deletions, ..Places::any(5) };
+        let (db, now) = (&queue.desk.db, queue.now());
+        let claimed = queue::claim(db, OWNER, Track::Library, Favour::Waiting, now, places).await.unwrap();
+        let mut kinds: Vec<_> = claimed.jobs.into_iter().map(|job| job.kind).collect();
+        kinds.sort();
+        kinds
+    };
+
+    assert_eq!(claim(true).await, [Work::Forget.name(), Work::ForgetFeed.name()]);
+    assert_eq!(claim(false).await, [Work::Index.name(), Work::Text.name()]);
+}

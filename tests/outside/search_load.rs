@@ -5,7 +5,7 @@ use actors::retrieval::Wanted;
 use entity::plan::Plan;
 use futures_util::future::{Either, join_all, select};
 
-use crate::world::Server;
+use crate::world::{Home, Program, Server, program};
 
 fn wanted() -> Wanted {
     Wanted { query: "heron".to_owned(), within: Filter::default(), limit: 10 }
@@ -24,6 +24,28 @@ async fn five_hundred_searches_at_once_are_all_answered() {
 
     let found = answers.into_iter().filter(|answer| matches!(answer, Ok(ranked) if !ranked.found.is_empty()));
     assert_eq!(found.count(), SEARCHES);
+}
+
+#[actix_web::test]
+async fn five_hundred_searches_over_http_are_all_answered() {
+    const SEARCHES: usize = 500;
+    const DOCUMENTS: usize = 20;
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    // A process of its own: both ends of so many connections are more files than one process may have open by default.
+    let running = Program::start(&home, "data").await;
+    let key = running.holder(&id, &secret);
+    for number in 0..DOCUMENTS {
+        let text = format!("A heron in the reeds, seen {number} times.");
+        let bookmark = key.save_text(&format!("https://example.org/{number}"), &text).await;
+        key.once(&bookmark, "ready").await;
+    }
+
+    let answers = join_all((0..SEARCHES).map(|_| key.get("/rest/v2/search?q=heron"))).await;
+
+    for answer in answers {
+        assert!(!answer.data(200)["results"].as_array().unwrap().is_empty());
+    }
 }
 
 #[actix_web::test]

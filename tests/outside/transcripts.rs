@@ -15,7 +15,10 @@ use entity::plan::Plan;
 use entity::{document, job, transcript, usage_month};
 use futures_util::future::BoxFuture;
 use sea_orm::ActiveValue::Set;
-use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, DatabaseBackend, EntityTrait, IntoActiveModel,
+    QueryFilter, QuerySelect, Statement,
+};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
@@ -605,30 +608,162 @@ async fn a_page_that_sends_its_readers_on_to_a_recording_is_that_recording() {
     assert_eq!(site.hits("/talk"), asked);
 }
 
-#[actix_web::test]
-async fn an_episode_that_is_saved_can_be_heard_again_though_its_feed_was_left() {
-    let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set(Arc::new(Counting::default()));
-    let key = server.user(Plan::Pro).await.full_key().await;
+/// An episode whose page answers 404: what became of it, with the page's address.
+async fn followed_episode(key: &Key, site: &Site) -> (Value, String) {
     let (page, file) = (site.page("/talk", [Reply::Status(404)]), site.page("/a.wav", [sound(2)]));
     let item = format!(
         "<item><title>A talk</title><link>{page}</link><enclosure url=\"{file}\" type=\"audio/wav\"/></item>"
     );
-    let feed =
-        key.post("/rest/v1/feeds", json!({ "url": feed_of(&site, &item) })).await.data(201)["feed"].clone();
+    key.post("/rest/v1/feeds", json!({ "url": feed_of(site, &item) })).await.data(201);
     let entry = eventually("the entry is there", async || {
         key.get("/rest/v1/entries").await.data(200)["entries"].get(0).cloned()
     })
     .await;
+    (entry, page)
+}
+
+#[actix_web::test]
+async fn saved_episode_can_be_transcribed_again_after_unfollow() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    server.app().speech.set(Arc::new(Counting::default()));
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let (entry, page) = followed_episode(&key, &site).await;
     let asked = format!("/rest/v1/entries/{}/transcribe", entry["entryId"].as_str().unwrap());
     key.post(&asked, json!({})).await.data(202);
     eventually("it is fetched", async || site.was_asked("/a.wav").then_some(())).await;
     let saved = key.save(json!({ "url": page })).await;
+    // It may be ready with what the feed says of it, before it is transcribed.
     key.once(&saved, "ready").await;
-    key.delete(&format!("/rest/v1/feeds/{}", feed["feedId"].as_str().unwrap())).await.data(200);
+    eventually("it is transcribed", async || {
+        text_of(&key, &saved).await.starts_with("This is heron number ").then_some(())
+    })
+    .await;
+    key.delete(&format!("/rest/v1/feeds/{}", entry["feedId"].as_str().unwrap())).await.data(200);
 
     heard_again(&key, &saved).await;
     assert!(!site.was_asked("/talk"), "its page took the place of what was said");
+}
+
+#[actix_web::test]
+async fn feed_update_while_a_transcript_is_put_in_keeps_it() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let user = server.user(Plan::Pro).await;
+    let key = user.full_key().await;
+    let (entry, page) = followed_episode(&key, &site).await;
+    no_work_is_left(&server, user.id()).await;
+    let file = site.page("/a.wav", [sound(2)]);
+    let item = format!(
+        "<item><title>A talk</title><link>{page}</link><description>Notes of it.</description><enclosure url=\"{file}\" type=\"audio/wav\"/></item>"
+    );
+    feed_of(&site, &item);
+
+    let refresh = format!("/rest/v1/feeds/{}/refresh", entry["feedId"].as_str().unwrap());
+    let refresh = key.post(&refresh, json!({}));
+    with_transcript_put_in(&server, user.id(), &entry["documentId"], refresh).await.data(202);
+
+    let path = format!("/rest/v1/entries/{}", entry["entryId"].as_str().unwrap());
+    eventually("the update is there", async || {
+        let shown = key.get(&path).await.data(200)["entry"].clone();
+        (shown["summary"] == "Notes of it.").then_some(())
+    })
+    .await;
+    no_work_is_left(&server, user.id()).await;
+    let document = format!("/rest/v2/documents/{}", entry["documentId"].as_str().unwrap());
+    let text = key.get(&document).await.data(200)["text"].clone();
+    assert!(!text.as_str().unwrap().contains("Notes of it."), "{text}");
+}
+
+/// Puts a transcript in within a transaction that is open while `meanwhile` runs, and is committed once that waits for it.
+async fn with_transcript_put_in<T>(
+    server: &Server,
+    user: UserId,
+    document: &Value,
+    meanwhile: impl Future<Output = T>,
+) -> T {
+    let app = server.app();
+    let id = DocumentId(document.as_str().unwrap().parse::<Uuid>().unwrap());
+    let txn = app.db.begin().await.unwrap();
+    let row = document::Entity::one_of(user, id).lock_exclusive().one(&txn).await.unwrap().unwrap();
+    let transcribed = transcript::Model {
+        document_id: id,
+        version: row.version,
+        user_id: user,
+        recording: "a recording".to_owned(),
+        model: "counting".to_owned(),
+        language: None,
+        heard_samples: 1,
+        refused_samples: 0,
+        segments: 0,
+        progress: 1.0,
+        finished: true,
+    };
+    transcript::Entity::insert(transcribed.into_active_model()).exec_without_returning(&txn).await.unwrap();
+    media::make_whole(&txn, &row).await.unwrap();
+    let commit = async {
+        lock_is_awaited(server).await;
+        txn.commit().await.unwrap();
+    };
+    tokio::join!(meanwhile, commit).0
+}
+
+/// Waits until a statement waits for a lock. SQLite has one writer: who waits for it has read nothing yet.
+async fn lock_is_awaited(server: &Server) {
+    let db = server.app().db.read();
+    if db.get_database_backend() != DatabaseBackend::Postgres {
+        return;
+    }
+    let waiting =
+        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    eventually("a statement waits for a lock", async || {
+        let statement = Statement::from_string(DatabaseBackend::Postgres, waiting);
+        db.query_one_raw(statement).await.unwrap().map(drop)
+    })
+    .await;
+}
+
+async fn no_work_is_left(server: &Server, user: UserId) {
+    eventually("no work is left", async || {
+        let open = job::Entity::owned_by(user)
+            .filter(job::Column::State.is_in([JobState::Queued, JobState::Running]));
+        open.one(server.app().db.read()).await.unwrap().is_none().then_some(())
+    })
+    .await;
+}
+
+#[actix_web::test]
+async fn save_while_a_transcript_is_put_in_fetches_no_page() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let user = server.user(Plan::Pro).await;
+    let key = user.full_key().await;
+    let (entry, page) = followed_episode(&key, &site).await;
+    no_work_is_left(&server, user.id()).await;
+
+    let save = key.save(json!({ "url": page }));
+    let saved = with_transcript_put_in(&server, user.id(), &entry["documentId"], save).await;
+
+    assert_eq!(saved["documentId"], entry["documentId"]);
+    no_work_is_left(&server, user.id()).await;
+    assert!(!site.was_asked("/talk"), "its page is fetched over the transcript");
+}
+
+#[actix_web::test]
+async fn refetch_while_a_transcript_is_put_in_fetches_no_page() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    server.app().speech.set(Arc::new(Counting::default()));
+    let user = server.user(Plan::Pro).await;
+    let key = user.full_key().await;
+    let (entry, page) = followed_episode(&key, &site).await;
+    let saved = key.save(json!({ "url": page })).await;
+    no_work_is_left(&server, user.id()).await;
+    let asked = site.hits("/talk");
+
+    let path = format!("/rest/v1/bookmarks/{}/refetch", saved["bookmarkId"].as_str().unwrap());
+    let refetch = key.post(&path, json!({}));
+    let answer = with_transcript_put_in(&server, user.id(), &entry["documentId"], refetch).await;
+
+    answer.data(202);
+    no_work_is_left(&server, user.id()).await;
+    assert_eq!((site.hits("/talk"), site.hits("/a.wav")), (asked, 1));
 }
 
 fn gated() -> Arc<Gated> {

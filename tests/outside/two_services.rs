@@ -2,7 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use crate::world::{Home, Program, program};
+use entity::document;
+use sea_orm::{ColumnTrait, Database, EntityTrait, PaginatorTrait, QueryFilter};
+use serde_json::Value;
+
+use crate::world::{Home, Key, Program, eventually, program};
 
 #[actix_web::test]
 async fn a_key_that_is_revoked_beside_a_service_is_refused_by_it_within_a_second() {
@@ -59,4 +63,61 @@ async fn two_services_that_start_at_once_on_an_empty_database_both_become_ready(
 
     one.ready().await;
     other.ready().await;
+}
+
+/// Saves a text about one bird.
+async fn save(key: &Key, bird: &str) -> Value {
+    let text = format!("The {bird} stands still in the water for an hour, waiting for a fish to come by.");
+    key.save_text(&format!("https://example.org/{bird}"), &text).await
+}
+
+async fn eventually_finds(key: &Key, bird: &str, saved: &Value) {
+    eventually(&format!("the {bird} is found"), async || {
+        (key.search(bird).await == [saved["documentId"].as_str().unwrap()]).then_some(())
+    })
+    .await;
+}
+
+async fn index_state(service: &Program) -> Value {
+    service.stranger().get("/readyz").await.body["index"]["state"].clone()
+}
+
+/// How many documents the rows take for lost by the index.
+async fn lost_documents(home: &Home) -> u64 {
+    let rows = Database::connect(home.database_url()).await.unwrap();
+    let lost = document::Entity::find().filter(document::Column::IndexLostAt.is_not_null());
+    let count = lost.count(&rows).await.unwrap();
+    rows.close().await.unwrap();
+    count
+}
+
+#[actix_web::test]
+async fn second_service_leaves_the_index_to_the_first_until_it_ends() {
+    let home = Home::new().await;
+    // SQLite has no locks across processes.
+    if home.database_file().is_some() {
+        return;
+    }
+    let (id, secret) = program::make_account(&home);
+    let one = Program::start(&home, "data").await;
+    let here = one.holder(&id, &secret);
+    let heron = save(&here, "heron").await;
+    eventually_finds(&here, "heron", &heron).await;
+
+    let other = Program::start(&home, "second").await;
+    let there = other.holder(&id, &secret);
+    assert_eq!(index_state(&other).await, "maintainedElsewhere");
+    let kingfisher = save(&there, "kingfisher").await;
+    there.once(&kingfisher, "ready").await;
+
+    eventually_finds(&here, "kingfisher", &kingfisher).await;
+    assert_eq!(lost_documents(&home).await, 0);
+    assert_eq!(index_state(&one).await, "complete");
+    assert!(one.terminate().await.success());
+    eventually_finds(&there, "heron", &heron).await;
+    eventually_finds(&there, "kingfisher", &kingfisher).await;
+    eventually("the second service has the whole index", async || {
+        (index_state(&other).await == "complete").then_some(())
+    })
+    .await;
 }

@@ -65,28 +65,25 @@ pub async fn claim(db: &Db, user: UserId, limits: &Limits, now: Timestamp) -> Re
     Ok(claim)
 }
 
-/// Makes the claim an answer that used so many tokens. Whether the AI pauses from now on, because the service's daily
-/// allowance is spent.
+/// Makes the claim an answer that used so many tokens, within a transaction. Whether the AI pauses from now on, because the
+/// service's daily allowance is spent.
 pub async fn settle(
-    db: &Db,
+    txn: &impl ConnectionTrait,
     claim: Claim,
     tokens: u64,
     allowance: u64,
     now: Timestamp,
 ) -> Result<bool, Error> {
     let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
-    let txn = db.begin().await?;
-    lock(&txn, &claim).await?;
+    lock(txn, &claim).await?;
     // An answer that took longer than its lease was given back: it counts all the same.
-    let times = if remove(&txn, &claim).await? { 0 } else { 1 };
+    let times = if remove(txn, &claim).await? { 0 } else { 1 };
     month_of(&claim)
         .col_expr(usage_month::Column::Times, Expr::col(usage_month::Column::Times).add(times))
         .col_expr(usage_month::Column::Tokens, Expr::col(usage_month::Column::Tokens).add(tokens))
-        .exec(&txn)
+        .exec(txn)
         .await?;
-    let pauses = budget::spend_of_the_day(&txn, now, tokens, allowance).await?;
-    txn.commit().await?;
-    Ok(pauses)
+    budget::spend_of_the_day(txn, now, tokens, allowance).await
 }
 
 /// Gives the claim back: no answer came of it.

@@ -1,7 +1,7 @@
 //! Whether the file of an SQLite database is whole. PostgreSQL looks after its own files.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, QueryResult, Statement};
 use tracing::{error, info, warn};
@@ -11,6 +11,9 @@ use super::{Db, StorageFault};
 /// A database up to this size is checked before the service starts on it, a larger one while it serves: checking takes about a
 /// second for every 200 MiB.
 const MAX_BYTES_CHECKED_AT_START: u64 = 16 << 20;
+
+/// Between the checks of two tables of a database that serves: writes move from the write-ahead log to the file meanwhile.
+const PAUSE_BETWEEN_TABLES: Duration = Duration::from_millis(20);
 
 /// The file of an SQLite database does not hold what was written to it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -73,7 +76,7 @@ impl Db {
             Err(error) => return warn!(%error, "could not check the database for damage"),
         };
         let started = Instant::now();
-        match self.quick_check().await {
+        match self.quick_check_by_table().await {
             Ok(()) => info!(
                 bytes = size_of(&file),
                 duration_ms = started.elapsed().as_millis(),
@@ -106,6 +109,19 @@ impl Db {
         self.check("PRAGMA quick_check(1)").await
     }
 
+    /// Checks the pages of one table after another. Each check is one read transaction, and the write-ahead log cannot be cut before
+    /// its end: for all tables at once the log would grow for as long as the whole database takes.
+    async fn quick_check_by_table(&self) -> Result<(), OpenError> {
+        // The table of all tables comes with the list of unused pages.
+        let tables = "SELECT 'sqlite_schema' UNION ALL SELECT name FROM sqlite_schema WHERE type = 'table'";
+        for row in self.all(tables).await.map_err(OpenError::of)? {
+            let table: String = row.try_get_by_index(0)?;
+            self.check(&format!("PRAGMA quick_check('{}')", table.replace('\'', "''"))).await?;
+            tokio::time::sleep(PAUSE_BETWEEN_TABLES).await;
+        }
+        Ok(())
+    }
+
     async fn check(&self, pragma: &str) -> Result<(), OpenError> {
         let rows = self.all(pragma).await.map_err(OpenError::of)?;
         let found = rows.first().map(|row| row.try_get_by_index::<String>(0)).transpose()?;
@@ -130,7 +146,7 @@ impl Db {
     }
 
     /// The file of an SQLite database; `None` for PostgreSQL and for a database in memory.
-    async fn file(&self) -> Result<Option<PathBuf>, DbErr> {
+    pub(super) async fn file(&self) -> Result<Option<PathBuf>, DbErr> {
         if self.is_postgres() {
             return Ok(None);
         }
@@ -150,6 +166,7 @@ impl Db {
     }
 }
 
-fn size_of(file: &Path) -> u64 {
+/// Bytes of a file; 0 where there is none.
+pub(super) fn size_of(file: &Path) -> u64 {
     std::fs::metadata(file).map_or(0, |found| found.len())
 }

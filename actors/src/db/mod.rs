@@ -11,6 +11,8 @@ mod connection;
 mod fault;
 mod health;
 mod integrity;
+mod log_size;
+mod session_lock;
 mod transaction;
 
 use std::sync::Arc;
@@ -31,6 +33,7 @@ pub use connection::Connection;
 pub use fault::StorageFault;
 pub use health::StorageHealth;
 pub use integrity::{Damage, OpenError};
+pub use session_lock::SessionLock;
 pub use transaction::Transaction;
 
 /// Long enough for any write of ours; a caller is told to come again after that.
@@ -77,6 +80,8 @@ pub struct Db {
     read: Connection,
     write: Connection,
     health: Arc<StorageHealth>,
+    /// The one connection of [`SessionLock`]s; none on SQLite.
+    session: Option<DatabaseConnection>,
 }
 
 impl Db {
@@ -106,7 +111,8 @@ impl Db {
 
     fn of(read: DatabaseConnection, write: DatabaseConnection, health: Arc<StorageHealth>) -> Self {
         let connection = |pool, access| Connection { pool, access, health: health.clone() };
-        Self { read: connection(read, Access::Read), write: connection(write, Access::Write), health }
+        let (read, write) = (connection(read, Access::Read), connection(write, Access::Write));
+        Self { read, write, health, session: None }
     }
 
     /// How many steps the tables are behind; none of them is made.
@@ -190,8 +196,12 @@ impl Db {
         } else {
             self.write.execute_unprepared("PRAGMA wal_checkpoint(TRUNCATE)").await.map(drop)
         };
+        let session = match self.session {
+            Some(session) => session_lock::release_all(session).await,
+            None => Ok(()),
+        };
         let (readers, writer) = (self.read.pool.close().await, self.write.pool.close().await);
-        folded.and(readers).and(writer)
+        folded.and(session).and(readers).and(writer)
     }
 
     async fn migrate(&self) -> Result<(), DbErr> {
@@ -292,9 +302,18 @@ fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectO
 }
 
 async fn postgres(url: &str) -> Result<Db, DbErr> {
+<<<<<<< HEAD
     let write = Database::connect(postgres_pool(url, POSTGRES_WRITERS)).await?;
     let read = Database::connect(postgres_pool(url, READERS)).await?;
     Ok(Db::of(read, write, Arc::default()))
+=======
+    let pool = Database::connect(postgres_pool(url, POSTGRES_CONNECTIONS)).await?;
+    let mut session = postgres_pool(url, 1);
+    // Locks end with their connection, so it is opened when one is wanted and never renewed while it works.
+    session.connect_lazy(true).idle_timeout(None::<Duration>).max_lifetime(None::<Duration>);
+    let session = Some(Database::connect(session).await?);
+    Ok(Db { session, ..Db::of(pool.clone(), pool, Arc::default()) })
+>>>>>>> 5cf2e13ab6b5ae3fe40c2a206fcaaa9566bb31a4
 }
 
 fn postgres_pool(url: &str, connections: u32) -> ConnectOptions {

@@ -1,5 +1,10 @@
 //! Opening, and what a storage fault leaves behind.
 
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
+
 use sea_orm::DbErr;
 
 use super::*;
@@ -130,23 +135,49 @@ async fn damaged_database_takes_no_writes() {
     assert_eq!(db.read().query_all_raw(select).await.unwrap().len(), 1);
 }
 
+/// Polls a future so many times at most, each time that it is woken, and drops it: its output where it has ended by then.
+async fn poll_times<F: Future>(mut future: Pin<Box<F>>, times: i64) -> Option<F::Output> {
+    let mut polls = 0;
+    poll_fn(|context| {
+        polls += 1;
+        match future.as_mut().poll(context) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending if polls < times => Poll::Pending,
+            Poll::Pending => Poll::Ready(None),
+        }
+    })
+    .await
+}
+
 #[actix::test]
-async fn cancelled_transactions_keep_nothing() {
+async fn transaction_cut_at_any_poll_keeps_nothing() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
 
-    for number in 10..40 {
+    for polls in 1.. {
+        let (of_transaction, later) = (2 * polls, 2 * polls + 1);
+        let commits = Cell::new(false);
         let write = async {
-            let txn = db.begin().await.unwrap();
-            insert(&txn, number).await.unwrap();
-            std::future::pending::<()>().await;
-            drop(txn);
+            let txn = db.begin().await?;
+            insert(&txn, of_transaction).await?;
+            commits.set(true);
+            txn.commit().await
         };
-        let _ = tokio::time::timeout(Duration::from_millis(number as u64 % 3), write).await;
-    }
+        let ended = poll_times(Box::pin(write), polls).await;
 
-    insert(db.write(), 2).await.unwrap();
-    assert_eq!(database.numbers().await, [1, 2]);
+        insert(db.write(), later).await.unwrap();
+        let numbers = database.numbers().await;
+        assert!(numbers.contains(&later), "cut after {polls} polls: {numbers:?}");
+        if let Some(ended) = ended {
+            ended.unwrap();
+            assert!(numbers.contains(&of_transaction) && polls > 1, "{polls} polls: {numbers:?}");
+            return;
+        }
+        // A commit that has begun may be done though nobody waits for it.
+        let is_kept = numbers.contains(&of_transaction);
+        assert!(commits.get() || !is_kept, "cut after {polls} polls: {numbers:?}");
+        assert!(polls < 1000, "it never ends");
+    }
 }
 
 /// A closed database of some hundred pages.
@@ -156,6 +187,13 @@ async fn large_file(database: &TestDatabase) -> std::path::PathBuf {
     db.write().execute_unprepared(&format!("{rows} INSERT INTO number SELECT n FROM n")).await.unwrap();
     db.close().await.unwrap();
     database._folder.path().join("a.db")
+}
+
+fn overwrite_middle_page(path: &std::path::Path) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let middle = bytes.len() / 8192 * 4096;
+    bytes[middle..middle + 64].fill(0xa5);
+    std::fs::write(path, bytes).unwrap();
 }
 
 #[actix::test]
@@ -175,12 +213,81 @@ async fn cut_file_is_found_before_the_start() {
 async fn overwritten_page_is_found_before_the_start() {
     let database = TestDatabase::new();
     let path = large_file(&database).await;
-    let mut bytes = std::fs::read(&path).unwrap();
-    let middle = bytes.len() / 8192 * 4096;
 
-    bytes[middle..middle + 64].fill(0xa5);
-    std::fs::write(&path, bytes).unwrap();
+    overwrite_middle_page(&path);
 
     let found = Db::open_checked(&database.url).await.err().unwrap();
+    assert!(matches!(found, OpenError::Damaged(Damage::Inconsistent(_))), "{found}");
+}
+
+/// A closed database that is too large to be checked before the start. A page in its middle is of a table that no code reads.
+async fn file_checked_while_serving(database: &TestDatabase) -> std::path::PathBuf {
+    let db = database.with_numbers().await;
+    let fill = "CREATE TABLE \"it's filling\" (content BLOB);
+        WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 6000)
+        INSERT INTO \"it's filling\" SELECT randomblob(3000) FROM n";
+    db.write().execute_unprepared(fill).await.unwrap();
+    db.close().await.unwrap();
+    let path = database._folder.path().join("a.db");
+    assert!(path.metadata().unwrap().len() > 16 << 20);
+    path
+}
+
+#[actix::test]
+async fn overwritten_page_of_a_large_file_is_found_while_serving() {
+    let database = TestDatabase::new();
+    let path = file_checked_while_serving(&database).await;
+    overwrite_middle_page(&path);
+    let db = Db::open_checked(&database.url).await.unwrap();
+    assert!(!db.health().is_damaged());
+
+    db.check_while_serving().await;
+
+    assert!(db.health().is_damaged());
+}
+
+#[actix::test]
+async fn whole_large_file_is_found_whole_while_serving() {
+    let database = TestDatabase::new();
+    file_checked_while_serving(&database).await;
+    let db = Db::open_checked(&database.url).await.unwrap();
+
+    db.check_while_serving().await;
+
+    assert!(!db.health().is_damaged());
+    insert(db.write(), 2).await.unwrap();
+}
+
+#[actix::test]
+async fn index_that_lacks_a_row_is_found_by_the_full_check() {
+    let database = TestDatabase::new();
+    let db = database.with_numbers().await;
+    let damage = "CREATE TABLE word (w TEXT);
+        CREATE INDEX word_w ON word (w) WHERE w > 'm';
+        INSERT INTO word VALUES ('a'), ('z');
+        PRAGMA writable_schema = ON;
+        UPDATE sqlite_schema SET sql = 'CREATE INDEX word_w ON word (w)' WHERE name = 'word_w'";
+    db.write().execute_unprepared(damage).await.unwrap();
+    db.close().await.unwrap();
+    let db = sqlite(&database.url).await.unwrap();
+
+    db.check_before_start().await.unwrap();
+    let found = db.full_check().await.unwrap_err();
+
+    assert!(matches!(found, OpenError::Damaged(Damage::Inconsistent(_))), "{found}");
+}
+
+#[actix::test]
+async fn row_without_its_parent_is_found_by_the_full_check() {
+    let database = TestDatabase::new();
+    let db = database.with_numbers().await;
+    db.full_check().await.unwrap();
+    let orphan = "PRAGMA foreign_keys = OFF;
+        CREATE TABLE child (parent INTEGER REFERENCES number (n));
+        INSERT INTO child VALUES (77)";
+    db.write().execute_unprepared(orphan).await.unwrap();
+
+    let found = db.full_check().await.unwrap_err();
+
     assert!(matches!(found, OpenError::Damaged(Damage::Inconsistent(_))), "{found}");
 }

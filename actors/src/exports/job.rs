@@ -18,6 +18,7 @@ use crate::adapters::blobs::{BlobError, ScratchFile};
 use crate::app::App;
 use crate::error::Error;
 use crate::ingest::{Failure, queue};
+use crate::owned_transaction::begin_owned;
 use crate::uploads::stored::{self, Held, Owner, Written};
 
 /// Parts that wait for the disk.
@@ -67,7 +68,7 @@ async fn settle(
     bytes: u64,
 ) -> Result<(), Failure> {
     let now = app.clock.now();
-    let txn = app.db.begin().await?;
+    let txn = begin_owned(&app.db, job.user_id).await?;
     if !queue::finish(&txn, job, now).await? {
         return Err(Failure::LeaseLost);
     }

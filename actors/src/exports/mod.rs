@@ -36,6 +36,7 @@ use crate::adapters::blobs::{BlobError, Blobs, LocalFile};
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
+use crate::owned_transaction::begin_owned;
 
 pub use job::run;
 
@@ -63,7 +64,7 @@ pub async fn begin(desk: &Desk, user: UserId) -> Result<export::Model, Error> {
         created_at: now,
         finished_at: None,
     };
-    let txn = desk.db.begin().await?;
+    let txn = begin_owned(&desk.db, user).await?;
     match Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await {
         Ok(_) => {}
         // Somebody else was first.

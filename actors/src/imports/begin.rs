@@ -17,6 +17,7 @@ use crate::desk::Desk;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::library_quota::LibraryRoom;
+use crate::owned_transaction::begin_owned;
 use crate::uploads::stored::{self, Held, Owner};
 
 /// Imports that are listed.
@@ -66,7 +67,7 @@ const MOST: usize = 5;
 pub async fn begin(desk: &Desk, new: New, file: Held) -> Result<import::Model, Error> {
     let now = desk.clock.now();
     let row = new.row(now);
-    let txn = desk.db.begin().await?;
+    let txn = begin_owned(&desk.db, new.user).await?;
     make_room(&txn, desk, new.user).await?;
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
     if !stored::give(&txn, file.id, Owner::Import(row.id)).await? {
@@ -90,7 +91,7 @@ pub(super) async fn must_have_file(txn: &impl ConnectionTrait, id: ImportId) -> 
 /// # Errors
 /// [`Error::Conflict`] where as many are under way as may be, [`Error::LibraryFull`]; the database.
 pub async fn may_begin(desk: &Desk, user: UserId) -> Result<(), Error> {
-    let txn = desk.db.begin().await?;
+    let txn = begin_owned(&desk.db, user).await?;
     make_room(&txn, desk, user).await
 }
 
@@ -158,7 +159,7 @@ pub(super) async fn ask(
 /// [`Error::NotFound`], [`Error::Conflict`] where it is not waiting for that.
 pub async fn start(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let now = desk.clock.now();
-    let txn = desk.db.begin().await?;
+    let txn = begin_owned(&desk.db, user).await?;
     let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::NotFound)?;
     let started = Entity::update_many()
         .col_expr(Column::State, Expr::value(ImportState::Running))

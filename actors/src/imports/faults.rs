@@ -1,5 +1,5 @@
-//! Faulty rows of an import: the first ones are kept one by one, the rest is counted by reason, and a long run of them without a
-//! good row between ends the import, because its file is not what it is said to be.
+//! Rows of an import that are not taken in: the first ones are kept one by one, the rest is counted by reason, and a long run of
+//! faulty ones without a good row between ends the import, because its file is not what it is said to be.
 
 use std::collections::BTreeMap;
 
@@ -45,6 +45,18 @@ impl Faults {
     /// Counts a faulty row. Returns whether it is to be kept by itself.
     pub fn record_faulty(&mut self, reason: &str) -> bool {
         self.in_a_row = self.in_a_row.saturating_add(1);
+        self.list(reason)
+    }
+
+    /// Counts a row that is as it should be and that the plan refuses: it is listed like a faulty one, and shows like a good one
+    /// that the file is of its format. Returns whether it is to be kept by itself.
+    pub fn record_refused(&mut self, reason: &str) -> bool {
+        self.in_a_row = 0;
+        self.list(reason)
+    }
+
+    /// Whether a row that was not taken in is kept by itself; else it is counted by its reason.
+    fn list(&mut self, reason: &str) -> bool {
         if self.listed < MAX_LISTED_FAULTS {
             self.listed += 1;
             return true;
@@ -119,6 +131,20 @@ mod tests {
 
         assert_eq!(faults.unlisted.len(), MAX_REASONS + 1);
         assert_eq!(faults.unlisted.get(OTHER_REASONS), Some(&900));
+    }
+
+    #[test]
+    fn rows_that_the_plan_refuses_are_no_run_of_faults() {
+        let mut faults = Faults::default();
+        for _ in 1..MAX_FAULTS_IN_A_ROW {
+            faults.record_faulty("a");
+        }
+
+        let kept = (0..20_000).filter(|_| faults.record_refused("b")).count();
+
+        assert!(!faults.is_run_too_long() && faults.in_a_row() == 0);
+        assert_eq!(kept, 1);
+        assert_eq!(faults.unlisted_json().unwrap().as_deref(), Some(r#"{"b":19999}"#));
     }
 
     #[test]

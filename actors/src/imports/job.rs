@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::ingest::queue::{self, Priority};
 use crate::ingest::{Failure, unread};
 use crate::library_quota::LibraryRoom;
+use crate::owned_transaction::begin_owned;
 
 /// After so long others have a turn: or after four times as long as it took to come to the place where the turn before ended,
 /// so that a long file is not read for that alone.
@@ -58,7 +59,7 @@ async fn take(app: &App, job: &job::Model, import: import::Model) -> Result<(), 
         }
         let lot = taking.read(&mut reading).await.map_err(not_read)?;
         let now = app.clock.now();
-        let txn = app.db.begin().await?;
+        let txn = begin_owned(&app.db, job.user_id).await?;
         if asks {
             library::hold(&txn, job.user_id).await?;
         }

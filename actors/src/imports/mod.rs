@@ -47,10 +47,12 @@ use crate::adapters::blobs::Blobs;
 use crate::adapters::sandbox::import::{Found, Row};
 use crate::address::Guard;
 use crate::app::App;
+use crate::caller::Caller;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::ingest::queue::{self, Work};
 use crate::library_quota::LibraryRoom;
+use crate::owned_transaction::begin_request;
 
 pub use crate::adapters::sandbox::import::Format;
 pub use arriving::Arriving;
@@ -173,21 +175,22 @@ async fn let_go(db: &impl ConnectionTrait, which: Condition) -> Result<(), Error
     Ok(())
 }
 
-/// Takes rows in that were read already, as an import of their own.
+/// Takes rows in that came with a request, as an import of their own.
 ///
 /// # Errors
 /// [`Error::LibraryFull`], the database; the lots before are in.
 pub async fn take_rows(
     app: &App,
-    user: UserId,
+    caller: &Caller,
     format: Format,
     found: Vec<Found>,
 ) -> Result<import::Model, Error> {
+    let user = caller.user;
     LibraryRoom::of_owner(app.db.read(), app, user).await?.must_fit(0)?;
     let new = New { user, format: Some(format), dry_run: false };
     let import = new.row(app.clock.now());
     import::Entity::insert(import.clone().into_active_model()).exec_without_returning(app.db.write()).await?;
-    let taken = take_found(job::means(app), import.clone(), found).await;
+    let taken = take_found(job::means(app), caller, import.clone(), found).await;
     if let Err(error) = &taken {
         let full = matches!(error, Error::LibraryFull { .. }).then(|| error.to_string());
         let reason = full.as_deref().unwrap_or(WENT_WRONG);
@@ -196,12 +199,17 @@ pub async fn take_rows(
     taken
 }
 
-async fn take_found(means: Means, import: import::Model, found: Vec<Found>) -> Result<import::Model, Error> {
+async fn take_found(
+    means: Means,
+    caller: &Caller,
+    import: import::Model,
+    found: Vec<Found>,
+) -> Result<import::Model, Error> {
     let desk = means.desk.clone();
     let (db, mut taking) = (desk.db.clone(), Taking::new(means, import));
     let mut rows = found.into_iter().zip(1..).map(|(found, line)| Given::of(Row { line, found })).peekable();
     while rows.peek().is_some() {
-        let txn = db.begin().await?;
+        let txn = begin_request(&db, caller).await?;
         library::hold(&txn, taking.import().user_id).await?;
         let own = import::Entity::one_of(taking.import().user_id, taking.import().id).lock_exclusive();
         match own.one(&txn).await?.ok_or(Error::NotFound)? {

@@ -89,24 +89,26 @@ impl Taking {
         given: Save,
         file: Option<Brought>,
     ) -> Result<Result<Page, Took>, Error> {
-        let passed = |why| Took { line, source: None, became: Became::Passed(why), beside: Vec::new() };
+        let passed = |became| Took { line, source: None, became, beside: Vec::new() };
         let (read, file) = match (given.file, file) {
             (Some(said), Some(file @ Brought::Here(..))) => {
-                (line::read_whole(given.fields), Some((said, file)))
+                (line::read_whole(given.fields).map_err(Became::Passed), Some((said, file)))
             }
             // What is not taken as a file may be had from its address.
-            (_, Some(Brought::Refused(why))) => {
-                (line::read(given.fields, &self.means().guard).map_err(|_| why.to_owned()), None)
+            (_, Some(Brought::Refused(refusal))) => {
+                (line::read(given.fields, &self.means().guard).map_err(|_| refusal.outcome()), None)
             }
-            _ => (line::read(given.fields, &self.means().guard), None),
+            _ => (line::read(given.fields, &self.means().guard).map_err(Became::Passed), None),
         };
         let mut new = match read {
             Ok(new) => new,
-            Err(why) => return Ok(Err(passed(why))),
+            Err(became) => return Ok(Err(passed(became))),
         };
         match save::own_collections(txn, self.import().user_id, &new.collections).await {
             Ok(()) => {}
-            Err(Error::NotFound) => return Ok(Err(passed(line::FOREIGN_COLLECTION.to_owned()))),
+            Err(Error::NotFound) => {
+                return Ok(Err(passed(Became::Passed(line::FOREIGN_COLLECTION.to_owned()))));
+            }
             Err(error) => return Err(error),
         }
         new.progress = given.progress.unwrap_or(new.progress);

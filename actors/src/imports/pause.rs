@@ -13,6 +13,7 @@ use super::{begin, made};
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::ops::bookmarks::save::AT_ONCE;
+use crate::owned_transaction::begin_owned;
 
 /// Told of a page whose import was paused.
 const WAITS: &str = "its import is paused";
@@ -55,7 +56,7 @@ async fn change(
     not: &'static str,
 ) -> Result<import::Model, Error> {
     let now = desk.clock.now();
-    let txn = desk.db.begin().await?;
+    let txn = begin_owned(&desk.db, user).await?;
     let row = Entity::one_of(user, id).lock_exclusive().one(&txn).await?.ok_or(Error::NotFound)?;
     if row.dry_run || !from.contains(&row.state) {
         return Err(Error::Conflict(not));

@@ -33,8 +33,10 @@ pub enum Became {
     Created(ImportedKind, Uuid, Box<Added>),
     /// It was there already; what was new to it.
     Updated(ImportedKind, Uuid, Box<Added>),
-    /// Nothing, and why.
+    /// Nothing, because the row is faulty: why.
     Passed(String),
+    /// Nothing, because the plan takes no more; the row is as it should be.
+    OverPlan(String),
 }
 
 /// How many rows became what.
@@ -191,6 +193,7 @@ impl Taking {
                     true
                 }
                 Became::Passed(why) => faults.record_faulty(why),
+                Became::OverPlan(why) => faults.record_refused(why),
             };
             for became in beside {
                 let row = self.row(line, None, became.with(&sums), now)?;
@@ -335,7 +338,7 @@ impl Taking {
         let (outcome, kind, detail) = match became {
             Became::Created(kind, _, added) => (RowOutcome::Created, Some(kind), added.kept()?),
             Became::Updated(kind, _, added) => (RowOutcome::Updated, Some(kind), added.kept()?),
-            Became::Passed(why) => (RowOutcome::Skipped, None, Some(why)),
+            Became::Passed(why) | Became::OverPlan(why) => (RowOutcome::Skipped, None, Some(why)),
         };
         Ok(import_row::Model {
             id: ImportRowId::new(now),
@@ -404,14 +407,14 @@ impl Became {
                 let added = Added { made: true, sum: sums.get(&id).cloned(), ..*added };
                 Became::Created(kind, id, Box::new(added))
             }
-            other @ (Became::Updated(..) | Became::Passed(_)) => other,
+            other @ (Became::Updated(..) | Became::Passed(_) | Became::OverPlan(_)) => other,
         }
     }
 
     pub(super) fn thing(&self) -> Option<(ImportedKind, Uuid)> {
         match self {
             Became::Created(kind, id, _) | Became::Updated(kind, id, _) => Some((*kind, *id)),
-            Became::Passed(_) => None,
+            Became::Passed(_) | Became::OverPlan(_) => None,
         }
     }
 }
@@ -421,7 +424,7 @@ impl Tally {
         match became {
             Became::Created(..) => self.created += 1,
             Became::Updated(..) => self.updated += 1,
-            Became::Passed(_) => self.skipped += 1,
+            Became::Passed(_) | Became::OverPlan(_) => self.skipped += 1,
         }
     }
 }

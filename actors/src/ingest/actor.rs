@@ -17,6 +17,7 @@ use super::attempt::{bury, settle, work};
 use super::queue::{self, Claimed, Favour, Places, Priority, Track, Work};
 use super::{feed, forget, repair, sweep};
 use crate::app::App;
+use crate::disk::SpaceLevel;
 use crate::error::Error;
 use crate::uploads::stored;
 
@@ -113,7 +114,7 @@ impl IngestActor {
         }
     }
 
-    /// Starts a chore that writes, unless the disk is below its floor.
+    /// Starts a chore that adds to the disk, unless the disk is below its floor.
     fn begin_with_room<F>(&mut self, chore: Chore, context: &mut Context<Self>, work: impl FnOnce(App) -> F)
     where
         F: Future<Output = Result<(), Error>> + 'static,
@@ -150,14 +151,17 @@ impl IngestActor {
         });
     }
 
-    /// Claims as many due jobs as there is room for.
+    /// Claims as many due jobs as there is room for. Below the floor of the disk only those that delete: the others would use up
+    /// what is left, and the index writes through mapped files, where a full disk ends the process.
     fn claim(&mut self, context: &mut Context<Self>) {
         let Some(app) = (self.find_app)() else { return };
-        let free: Vec<(Track, Places)> =
-            Track::ALL.into_iter().map(|track| (track, self.places(track))).collect();
+        let level = app.disk.level();
+        let only_deletions = level != SpaceLevel::AboveFloor;
+        let places = |track| Places { only_deletions, ..self.places(&app, track) };
+        let free: Vec<(Track, Places)> = Track::ALL.into_iter().map(|track| (track, places(track))).collect();
         if self.claiming
             || self.stopped
-            || !app.disk.has_room()
+            || level == SpaceLevel::Full
             || free.iter().all(|(_, places)| places.free == 0)
         {
             return;
@@ -185,7 +189,7 @@ impl IngestActor {
 
     /// How many more jobs a track has room for. Where work lasts, as with hosts that are slow, a backlog leaves a third of the
     /// places to those who wait, and each person one to the others.
-    fn places(&self, track: Track) -> Places {
+    fn places(&self, app: &App, track: Track) -> Places {
         let own = || self.running.values().filter(|running| running.track == Some(track));
         let backlog = own().filter(|running| Priority::of(&running.job) == Priority::Backlog).count();
         let mut taken: HashMap<UserId, u64> = HashMap::new();
@@ -203,6 +207,8 @@ impl IngestActor {
             backlog: of_backlog.saturating_sub(backlog) as u64,
             each: each as u64,
             taken,
+            leaves_index: !app.index_watch.is_maintainer(),
+            only_deletions: false,
         }
     }
 
@@ -292,9 +298,13 @@ impl Actor for IngestActor {
         context.run_interval(MAINTAIN_EVERY, Self::pack);
         context.run_interval(REPAIR_EVERY, Self::repair);
         context.run_interval(LOOK_EVERY, |actor, context| {
-            actor.begin_with_room(Chore::ForgetRemoved, context, |app| async move {
-                forget::removed_users(&app).await
-            });
+            if (actor.find_app)().is_some_and(|app| app.disk.level() != SpaceLevel::Full) {
+                actor.begin(
+                    Chore::ForgetRemoved,
+                    context,
+                    |app| async move { forget::removed_users(&app).await },
+                );
+            }
         });
         context.run_interval(FEEDS_EVERY, |actor, context| {
             actor.begin_with_room(Chore::Feeds, context, |app| async move {

@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::queue::{self, Priority, Work};
 use crate::db::Db;
 use crate::error::Error;
+use crate::owned_transaction::begin_owned;
 
 const AT_ONCE: u64 = 500;
 
@@ -40,14 +41,14 @@ async fn ask(db: &Db, which: Condition, now: Timestamp) -> Result<u64, Error> {
         let Some(last) = some.last() else { return Ok(asked) };
         before = Some(last.id);
         asked += some.len() as u64;
-        let txn = db.begin().await?;
         let mut of: BTreeMap<UserId, Vec<Uuid>> = BTreeMap::new();
         for document in &some {
             of.entry(document.user_id).or_default().push(document.id.0);
         }
         for (user, documents) in of {
+            let txn = begin_owned(db, user).await?;
             queue::ask_all(&txn, user, Work::Index, documents, Priority::Backlog, now).await?;
+            txn.commit().await?;
         }
-        txn.commit().await?;
     }
 }

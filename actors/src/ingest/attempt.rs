@@ -16,6 +16,7 @@ use super::{feed, file, forget, index, media, page};
 use crate::app::App;
 use crate::error::Error;
 use crate::notices::letter;
+use crate::owned_transaction::begin_owned;
 use crate::{exports, imports};
 
 /// Work that met something busy is tried again no sooner.
@@ -123,7 +124,7 @@ pub async fn settle(app: &App, job: &job::Model, ended: Result<Result<(), Failur
 
 async fn failed(app: &App, job: &job::Model, failure: Failure) -> Result<(), DbErr> {
     let now = app.clock.now();
-    let txn = app.db.begin().await?;
+    let txn = begin_owned(&app.db, job.user_id).await?;
     let Some(job) = queue::current(&txn, job).await? else { return Ok(()) };
     let ending = ending(&job, failure);
     if !put_down(&txn, &job, &ending, now).await? {
@@ -216,7 +217,7 @@ fn ending(job: &job::Model, failure: Failure) -> Ending {
 /// Gives a job up whose tries all died with their process, and says so of what it was for, in one transaction.
 pub async fn bury(app: &App, job: &job::Model) -> Result<(), DbErr> {
     let now = app.clock.now();
-    let txn = app.db.begin().await?;
+    let txn = begin_owned(&app.db, job.user_id).await?;
     if queue::bury(&txn, job, now).await? {
         mark_given_up(&txn, job, queue::cause_of_death(job), now).await?;
         txn.commit().await?;

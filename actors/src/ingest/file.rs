@@ -18,6 +18,7 @@ use super::{media, page, pdf, queue};
 use crate::adapters::blobs::{BlobError, LocalFile};
 use crate::app::App;
 use crate::error::Error;
+use crate::owned_transaction::begin_owned;
 use crate::text;
 
 const NEITHER: &str = "the file is neither a PDF nor audio nor video";
@@ -102,15 +103,16 @@ pub(super) async fn name_in_place_of_address(
     let Some(document) = own.one(app.db.read()).await? else { return Ok(()) };
     let url = document.url.filter(|url| *url == document.title && !document.title_given);
     let Some(name) = url.as_deref().and_then(name) else { return Ok(()) };
+    let txn = begin_owned(&app.db, job.user_id).await?;
     document::Entity::update_many()
         .col_expr(document::Column::Title, Expr::value(name))
         .filter(document::Column::UserId.eq(job.user_id))
         .filter(document::Column::Id.eq(job.subject))
         .filter(document::Column::Title.eq(url))
         .filter(document::Column::TitleGiven.eq(false))
-        .exec(app.db.write())
+        .exec(&txn)
         .await?;
-    Ok(())
+    Ok(txn.commit().await?)
 }
 
 /// The last part of an address, as its writer spelled it.

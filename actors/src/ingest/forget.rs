@@ -9,7 +9,8 @@ use super::attempt::Failure;
 use super::queue;
 use crate::app::App;
 use crate::error::Error;
-use crate::state;
+use crate::owned_transaction::begin_owned;
+use crate::state::{self, Fact};
 
 /// Runs the job: a document that came back meanwhile stays.
 pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
@@ -32,6 +33,7 @@ pub async fn unlist(
     user: UserId,
     documents: impl IntoIterator<Item = DocumentId>,
 ) -> Result<(), Error> {
+    let txn = begin_owned(&app.db, user).await?;
     document::Entity::update_many()
         .col_expr(document::Column::IndexedVersion, Expr::value(0))
         .col_expr(document::Column::IndexedPassages, Expr::value(0))
@@ -39,16 +41,19 @@ pub async fn unlist(
         .col_expr(document::Column::IndexLostAt, Expr::value(None::<i64>))
         .filter(document::Column::UserId.eq(user))
         .filter(document::Column::Id.is_in(documents))
-        .exec(app.db.write())
+        .exec(&txn)
         .await?;
-    Ok(())
+    Ok(txn.commit().await?)
 }
 
 /// Takes users out whose accounts were removed: their rows are gone, so the mark stands for itself.
 pub async fn removed_users(app: &App) -> Result<(), Error> {
-    for user in state::removed(app.db.read()).await? {
+    if !app.index_watch.is_maintainer() {
+        return Ok(());
+    }
+    for user in state::removed_users(app.db.read()).await? {
         app.retrieval.forget_user(user).await?;
-        state::forget_removed(app.db.write(), user).await?;
+        state::forget(app.db.write(), Fact::RemovedUser(user)).await?;
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ use crate::ai::budget::{self, Spent};
 use crate::app::App;
 use crate::error::Error;
 use crate::kit::Lane;
+use crate::owned_transaction::begin_owned;
 use crate::retrieval::{Put, Vectors, lexical};
 
 /// Passages that one turn of the job puts in, seconds of work for the model: in between a book gives way to others, and
@@ -46,7 +47,7 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     let next = rows.last().map_or(job.done, |last| last.ordinal.saturating_add(1));
     let labels = labels(app, &document).await?;
     // What the index lost comes back by its words first, which takes milliseconds a document where vectors take seconds.
-    let is_words_only = document.index_lost_at.is_some();
+    let is_words_only = document.index_lost_at.is_some() && document.indexed_version == 0;
     let vectors = if is_words_only {
         None
     } else {
@@ -70,8 +71,11 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         app.ingest.wake();
         return Ok(());
     }
-    let wants_vectors = is_words_only && app.retrieval.model().is_some();
-    finish(app, job, &document, Indexed { model, passages: next, wants_vectors }).await
+    // The model may come later than the service. Without one that was there before nothing is awaited.
+    let is_awaiting_vectors = document.index_lost_at.is_some()
+        && model.is_none()
+        && (!is_words_only || document.vectors_of.is_some() || app.retrieval.model().is_some());
+    finish(app, job, &document, Indexed { model, passages: next, is_awaiting_vectors }).await
 }
 
 /// What the index holds of a document from now on.
@@ -80,8 +84,8 @@ struct Indexed {
     model: Option<String>,
     /// How many passages.
     passages: i32,
-    /// Whether the vectors are to be made next.
-    wants_vectors: bool,
+    /// Whether the index lost vectors of it that are still to come back.
+    is_awaiting_vectors: bool,
 }
 
 fn spent(made: &Vectors) -> Spent {
@@ -97,7 +101,7 @@ async fn finish(
     indexed: Indexed,
 ) -> Result<(), Failure> {
     let now = app.clock.now();
-    let txn = app.db.begin().await?;
+    let txn = begin_owned(&app.db, job.user_id).await?;
     if !queue::finish(&txn, job, now).await? {
         if is_gone(&txn, job.user_id, document.id).await? {
             // The account was removed meanwhile, and its jobs with it.
@@ -115,12 +119,13 @@ async fn finish(
         // The bookmark before its document, as whoever deletes it takes them: nobody waits in a circle.
         bookmark::Entity::touch_of(&txn, job.user_id, document.id, now).await?;
     }
+    let lost_at = document.index_lost_at.filter(|_| indexed.is_awaiting_vectors);
     let updated = document::Entity::update_many()
         .col_expr(document::Column::IndexedVersion, Expr::value(document.version))
         .col_expr(document::Column::VectorsOf, Expr::value(indexed.model))
         .col_expr(document::Column::IndexedPassages, Expr::value(indexed.passages))
         .col_expr(document::Column::IndexedAt, Expr::value(Some(now)))
-        .col_expr(document::Column::IndexLostAt, Expr::value(None::<i64>))
+        .col_expr(document::Column::IndexLostAt, Expr::value(lost_at))
         .col_expr(document::Column::Status, Expr::value(DocumentStatus::Ready))
         .col_expr(document::Column::Error, Expr::value(None::<String>))
         .filter(document::Column::UserId.eq(job.user_id))
@@ -135,8 +140,8 @@ async fn finish(
         .filter(chunk::Column::Version.lt(document.version))
         .exec(&txn)
         .await?;
-    if indexed.wants_vectors && updated.rows_affected > 0 {
-        // Behind the words of all others.
+    if lost_at.is_some() && updated.rows_affected > 0 && app.retrieval.model().is_some() {
+        // Behind the words of all others. Where there is no model, its arrival asks for the vectors.
         queue::ask(&txn, job.user_id, Work::Index, job.subject, Priority::Backlog, now).await?;
     }
     txn.commit().await?;

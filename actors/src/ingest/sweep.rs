@@ -11,6 +11,7 @@ use super::{feed, media, queue};
 use crate::ai::answers;
 use crate::app::App;
 use crate::error::Error;
+use crate::owned_transaction::begin_owned;
 use crate::uploads;
 use crate::{exports, imports, sessions};
 
@@ -65,19 +66,20 @@ async fn deleted_bookmark(app: &App, gone: &bookmark::Model, now: Timestamp) -> 
     for document in documents {
         app.retrieval.forget(gone.user_id, document.id).await?;
     }
+    let txn = begin_owned(&app.db, gone.user_id).await?;
     document::Entity::delete_many()
         .filter(document::Column::UserId.eq(gone.user_id))
         .filter(of_bookmark)
         // Unless it was restored at its last moment.
         .filter(document::Column::HiddenAt.is_not_null())
-        .exec(app.db.write())
+        .exec(&txn)
         .await?;
     // The document of an entry stays with its feed.
     bookmark::Entity::delete_many()
         .filter(bookmark::Column::UserId.eq(gone.user_id))
         .filter(bookmark::Column::Id.eq(gone.id))
         .filter(bookmark::Column::DeletedAt.lt(now - bookmark::RESTORABLE))
-        .exec(app.db.write())
+        .exec(&txn)
         .await?;
-    Ok(())
+    Ok(txn.commit().await?)
 }

@@ -15,6 +15,7 @@ use super::secret::Secret;
 use super::{Changes, Wish, rules};
 use crate::db::{Db, Transaction};
 use crate::error::Error;
+use crate::owned_transaction::begin_owned;
 use crate::state;
 
 /// Makes a key; its secret is never to be had again. The scopes are checked before the count (contract.md, section 11).
@@ -102,7 +103,8 @@ pub async fn regenerate(db: &Db, user: UserId, key: KeyId) -> Result<(api_key::M
 
 /// Removes a key; what it did stays in the activity.
 pub async fn revoke(db: &Db, user: UserId, key: KeyId) -> Result<(), Error> {
-    let txn = db.begin().await?;
+    // The answers that were stored for it go with it, and they are counted.
+    let txn = begin_owned(db, user).await?;
     one_of(&txn, user, key).await?.into_active_model().delete(&txn).await?;
     commit(txn).await
 }

@@ -3,27 +3,27 @@
 //! - [`Port`] bounds what is asked of an actor at once (a mailbox does not) and tells a busy, late or dead one apart.
 //! - [`keep`] starts an actor and starts it anew whatever it died of (actix's supervisor does not, after a panic).
 //! - [`Batch`] gathers small writes by number; an actor that [`Gathers`] writes them together, one write after another.
-//! - [`FairLine`] lets callers wait for a bounded number of seats, each account in turn.
+//! - [`FairSemaphore`] gives its permits to waiting accounts in turn.
 //! - [`Beat`] says again and again that something is under way, as long as it is.
 //! - [`Shared`] keeps one thing for each key, as long as somebody holds it.
 //! - [`Workers`] runs blocking work: what somebody waits for never stands behind the background.
 
 mod batch;
 mod beat;
+mod fair_semaphore;
 mod gather;
 mod health;
 mod keeper;
-mod line;
 mod port;
 mod shared;
 mod work;
 
 pub use batch::Batch;
 pub use beat::Beat;
+pub use fair_semaphore::{FairPermit, FairSemaphore};
 pub use gather::{Flush, Gathers, Turn, Write};
 pub use health::{Health, Report};
 pub use keeper::{Kept, keep};
-pub use line::{FairLine, Seat};
 pub use port::{Port, Unanswered};
 pub use shared::Shared;
 pub use work::{Lane, Workers};

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{
-    Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, fut::wrap_future,
+    Actor, ActorFutureExt, AsyncContext, AtomicResponse, Context, Handler, Message, ResponseActFuture,
+    fut::{ready, wrap_future},
 };
 use entity::id::UserId;
 use entity::kind::Surface;
@@ -83,21 +84,24 @@ impl LimitActor {
     fn enter(&mut self, day: Day, context: &mut Context<Self>) -> Entered {
         let entered = self.days.enter(day);
         if entered != Entered::Known {
-            self.read_day(day, entered, context);
+            let read = self.read_day(day, entered);
+            context.wait(read.map(|_, _: &mut Self, _: &mut Context<Self>| ()));
         }
         entered
     }
 
-    fn read_day(&mut self, day: Day, entered: Entered, context: &mut Context<Self>) {
+    /// Reads the rows of a day that has become today. Nothing may be counted meanwhile.
+    fn read_day(&self, day: Day, entered: Entered) -> ResponseActFuture<Self, Result<(), Error>> {
         let db = self.db.clone();
         let read = async move {
             usage_day::Entity::find().filter(usage_day::Column::Day.eq(day)).all(db.read()).await
         };
-        context.wait(wrap_future::<_, Self>(read).map(move |rows, actor, _| match rows {
+        Box::pin(wrap_future::<_, Self>(read).map(move |rows, actor, _| match rows {
             Ok(rows) => {
                 for row in rows {
                     actor.counts.entry((row.user_id, row.surface, day)).or_default().learn(row.calls);
                 }
+                Ok(())
             }
             // The keeper starts a fresh one, which reads again: counting from nothing would give the day anew.
             Err(error) if actor.days.is_only(day) => panic_for_restart(&error),
@@ -107,8 +111,14 @@ impl LimitActor {
                     // The next call reads it.
                     actor.days.forget(day);
                 }
+                Err(Error::from(error))
             }
-        }));
+        }))
+    }
+
+    fn counts_of(&self, user: UserId, day: Day) -> Counts {
+        let total = |surface| self.counts.get(&(user, surface, day)).map_or(0, DayCount::total);
+        Counts { rest: total(Surface::Rest), mcp: total(Surface::Mcp) }
     }
 }
 
@@ -156,7 +166,7 @@ impl Gathers for LimitActor {
 }
 
 #[expect(clippy::panic, reason = "the keeper turns it into a restart")]
-fn panic_for_restart(error: &sea_orm::DbErr) {
+fn panic_for_restart(error: &sea_orm::DbErr) -> ! {
     panic!("could not read today's counts: {error}");
 }
 
@@ -240,19 +250,25 @@ impl Handler<Admit> for LimitActor {
     }
 }
 
-/// Today's counts of a user.
+/// Today's counts of a user. Where the day has just begun, or the clock was set back, they are read first.
 #[derive(Message)]
-#[rtype(result = "Counts")]
+#[rtype(result = "Result<Counts, Error>")]
 pub struct Today(pub UserId);
 
 impl Handler<Today> for LimitActor {
-    type Result = actix::MessageResult<Today>;
+    type Result = AtomicResponse<Self, Result<Counts, Error>>;
 
-    fn handle(&mut self, Today(user): Today, context: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, Today(user): Today, _: &mut Self::Context) -> Self::Result {
         let day = self.clock.now().day();
-        self.enter(day, context);
-        let total = |surface| self.counts.get(&(user, surface, day)).map_or(0, DayCount::total);
-        actix::MessageResult(Counts { rest: total(Surface::Rest), mcp: total(Surface::Mcp) })
+        let read: ResponseActFuture<Self, Result<(), Error>> = match self.days.enter(day) {
+            Entered::Known => Box::pin(ready(Ok::<(), Error>(()))),
+            entered @ (Entered::Later | Entered::Earlier) => self.read_day(day, entered),
+        };
+        // Atomic: nothing is counted on the day before its rows were read.
+        let answer = move |read: Result<(), Error>, actor: &mut Self, _: &mut Context<Self>| {
+            read.map(|()| actor.counts_of(user, day))
+        };
+        AtomicResponse::new(Box::pin(read.map(answer)))
     }
 }
 
@@ -277,5 +293,51 @@ impl Handler<Flush> for LimitActor {
 
     fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
         self.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::plan::Plan;
+
+    use super::super::Limits;
+    use super::*;
+    use crate::clock::TestClock;
+
+    const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
+    const DAY: Duration = Duration::from_secs(24 * 3600);
+
+    async fn write_row(db: &Db, user: UserId, day: Day, calls: i64) {
+        let row = usage_day::Model { user_id: user, day, surface: Surface::Rest, calls };
+        usage_day::Entity::insert(row.into_active_model()).exec_without_returning(db.write()).await.unwrap();
+    }
+
+    #[actix::test]
+    async fn first_question_about_a_day_waits_for_its_rows() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        let (db, clock) = (Db::open(&url).await.unwrap(), Arc::new(TestClock::at(NOON)));
+        let owner = user::Model {
+            id: UserId::new(NOON),
+            email: "a@b".to_owned(),
+            name: None,
+            password_hash: "h".to_owned(),
+            plan: Plan::Pro,
+            disabled_at: None,
+            created_at: NOON,
+        };
+        let id = owner.id;
+        user::Entity::insert(owner.into_active_model()).exec_without_returning(db.write()).await.unwrap();
+        for (day, calls) in [(NOON - DAY, 3), (NOON, 5), (NOON + DAY, 7)] {
+            write_row(&db, id, day.day(), calls).await;
+        }
+        let limits = Limits::start(&actix::Arbiter::current(), db, clock.clone());
+
+        assert_eq!(limits.today(id).await.unwrap().rest, 5);
+        // Another process counted on the day that begins now.
+        clock.advance(DAY);
+        assert_eq!(limits.today(id).await.unwrap().rest, 7);
+        clock.set_back(DAY * 2);
+        assert_eq!(limits.today(id).await.unwrap().rest, 3);
     }
 }

@@ -82,8 +82,11 @@ impl Limits {
     }
 
     /// Today's counts of a user.
+    ///
+    /// # Errors
+    /// [`Error::Busy`]; the database does not give the counts of a day that has just begun.
     pub async fn today(&self, user: UserId) -> Result<Counts, Error> {
-        Ok(self.port.ask(Today(user)).await?)
+        self.port.ask(Today(user)).await?
     }
 
     /// What is left of a bucket's hour, without taking any of it.

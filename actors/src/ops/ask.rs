@@ -17,6 +17,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 use crate::retrieval::cite::{self, Cited};
 use crate::retrieval::passage::{self, Passage};
@@ -115,6 +116,8 @@ pub struct Citation {
 impl Operation for Ask {
     type Reply = Answered;
     const SCOPES: &'static [Scope] = &[Scope::AskLibrary];
+    /// Its scope writes nothing of the library, but each answer is claimed and counted in rows.
+    const NEEDS_SPACE: bool = true;
 
     fn count(reply: &Answered) -> Option<usize> {
         Some(reply.citations.len())
@@ -131,8 +134,9 @@ impl Operation for Ask {
         let claim = answers::claim(&app.db, caller.user, app.plans.limits(caller.plan), now).await?;
         match self.answer(caller, app, within).await {
             Ok((answered, tokens)) => {
-                let pauses =
-                    answers::settle(&app.db, claim, tokens, app.daily_tokens, app.clock.now()).await?;
+                let txn = begin_request(&app.db, caller).await?;
+                let pauses = answers::settle(&txn, claim, tokens, app.daily_tokens, app.clock.now()).await?;
+                txn.commit().await?;
                 if pauses {
                     warn!("the daily allowance of tokens is spent: the AI pauses until midnight UTC");
                     app.retrieval.look_at_pause(&app.db).await?;

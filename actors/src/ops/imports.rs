@@ -294,7 +294,14 @@ impl MoveImport {
 impl Operation for MoveImport {
     type Reply = OneImport;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
-    const NEEDS_SPACE: bool = false;
+
+    /// The job that these steps ask for writes rows, also when it takes others back, and does not run below the floor.
+    fn needs_space(&self) -> bool {
+        match self.1 {
+            Step::Start | Step::Resume | Step::Undo => true,
+            Step::Pause => false,
+        }
+    }
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneImport, Error> {
         let Self(id, step) = self;

@@ -24,6 +24,8 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
+use crate::library_quota::LibraryRoom;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 const DEFAULT_LIMIT: u64 = 50;
@@ -116,12 +118,14 @@ impl Operation for RenameTag {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneTag, Error> {
         let Self { old, new } = self;
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let tagged = tagged(&txn, caller.user, &old).await?;
+        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         if old != new {
             take_off(&txn, caller.user, &tagged, &old).await?;
             put_on(&txn, caller.user, &tagged, &new).await?;
             save::touch_all(&txn, caller.user, &tagged, app.clock.now()).await?;
+            room.must_hold(&txn).await?;
         }
         let now_called = counted(caller.user).filter(bookmark_tag::Column::Name.eq(new));
         let tag = now_called.into_model::<TagView>().one(&txn).await?.ok_or(Error::NotFound)?;
@@ -150,7 +154,7 @@ impl Operation for DeleteTag {
     const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Done, Error> {
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let tagged = tagged(&txn, caller.user, &self.0).await?;
         take_off(&txn, caller.user, &tagged, &self.0).await?;
         save::touch_all(&txn, caller.user, &tagged, app.clock.now()).await?;

@@ -23,6 +23,7 @@ use crate::fields::{Field, Kind, Values};
 use crate::ingest::media;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::page::{CURSOR, PageOf};
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// The name of the list that a cursor goes on in.
@@ -251,7 +252,7 @@ impl Operation for RetryWork {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Retried, Error> {
         let (user, now) = (caller.user, app.clock.now());
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let document = document::Entity::one_of(user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
         if document.status != DocumentStatus::Failed && document.error.is_none() {
             return Err(Error::Conflict("its text has not failed"));

@@ -68,7 +68,7 @@ impl Handler<Retrieve> for RetrievalActor {
         Box::pin(async move {
             let is_incomplete = match engine.completeness() {
                 Completeness::Complete => false,
-                Completeness::Checking => true,
+                Completeness::Checking | Completeness::MaintainedElsewhere => true,
                 Completeness::Rebuilding { .. } => has_lost(&db, asked.user).await?,
             };
             engine.search(asked.user, asked.wanted, is_incomplete).await

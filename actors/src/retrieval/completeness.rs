@@ -11,13 +11,15 @@ pub enum Completeness {
     Complete,
     /// It is being compared with the database.
     Checking,
-    /// It lost passages, which are being put in again.
+    /// It lost passages or their vectors, which are being put in again.
     Rebuilding {
-        /// Documents that are still to be put in.
+        /// Documents of which passages or vectors are still to be put in.
         documents_left: u64,
         /// Documents that were to be put in when the rebuild began, or more were found since.
         documents_total: u64,
     },
+    /// Another service on the same database maintains an index of its own, and this one is as it was left.
+    MaintainedElsewhere,
 }
 
 impl Completeness {
@@ -25,7 +27,7 @@ impl Completeness {
     #[must_use]
     pub fn documents_left(self) -> u64 {
         match self {
-            Completeness::Complete | Completeness::Checking => 0,
+            Completeness::Complete | Completeness::Checking | Completeness::MaintainedElsewhere => 0,
             Completeness::Rebuilding { documents_left, .. } => documents_left,
         }
     }
@@ -35,7 +37,7 @@ impl Completeness {
     #[must_use]
     pub fn with_documents_left(self, left: u64) -> Self {
         let total = match self {
-            Completeness::Complete | Completeness::Checking => left,
+            Completeness::Complete | Completeness::Checking | Completeness::MaintainedElsewhere => left,
             Completeness::Rebuilding { documents_total, .. } => documents_total.max(left),
         };
         match left {
@@ -66,6 +68,10 @@ mod tests {
         let told = |state: Completeness| serde_json::to_value(state).unwrap();
 
         assert_eq!(told(Completeness::Complete), serde_json::json!({ "state": "complete" }));
+        assert_eq!(
+            told(Completeness::MaintainedElsewhere),
+            serde_json::json!({ "state": "maintainedElsewhere" })
+        );
         assert_eq!(
             told(Completeness::Rebuilding { documents_left: 1, documents_total: 3 }),
             serde_json::json!({ "state": "rebuilding", "documentsLeft": 1, "documentsTotal": 3 })

@@ -105,9 +105,16 @@ impl Engine {
     }
 
     /// Gives the index up: nothing is written to its folder any more.
-    pub async fn abandon(&self) -> Result<(), Error> {
+    pub async fn abandon(&self) -> Result<Arc<dyn PassageIndex>, Error> {
         let index = self.index();
-        tokio::task::spawn_blocking(move || index.abandon()).await.map_err(Error::internal)
+        let given_up = index.clone();
+        tokio::task::spawn_blocking(move || given_up.abandon()).await.map_err(Error::internal)?;
+        Ok(index)
+    }
+
+    /// Passages of all users, by a pass over all of them: background work.
+    pub async fn count_exactly(&self) -> Result<usize, Error> {
+        self.read(|index| index.count()).await
     }
 
     /// Which of these passages the index does not hold: background work.

@@ -25,7 +25,7 @@ use crate::ai::Pause;
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::error::Error;
-use crate::kit::{FairLine, Kept, Port, Workers, keep};
+use crate::kit::{FairSemaphore, Kept, Port, Workers, keep};
 use actor::{Change, Maintain, RetrievalActor, Retrieve};
 use engine::Engine;
 
@@ -77,7 +77,7 @@ pub struct Ranked {
 #[derive(Clone)]
 pub struct Retrieval {
     port: Port<RetrievalActor>,
-    searches: FairLine<UserId>,
+    searches: FairSemaphore<UserId>,
     engine: Arc<Engine>,
 }
 
@@ -95,7 +95,7 @@ impl Retrieval {
         let how = Kept { name: "retrieval", permits: PERMITS, patience: Duration::from_secs(120) };
         let kept = engine.clone();
         let port = keep(on, how, move || RetrievalActor::new(db.clone(), kept.clone()));
-        Self { port, searches: FairLine::new(SEARCHES, MAX_WAIT), engine }
+        Self { port, searches: FairSemaphore::new(SEARCHES, MAX_WAIT), engine }
     }
 
     /// The best passages of a user's library.
@@ -103,7 +103,7 @@ impl Retrieval {
     /// # Errors
     /// [`Error::Busy`] when the search has waited for five seconds, or when too many wait already.
     pub async fn search(&self, user: UserId, wanted: Wanted) -> Result<Ranked, Error> {
-        let _seat = self.searches.enter(user).await?;
+        let _permit = self.searches.acquire(user).await?;
         self.port.ask(Retrieve { user, wanted }).await?
     }
 
@@ -157,9 +157,17 @@ impl Retrieval {
         self.engine.set_embedder(embedder);
     }
 
-    /// Passages in the index, of everybody; for a moment too many while it is packed.
+    /// Passages in the index, of all users; may be too high ([`PassageIndex::estimate_count`]).
     pub async fn count(&self) -> Result<usize, Error> {
         self.engine.count().await
+    }
+
+    /// Passages in the index, of all users, counted one by one.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the index fails.
+    pub async fn count_exactly(&self) -> Result<usize, Error> {
+        self.engine.count_exactly().await
     }
 
     /// Whether the index holds what it should.
@@ -219,11 +227,11 @@ impl Retrieval {
         self.engine.commit().await
     }
 
-    /// Gives the index up: it is searched on, and nothing is written to its folder any more.
+    /// Gives the index up and returns it: it is searched on, and nothing is written to its folder any more.
     ///
     /// # Errors
     /// [`Error::Internal`] when a write that it waited for panicked.
-    pub async fn abandon(&self) -> Result<(), Error> {
+    pub async fn abandon(&self) -> Result<Arc<dyn PassageIndex>, Error> {
         self.engine.abandon().await
     }
 

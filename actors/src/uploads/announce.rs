@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use entity::id::{FileId, UploadId, UserId};
-use entity::plan::Plan;
 use entity::time::Timestamp;
 use entity::upload::{Entity, Model};
 use entity::{stored_file, user};
@@ -12,8 +11,10 @@ use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
 use super::{MediaType, Uploads, stored_bytes};
 use crate::adapters::blobs::incoming_path_of;
 use crate::app::App;
+use crate::caller::Caller;
 use crate::error::Error;
 use crate::library_quota::LibraryRoom;
+use crate::owned_transaction::begin_request;
 
 /// A client may take so long, after the last moment at which it could begin, until its bytes are in the store.
 const SENDING: Duration = Duration::from_secs(6 * 3600);
@@ -43,8 +44,8 @@ pub struct Ticket {
 /// # Errors
 /// [`Error::PlanRequired`], [`Error::TooLarge`], [`Error::PlanLimit`] and [`Error::LibraryFull`] by the plan,
 /// [`Error::UnsupportedType`] for what is not read here.
-pub async fn announce(app: &App, user: UserId, plan: Plan, new: Announced) -> Result<Ticket, Error> {
-    let limits = app.plans.limits(plan);
+pub async fn announce(app: &App, caller: &Caller, new: Announced) -> Result<Ticket, Error> {
+    let (user, limits) = (caller.user, app.plans.limits(caller.plan));
     if limits.upload_bytes == 0 {
         return Err(Error::PlanRequired);
     }
@@ -56,11 +57,12 @@ pub async fn announce(app: &App, user: UserId, plan: Plan, new: Announced) -> Re
     }
     let now = app.clock.now();
     let row = row(&app.uploads, user, new, now)?;
-    let txn = app.db.begin().await?;
-    // Its text would not fit: better said before the file is sent.
-    LibraryRoom::of_owner(&txn, app, user).await?.must_fit(0)?;
+    let txn = begin_request(&app.db, caller).await?;
     // Two announcements at once are counted one after the other.
     user::Entity::find_by_id(user).lock_exclusive().one(&txn).await?.ok_or(Error::NotFound)?;
+    // Its text would not fit: better said before the file is sent.
+    let room = LibraryRoom::of_owner(&txn, app, user).await?;
+    room.must_fit(0)?;
     let asked = u64::try_from(row.bytes).unwrap_or(u64::MAX);
     if stored_bytes(&txn, user, now).await?.saturating_add(asked) > limits.stored_bytes {
         return Err(Error::PlanLimit("the plan stores no more bytes of uploads"));
@@ -70,6 +72,7 @@ pub async fn announce(app: &App, user: UserId, plan: Plan, new: Announced) -> Re
         let file = incoming(&row);
         stored_file::Entity::insert(file.into_active_model()).exec_without_returning(&txn).await?;
     }
+    room.must_hold(&txn).await?;
     txn.commit().await?;
     let put_url = put_address(app, &row).await?;
     Ok(Ticket { upload: row, put_url })

@@ -1,8 +1,7 @@
 //! Completing an upload: document, bookmark and job in one transaction, once however often it is asked for.
 
-use entity::id::{BookmarkId, DocumentId, UploadId, UserId};
+use entity::id::{BookmarkId, DocumentId, UploadId};
 use entity::kind::{BookmarkKind, ContentType};
-use entity::plan::Plan;
 use entity::time::Timestamp;
 use entity::upload::{Column, Entity, Model};
 use entity::{bookmark, document, user};
@@ -15,9 +14,12 @@ use super::{MediaType, arrived_directly, stored_bytes};
 use crate::adapters::blobs::{Direct, incoming_path_of, path_of};
 use crate::address::PageUrl;
 use crate::app::App;
+use crate::caller::Caller;
 use crate::db::Transaction;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
+use crate::library_quota::LibraryRoom;
+use crate::owned_transaction::begin_request;
 
 /// What an upload became.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,11 +41,9 @@ impl Completed {
 
 /// Who completes what.
 #[derive(Clone, Debug)]
-pub struct Completion {
+pub struct Completion<'a> {
     /// Whose upload.
-    pub user: UserId,
-    /// The plan of that user.
-    pub plan: Plan,
+    pub caller: &'a Caller,
     /// Which.
     pub upload: UploadId,
     /// The SHA-256 that the bytes must have, in lower-case hexadecimal digits.
@@ -60,9 +60,10 @@ struct Copied {
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::UploadIncomplete`] before the bytes have come and where their sum differs,
-/// [`Error::UploadExpired`] where none came in time.
-pub async fn complete(app: &App, asked: Completion) -> Result<Completed, Error> {
-    let row = Entity::one_of(asked.user, asked.upload).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+/// [`Error::UploadExpired`] where none came in time, [`Error::LibraryFull`]: then it may be completed when there is room.
+pub async fn complete(app: &App, asked: Completion<'_>) -> Result<Completed, Error> {
+    let row =
+        Entity::one_of(asked.caller.user, asked.upload).one(app.db.read()).await?.ok_or(Error::NotFound)?;
     let direct = app.uploads.store.direct().filter(|_| row.completed_at.is_none());
     let Some(direct) = direct else { return settle(app, &asked, None).await };
     let copied = copy(app, direct, &row, &asked).await?;
@@ -73,7 +74,7 @@ pub async fn complete(app: &App, asked: Completion) -> Result<Completed, Error> 
 }
 
 /// Copies what a client sent past us, and looks at the copy: nobody changes that any more.
-async fn copy(app: &App, direct: &dyn Direct, row: &Model, asked: &Completion) -> Result<Copied, Error> {
+async fn copy(app: &App, direct: &dyn Direct, row: &Model, asked: &Completion<'_>) -> Result<Copied, Error> {
     if arrived_directly(&app.uploads, row).await?.is_none() {
         return Err(nothing_came(app, row));
     }
@@ -101,12 +102,12 @@ fn nothing_came(app: &App, row: &Model) -> Error {
     if row.awaits(app.clock.now()) { Error::UploadIncomplete } else { Error::UploadExpired }
 }
 
-async fn settle(app: &App, asked: &Completion, copied: Option<&Copied>) -> Result<Completed, Error> {
+async fn settle(app: &App, asked: &Completion<'_>, copied: Option<&Copied>) -> Result<Completed, Error> {
     let now = app.clock.now();
-    let txn = app.db.begin().await?;
+    let txn = begin_request(&app.db, asked.caller).await?;
     // What the user's uploads take up is counted by one at a time, as where they are announced.
-    user::Entity::find_by_id(asked.user).lock_exclusive().one(&txn).await?.ok_or(Error::NotFound)?;
-    let locked = Entity::one_of(asked.user, asked.upload).lock_exclusive().one(&txn).await?;
+    user::Entity::find_by_id(asked.caller.user).lock_exclusive().one(&txn).await?.ok_or(Error::NotFound)?;
+    let locked = Entity::one_of(asked.caller.user, asked.upload).lock_exclusive().one(&txn).await?;
     let row = locked.ok_or(Error::NotFound)?;
     if let Some(done) = Completed::of(&row) {
         return if differs(asked, row.sha256.as_ref()) { Err(Error::UploadIncomplete) } else { Ok(done) };
@@ -122,14 +123,16 @@ async fn settle(app: &App, asked: &Completion, copied: Option<&Copied>) -> Resul
     if let Some(copied) = copied {
         take_over(app, &txn, asked, &row, copied, now).await?;
     }
+    let room = LibraryRoom::of_owner(&txn, app, asked.caller.user).await?;
     let done = make(app, &txn, &row, sha256, now).await?;
+    room.must_hold(&txn).await?;
     txn.commit().await?;
     app.ingest.wake();
     Ok(done)
 }
 
 /// Whether the bytes are known to be others than asked for.
-fn differs(asked: &Completion, sha256: Option<&String>) -> bool {
+fn differs(asked: &Completion<'_>, sha256: Option<&String>) -> bool {
     asked.sha256.as_ref().zip(sha256).is_some_and(|(asked, is)| asked != is)
 }
 
@@ -137,15 +140,16 @@ fn differs(asked: &Completion, sha256: Option<&String>) -> bool {
 async fn take_over(
     app: &App,
     txn: &Transaction,
-    asked: &Completion,
+    asked: &Completion<'_>,
     row: &Model,
     copied: &Copied,
     now: Timestamp,
 ) -> Result<(), Error> {
     let bytes = u64::try_from(row.bytes).unwrap_or(u64::MAX);
-    let most = app.plans.limits(asked.plan).stored_bytes;
+    let most = app.plans.limits(asked.caller.plan).stored_bytes;
     // Late bytes were not counted meanwhile: whether they came is known only now.
-    if now >= row.expires_at && stored_bytes(txn, asked.user, now).await?.saturating_add(bytes) > most {
+    if now >= row.expires_at && stored_bytes(txn, asked.caller.user, now).await?.saturating_add(bytes) > most
+    {
         return Err(Error::PlanLimit("the plan stores no more bytes of uploads"));
     }
     if stored::attach(txn, copied.held.id, row.id, sent_by(row)).await? {

@@ -16,12 +16,12 @@ const MAX_PER_WORKER: usize = 25_600;
 #[derive(Debug)]
 pub struct Connections {
     max_per_address: usize,
-    /// Proxies bring the connections of many people and are not bounded.
+    /// Proxies bring the connections of many clients and are not bounded.
     trusted: Vec<IpNet>,
     open: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// The place of one connection; free again when this is dropped.
+/// One connection, counted until this is dropped.
 #[derive(Debug)]
 pub struct ConnectionSlot {
     connections: Arc<Connections>,
@@ -35,7 +35,7 @@ impl Connections {
         Arc::new(Self { max_per_address, trusted, open: Mutex::default() })
     }
 
-    /// A place for a connection of this peer; none where it has as many as it may have.
+    /// Counts a connection of this peer; none where it has as many as it may have.
     pub fn admit(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<ConnectionSlot> {
         let peer = peer.map(|address| address.to_canonical());
         let bounded = peer.filter(|address| !self.trusted.iter().any(|proxies| proxies.contains(address)));
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn address_has_so_many_connections_and_others_have_theirs() {
+    fn connections_of_an_address_are_bounded() {
         let connections = Connections::new(2, Vec::new());
         let first = connections.admit(peer("192.0.2.1"));
         let second = connections.admit(peer("::ffff:192.0.2.1"));

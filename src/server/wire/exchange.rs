@@ -1,5 +1,5 @@
-//! What a connection and the answers on it know of each other: whether an answer is still being sent, and whether the
-//! service drains.
+//! What a connection and the answers on it know of each other: whether an answer is still being sent, how much of it is in
+//! memory and for whom, and whether the service drains.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -14,6 +14,8 @@ use actix_web::middleware::Next;
 use actix_web::web::Bytes;
 use tokio_util::sync::CancellationToken;
 
+use crate::http::budget::Sender;
+
 /// A body is handed to the connection in pieces of this size. The connection copies what it is handed, so a larger piece
 /// would stand in memory twice while its reader is slow.
 const PIECE_BYTES: usize = 16 << 10;
@@ -23,13 +25,21 @@ const PIECE_BYTES: usize = 16 << 10;
 pub struct Exchange {
     is_answering: Cell<bool>,
     has_ended: Cell<bool>,
+    unsent: Cell<usize>,
+    caller: Cell<Sender>,
     drain: CancellationToken,
 }
 
 impl Exchange {
     /// The state of a connection without a request; `drain` is cancelled when the service stops.
     pub fn new(drain: CancellationToken) -> Rc<Self> {
-        Rc::new(Self { is_answering: Cell::new(false), has_ended: Cell::new(false), drain })
+        Rc::new(Self {
+            is_answering: Cell::new(false),
+            has_ended: Cell::new(false),
+            unsent: Cell::new(0),
+            caller: Cell::new(Sender::stranger(None)),
+            drain,
+        })
     }
 
     /// A request has come whose answer is not encoded yet.
@@ -40,6 +50,7 @@ impl Exchange {
     /// The answer is encoded, or was given up.
     pub fn end(&self) {
         self.is_answering.set(false);
+        self.unsent.set(0);
         self.has_ended.set(true);
     }
 
@@ -51,6 +62,16 @@ impl Exchange {
     /// Whether an answer has been encoded since this was asked last.
     pub fn take_ended(&self) -> bool {
         self.has_ended.replace(false)
+    }
+
+    /// Bytes of the answer that are in memory for it alone and not encoded yet.
+    pub fn unsent(&self) -> usize {
+        self.unsent.get()
+    }
+
+    /// Who gets the answer.
+    pub fn caller(&self) -> Sender {
+        self.caller.get()
     }
 
     /// Whether connections are to be closed after their answers.
@@ -79,13 +100,16 @@ pub async fn track(
     let exchange = request.conn_data::<Rc<Exchange>>().cloned();
     let guard = exchange.clone().map(AnswerGuard);
     let mut response = next.call(request).await?.map_into_boxed_body();
+    if let Some(exchange) = &exchange {
+        exchange.caller.set(Sender::of(response.request()));
+    }
     // After 408 the rest of the body may still come: nothing behind it can be told apart from it.
     if response.status() == StatusCode::REQUEST_TIMEOUT
         || exchange.is_some_and(|exchange| exchange.is_draining())
     {
         response.response_mut().head_mut().set_connection_type(ConnectionType::Close);
     }
-    Ok(response.map_body(|_, body| TrackedBody { body, rest: Bytes::new(), _guard: guard }))
+    Ok(response.map_body(|_, body| TrackedBody::new(body, guard)))
 }
 
 /// A body in pieces, which tells the connection when it ends.
@@ -93,7 +117,15 @@ struct TrackedBody {
     body: BoxBody,
     /// What of the body's last chunk was not handed on yet.
     rest: Bytes,
-    _guard: Option<AnswerGuard>,
+    /// Others hold the chunk's memory too, as that of the API's description.
+    is_shared: bool,
+    guard: Option<AnswerGuard>,
+}
+
+impl TrackedBody {
+    fn new(body: BoxBody, guard: Option<AnswerGuard>) -> Self {
+        Self { body, rest: Bytes::new(), is_shared: false, guard }
+    }
 }
 
 impl MessageBody for TrackedBody {
@@ -110,11 +142,17 @@ impl MessageBody for TrackedBody {
         let this = self.get_mut();
         if this.rest.is_empty() {
             match ready!(Pin::new(&mut this.body).poll_next(context)) {
-                Some(Ok(chunk)) => this.rest = chunk,
+                Some(Ok(chunk)) => {
+                    this.is_shared = !chunk.is_unique();
+                    this.rest = chunk;
+                }
                 end @ (Some(Err(_)) | None) => return Poll::Ready(end),
             }
         }
         let piece = this.rest.split_to(this.rest.len().min(PIECE_BYTES));
+        if let Some(AnswerGuard(exchange)) = &this.guard {
+            exchange.unsent.set(if this.is_shared { 0 } else { this.rest.len() });
+        }
         Poll::Ready(Some(Ok(piece)))
     }
 }
@@ -132,7 +170,7 @@ mod tests {
         let exchange = Exchange::new(CancellationToken::new());
         exchange.begin();
         let guard = AnswerGuard(exchange.clone());
-        let body = TrackedBody { body: BoxBody::new("a heron"), rest: Bytes::new(), _guard: Some(guard) };
+        let body = TrackedBody::new(BoxBody::new("a heron"), Some(guard));
         assert!(exchange.is_answering() && !exchange.take_ended());
 
         drop(body);
@@ -140,10 +178,30 @@ mod tests {
         assert!(!exchange.is_answering() && exchange.take_ended() && !exchange.take_ended());
     }
 
+    /// What of this body is unsent after its first piece, and after its end.
+    async fn unsent(whole: Bytes) -> [usize; 2] {
+        let exchange = Exchange::new(CancellationToken::new());
+        let mut body = Box::pin(TrackedBody::new(BoxBody::new(whole), Some(AnswerGuard(exchange.clone()))));
+        poll_fn(|context| body.as_mut().poll_next(context)).await.unwrap().unwrap();
+        let after_piece = exchange.unsent();
+        drop(body);
+        [after_piece, exchange.unsent()]
+    }
+
+    #[actix_web::test]
+    async fn rest_of_a_body_is_unsent_unless_others_hold_it() {
+        let own = Bytes::from(vec![b'x'; 40_000]);
+        let shared = own.clone();
+
+        assert_eq!(unsent(Bytes::from(vec![b'x'; 40_000])).await, [40_000 - PIECE_BYTES, 0]);
+        assert_eq!(unsent(shared).await, [0, 0]);
+        drop(own);
+    }
+
     #[actix_web::test]
     async fn long_body_comes_in_pieces() {
         let whole = BoxBody::new(vec![b'x'; 40_000]);
-        let mut body = pin!(TrackedBody { body: whole, rest: Bytes::new(), _guard: None });
+        let mut body = pin!(TrackedBody::new(whole, None));
 
         let mut lengths = Vec::new();
         while let Some(piece) = poll_fn(|context| body.as_mut().poll_next(context)).await {

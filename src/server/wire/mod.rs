@@ -5,15 +5,17 @@
 //! | connections of one address | `server.max_connections_per_address`; further ones are closed at once |
 //! | connections of a worker | by the files that the process may open; further ones wait in the socket's queue |
 //! | a head | 5 seconds and 128 KiB |
-//! | a client that does not read | `server.write_timeout_seconds`; 32 KiB of encoded answer and one answer not encoded yet |
+//! | a client that does not read | `server.write_timeout_seconds` and 64 KiB; what of its answer is longer counts for a budget of 160 MiB for all clients and 32 MiB for each account, beyond which the connection is closed unless it is read at once |
 //! | pipelined requests | one is handled; the next when its answer has left |
+//! | what the kernel buffers of answers | 128 KiB for each connection, and what is on its way |
 //!
-//! What the kernel buffers of a connection comes on top and is bounded by `net.ipv4.tcp_wmem` and `tcp_rmem`.
+//! What the kernel buffers of requests comes on top and is bounded by `net.ipv4.tcp_rmem`.
 
 mod connections;
 mod exchange;
 mod scanner;
 mod transport;
+mod unsent;
 
 use std::fmt::Debug;
 use std::future::ready;
@@ -30,12 +32,14 @@ use actix_web::body::MessageBody;
 use actix_web::dev::{AppConfig, Server};
 use actix_web::rt::net::TcpStream;
 use rustix::process::{Resource, getrlimit};
+use socket2::SockRef;
 use tokio_util::sync::CancellationToken;
 
 use super::listen::SLOW_HEADERS;
 use crate::settings;
 use connections::Connections;
 use transport::{Deadlines, Transport};
+use unsent::UnsentAnswers;
 
 pub use exchange::track;
 
@@ -50,12 +54,16 @@ const UNREAD_BODY: Duration = Duration::from_secs(1);
 const DRAIN: Duration = Duration::from_millis(300);
 /// Encoded bytes after which no more of an answer is encoded until they are written.
 const WRITE_BUFFER_BYTES: usize = 16 << 10;
+/// Bytes that the kernel takes of an answer beyond those that are on their way. Without a bound it takes up to 4 MiB for a peer that
+/// does not read.
+const MAX_KERNEL_UNSENT_BYTES: u32 = 128 << 10;
 
 /// What all workers of the server share.
 #[derive(Clone)]
 pub struct Wire {
     connections: Arc<Connections>,
     deadlines: Deadlines,
+    unsent: UnsentAnswers,
     drain: CancellationToken,
 }
 
@@ -72,18 +80,19 @@ impl Wire {
         };
         let connections =
             Connections::new(settings.max_connections_per_address, settings.trusted_proxies.clone());
-        Self { connections, deadlines, drain }
+        Self { connections, deadlines, unsent: UnsentAnswers::new(), drain }
     }
 
     fn accept(&self, io: TcpStream) -> Result<(Transport, Protocol, Option<SocketAddr>), DispatchError> {
         let peer = io.peer_addr().ok();
-        let Some(place) = self.connections.admit(peer.map(|peer| peer.ip())) else {
+        let Some(slot) = self.connections.admit(peer.map(|peer| peer.ip())) else {
             metrics::counter!("carrel_connections_refused_total").increment(1);
             return Err(DispatchError::Io(io::ErrorKind::ConnectionRefused.into()));
         };
         // Answers are written in pieces: the last one must not wait until the peer has acknowledged the others.
         let _ = io.set_nodelay(true);
-        let transport = Transport::new(io, place, self.deadlines, self.drain.clone());
+        let _ = SockRef::from(&io).set_tcp_notsent_lowat(MAX_KERNEL_UNSENT_BYTES);
+        let transport = Transport::new(io, slot, self.deadlines, self.unsent.clone(), self.drain.clone());
         Ok((transport, Protocol::Http1, peer))
     }
 }

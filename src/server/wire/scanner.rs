@@ -25,7 +25,7 @@ pub enum Position {
     Opaque,
 }
 
-/// What a scan came to.
+/// The result of a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scanned {
     /// Bytes of the request at hand; the rest belongs to the next one.
@@ -48,24 +48,24 @@ impl RequestScanner {
             if rest.is_empty() {
                 break;
             }
-            let (length, event) = self.framing.step(rest);
+            let (length, step) = self.framing.step(rest);
             scanned.consumed += length;
-            match event {
-                Event::Continues => {}
-                Event::HeadEnds(Framing::Length(0)) => {
+            match step {
+                ScanStep::Incomplete => {}
+                ScanStep::HeadComplete(Framing::Length(0)) => {
                     scanned.head_ended = true;
                     self.framing = Framing::default();
                     break;
                 }
-                Event::HeadEnds(framing) => {
+                ScanStep::HeadComplete(framing) => {
                     scanned.head_ended = true;
                     self.framing = framing;
                 }
-                Event::RequestEnds => {
+                ScanStep::RequestComplete => {
                     self.framing = Framing::default();
                     break;
                 }
-                Event::Breaks => self.framing = Framing::Opaque,
+                ScanStep::NotHttp => self.framing = Framing::Opaque,
             }
         }
         scanned
@@ -82,14 +82,16 @@ impl RequestScanner {
     }
 }
 
-/// What a step came to.
-enum Event {
-    Continues,
-    /// The head ended; this is how its body is framed.
-    HeadEnds(Framing),
-    RequestEnds,
+/// What a step of the scan has found.
+enum ScanStep {
+    /// Neither the head nor the request ends here.
+    Incomplete,
+    /// The head ends here; this is how its body is framed.
+    HeadComplete(Framing),
+    /// The request ends here.
+    RequestComplete,
     /// It is no request, or no longer HTTP.
-    Breaks,
+    NotHttp,
 }
 
 #[derive(Debug)]
@@ -109,24 +111,24 @@ impl Default for Framing {
 
 impl Framing {
     /// Takes at least one byte of these, which are not empty.
-    fn step(&mut self, bytes: &mut [u8]) -> (usize, Event) {
+    fn step(&mut self, bytes: &mut [u8]) -> (usize, ScanStep) {
         match self {
-            Self::Head(head) => (1, bytes.first_mut().map_or(Event::Continues, |byte| head.step(byte))),
+            Self::Head(head) => (1, bytes.first_mut().map_or(ScanStep::Incomplete, |byte| head.step(byte))),
             Self::Length(left) => {
                 let taken = take(left, bytes.len());
-                (taken, if *left == 0 { Event::RequestEnds } else { Event::Continues })
+                (taken, if *left == 0 { ScanStep::RequestComplete } else { ScanStep::Incomplete })
             }
             Self::Chunked(chunk @ Chunk::Data, left) => {
                 let taken = take(left, bytes.len());
                 if *left == 0 {
                     *chunk = Chunk::DataCr;
                 }
-                (taken, Event::Continues)
+                (taken, ScanStep::Incomplete)
             }
             Self::Chunked(chunk, size) => {
-                (1, bytes.first().map_or(Event::Continues, |byte| chunk.step(*byte, size)))
+                (1, bytes.first().map_or(ScanStep::Incomplete, |byte| chunk.step(*byte, size)))
             }
-            Self::Opaque => (bytes.len(), Event::Continues),
+            Self::Opaque => (bytes.len(), ScanStep::Incomplete),
         }
     }
 }
@@ -146,7 +148,7 @@ struct Head {
     /// Its request line has been seen.
     in_headers: bool,
     after_cr: bool,
-    line: Line,
+    line: HeaderLine,
     length: u64,
     chunked: bool,
     connects: bool,
@@ -154,31 +156,31 @@ struct Head {
 }
 
 impl Head {
-    fn step(&mut self, byte: &mut u8) -> Event {
+    fn step(&mut self, byte: &mut u8) -> ScanStep {
         self.began = true;
         let after_cr = std::mem::replace(&mut self.after_cr, *byte == b'\r');
         match *byte {
             b'\n' if after_cr => self.end_line(),
             b'\n' => {
                 *byte = b'\0';
-                Event::Breaks
+                ScanStep::NotHttp
             }
-            b'\r' => Event::Continues,
+            b'\r' => ScanStep::Incomplete,
             other => {
                 self.line.push(other);
-                Event::Continues
+                ScanStep::Incomplete
             }
         }
     }
 
-    fn end_line(&mut self) -> Event {
+    fn end_line(&mut self) -> ScanStep {
         let line = std::mem::take(&mut self.line);
         if !self.in_headers {
             // Empty lines before a request are passed over (RFC 9112, section 2.2).
             self.in_headers = !line.is_empty;
             self.connects = line.name.starts_with(CONNECT);
         } else if line.is_empty {
-            return Event::HeadEnds(self.framing());
+            return ScanStep::HeadComplete(self.framing());
         } else if line.name().eq_ignore_ascii_case(b"transfer-encoding") {
             self.chunked = true;
         } else if line.name().eq_ignore_ascii_case(b"content-length") {
@@ -186,7 +188,7 @@ impl Head {
         } else if line.name().eq_ignore_ascii_case(b"upgrade") {
             self.upgrades |= line.is_websocket();
         }
-        Event::Continues
+        ScanStep::Incomplete
     }
 
     /// How the body is framed, in the order in which actix-http looks at it.
@@ -204,7 +206,7 @@ impl Head {
 
 /// What of one line of a head matters.
 #[derive(Debug)]
-struct Line {
+struct HeaderLine {
     is_empty: bool,
     in_value: bool,
     /// What stands before the colon, as far as it matters.
@@ -216,7 +218,7 @@ struct Line {
     matched: Option<usize>,
 }
 
-impl Default for Line {
+impl Default for HeaderLine {
     fn default() -> Self {
         Self {
             is_empty: true,
@@ -229,7 +231,7 @@ impl Default for Line {
     }
 }
 
-impl Line {
+impl HeaderLine {
     fn push(&mut self, byte: u8) {
         self.is_empty = false;
         if self.in_value {
@@ -286,7 +288,7 @@ enum Chunk {
 
 impl Chunk {
     /// Follows one byte that is no data.
-    fn step(&mut self, byte: u8, size: &mut u64) -> Event {
+    fn step(&mut self, byte: u8, size: &mut u64) -> ScanStep {
         let next = match (*self, byte) {
             (Self::Size, b'\r') | (Self::Extension, b'\r') => Self::SizeLf,
             (Self::Size, b';' | b' ' | b'\t') => Self::Extension,
@@ -295,7 +297,7 @@ impl Chunk {
                     *size = size.saturating_mul(16).saturating_add(u64::from(digit));
                     Self::Size
                 }
-                None => return Event::Breaks,
+                None => return ScanStep::NotHttp,
             },
             (Self::Extension, _) => Self::Extension,
             (Self::SizeLf, b'\n') if *size == 0 => Self::EndCr,
@@ -307,13 +309,13 @@ impl Chunk {
             (Self::Trailer, b'\r') => Self::TrailerLf,
             (Self::Trailer, _) => Self::Trailer,
             (Self::TrailerLf, b'\n') => Self::EndCr,
-            (Self::EndLf, b'\n') => return Event::RequestEnds,
+            (Self::EndLf, b'\n') => return ScanStep::RequestComplete,
             (Self::SizeLf | Self::DataCr | Self::DataLf | Self::TrailerLf | Self::EndLf | Self::Data, _) => {
-                return Event::Breaks;
+                return ScanStep::NotHttp;
             }
         };
         *self = next;
-        Event::Continues
+        ScanStep::Incomplete
     }
 }
 
@@ -370,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn connection_that_stops_being_http_is_no_longer_followed() {
+    fn connection_that_stops_being_http_is_not_followed() {
         for head in [
             "GET / HTTP/1.1\r\nHost: x\r\nUpgrade:  WebSocket \r\n\r\n",
             "CONNECT a.long.name.example:443 HTTP/1.1\r\nHost: x\r\n\r\n",

@@ -2,7 +2,8 @@
 //!
 //! actix-http reads ahead up to 128 KiB and handles up to 16 pipelined requests before the first answer is out, and it has
 //! no deadline for writing, for heads but the first, or for the rest of a body whose answer is out. Here the next request
-//! is handed on only when the answer before it has left, so a client that does not read costs one answer.
+//! is handed on only when the answer before it has left, so a client that does not read costs one answer, whose rest counts for a
+//! budget ([`super::unsent`]).
 
 use std::io;
 use std::pin::Pin;
@@ -12,12 +13,13 @@ use std::time::Duration;
 
 use actix_web::rt::net::TcpStream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::connections::ConnectionSlot;
 use super::exchange::Exchange;
 use super::scanner::{Position, RequestScanner};
+use super::unsent::{MAX_UNHELD, UnsentAnswers, UnsentHold, WriteAllowance};
 
 /// Bytes that are read before other connections have their turn. It bounds what actix-http buffers of a body, whose reader
 /// gets its turn then too.
@@ -32,13 +34,13 @@ pub struct Deadlines {
     pub unread_body: Duration,
     /// For a next request while the service drains.
     pub drain: Duration,
-    /// For room to write in.
+    /// For room to write in: what a peer may be late by in all while it takes one answer.
     pub write: Duration,
 }
 
-/// What is waited for while nothing comes.
+/// The deadlines for what a peer has to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wait {
+enum ReadDeadline {
     Head,
     UnreadBody,
     Drain,
@@ -51,33 +53,47 @@ pub struct Transport {
     exchange: Rc<Exchange>,
     scanner: RequestScanner,
     /// What was read of the next requests.
-    held: Vec<u8>,
+    read_ahead: Vec<u8>,
     burst: usize,
-    reading: Option<(Wait, Pin<Box<Sleep>>)>,
-    writing: Option<Pin<Box<Sleep>>>,
+    reading: Option<(ReadDeadline, Pin<Box<Sleep>>)>,
+    /// Since when there is no room to write in, and the end of the allowance.
+    writing: Option<(Instant, Pin<Box<Sleep>>)>,
+    allowance: WriteAllowance,
     /// The peer has not taken all that was written.
     is_blocked: bool,
+    unsent: UnsentAnswers,
+    /// What of the budget the answer holds, from when there was no room to write in until it has left.
+    unsent_hold: Option<UnsentHold>,
     drain: Pin<Box<WaitForCancellationFutureOwned>>,
     is_draining: bool,
-    _place: ConnectionSlot,
+    _slot: ConnectionSlot,
 }
 
 impl Transport {
     /// A connection that was accepted just now.
-    pub fn new(io: TcpStream, place: ConnectionSlot, deadlines: Deadlines, drain: CancellationToken) -> Self {
+    pub fn new(
+        io: TcpStream,
+        slot: ConnectionSlot,
+        deadlines: Deadlines,
+        unsent: UnsentAnswers,
+        drain: CancellationToken,
+    ) -> Self {
         Self {
             io,
             deadlines,
             exchange: Exchange::new(drain.clone()),
             scanner: RequestScanner::default(),
-            held: Vec::new(),
+            read_ahead: Vec::new(),
             burst: 0,
             reading: None,
             writing: None,
+            allowance: WriteAllowance::new(deadlines.write),
             is_blocked: false,
+            unsent,
+            unsent_hold: None,
             drain: Box::pin(drain.cancelled_owned()),
             is_draining: false,
-            _place: place,
+            _slot: slot,
         }
     }
 
@@ -91,26 +107,26 @@ impl Transport {
         self.scanner.position() == Position::Boundary && (self.exchange.is_answering() || self.is_blocked)
     }
 
-    /// Fills the buffer with what is held back, or else from the stream.
+    /// Fills the buffer with what was read ahead, or else from the stream.
     fn poll_fill(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        if self.held.is_empty() {
+        if self.read_ahead.is_empty() {
             return Pin::new(&mut self.io).poll_read(context, buffer);
         }
-        let length = self.held.len().min(buffer.remaining());
-        buffer.put_slice(self.held.get(..length).unwrap_or_default());
-        self.held.drain(..length);
+        let length = self.read_ahead.len().min(buffer.remaining());
+        buffer.put_slice(self.read_ahead.get(..length).unwrap_or_default());
+        self.read_ahead.drain(..length);
         Poll::Ready(Ok(()))
     }
 
-    /// Hands on what was filled in behind `before`, up to the end of the request at hand.
-    fn hand_on(&mut self, before: usize, buffer: &mut ReadBuf<'_>) {
+    /// Leaves what was filled in behind `before` in the buffer up to the end of the request at hand, and keeps the rest.
+    fn keep_next_requests(&mut self, before: usize, buffer: &mut ReadBuf<'_>) {
         let Some(fresh) = buffer.filled_mut().get_mut(before..) else { return };
         let scanned = self.scanner.scan(fresh);
         let surplus = fresh.get(scanned.consumed..).unwrap_or_default();
-        if surplus.is_empty() && self.held.is_empty() {
-            self.held = Vec::new();
+        if surplus.is_empty() && self.read_ahead.is_empty() {
+            self.read_ahead = Vec::new();
         } else {
-            drop(self.held.splice(..0, surplus.iter().copied()));
+            drop(self.read_ahead.splice(..0, surplus.iter().copied()));
         }
         buffer.set_filled(before + scanned.consumed);
         self.burst += scanned.consumed;
@@ -120,33 +136,40 @@ impl Transport {
         }
     }
 
+    /// Whether there is room in the budget for what of the answer is in memory.
+    fn holds_unsent(&mut self) -> bool {
+        let length = self.exchange.unsent();
+        let (unsent, caller) = (&self.unsent, self.exchange.caller());
+        self.unsent_hold.get_or_insert_with(|| unsent.hold(caller)).grow_to(length)
+    }
+
     /// Nothing has come: whether that has lasted too long. The end of the stream is what the caller sees then.
     fn poll_deadline(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Some((wait, limit)) = self.wait(context) else {
+        let Some((deadline, limit)) = self.read_deadline(context) else {
             self.reading = None;
             return Poll::Pending;
         };
         let timer = match self.reading.take() {
-            Some((same, timer)) if same == wait => timer,
+            Some((same, timer)) if same == deadline => timer,
             Some(_) | None => Box::pin(sleep(limit)),
         };
-        let (_, timer) = self.reading.insert((wait, timer));
+        let (_, timer) = self.reading.insert((deadline, timer));
         timer.as_mut().poll(context).map(Ok)
     }
 
-    /// What is waited for, and for how long at most.
-    fn wait(&mut self, context: &mut Context<'_>) -> Option<(Wait, Duration)> {
+    /// The deadline that holds while nothing comes.
+    fn read_deadline(&mut self, context: &mut Context<'_>) -> Option<(ReadDeadline, Duration)> {
         if !self.is_draining {
             self.is_draining = self.drain.as_mut().poll(context).is_ready();
         }
         let is_answering = self.exchange.is_answering();
         match self.scanner.position() {
-            Position::Head => Some((Wait::Head, self.deadlines.head)),
+            Position::Head => Some((ReadDeadline::Head, self.deadlines.head)),
             Position::Body | Position::Opaque if !is_answering => {
-                Some((Wait::UnreadBody, self.deadlines.unread_body))
+                Some((ReadDeadline::UnreadBody, self.deadlines.unread_body))
             }
             Position::Boundary if self.is_draining && !is_answering => {
-                Some((Wait::Drain, self.deadlines.drain))
+                Some((ReadDeadline::Drain, self.deadlines.drain))
             }
             Position::Boundary | Position::Body | Position::Opaque => None,
         }
@@ -178,7 +201,7 @@ impl AsyncRead for Transport {
             }
             Poll::Ready(filled) => filled?,
         }
-        this.hand_on(before, buffer);
+        this.keep_next_requests(before, buffer);
         Poll::Ready(Ok(()))
     }
 }
@@ -187,12 +210,14 @@ impl AsyncWrite for Transport {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         if let Poll::Ready(written) = Pin::new(&mut this.io).poll_write(context, bytes) {
-            this.writing = None;
+            let blocked = this.writing.take().map_or(Duration::ZERO, |(since, _)| since.elapsed());
+            this.allowance.settle(blocked, *written.as_ref().unwrap_or(&0));
             return Poll::Ready(written);
         }
         this.is_blocked = true;
-        let limit = this.deadlines.write;
-        let timer = this.writing.get_or_insert_with(|| Box::pin(sleep(limit)));
+        let left = this.allowance.left();
+        let limit = if this.holds_unsent() { left } else { left.min(MAX_UNHELD) };
+        let (_, timer) = this.writing.get_or_insert_with(|| (Instant::now(), Box::pin(sleep(limit))));
         ready!(timer.as_mut().poll(context));
         metrics::counter!("carrel_slow_readers_closed_total").increment(1);
         // Else the kernel would keep what was written for as long as the peer likes.
@@ -205,7 +230,13 @@ impl AsyncWrite for Transport {
         let this = self.get_mut();
         ready!(Pin::new(&mut this.io).poll_flush(context))?;
         let was_blocked = std::mem::take(&mut this.is_blocked);
-        if this.exchange.take_ended() || was_blocked {
+        let has_ended = this.exchange.take_ended();
+        if has_ended {
+            // Not before: a reader that is slow but reads must not lose its room in the middle of an answer.
+            this.unsent_hold = None;
+            this.allowance = WriteAllowance::new(this.deadlines.write);
+        }
+        if has_ended || was_blocked {
             context.waker().wake_by_ref();
         }
         Poll::Ready(Ok(()))
@@ -240,9 +271,10 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let peer = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (io, _) = listener.accept().await.unwrap();
-        let place = Connections::new(1, Vec::new()).admit(None).unwrap();
+        let slot = Connections::new(1, Vec::new()).admit(None).unwrap();
         let drain = CancellationToken::new();
-        Pair { transport: Transport::new(io, place, deadlines, drain.clone()), peer, drain }
+        let transport = Transport::new(io, slot, deadlines, UnsentAnswers::new(), drain.clone());
+        Pair { transport, peer, drain }
     }
 
     async fn read(transport: &mut Transport) -> Vec<u8> {

@@ -23,8 +23,8 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Over a folder that is there. Files stop growing where the disks of the service have reached their floor: an upload of
-    /// gigabytes must not take the space that the database and the index need.
+    /// Over a folder that is there. Files stop growing where one of these disks has reached its floor: an upload of gigabytes must
+    /// not take the space that the database and the index need.
     ///
     /// # Errors
     /// It is not, or may not be entered.

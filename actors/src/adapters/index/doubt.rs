@@ -19,12 +19,16 @@ pub enum Doubt {
     Damaged,
     /// Its folder was removed or replaced while the service ran.
     Removed,
+    /// Its files may have been changed while the service was stopped: their times are others, and there was no time to read them.
+    Unverified,
     /// It has no marker: an older version of the service left it, or a first comparison was interrupted.
     Unmarked,
     /// It is not the index that the service left: it belongs to another installation, or to a generation before the last rebuild.
     Foreign,
     /// A copy from before the last changes was put back.
     Older,
+    /// Another service on the database maintained an index of its own meanwhile.
+    Elsewhere,
     /// The database is older than the index: it was restored from a backup.
     Newer,
     /// It holds another number of passages than it should.
@@ -39,9 +43,11 @@ impl Doubt {
             Doubt::Missing => "was not there",
             Doubt::Damaged => "was damaged",
             Doubt::Removed => "was removed or replaced while the service ran",
+            Doubt::Unverified => "has files whose times changed while the service was stopped",
             Doubt::Unmarked => "was not compared with the database yet",
             Doubt::Foreign => "is not the one that the service left",
             Doubt::Older => "is an older copy",
+            Doubt::Elsewhere => "misses changes that another service made to its own",
             Doubt::Newer => "is newer than the database",
             Doubt::Incomplete => "does not hold as many passages as it should",
         }
@@ -52,8 +58,13 @@ impl Doubt {
     #[must_use]
     pub fn stale_since(self, found: Option<&Marker>) -> Option<Timestamp> {
         match self {
-            Doubt::Missing | Doubt::Damaged | Doubt::Removed | Doubt::Unmarked | Doubt::Incomplete => None,
-            Doubt::Foreign | Doubt::Older => found.map(|marker| marker.as_of - COPY_TAKES),
+            Doubt::Missing
+            | Doubt::Damaged
+            | Doubt::Removed
+            | Doubt::Unverified
+            | Doubt::Unmarked
+            | Doubt::Incomplete => None,
+            Doubt::Foreign | Doubt::Older | Doubt::Elsewhere => found.map(|marker| marker.as_of - COPY_TAKES),
             Doubt::Newer => Some(Timestamp::from_millis(0)),
         }
     }
@@ -127,7 +138,9 @@ mod tests {
         let found = marker(3);
 
         assert_eq!(Doubt::Older.stale_since(Some(&found)), Some(NOON - Duration::from_secs(3600)));
-        assert_eq!(Doubt::Foreign.stale_since(Some(&found)), Doubt::Older.stale_since(Some(&found)));
+        for other in [Doubt::Foreign, Doubt::Elsewhere] {
+            assert_eq!(other.stale_since(Some(&found)), Doubt::Older.stale_since(Some(&found)));
+        }
         assert_eq!(Doubt::Newer.stale_since(Some(&found)), Some(Timestamp::from_millis(0)));
         assert_eq!(Doubt::Missing.stale_since(None), None);
         assert_eq!(Doubt::Unmarked.stale_since(Some(&found)), None);

@@ -7,29 +7,31 @@ use std::os::unix::fs::DirBuilderExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 
 use entity::id::DataFolderId;
 use entity::time::Timestamp;
+use tokio::sync::oneshot;
 use tracing::{error, warn};
 
 use super::doubt::{Doubt, judge};
 use super::edge::{EdgeIndex, Model};
-use super::marker::{MARKER_FILE, Marker};
+use super::fault::is_outside;
+use super::marker::{FilesState, MARKER_FILE, Marker};
+use super::openings::OpeningCount;
 use super::{IndexError, PassageIndex};
 
 /// The index within the data folder.
 const INDEX_FOLDER: &str = "index";
 /// Indexes that were moved aside; only the newest is kept.
 const SET_ASIDE_PREFIX: &str = "index.damaged-";
-/// How often the index was being opened when its process died, since it was last opened well.
-const OPENINGS_FILE: &str = "index.opening";
-/// By which the database knows the data folder.
+/// By which the database knows the data folder. A copy of the folder keeps this id on purpose: the index in it bears the marker
+/// that the database has under the id, so an old copy that is put back is told from the folder that the service left. It does
+/// not identify a process, as the id in the lock file does (`data_dir::folder_id`): that one a copy must not keep, or two
+/// services would end each other's leases.
 const ID_FILE: &str = "carrel.id";
 /// An index is taken for damaged after this many processes in a row ended while they opened it.
 const MAX_DEATHS_WHILE_OPENING: u32 = 4;
-/// What the operating system refuses for reasons outside of the files: no permission, too many open files, no memory, no
-/// room, a read-only disk, a quota.
-const OUTSIDE_CAUSES: [i32; 9] = [1, 12, 13, 16, 23, 24, 28, 30, 122];
 
 /// Where the embedded index is, and what it is opened with.
 #[derive(Clone, Debug)]
@@ -37,6 +39,7 @@ pub struct IndexFolder {
     data_dir: PathBuf,
     model: Option<Model>,
     id: DataFolderId,
+    openings: OpeningCount,
 }
 
 /// An index that was opened, and what is known of it.
@@ -65,7 +68,7 @@ impl IndexFolder {
             }
             id
         });
-        Self { data_dir: data_dir.to_owned(), model, id }
+        Self { data_dir: data_dir.to_owned(), model, id, openings: OpeningCount::new(data_dir) }
     }
 
     /// By which the database knows a data folder; none where it has no id yet.
@@ -86,12 +89,6 @@ impl IndexFolder {
         data_dir.join(INDEX_FOLDER)
     }
 
-    /// Whether a data folder holds no index.
-    #[must_use]
-    pub fn is_empty_in(data_dir: &Path) -> bool {
-        !has_index(&Self::path_in(data_dir))
-    }
-
     /// By which the database knows the data folder.
     #[must_use]
     pub fn id(&self) -> DataFolderId {
@@ -102,6 +99,25 @@ impl IndexFolder {
     #[must_use]
     pub fn path(&self) -> PathBuf {
         Self::path_in(&self.data_dir)
+    }
+
+    /// Looks at an index that is not open: its marker, and what is doubtful about it where the database keeps the marker
+    /// `recorded`. Blocks.
+    #[must_use]
+    pub fn examine(path: &Path, recorded: Option<&Marker>) -> (Option<Marker>, Option<Doubt>) {
+        let found = Marker::read(path);
+        let doubt = if !has_index(path) {
+            Some(Doubt::Missing)
+        } else if Marker::is_broken(path) {
+            Some(Doubt::Damaged)
+        } else {
+            judge(found.as_ref(), recorded).or_else(|| match found.as_ref()?.compare_files(path) {
+                FilesState::Same => None,
+                FilesState::Unverified => Some(Doubt::Unverified),
+                FilesState::Changed => Some(Doubt::Damaged),
+            })
+        };
+        (found, doubt)
     }
 
     /// Opens the index, or makes a new one where there is none or the one that is there is damaged. Blocks.
@@ -116,11 +132,8 @@ impl IndexFolder {
         if is_in_use(&path) {
             return Err(IndexError::InUse { folder: path });
         }
-        let found = Marker::read(&path);
-        let mut doubt =
-            if has_index(&path) { judge(found.as_ref(), recorded.as_ref()) } else { Some(Doubt::Missing) };
-        let is_altered = doubt.is_none() && found.as_ref().is_some_and(|marker| marker.is_altered(&path));
-        let opened = if is_altered || Marker::is_broken(&path) {
+        let (found, mut doubt) = Self::examine(&path, recorded.as_ref());
+        let opened = if doubt == Some(Doubt::Damaged) {
             Err("its files were changed while the service was stopped".to_owned())
         } else {
             forget_files(&path, found.as_ref());
@@ -135,6 +148,33 @@ impl IndexFolder {
             }
         };
         Ok(OpenedIndex { folder: self.clone(), index: Arc::new(index), doubt, found, recorded })
+    }
+
+    /// Opens the index as [`Self::open`] does, on a thread of its own. A caller that drops the future, because the service is told
+    /// to stop, need not wait for the thread, and the process is not counted as one that the index ended.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and [`IndexError::Panicked`].
+    pub async fn open_on_thread(
+        &self,
+        recorded: Option<Marker>,
+        now: Timestamp,
+    ) -> Result<OpenedIndex, IndexError> {
+        let mut cancels_count = CancelsCount(Some(self.openings.clone()));
+        let (sender, opened) = oneshot::channel();
+        let folder = self.clone();
+        // Not a blocking task of the runtime: the runtime waits for those when it ends.
+        let thread = thread::Builder::new().name("open-index".to_owned());
+        let begun = thread.spawn(move || sender.send(folder.open(recorded, now)).is_ok());
+        begun.map_err(|cause| outside(&self.path(), cause))?;
+        let opened = opened.await.unwrap_or(Err(IndexError::Panicked));
+        cancels_count.0 = None;
+        opened
+    }
+
+    /// The service ends: an opening that is under way does not count as one that ended the process.
+    pub fn cancel_opening(&self) {
+        self.openings.cancel();
     }
 
     /// Moves the index aside, in the place of one that was moved aside before, and makes an empty folder for the next. It
@@ -162,19 +202,15 @@ impl IndexFolder {
 
     /// The index, or why it is taken for damaged. A process that dies of opening it leaves a count behind.
     fn try_open(&self, path: &Path) -> Result<Result<EdgeIndex, String>, IndexError> {
-        let openings = self.data_dir.join(OPENINGS_FILE);
-        let deaths =
-            fs::read_to_string(&openings).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0);
+        let deaths = self.openings.deaths();
         if deaths >= MAX_DEATHS_WHILE_OPENING {
-            forget(&openings);
+            self.openings.end();
             return Ok(Err(format!("{deaths} processes in a row died when they opened it")));
         }
-        if let Err(cause) = fs::write(&openings, (deaths + 1).to_string()) {
-            warn!(%cause, "could not note that the passage index is being opened");
-        }
+        self.openings.begin();
         // The engine panics on some damage and returns an error on other.
         let opened = catch_unwind(AssertUnwindSafe(|| EdgeIndex::open(path, self.model.clone())));
-        forget(&openings);
+        self.openings.end();
         match opened {
             Ok(Ok(index)) => Ok(Ok(index)),
             Ok(Err(error)) => {
@@ -186,6 +222,17 @@ impl IndexFolder {
                 }
             }
             Err(_panic) => Ok(Err("the engine panicked when it opened it".to_owned())),
+        }
+    }
+}
+
+/// Takes the count of an opening back when it is dropped with it.
+struct CancelsCount(Option<OpeningCount>);
+
+impl Drop for CancelsCount {
+    fn drop(&mut self) {
+        if let Some(openings) = &self.0 {
+            openings.cancel();
         }
     }
 }
@@ -231,20 +278,12 @@ fn set_aside_folders(data_dir: &Path) -> Vec<PathBuf> {
     aside.map(|entry| entry.path()).collect()
 }
 
-fn forget(file: &Path) {
-    if let Err(cause) = fs::remove_file(file)
-        && cause.kind() != io::ErrorKind::NotFound
-    {
-        warn!(%cause, "could not note that the passage index was opened");
-    }
-}
-
 fn outside(folder: &Path, cause: io::Error) -> IndexError {
     IndexError::Outside { folder: folder.to_owned(), source: cause.into() }
 }
 
 /// An error with its causes, on one line.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
+fn chain(error: &dyn std::error::Error) -> String {
     let mut told = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
@@ -254,16 +293,10 @@ pub(super) fn chain(error: &dyn std::error::Error) -> String {
     told
 }
 
-/// Whether an error of the engine, which keeps causes only as text, comes from outside of the files. The engine writes the
-/// operating system's code in one of two ways.
-pub(super) fn is_outside(cause: &str) -> bool {
-    OUTSIDE_CAUSES.iter().any(|code| {
-        cause.contains(&format!("(os error {code})")) || cause.contains(&format!("Os {{ code: {code},"))
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
     use super::*;
     use crate::adapters::index::contract::{me, point};
     use crate::adapters::index::marker::FileStamp;
@@ -283,6 +316,12 @@ mod tests {
         let marker = Marker::first(NOW);
         marker.write(&folder.path()).unwrap();
         (folder, marker)
+    }
+
+    /// Writes the marker that an orderly stop leaves.
+    fn write_files(folder: &IndexFolder, marker: &Marker) {
+        let files = FileStamp::all(&folder.path(), Duration::from_secs(60)).unwrap();
+        Marker { files: Some(files), ..marker.clone() }.write(&folder.path()).unwrap();
     }
 
     fn files(folder: &Path) -> Vec<PathBuf> {
@@ -310,20 +349,35 @@ mod tests {
 
         assert_eq!(opened.doubt, None);
         assert_eq!(opened.index.count().unwrap(), 1);
-        assert!(!home.path().join(OPENINGS_FILE).exists());
+        assert_eq!(folder.openings.deaths(), 0);
     }
 
     #[test]
     fn files_of_an_orderly_stop_are_forgotten_at_the_next_start() {
         let home = tempfile::tempdir().unwrap();
         let (folder, marker) = left(home.path());
-        let files = Some(FileStamp::all(&folder.path()).unwrap());
-        Marker { files, ..marker.clone() }.write(&folder.path()).unwrap();
+        write_files(&folder, &marker);
 
         let opened = folder.open(Some(marker.clone()), NOW).unwrap();
 
         assert_eq!(opened.doubt, None);
         assert_eq!(Marker::read(&folder.path()), Some(marker));
+    }
+
+    #[test]
+    fn index_whose_times_moved_opens_without_a_doubt() {
+        let home = tempfile::tempdir().unwrap();
+        let (folder, marker) = left(home.path());
+        write_files(&folder, &marker);
+        for file in files(&folder.path()) {
+            let at = UNIX_EPOCH + Duration::from_secs(7);
+            File::options().append(true).open(file).unwrap().set_modified(at).unwrap();
+        }
+
+        let opened = folder.open(Some(marker), NOW).unwrap();
+
+        assert_eq!((opened.doubt, opened.index.count().unwrap()), (None, 1));
+        assert_eq!(IndexFolder::set_aside_in(home.path()), None);
     }
 
     #[test]
@@ -345,7 +399,7 @@ mod tests {
         let (folder, marker) = left(home.path());
         for later in [0, 1] {
             fs::write(folder.path().join("edge_config.json"), b"garbage").unwrap();
-            let now = NOW + std::time::Duration::from_secs(later);
+            let now = NOW + Duration::from_secs(later);
 
             let opened = folder.open(Some(marker.clone()), now).unwrap();
 
@@ -388,22 +442,11 @@ mod tests {
     fn index_that_processes_die_of_is_moved_aside() {
         let home = tempfile::tempdir().unwrap();
         let (folder, marker) = left(home.path());
-        fs::write(home.path().join(OPENINGS_FILE), MAX_DEATHS_WHILE_OPENING.to_string()).unwrap();
+        (0..MAX_DEATHS_WHILE_OPENING).for_each(|_| folder.openings.begin());
 
         let opened = folder.open(Some(marker), NOW).unwrap();
 
         assert_eq!(opened.doubt, Some(Doubt::Damaged));
-        assert!(!home.path().join(OPENINGS_FILE).exists());
-    }
-
-    #[test]
-    fn causes_outside_of_the_files_are_told_from_damage() {
-        assert!(is_outside("service error: open WAL: No space left on device (os error 28)"));
-        assert!(is_outside("Can't init WAL: Os { code: 24, kind: Uncategorized, message: \"Too many\" }"));
-        assert!(!is_outside("failed to load segment: No such file or directory (os error 2)"));
-        assert!(!is_outside("expected value at line 1 column 1"));
-        let failed = |cause: &'static str| IndexError::Engine { doing: "search", source: cause.into() };
-        assert!(failed("index out of bounds").is_damage() && IndexError::Panicked.is_damage());
-        assert!(!failed("read: Cannot allocate memory (os error 12)").is_damage());
+        assert_eq!(folder.openings.deaths(), 0);
     }
 }

@@ -2,9 +2,10 @@
 //! the service tells at its start, without counting, whether the folder is still the one that it left.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use entity::id::IndexId;
 use entity::time::Timestamp;
@@ -16,6 +17,11 @@ pub const MARKER_FILE: &str = "carrel.json";
 const MARKER_DRAFT: &str = "carrel.json.new";
 /// The log of the engine: its files change when they are opened, so nothing is told by them.
 const LOG_FOLDER: &str = "wal";
+
+/// How long the files of an index are read for their checksums when it is opened. What is left then is not verified.
+const MAX_VERIFICATION: Duration = Duration::from_secs(10);
+/// Files are read in pieces of so many bytes.
+const PIECE_BYTES: usize = 1 << 20;
 
 /// What identifies an index, and how new it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,8 +45,23 @@ pub struct FileStamp {
     pub path: String,
     /// Its length.
     pub bytes: u64,
-    /// When it was last written, in seconds and nanoseconds of the Unix epoch.
+    /// When it was last written, in seconds and nanoseconds of the Unix epoch. A network file system may move it by itself, and
+    /// a copy has its own.
     pub modified: (i64, i64),
+    /// CRC-32 of its content; none where there was no time to read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<u32>,
+}
+
+/// How the files of an index compare with what an orderly stop left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilesState {
+    /// They are the same, or the stop was not orderly and nothing is known of them.
+    Same,
+    /// Some have another time of change, and whether their content is the same is not known.
+    Unverified,
+    /// Some are missing, or have another length or another content.
+    Changed,
 }
 
 impl Marker {
@@ -95,37 +116,76 @@ impl Marker {
         File::open(folder)?.sync_all()
     }
 
-    /// Whether the files were changed after the orderly stop that wrote this marker. Always `false` after a stop that
-    /// was not orderly: then nothing is known of the files.
+    /// Compares the files with what the orderly stop left that wrote this marker. A file whose time of change is another one is
+    /// read, for times change without the content. Blocks.
     #[must_use]
-    pub fn is_altered(&self, folder: &Path) -> bool {
-        let Some(left) = &self.files else { return false };
-        let is_moved = |stamp: &&FileStamp| FileStamp::of(folder, &stamp.path).as_ref() != Some(*stamp);
-        let moved: Vec<&FileStamp> = left.iter().filter(is_moved).collect();
-        let has_length = |stamp: &&FileStamp| {
-            FileStamp::of(folder, &stamp.path).is_some_and(|found| found.bytes == stamp.bytes)
-        };
-        // A copy of the whole folder has new times everywhere and is as good as the original.
-        !moved.is_empty() && (moved.len() < left.len() || !moved.iter().all(has_length))
+    pub fn compare_files(&self, folder: &Path) -> FilesState {
+        let until = Instant::now() + MAX_VERIFICATION;
+        let mut state = FilesState::Same;
+        for left in self.files.iter().flatten() {
+            match left.compare(folder, until) {
+                FilesState::Same => {}
+                FilesState::Unverified => state = FilesState::Unverified,
+                FilesState::Changed => return FilesState::Changed,
+            }
+        }
+        state
     }
 }
 
 impl FileStamp {
-    /// Every file of an index that an orderly stop leaves as it will be found, in no order.
+    /// Every file of an index that an orderly stop leaves as it will be found, smallest first. No checksum is begun or finished
+    /// after `checksum_time`. Blocks.
     ///
     /// # Errors
     /// The folder cannot be read.
-    pub fn all(folder: &Path) -> io::Result<Vec<Self>> {
+    pub fn all(folder: &Path, checksum_time: Duration) -> io::Result<Vec<Self>> {
+        let until = Instant::now() + checksum_time;
         let mut found = Vec::new();
         collect(folder, Path::new(""), &mut found)?;
+        found.sort_by_key(|stamp| stamp.bytes);
+        for stamp in &mut found {
+            stamp.checksum = checksum(&folder.join(&stamp.path), until)?;
+        }
         Ok(found)
     }
 
+    /// None for what is no file.
     fn of(folder: &Path, path: &str) -> Option<Self> {
-        let found = fs::symlink_metadata(folder.join(path)).ok()?;
+        let found = fs::symlink_metadata(folder.join(path)).ok().filter(fs::Metadata::is_file)?;
         let modified = (found.mtime(), found.mtime_nsec());
-        Some(Self { path: path.to_owned(), bytes: found.len(), modified })
+        Some(Self { path: path.to_owned(), bytes: found.len(), modified, checksum: None })
     }
+
+    /// Compares the file with what was left of it.
+    fn compare(&self, folder: &Path, until: Instant) -> FilesState {
+        let Some(found) = Self::of(folder, &self.path).filter(|found| found.bytes == self.bytes) else {
+            return FilesState::Changed;
+        };
+        if found.modified == self.modified {
+            return FilesState::Same;
+        }
+        let Some(left) = self.checksum else { return FilesState::Unverified };
+        match checksum(&folder.join(&self.path), until) {
+            Ok(Some(found)) if found == left => FilesState::Same,
+            Ok(Some(_)) => FilesState::Changed,
+            Ok(None) | Err(_) => FilesState::Unverified,
+        }
+    }
+}
+
+/// CRC-32 of a file; none where it could not be read to its end in time.
+fn checksum(file: &Path, until: Instant) -> io::Result<Option<u32>> {
+    let mut file = File::open(file)?;
+    let (mut hasher, mut buffer) = (crc32fast::Hasher::new(), vec![0; PIECE_BYTES]);
+    while Instant::now() < until {
+        let read = file.read(&mut buffer)?;
+        match buffer.get(..read) {
+            Some(piece) if !piece.is_empty() => hasher.update(piece),
+            Some(_) | None => return Ok(Some(hasher.finalize())),
+        }
+    }
+    Ok(None)
 }
 
 fn collect(folder: &Path, within: &Path, found: &mut Vec<FileStamp>) -> io::Result<()> {
@@ -159,14 +219,18 @@ mod tests {
         for name in ["edge_config.json", "segments/one/a", "segments/one/b", "wal/open-1"] {
             fs::write(folder.path().join(name), name).unwrap();
         }
-        let marker = Marker { files: Some(FileStamp::all(folder.path()).unwrap()), ..Marker::first(NOW) };
+        let marker = Marker { files: Some(stamps(folder.path())), ..Marker::first(NOW) };
         (folder, marker)
+    }
+
+    fn stamps(folder: &Path) -> Vec<FileStamp> {
+        FileStamp::all(folder, Duration::from_secs(60)).unwrap()
     }
 
     /// Writes a file so that its time differs from the one before.
     fn write(folder: &Path, name: &str, content: &[u8], modified: u64) {
         fs::write(folder.join(name), content).unwrap();
-        let at = std::time::UNIX_EPOCH + std::time::Duration::from_secs(modified);
+        let at = std::time::UNIX_EPOCH + Duration::from_secs(modified);
         File::options().write(true).open(folder.join(name)).unwrap().set_modified(at).unwrap();
     }
 
@@ -193,16 +257,16 @@ mod tests {
     }
 
     #[test]
-    fn untouched_files_and_changed_log_are_not_altered() {
+    fn untouched_files_and_changed_log_are_the_same() {
         let (folder, marker) = left();
         write(folder.path(), "wal/open-1", b"another entry", 7);
         marker.write(folder.path()).unwrap();
 
-        assert!(!marker.is_altered(folder.path()));
+        assert_eq!(marker.compare_files(folder.path()), FilesState::Same);
     }
 
     #[test]
-    fn overwritten_truncated_or_removed_file_is_altered() {
+    fn overwritten_truncated_or_removed_file_is_changed() {
         for change in ["overwritten", "truncated", "removed"] {
             let (folder, marker) = left();
             match change {
@@ -211,18 +275,32 @@ mod tests {
                 _ => fs::remove_file(folder.path().join("segments/one/a")).unwrap(),
             }
 
-            assert!(marker.is_altered(folder.path()), "{change}");
+            assert_eq!(marker.compare_files(folder.path()), FilesState::Changed, "{change}");
         }
     }
 
     #[test]
-    fn copy_with_new_times_is_not_altered() {
-        let (folder, marker) = left();
-        for (name, at) in [("edge_config.json", 7), ("segments/one/a", 8), ("segments/one/b", 9)] {
-            write(folder.path(), name, name.as_bytes(), at);
-        }
+    fn files_with_new_times_and_their_content_are_the_same() {
+        for touched in [1, 3] {
+            let (folder, marker) = left();
+            for name in ["edge_config.json", "segments/one/a", "segments/one/b"].into_iter().take(touched) {
+                write(folder.path(), name, name.as_bytes(), 7);
+            }
 
-        assert!(!marker.is_altered(folder.path()));
+            assert_eq!(marker.compare_files(folder.path()), FilesState::Same, "{touched}");
+        }
+    }
+
+    #[test]
+    fn files_with_new_times_and_no_checksum_are_unverified() {
+        let (folder, marker) = left();
+        let files = FileStamp::all(folder.path(), Duration::ZERO).unwrap();
+        assert!(files.iter().all(|stamp| stamp.checksum.is_none()));
+        write(folder.path(), "segments/one/a", b"segments/one/a", 7);
+
+        let unread = Marker { files: Some(files), ..marker };
+
+        assert_eq!(unread.compare_files(folder.path()), FilesState::Unverified);
     }
 
     #[test]
@@ -230,6 +308,6 @@ mod tests {
         let (folder, marker) = left();
         write(folder.path(), "segments/one/a", b"", 7);
 
-        assert!(!Marker { files: None, ..marker }.is_altered(folder.path()));
+        assert_eq!(Marker { files: None, ..marker }.compare_files(folder.path()), FilesState::Same);
     }
 }

@@ -9,9 +9,11 @@
 mod contract;
 pub mod doubt;
 pub mod edge;
+mod fault;
 pub mod folder;
 pub mod language;
 pub mod marker;
+mod openings;
 
 use std::path::PathBuf;
 
@@ -19,6 +21,7 @@ use uuid::Uuid;
 
 pub use doubt::Doubt;
 pub use edge::EdgeIndex;
+pub use fault::EngineFault;
 pub use folder::{IndexFolder, OpenedIndex};
 pub use language::Language;
 pub use marker::Marker;
@@ -185,6 +188,8 @@ pub enum IndexError {
     Engine {
         /// What was being done to it, in one word.
         doing: &'static str,
+        /// What that tells of the index.
+        fault: EngineFault,
         /// What the engine said.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
@@ -203,12 +208,13 @@ pub enum IndexError {
 }
 
 impl IndexError {
-    /// Whether a read that failed so tells of damage: the engine failed, and not for want of memory, files or permissions.
+    /// Whether a read that failed so tells of damage: the engine failed by itself. A query that it refuses is the caller's fault, and
+    /// want of memory, files or permissions the system's.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         match self {
             IndexError::Panicked => true,
-            IndexError::Engine { .. } => !folder::is_outside(&folder::chain(self)),
+            IndexError::Engine { fault, .. } => *fault == EngineFault::Damage,
             IndexError::Open(_)
             | IndexError::InUse { .. }
             | IndexError::Outside { .. }
@@ -273,8 +279,8 @@ pub trait PassageIndex: Send + Sync {
     /// The engine's.
     fn count(&self) -> Result<usize, IndexError>;
 
-    /// How many passages there are, of all users, without a pass over them. May be too high for a moment while the index
-    /// is packed; otherwise it is exact.
+    /// How many passages there are, of all users, without a pass over them. Counts twice what two parts of the index hold: for
+    /// a moment while it is packed, and perhaps after a process was killed, until it is packed again.
     ///
     /// # Errors
     /// The engine's.
@@ -317,4 +323,7 @@ pub trait PassageIndex: Send + Sync {
     /// Gives the index up: it waits for writes that are under way, then writes to its folder no more, not even when it is
     /// dropped. Searching goes on.
     fn abandon(&self);
+
+    /// Takes an index up again that was given up, where its own files are back in their place; whether they are.
+    fn resume(&self) -> bool;
 }

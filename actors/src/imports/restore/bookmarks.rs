@@ -115,7 +115,7 @@ pub async fn uploaded(
     let user = taking.import().user_id;
     let (held, sum) = match file {
         Some(Brought::Here(held, sum)) => (held, sum),
-        Some(Brought::Refused(why)) => return Ok(Became::Passed(why.to_owned())),
+        Some(Brought::Refused(refusal)) => return Ok(refusal.outcome()),
         None => return Ok(lost()),
     };
     if let Some(there) = same_file(taking, txn, &sum).await? {

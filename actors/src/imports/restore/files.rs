@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use tokio_util::bytes::Bytes;
 
 use super::super::Means;
-use super::super::take::Unread;
+use super::super::take::{Became, Unread};
 use crate::adapters::sandbox::SandboxError;
 use crate::adapters::sandbox::import::Import;
 use crate::error::Error;
@@ -22,7 +22,26 @@ pub enum Brought {
     /// It is in the store, with this sum, and waits to be given to its upload.
     Here(Held, String),
     /// It is not taken, and why.
-    Refused(&'static str),
+    Refused(Refusal),
+}
+
+/// Why a file is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The import's file is not as it should be.
+    Faulty(&'static str),
+    /// The plan takes no more.
+    OverPlan(&'static str),
+}
+
+impl Refusal {
+    /// What becomes of the row that comes with the file, and with nothing else.
+    pub fn outcome(self) -> Became {
+        match self {
+            Self::Faulty(why) => Became::Passed(why.to_owned()),
+            Self::OverPlan(why) => Became::OverPlan(why.to_owned()),
+        }
+    }
 }
 
 impl fmt::Debug for Brought {
@@ -50,7 +69,9 @@ pub async fn bring(
     }
     match reading.file(file.path.clone()).await {
         Ok(()) => {}
-        Err(SandboxError::NoImport(_)) => return Ok(Brought::Refused("its file is not in the archive")),
+        Err(SandboxError::NoImport(_)) => {
+            return Ok(Brought::Refused(Refusal::Faulty("its file is not in the archive")));
+        }
         Err(error) => return Err(error.into()),
     }
     let store = &*means.store;
@@ -59,11 +80,11 @@ pub async fn bring(
         Ok(Some(sum)) => Ok(Brought::Here(written.finish(&means.desk, store).await?, sum)),
         Ok(None) => {
             written.abort(&means.desk, store).await;
-            Ok(Brought::Refused("its file is not as the export says"))
+            Ok(Brought::Refused(Refusal::Faulty("its file is not as the export says")))
         }
         Err(Unread::Sandbox(SandboxError::NoImport(_))) => {
             written.abort(&means.desk, store).await;
-            Ok(Brought::Refused("its file is damaged"))
+            Ok(Brought::Refused(Refusal::Faulty("its file is damaged")))
         }
         Err(error) => {
             written.abort(&means.desk, store).await;
@@ -96,21 +117,24 @@ pub async fn refusal(
     import: &import::Model,
     file: &File,
     before: u64,
-) -> Result<Option<&'static str>, Error> {
+) -> Result<Option<Refusal>, Error> {
     let db = means.desk.db.read();
     let Some(owner) = user::Entity::find_by_id(import.user_id).one(db).await? else {
-        return Ok(Some("its owner is gone"));
+        return Ok(Some(Refusal::Faulty("its owner is gone")));
     };
     let limits = means.desk.plans.limits(owner.plan);
     if MediaType::parse(&file.content_type).and_then(|kind| kind.content_type()).is_none() {
-        return Ok(Some("its file is of a kind that is not read"));
+        return Ok(Some(Refusal::Faulty("its file is of a kind that is not read")));
     }
-    if file.bytes == 0 || file.bytes > limits.upload_bytes {
-        return Ok(Some("its file is larger than the plan allows"));
+    if file.bytes == 0 {
+        return Ok(Some(Refusal::Faulty("its file is empty")));
+    }
+    if file.bytes > limits.upload_bytes {
+        return Ok(Some(Refusal::OverPlan("its file is larger than the plan allows")));
     }
     let stored = uploads::stored_bytes(db, owner.id, means.desk.clock.now()).await?;
     let full = stored.saturating_add(before).saturating_add(file.bytes) > limits.stored_bytes;
-    Ok(full.then_some("the plan stores no more bytes of uploads"))
+    Ok(full.then_some(Refusal::OverPlan("the plan stores no more bytes of uploads")))
 }
 
 /// The sum of what was copied; `None` where it is not what was said.

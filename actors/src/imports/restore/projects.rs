@@ -178,7 +178,7 @@ pub async fn item(
     let put = match projects::put(txn, &project, &[chosen], most, now).await {
         Ok(put) => put,
         Err(Error::ProjectLimit) => {
-            return Ok(Became::Passed("the project has as many items as the plan allows".to_owned()));
+            return Ok(Became::OverPlan("the project has as many items as the plan allows".to_owned()));
         }
         Err(error) => return Err(error),
     };

@@ -53,13 +53,18 @@ const MOST_SAID: usize = 100_000;
 
 /// The text, where it is such as this service makes; what was written some other way is to be read anew.
 pub fn sound(text: Option<Text>) -> Option<Text> {
-    text.filter(|text| is_sound(text) && is_spoken_well(&text.spoken))
+    text.filter(|text| is_sound(text) && is_spoken_well(text))
 }
 
-/// Whether what was said was said one after the other.
-fn is_spoken_well(spoken: &[Spoken]) -> bool {
+/// Whether what was said was said one after the other, and is about as long as the passages. Those count towards the library's
+/// size, and what was said does not, because it is a copy of them.
+fn is_spoken_well(given: &Text) -> bool {
+    let spoken = &given.spoken;
+    let bytes: usize = spoken.iter().map(|said| said.text.len()).sum();
+    let of_passages: usize = given.passages.iter().map(|passage| passage.text.len()).sum();
     let mut at = 0.0;
-    spoken.len() <= MOST_SAID
+    bytes <= of_passages.saturating_mul(2)
+        && spoken.len() <= MOST_SAID
         && spoken.iter().all(|said| {
             let in_order = said.start_seconds >= at && said.end_seconds >= said.start_seconds;
             at = said.start_seconds;
@@ -181,4 +186,30 @@ async fn put_spoken(
     });
     insert_all::<transcript_segment::Entity>(txn, rows, None).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::kind::ContentType;
+
+    use super::*;
+    use crate::exports::record::Passage;
+
+    #[test]
+    fn speech_far_longer_than_the_passages_is_not_taken() {
+        let text = |said: &str| {
+            let passage = Passage {
+                text: "Herons wade.".to_owned(),
+                page: None,
+                start_seconds: Some(0.0),
+                end_seconds: Some(1.0),
+            };
+            let spoken = Spoken { start_seconds: 0.0, end_seconds: 1.0, text: said.to_owned() };
+            let unread = Text::unread(ContentType::Audio, "T".to_owned(), false);
+            Some(Text { passages: vec![passage], spoken: vec![spoken], ..unread })
+        };
+
+        assert!(sound(text("Herons wade.")).is_some());
+        assert!(sound(text(&"Herons wade. ".repeat(100))).is_none());
+    }
 }

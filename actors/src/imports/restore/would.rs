@@ -85,8 +85,9 @@ async fn page(taking: &mut Taking, db: &impl ConnectionTrait, given: &Bookmark) 
     let there = match &given.file {
         None => save::with_address(db, user, &key).await?,
         Some(file) => {
-            if let Some(why) = files::refusal(taking.means(), taking.import(), file, taking.bytes).await? {
-                return Ok(Became::Passed(why.to_owned()));
+            let refusal = files::refusal(taking.means(), taking.import(), file, taking.bytes).await?;
+            if let Some(refusal) = refusal {
+                return Ok(refusal.outcome());
             }
             match &file.sha256 {
                 Some(sum) => bookmarks::same_file(taking, db, sum).await?,

@@ -15,6 +15,7 @@ use crate::app::App;
 use crate::error::Error;
 use crate::ingest::{Failure, queue};
 use crate::ops::bookmarks::save::AT_ONCE;
+use crate::owned_transaction::begin_owned;
 
 /// Removes those of these collections that hold nothing else by now, a lot at a time; those within others go before
 /// these. The others go over to imports that brought something into them.
@@ -51,7 +52,7 @@ async fn passes(
     loop {
         let mut stay = Vec::new();
         for some in left.chunks(AT_ONCE) {
-            let (now, txn) = (app.clock.now(), app.db.begin().await?);
+            let (now, txn) = (app.clock.now(), begin_owned(&app.db, import.user_id).await?);
             library::hold(&txn, import.user_id).await?;
             if !queue::advance(&txn, job, now).await? {
                 return Err(Failure::LeaseLost);

@@ -26,6 +26,7 @@ use crate::error::Error;
 use crate::ingest::Failure;
 use crate::ingest::queue::{self, Priority};
 use crate::ops::bookmarks::save;
+use crate::owned_transaction::begin_owned;
 
 /// Rows of one transaction.
 const LOT: u64 = 100;
@@ -36,7 +37,7 @@ const LOT: u64 = 100;
 /// [`Error::NotFound`], [`Error::Conflict`] where nothing was made, or it is being made.
 pub async fn undo(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let now = desk.clock.now();
-    let txn = desk.db.begin().await?;
+    let txn = begin_owned(&desk.db, user).await?;
     let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::NotFound)?;
     let begun = Entity::update_many()
         .col_expr(Column::State, Expr::value(ImportState::Undoing))
@@ -86,7 +87,7 @@ async fn rows(
 ) -> Result<bool, Failure> {
     let mut last = i64::MAX;
     while Instant::now() < until {
-        let (now, txn) = (app.clock.now(), app.db.begin().await?);
+        let (now, txn) = (app.clock.now(), begin_owned(&app.db, import.user_id).await?);
         library::hold(&txn, import.user_id).await?;
         let lot = next_lot(&txn, import, round, last).await?;
         let Some(lowest) = lot.last() else { return Ok(true) };
@@ -143,7 +144,7 @@ async fn next_lot(
 async fn end(app: &App, job: &job::Model, import: &import::Model) -> Result<(), Failure> {
     let mut seen = HashSet::new();
     loop {
-        let (now, txn) = (app.clock.now(), app.db.begin().await?);
+        let (now, txn) = (app.clock.now(), begin_owned(&app.db, import.user_id).await?);
         library::hold(&txn, import.user_id).await?;
         let made = made::collections(&txn, import).await?;
         // Another import that is taken back may hand one over at any time until this one is gone.

@@ -11,7 +11,7 @@ use sea_orm::ActiveValue::NotSet;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter,
-    QuerySelect,
+    QueryOrder, QuerySelect,
 };
 use sha2::{Digest, Sha256};
 
@@ -27,6 +27,7 @@ use crate::ingest::queue::{self, Priority, Work};
 use crate::kit::Lane;
 use crate::library_quota::LibraryRoom;
 use crate::ops::bookmarks::save::{Content, give};
+use crate::owned_transaction::begin_owned;
 
 /// An entry as it came, with what it is compared by.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         None => Vec::new(),
     };
     let now = app.clock.now();
-    let txn = app.db.begin().await?;
+    let txn = begin_owned(&app.db, job.user_id).await?;
     if !queue::finish(&txn, job, now).await? {
         return Err(Failure::LeaseLost);
     }
@@ -115,6 +116,7 @@ pub async fn deliver(
             None => new.push(coming),
         }
     }
+    hold_unsaved(txn, feed, &changed).await?;
     for (row, coming) in changed {
         change(txn, feed, row, coming, now).await?;
     }
@@ -190,6 +192,26 @@ async fn there(txn: &impl ConnectionTrait, feed: &feed::Model, coming: &[Coming]
     Ok(There { known: known.into_iter().map(|row| (row.key_hash.clone(), row)).collect(), others })
 }
 
+/// Holds the documents of these entries, but for saved ones, whose texts stay. A transcript that is put in at the same time is there
+/// when they are looked at, or withdraws the work that is asked for here. In one order: nobody waits in a circle.
+async fn hold_unsaved(
+    txn: &impl ConnectionTrait,
+    feed: &feed::Model,
+    changed: &[(entry::Model, Coming)],
+) -> Result<(), Error> {
+    let _: Vec<DocumentId> = document::Entity::of(feed.user_id)
+        .filter(document::Column::Id.is_in(changed.iter().map(|(row, _)| row.document_id)))
+        .filter(document::Column::BookmarkId.is_null())
+        .select_only()
+        .column(document::Column::Id)
+        .order_by_asc(document::Column::Id)
+        .lock(LockType::NoKeyUpdate)
+        .into_tuple()
+        .all(txn)
+        .await?;
+    Ok(())
+}
+
 /// An update. The text of what the person saved stays as it was saved: there may be marks in it.
 async fn change(
     txn: &impl ConnectionTrait,
@@ -216,6 +238,10 @@ async fn change(
     let mut changed = kept.into_active_model().reset_all();
     // What the person does with it meanwhile stays.
     (changed.read, changed.starred) = (NotSet, NotSet);
+    if saved.is_some() || heard {
+        // A transcript may have made it whole since the row was read.
+        changed.whole = NotSet;
+    }
     entry::Entity::update(changed).exec(txn).await?;
     if saved.is_some() {
         return Ok(());

@@ -7,6 +7,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
 use crate::app::App;
 use crate::ingest::attempt::Failure;
 use crate::ingest::{forget, queue};
+use crate::owned_transaction::begin_owned;
 
 const AT_ONCE: u64 = 100;
 
@@ -31,11 +32,13 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
             app.retrieval.forget(job.user_id, document.id).await?;
         }
         let gone = some.iter().map(|document| document.id);
+        let txn = begin_owned(&app.db, job.user_id).await?;
         document::Entity::delete_many()
             .filter(document::Column::UserId.eq(job.user_id))
             .filter(document::Column::Id.is_in(gone))
-            .exec(app.db.write())
+            .exec(&txn)
             .await?;
+        txn.commit().await?;
     }
     queue::finish(app.db.write(), job, app.clock.now()).await?;
     Ok(())

@@ -2,7 +2,7 @@
 //! moves the schedule, and the entries stay.
 
 use entity::id::FeedSourceId;
-use entity::{feed_source, job};
+use entity::{feed, feed_source, job};
 use sea_orm::{ConnectionTrait, EntityTrait, QuerySelect};
 
 use super::fetch::{self, Answer, Brought, Unfetched, Validators};
@@ -12,9 +12,11 @@ use crate::adapters::fetch::FetchError;
 use crate::adapters::sandbox::SandboxError;
 use crate::address::PageUrl;
 use crate::app::App;
+use crate::db::Transaction;
 use crate::error::Error;
 use crate::ingest::attempt::Failure;
 use crate::ingest::queue::{self, Priority};
+use crate::owned_transaction::begin_owned_by_all;
 
 /// Said of an address at which a feed stands that no mend makes readable.
 pub const BROKEN: &str = "the feed at this address is broken: it cannot be read";
@@ -60,7 +62,7 @@ async fn store(
     answer: Result<Answer, Unfetched>,
 ) -> Result<(), Failure> {
     let now = app.clock.now();
-    let txn = app.db.begin().await?;
+    let txn = begin(app, fetched, &answer).await?;
     if !queue::finish(&txn, job, now).await? {
         return Err(Failure::LeaseLost);
     }
@@ -82,6 +84,20 @@ async fn store(
     txn.commit().await?;
     app.ingest.wake();
     Ok(())
+}
+
+/// A move changes the feeds of all followers, and the addresses of feeds count towards their libraries.
+async fn begin(
+    app: &App,
+    source: &feed_source::Model,
+    answer: &Result<Answer, Unfetched>,
+) -> Result<Transaction, Error> {
+    let followers = match answer {
+        Ok(answer) if answer.moved => feed::Entity::followers_of(source.id).all(app.db.read()).await?,
+        Ok(_) | Err(_) => Vec::new(),
+    };
+    let users = followers.into_iter().map(|follower| follower.user_id).collect();
+    Ok(begin_owned_by_all(&app.db, users).await?)
 }
 
 async fn arrived(

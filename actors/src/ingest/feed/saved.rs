@@ -60,6 +60,18 @@ pub async fn attach(
     Ok(())
 }
 
+/// The entry and its document as they are now; unchanged where they are gone.
+pub async fn reread(
+    txn: &impl ConnectionTrait,
+    entry: &entry::Model,
+    document: document::Model,
+) -> Result<(entry::Model, document::Model), Error> {
+    let user = document.user_id;
+    let fresh_entry = entry::Entity::one_of(user, entry.id).one(txn).await?;
+    let fresh_document = document::Entity::one_of(user, document.id).one(txn).await?;
+    Ok((fresh_entry.unwrap_or_else(|| entry.clone()), fresh_document.unwrap_or(document)))
+}
+
 /// Whether the page of an entry is to be fetched although the feed gave something: that is a summary, and the person
 /// wants the pages of this feed, or saved this one. A recording is fetched for who saved it alone.
 pub async fn wants_page(txn: &impl ConnectionTrait, document: &document::Model) -> Result<bool, Error> {

@@ -32,6 +32,7 @@ use crate::ai;
 use crate::app::App;
 use crate::error::Error;
 use crate::kit::Lane;
+use crate::owned_transaction::begin_owned;
 use crate::text;
 use rows::{Making, Step};
 use windows::Windows;
@@ -65,7 +66,7 @@ const ENDS: u64 = 64 * 1024;
 /// [`Failure`], as every job.
 pub async fn ask(app: &App, job: &job::Model) -> Result<(), Failure> {
     let now = app.clock.now();
-    let txn = app.db.begin().await?;
+    let txn = begin_owned(&app.db, job.user_id).await?;
     if !queue::finish(&txn, job, now).await? {
         return Err(Failure::LeaseLost);
     }

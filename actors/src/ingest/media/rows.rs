@@ -19,6 +19,7 @@ use crate::ai::budget::{self, Spent};
 use crate::app::App;
 use crate::db::insert_all;
 use crate::error::Error;
+use crate::owned_transaction::begin_owned;
 
 /// Tokens of the AI budget that a second of sound counts for: hosted models count one for each tenth of a second.
 const TOKENS_A_SECOND: i64 = 10;
@@ -42,7 +43,7 @@ pub async fn begin(
     model: &str,
 ) -> Result<Making, Failure> {
     let version = document.version + 1;
-    let txn = app.db.begin().await?;
+    let txn = begin_owned(&app.db, document.user_id).await?;
     let there = transcript::Entity::one_of(document.user_id, document.id, version).one(&txn).await?;
     if let Some(row) = there.as_ref().filter(|row| row.recording == recording && row.model == model) {
         let last = said(&txn, row).await?.pop();
@@ -117,7 +118,7 @@ impl Making {
         if step.heard.certain && self.row.language.is_none() {
             row.language = Set(step.heard.language);
         }
-        let txn = app.db.begin().await?;
+        let txn = begin_owned(&app.db, job.user_id).await?;
         if !queue::advance(&txn, job, now).await? {
             return Err(Failure::LeaseLost);
         }

@@ -16,6 +16,7 @@ use crate::address::PageUrl;
 use crate::app::App;
 use crate::kit::Lane;
 use crate::ops::notes;
+use crate::owned_transaction::begin_owned;
 use crate::text;
 use crate::uploads::MediaType;
 
@@ -49,7 +50,9 @@ pub async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> R
                     file::becomes(app, job, kind).await?;
                 }
                 let elsewhere = (hops > 0).then_some(&url);
-                place::set(app.db.write(), job.user_id, document.id, elsewhere.map(PageUrl::as_str)).await?;
+                let txn = begin_owned(&app.db, job.user_id).await?;
+                place::set(&txn, job.user_id, document.id, elsewhere.map(PageUrl::as_str)).await?;
+                txn.commit().await?;
                 return Ok(None);
             }
             Found::Elsewhere(next) => url = next,

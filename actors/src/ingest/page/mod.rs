@@ -21,6 +21,7 @@ use crate::app::App;
 use crate::error::Error;
 use crate::kit::Lane;
 use crate::library_quota::LibraryRoom;
+use crate::owned_transaction::begin_owned;
 use crate::text;
 
 pub(super) use fetch::{failed, is_recording};
@@ -110,7 +111,7 @@ pub(super) async fn store(
 ) -> Result<(), Failure> {
     let split = app.workers.run(Lane::Background, move || Split::of(text)).await?;
     let now = app.clock.now();
-    let txn = app.db.begin().await?;
+    let txn = begin_owned(&app.db, job.user_id).await?;
     if !queue::finish(&txn, job, now).await? {
         return Err(Failure::LeaseLost);
     }

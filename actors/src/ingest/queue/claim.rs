@@ -18,7 +18,7 @@ use sea_orm::{
 use sea_orm::{SqlErr, sea_query::SimpleExpr};
 use uuid::Uuid;
 
-use super::{LEASE, MOST_ATTEMPTS, MOST_DEATHS, Priority, Track};
+use super::{LEASE, MOST_ATTEMPTS, MOST_DEATHS, Priority, Track, Work};
 use crate::db::Db;
 
 /// Whose work comes first.
@@ -54,12 +54,16 @@ pub struct Places {
     pub each: u64,
     /// Who has how many now.
     pub taken: HashMap<UserId, u64>,
+    /// Whether work that changes the index is left to another service.
+    pub leaves_index: bool,
+    /// Only work that deletes may have them: the disk is below its floor.
+    pub only_deletions: bool,
 }
 
 impl Places {
     /// So many, for whoever comes.
     pub fn any(free: u64) -> Self {
-        Self { free, backlog: free, each: free, taken: HashMap::new() }
+        Self { free, backlog: free, each: free, ..Self::default() }
     }
 
     /// Takes one for a job, where there is one.
@@ -73,6 +77,17 @@ impl Places {
         self.free -= 1;
         self.backlog -= u64::from(is_backlog);
         true
+    }
+
+    /// Only the kinds of work that may be taken.
+    fn filter(&self, work: Select<Entity>) -> Select<Entity> {
+        if !self.leaves_index && !self.only_deletions {
+            return work;
+        }
+        let may_take = |work: &Work| {
+            !(self.leaves_index && work.changes_index()) && (!self.only_deletions || work.only_deletes())
+        };
+        work.filter(Column::Kind.is_in(Work::ALL.into_iter().filter(may_take).map(Work::name)))
     }
 
     /// Those who have as many as they may.
@@ -93,7 +108,7 @@ pub async fn claim(
     places: Places,
 ) -> Result<Claimed, DbErr> {
     // A look without a lock first: mostly there is nothing.
-    let (over, up) = (over(track, now), up(track, &places.full()));
+    let (over, up) = (places.filter(over(track, now)), places.filter(up(track, &places.full())));
     if over.clone().one(db.read()).await?.is_none() && up.clone().one(db.read()).await?.is_none() {
         return Ok(Claimed::default());
     }

@@ -9,7 +9,7 @@ use entity::id::UserId;
 use entity::job::{Column, Entity};
 use entity::kind::JobState;
 use entity::time::Timestamp;
-use sea_orm::sea_query::Expr;
+use sea_orm::sea_query::{Expr, LockBehavior, LockType};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select,
 };
@@ -56,14 +56,14 @@ pub async fn promote(db: &Db, now: Timestamp) -> Result<(), DbErr> {
         .filter(Expr::cust("state = 'queued' AND turn IS NULL"))
         .filter(Column::RunAt.lte(now))
         .order_by_asc(Column::RunAt)
-        .limit(AT_ONCE)
-        .all(db.read())
-        .await?;
-    if due.is_empty() {
+        .limit(AT_ONCE);
+    if due.clone().one(db.read()).await?.is_none() {
         return Ok(());
     }
     let txn = db.begin().await?;
-    for job in due {
+    // It holds jobs of many users, so it never waits for one: what another transaction holds gets its turn at the next look.
+    let due = due.lock_with_behavior(LockType::Update, LockBehavior::SkipLocked);
+    for job in due.all(&txn).await? {
         let turn = next(&txn, job.user_id, &job.kind, (job.track, job.priority)).await?;
         Entity::update_many()
             .col_expr(Column::Turn, Expr::value(turn))

@@ -117,6 +117,43 @@ impl Work {
         Self::ALL.into_iter().filter(|work| work.makes_document()).map(Self::name)
     }
 
+    /// Whether it changes the passage index, and what the rows say of it: the service that maintains the index does it.
+    pub fn changes_index(self) -> bool {
+        match self {
+            Work::Index | Work::Relabel | Work::Forget | Work::ForgetFeed => true,
+            Work::Page
+            | Work::Text
+            | Work::File
+            | Work::Hear
+            | Work::Poll
+            | Work::Deliver
+            | Work::Subscribe
+            | Work::Letter
+            | Work::Import
+            | Work::Export => false,
+        }
+    }
+
+    /// Whether it only takes away. Such work goes on below the floor of the disk; an import does not, because its rows may be
+    /// taken in as well as back.
+    pub fn only_deletes(self) -> bool {
+        match self {
+            Work::Forget | Work::ForgetFeed => true,
+            Work::Page
+            | Work::Text
+            | Work::File
+            | Work::Hear
+            | Work::Index
+            | Work::Relabel
+            | Work::Poll
+            | Work::Deliver
+            | Work::Subscribe
+            | Work::Letter
+            | Work::Import
+            | Work::Export => false,
+        }
+    }
+
     /// Whether it is done for all who follow a feed, in the name of one of them. (An index and [`super::turn`] name these.)
     pub fn serves_all(self) -> bool {
         match self {

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use entity::id::{ChunkId, DocumentId, UserId};
 use entity::time::Timestamp;
 use entity::{chunk, document};
+use sea_orm::sea_query::SimpleExpr;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
@@ -101,8 +102,27 @@ async fn held_documents(app: &App, before: Option<DocumentId>) -> Result<Vec<Ind
 /// Those of the documents of which the index lacks a passage.
 async fn with_missing_passages(app: &App, page: &[IndexedDocument]) -> Result<HashSet<DocumentId>, Error> {
     let versions: HashMap<DocumentId, i32> = page.iter().map(|held| (held.id, held.version)).collect();
+    let of_page = chunk::Column::DocumentId.is_in(versions.keys().copied());
+    let expected: HashMap<Uuid, DocumentId> = passages_in_rows(app, of_page)
+        .await?
+        .into_iter()
+        .filter(|(_, passage)| versions.get(&passage.document) == Some(&passage.version))
+        .map(|(id, passage)| (id, passage.document))
+        .collect();
+    let missing = app.retrieval.missing(expected.keys().copied().collect()).await?;
+    Ok(missing.iter().filter_map(|id| expected.get(id).copied()).collect())
+}
+
+/// A passage as its row has it.
+struct PassageRow {
+    document: DocumentId,
+    version: i32,
+}
+
+/// The rows of passages, by their ids.
+async fn passages_in_rows(app: &App, which: SimpleExpr) -> Result<HashMap<Uuid, PassageRow>, Error> {
     let rows = chunk::Entity::of_every_user()
-        .filter(chunk::Column::DocumentId.is_in(versions.keys().copied()))
+        .filter(which)
         .select_only()
         .column(chunk::Column::Id)
         .column(chunk::Column::DocumentId)
@@ -110,13 +130,7 @@ async fn with_missing_passages(app: &App, page: &[IndexedDocument]) -> Result<Ha
         .into_tuple::<(ChunkId, DocumentId, i32)>()
         .all(app.db.read())
         .await?;
-    let expected: HashMap<Uuid, DocumentId> = rows
-        .into_iter()
-        .filter(|(_, document, version)| versions.get(document) == Some(version))
-        .map(|(id, document, _)| (id.0, document))
-        .collect();
-    let missing = app.retrieval.missing(expected.keys().copied().collect()).await?;
-    Ok(missing.iter().filter_map(|id| expected.get(id).copied()).collect())
+    Ok(rows.into_iter().map(|(id, document, version)| (id.0, PassageRow { document, version })).collect())
 }
 
 /// Takes passages out of the index that are in no row, or in one that the index is not to hold; how many.
@@ -138,19 +152,8 @@ async fn remove_strays(app: &App) -> Result<u64, Error> {
 }
 
 async fn strays(app: &App, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
-    let chunks: HashMap<Uuid, (DocumentId, i32)> = chunk::Entity::of_every_user()
-        .filter(chunk::Column::Id.is_in(passages.iter().copied().map(ChunkId)))
-        .select_only()
-        .column(chunk::Column::Id)
-        .column(chunk::Column::DocumentId)
-        .column(chunk::Column::Version)
-        .into_tuple::<(ChunkId, DocumentId, i32)>()
-        .all(app.db.read())
-        .await?
-        .into_iter()
-        .map(|(id, document, version)| (id.0, (document, version)))
-        .collect();
-    let ids: HashSet<DocumentId> = chunks.values().map(|(document, _)| *document).collect();
+    let found = passages_in_rows(app, chunk::Column::Id.is_in(passages.iter().copied().map(ChunkId))).await?;
+    let ids: HashSet<DocumentId> = found.values().map(|passage| passage.document).collect();
     let documents: HashMap<DocumentId, Versions> = document::Entity::of_every_user_with_hidden()
         .filter(document::Column::Id.is_in(ids))
         .select_only()
@@ -165,8 +168,8 @@ async fn strays(app: &App, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
         .map(|(id, newest, indexed, hidden)| (id, Versions { newest, indexed, is_hidden: hidden.is_some() }))
         .collect();
     let belongs = |id: &Uuid| {
-        chunks.get(id).is_some_and(|(document, version)| {
-            documents.get(document).is_some_and(|versions| versions.include(*version))
+        found.get(id).is_some_and(|passage| {
+            documents.get(&passage.document).is_some_and(|versions| versions.include(passage.version))
         })
     };
     Ok(passages.into_iter().filter(|id| !belongs(id)).collect())

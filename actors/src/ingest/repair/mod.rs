@@ -6,14 +6,19 @@
 //! [comparison](audit) of every passage runs only after one of these, or a search that failed, raised a
 //! [doubt](crate::adapters::index::doubt). It writes down which documents are lost; jobs of the queue put these in again,
 //! newest first and behind everything that a user waits for: first by their words, which takes moments, then by their
-//! vectors. Meanwhile search says `degraded` to users who miss something.
+//! vectors. Until both are back search says `degraded` to users who miss something.
 //!
 //! After a crash nothing is lost: the marker is written only when a comparison has ended, and what it found is in rows.
+//!
+//! Of several services on one database only the [maintainer] of the index does all this: the rows speak of its index.
 
 mod audit;
+mod maintainer;
 mod rows;
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use entity::time::Timestamp;
@@ -21,15 +26,15 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tracing::{error, info, warn};
 
-use crate::adapters::index::doubt::{is_short, judge};
+use crate::adapters::index::doubt::is_short;
 use crate::adapters::index::marker::FileStamp;
-use crate::adapters::index::{Doubt, IndexFolder, Marker, OpenedIndex};
+use crate::adapters::index::{Doubt, IndexFolder, Marker, OpenedIndex, PassageIndex};
 use crate::app::App;
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::error::Error;
 use crate::retrieval::{Completeness, Retrieval};
-use crate::state;
+use crate::state::{self, Fact};
 
 /// How often passages are counted: one sum over an index of the database, and none over the passages.
 const COUNT_EVERY: Duration = Duration::from_secs(60);
@@ -47,12 +52,15 @@ const STUCK_AFTER: Duration = Duration::from_secs(60);
 const REOPEN_EVERY: Duration = Duration::from_secs(30);
 /// After so many reads that the index failed to answer it is taken for damaged.
 const MAX_FAILED_READS: u32 = 3;
+/// How long an orderly stop reads files for their checksums.
+const MAX_CHECKSUM_TIME: Duration = Duration::from_secs(3);
 /// For failed reads an index is moved aside no sooner again: a query that always fails must not keep it empty.
 const SET_ASIDE_EVERY: Duration = Duration::from_secs(24 * 3600);
 
 /// Watches the index of a running service.
 pub struct IndexWatch {
     folder: IndexFolder,
+    is_maintainer: AtomicBool,
     watched: Mutex<Watched>,
 }
 
@@ -88,6 +96,8 @@ struct Watched {
     /// The changes of the index that the marker follows.
     marked_changes: u64,
     counted_at: Duration,
+    /// So many passages are counted twice by an estimate, as far as is known.
+    counted_twice: u64,
     /// Counts in a row that were too low.
     low_counts: u32,
     /// When the last comparison failed.
@@ -99,6 +109,35 @@ struct Watched {
     reopened_at: Option<Duration>,
     /// Documents that were left to be put in, and since when they are as many.
     left: (u64, Duration),
+    /// Indexes that were given up because their folder was gone. They keep it locked, so one whose folder comes back is taken
+    /// up again.
+    given_up: Vec<Arc<dyn PassageIndex>>,
+}
+
+impl Watched {
+    /// How many passages the index holds. An estimate that is odd is not believed: then they are counted one by one.
+    async fn count_held(
+        &mut self,
+        retrieval: &Retrieval,
+        is_odd: impl Fn(u64) -> bool,
+    ) -> Result<u64, Error> {
+        let estimate = retrieval.count().await? as u64;
+        let held = estimate.saturating_sub(self.counted_twice);
+        if !is_odd(held) {
+            return Ok(held);
+        }
+        let exact = retrieval.count_exactly().await? as u64;
+        self.counted_twice = estimate.saturating_sub(exact);
+        Ok(exact)
+    }
+
+    /// Takes the index up again whose files are back in the folder, if there is one.
+    async fn resume(&self) -> Result<Option<Arc<dyn PassageIndex>>, Error> {
+        let given_up = self.given_up.clone();
+        let resumed =
+            tokio::task::spawn_blocking(move || given_up.into_iter().find(|index| index.resume())).await;
+        resumed.map_err(Error::internal)
+    }
 }
 
 /// Whether a period has passed since then, or there is no such time.
@@ -107,7 +146,8 @@ fn has_passed(since: Option<Duration>, period: Duration, now: Duration) -> bool 
 }
 
 impl IndexWatch {
-    /// Begins to watch an index that was opened. An empty index of an empty library is new, and needs no comparison.
+    /// Begins to watch an index that was opened, and to maintain it where no other service does. An empty index of an empty
+    /// library is new, and needs no comparison.
     ///
     /// # Errors
     /// The database fails.
@@ -128,23 +168,31 @@ impl IndexWatch {
             marked_at: start,
             marked_changes: 0,
             counted_at: start,
+            counted_twice: 0,
             low_counts: 0,
             comparison_failed_at: None,
             doubted_count_at: None,
             set_aside_at: None,
             reopened_at: None,
             left: (0, start),
+            given_up: Vec::new(),
         };
-        let watch = Self { folder, watched: Mutex::new(watched) };
-        watch.assess_opened(db, retrieval, clock).await?;
+        let watch = Self { folder, is_maintainer: AtomicBool::new(false), watched: Mutex::new(watched) };
+        watch.begin_maintenance(db, retrieval, clock).await?;
         Ok(watch)
     }
 
-    async fn assess_opened(&self, db: &Db, retrieval: &Retrieval, clock: &dyn Clock) -> Result<(), Error> {
-        let mut watched = self.watched.lock().await;
-        // No job runs yet, so the two numbers are equal where nothing is wrong and no job was interrupted.
+    /// Tells whether the index can be relied on, from its doubts and a count, where the rows speak of it from now on.
+    async fn assess(
+        &self,
+        db: &Db,
+        retrieval: &Retrieval,
+        watched: &mut Watched,
+        clock: &dyn Clock,
+    ) -> Result<(), Error> {
+        // At the start no job runs yet, so the two numbers are equal where nothing is wrong and no job was interrupted.
         let expected = rows::expected_passages(db.read()).await?;
-        let held = retrieval.count().await.ok().map(|count| count as u64);
+        let held = watched.count_held(retrieval, |held| held != expected).await.ok();
         let has_surplus = watched.suspicion.is_none() && held.is_some_and(|held| held > expected);
         if watched.suspicion.is_none() && held.is_some_and(|held| held != expected) {
             watched.suspicion = Some(Suspicion::new(Doubt::Incomplete, None, clock.now()));
@@ -153,17 +201,16 @@ impl IndexWatch {
             watched.marker = watched.marker.take().filter(|_| watched.suspicion.is_none());
             watched.suspicion = None;
         }
+        let lost = rows::count_lost(db.read()).await?;
+        let known = Completeness::Complete.with_documents_left(lost);
         if let Some(Suspicion { doubt, .. }) = watched.suspicion {
             warn!(held, expected, "the passage index {}: it is compared with the database", doubt.words());
             // A surplus, such as of a job that was interrupted, hides nothing: results are read from the rows.
-            if !has_surplus {
-                retrieval.set_completeness(Completeness::Checking);
-            }
+            retrieval.set_completeness(if has_surplus { known } else { Completeness::Checking });
             return Ok(());
         }
-        self.raise_marker(db, &mut watched, clock).await;
-        let lost = rows::count_lost(db.read()).await?;
-        retrieval.set_completeness(Completeness::Complete.with_documents_left(lost));
+        self.raise_marker(db, watched, clock).await;
+        retrieval.set_completeness(known);
         Ok(())
     }
 
@@ -182,23 +229,34 @@ impl IndexWatch {
         watched.reopened_at = Some(now);
         app.retrieval.set_completeness(Completeness::Checking);
         // Before its folder is made anew: what it still writes would go there.
-        app.retrieval.abandon().await?;
+        let given_up = app.retrieval.abandon().await?;
         if is_failing {
             watched.set_aside_at = Some(now);
         } else {
             error!("the folder of the passage index was removed or replaced: it is opened anew");
+            if !watched.given_up.iter().any(|known| Arc::ptr_eq(known, &given_up)) {
+                watched.given_up.push(given_up);
+            }
         }
-        let opened = self.reopen(watched.marker.clone(), is_failing, app.clock.now()).await?;
-        app.retrieval.replace_index(opened.index);
-        watched.reopened_at = None;
-        let doubt = match opened.doubt {
-            _ if is_failing => Doubt::Damaged,
-            Some(Doubt::Missing) => Doubt::Removed,
-            // A copy that was made within this run, or the folder itself, moved away and back.
-            None => Doubt::Older,
-            Some(other) => other,
+        let resumed = if is_failing { None } else { watched.resume().await? };
+        let (index, found, doubt) = if let Some(index) = resumed {
+            // What was changed meanwhile is in another index, or nowhere.
+            (index, Marker::read(&self.folder.path()), Doubt::Older)
+        } else {
+            let opened = self.reopen(watched.marker.clone(), is_failing, app.clock.now()).await?;
+            let doubt = match opened.doubt {
+                _ if is_failing => Doubt::Damaged,
+                Some(Doubt::Missing) => Doubt::Removed,
+                // A copy that was made within this run.
+                None => Doubt::Older,
+                Some(other) => other,
+            };
+            (opened.index, opened.found, doubt)
         };
-        watched.suspicion = Some(Suspicion::new(doubt, opened.found.as_ref(), app.clock.now()));
+        app.retrieval.replace_index(index);
+        watched.reopened_at = None;
+        watched.counted_twice = 0;
+        watched.suspicion = Some(Suspicion::new(doubt, found.as_ref(), app.clock.now()));
         Ok(())
     }
 
@@ -208,14 +266,13 @@ impl IndexWatch {
         is_damaged: bool,
         now: Timestamp,
     ) -> Result<OpenedIndex, Error> {
-        let folder = self.folder.clone();
-        let opened = tokio::task::spawn_blocking(move || {
-            if is_damaged {
-                folder.set_aside("it failed to answer reads", now)?;
-            }
-            folder.open(recorded, now)
-        });
-        opened.await.map_err(Error::internal)?.map_err(Error::internal)
+        if is_damaged {
+            let folder = self.folder.clone();
+            let moved =
+                tokio::task::spawn_blocking(move || folder.set_aside("it failed to answer reads", now));
+            moved.await.map_err(Error::internal)?.map_err(Error::internal)?;
+        }
+        self.folder.open_on_thread(recorded, now).await.map_err(Error::internal)
     }
 
     /// Counts passages where it is time to, and doubts an index that holds too few.
@@ -228,7 +285,7 @@ impl IndexWatch {
         }
         // On both sides of the count, for passages come and go meanwhile.
         let before = rows::expected_passages(app.db.read()).await?;
-        let held = app.retrieval.count().await? as u64;
+        let held = watched.count_held(&app.retrieval, |held| is_short(held, before)).await?;
         let expected = before.min(rows::expected_passages(app.db.read()).await?);
         watched.low_counts = if is_short(held, expected) { watched.low_counts + 1 } else { 0 };
         // One low count may have met a text that was just becoming shorter.
@@ -287,7 +344,7 @@ impl IndexWatch {
             watched.left = (lost, now);
         } else if has_passed(Some(watched.left.1), STUCK_AFTER, now) {
             watched.left.1 = now;
-            rows::ask_for_lost(&app.db, app.clock.now()).await?;
+            rows::ask_for_lost(&app.db, app.retrieval.model().is_some(), app.clock.now()).await?;
             app.ingest.wake();
         }
         Ok(())
@@ -328,7 +385,7 @@ impl IndexWatch {
         let written = tokio::task::spawn_blocking(move || written.write(&path));
         written.await.map_err(Error::internal)?.map_err(Error::internal)?;
         let row = marker.to_row().map_err(Error::internal)?;
-        Ok(state::write_index_marker(db.write(), self.folder.id(), row).await?)
+        Ok(state::write(db.write(), Fact::IndexMarker(self.folder.id()), row).await?)
     }
 
     /// Marks the index as left in order: the next start tells from its files whether they were changed since.
@@ -342,21 +399,24 @@ impl IndexWatch {
         app.retrieval.commit().await?;
         app.retrieval.abandon().await?;
         let folder = self.folder.path();
-        let files = tokio::task::spawn_blocking(move || FileStamp::all(&folder)).await;
+        let files = tokio::task::spawn_blocking(move || FileStamp::all(&folder, MAX_CHECKSUM_TIME)).await;
         let files = files.map_err(Error::internal)?.map_err(Error::internal)?;
         let left = Marker { files: Some(files), ..marker.next(app.clock.now()) };
         self.write_marker(&app.db, &left).await
     }
 }
 
-/// Keeps the index whole: opens it anew, counts, compares and follows a rebuild, as each is necessary. Called every two
-/// seconds.
+/// Keeps the index whole, where this service maintains it: opens it anew, counts, compares and follows a rebuild, as each is
+/// necessary. Called every two seconds.
 ///
 /// # Errors
 /// The database or the index fails; the next check goes on.
 pub async fn check_index(app: &App) -> Result<(), Error> {
     let watch = &app.index_watch;
     let mut watched = watch.watched.lock().await;
+    if !watch.maintain(&app.db, &app.retrieval, &mut watched, &*app.clock).await? {
+        return Ok(());
+    }
     watch.reopen_if_gone(app, &mut watched).await?;
     if watched.suspicion.is_none() {
         watch.compare_counts(app, &mut watched).await?;
@@ -376,8 +436,12 @@ pub async fn check_index(app: &App) -> Result<(), Error> {
 
 /// Closes the index at the end of the service, once nothing is written to it any more.
 pub async fn close_index(app: &App) {
-    // With a comparison under way the next start finds the index as after a kill.
+    // With a comparison or an opening under way the next start finds the index as after a kill.
+    app.index_watch.folder.cancel_opening();
     let Ok(watched) = app.index_watch.watched.try_lock() else { return };
+    if !app.index_watch.is_maintainer() {
+        return;
+    }
     if let Err(error) = app.index_watch.mark_closed(app, &watched).await {
         warn!(cause = error.chain(), "could not mark the passage index as left in order");
     }
@@ -399,21 +463,17 @@ pub struct Inspection {
 /// # Errors
 /// The database fails.
 pub async fn inspect(db: &Db, data_dir: &Path) -> Result<Inspection, Error> {
+    let id = IndexFolder::read_id(data_dir);
     // The row before the folder: a service that runs raises the marker of the folder first.
-    let recorded = match IndexFolder::read_id(data_dir) {
-        Some(id) => state::index_marker(db.read(), id).await?,
+    let recorded = match id {
+        Some(id) => state::read(db.read(), Fact::IndexMarker(id)).await?,
         None => None,
     };
     let recorded = recorded.as_deref().and_then(Marker::from_row);
-    let doubt = if IndexFolder::is_empty_in(data_dir) {
-        Some(Doubt::Missing)
-    } else {
-        let folder = IndexFolder::path_in(data_dir);
-        let found = Marker::read(&folder);
-        let doubt = judge(found.as_ref(), recorded.as_ref());
-        let is_altered = doubt.is_none() && found.is_some_and(|marker| marker.is_altered(&folder));
-        if is_altered || Marker::is_broken(&folder) { Some(Doubt::Damaged) } else { doubt }
-    };
+    let maintainer = state::read(db.read(), Fact::IndexMaintainer).await?;
+    let is_elsewhere = maintainer.is_some() && maintainer != id.map(|id| id.to_string());
+    let (_, doubt) = IndexFolder::examine(&IndexFolder::path_in(data_dir), recorded.as_ref());
+    let doubt = doubt.or(is_elsewhere.then_some(Doubt::Elsewhere));
     Ok(Inspection {
         doubt,
         expected_passages: rows::expected_passages(db.read()).await?,

@@ -11,6 +11,7 @@ use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, Query
 use crate::db::Db;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
+use crate::owned_transaction::begin_owned;
 
 /// Lost documents without a job that are asked for at a time.
 const ASKED_AT_ONCE: u64 = 500;
@@ -29,7 +30,7 @@ pub async fn expected_passages(db: &impl ConnectionTrait) -> Result<u64, DbErr> 
     Ok(sum.map_or(0, |sum| u64::try_from(sum).unwrap_or(0)))
 }
 
-/// How many documents in sight the index lost and has not got back, of all users.
+/// How many documents in sight the index lost and has not got back with passages and vectors, of all users.
 ///
 /// # Errors
 /// The database fails.
@@ -48,16 +49,12 @@ pub async fn mark_lost(
     documents: impl Iterator<Item = (UserId, DocumentId)>,
     read_at: Timestamp,
 ) -> Result<(), Error> {
-    let by_user = group_by_user(documents);
-    if by_user.is_empty() {
-        return Ok(());
-    }
-    let txn = db.begin().await?;
-    for (user, ids) in by_user {
+    for (user, ids) in group_by_user(documents) {
+        let txn = begin_owned(db, user).await?;
         document::Entity::update_many()
             .col_expr(document::Column::IndexedVersion, Expr::value(0))
             .col_expr(document::Column::IndexedPassages, Expr::value(0))
-            .col_expr(document::Column::VectorsOf, Expr::value(None::<String>))
+            // The model stays: it tells that vectors are to come back too.
             .col_expr(document::Column::IndexLostAt, Expr::value(Some(read_at)))
             .filter(document::Column::UserId.eq(user))
             .filter(document::Column::Id.is_in(ids.iter().copied()))
@@ -70,13 +67,18 @@ pub async fn mark_lost(
             .exec(&txn)
             .await?;
         ask(&txn, user, ids, read_at).await?;
+        txn.commit().await?;
     }
-    Ok(txn.commit().await?)
+    Ok(())
 }
 
-/// Asks again for lost documents that no job stands for.
-pub async fn ask_for_lost(db: &Db, now: Timestamp) -> Result<(), Error> {
-    let left = document::Entity::lost_by_index()
+/// Asks again for lost documents that no job stands for; without a model, for those alone that lack more than their vectors.
+pub async fn ask_for_lost(db: &Db, has_model: bool, now: Timestamp) -> Result<(), Error> {
+    let mut left = document::Entity::lost_by_index();
+    if !has_model {
+        left = left.filter(document::Column::IndexedVersion.eq(0));
+    }
+    let left = left
         .filter(document::Column::Id.not_in_subquery(queue::subjects(Work::Index)))
         .select_only()
         .column(document::Column::UserId)
@@ -84,11 +86,12 @@ pub async fn ask_for_lost(db: &Db, now: Timestamp) -> Result<(), Error> {
         .limit(ASKED_AT_ONCE)
         .into_tuple::<(UserId, DocumentId)>();
     let left = left.all(db.read()).await?;
-    let txn = db.begin().await?;
     for (user, ids) in group_by_user(left.into_iter()) {
+        let txn = begin_owned(db, user).await?;
         ask(&txn, user, ids, now).await?;
+        txn.commit().await?;
     }
-    Ok(txn.commit().await?)
+    Ok(())
 }
 
 fn group_by_user(documents: impl Iterator<Item = (UserId, DocumentId)>) -> BTreeMap<UserId, Vec<DocumentId>> {

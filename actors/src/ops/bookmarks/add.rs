@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::ingest::queue::Priority;
 use crate::library_quota::LibraryRoom;
 use crate::ops::projects::{self, Chosen};
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// A page to be saved.
@@ -72,7 +73,7 @@ impl Operation for AddBookmark {
         save::may_fetch(&self.url, app.fetcher.guard())?;
         let (user, now) = (caller.user, app.clock.now());
         let most = app.plans.limits(caller.plan).items_per_project;
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let into = match self.project {
             Some(id) => Some(projects::open_for_writing(&txn, user, id).await?),

@@ -20,6 +20,7 @@ use crate::ingest::queue::{self, Priority, Work};
 use crate::library_quota::LibraryRoom;
 use crate::ops::notes;
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// What is to be different.
@@ -76,7 +77,7 @@ impl Operation for ChangeBookmark {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneBookmark, Error> {
         let now = app.clock.now();
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         // Collections are locked before bookmarks, as whoever removes one does.
         save::own_collections(&txn, caller.user, self.collections.as_deref().unwrap_or_default()).await?;
         // Held, so that of two who write the first note the second finds it.

@@ -4,7 +4,8 @@ use entity::id::BookmarkId;
 use entity::kind::BookmarkKind;
 use entity::scope::Scope;
 use entity::{bookmark, document};
-use sea_orm::ConnectionTrait;
+use sea_orm::sea_query::LockType;
+use sea_orm::{ConnectionTrait, QuerySelect};
 
 use super::save;
 use super::view::{self, OneBookmark};
@@ -15,6 +16,7 @@ use crate::fields::{Field, Values};
 use crate::ingest::media::{self, place};
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// Which.
@@ -36,7 +38,7 @@ impl Operation for RefetchBookmark {
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneBookmark, Error> {
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let row = bookmark::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
         if row.kind == BookmarkKind::Page {
             save::may_fetch(&row.url, app.fetcher.guard())?;
@@ -52,7 +54,9 @@ impl Operation for RefetchBookmark {
 /// What makes the text anew. A transcript is made from its recording, which may stand elsewhere: no page takes its place.
 async fn work(txn: &impl ConnectionTrait, row: &bookmark::Model) -> Result<Work, Error> {
     let of_kind = Work::of_bookmark(row.kind);
-    let found = document::Entity::one_of(row.user_id, row.document_id).one(txn).await?;
+    // Held, so that a transcript is either there now or withdraws the fetch of the page when it is put in.
+    let found = document::Entity::one_of(row.user_id, row.document_id).lock(LockType::NoKeyUpdate);
+    let found = found.one(txn).await?;
     let Some(document) = found.filter(|_| row.kind == BookmarkKind::Page) else { return Ok(of_kind) };
     let is_heard = media::is_heard(txn, row.user_id, document.id).await?;
     let stands_elsewhere = place::beside(txn, &document).await?.is_some();

@@ -19,6 +19,7 @@ use crate::fields::{Field, Values};
 use crate::ingest::feed::saved;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// Which is deleted.
@@ -51,7 +52,7 @@ impl Operation for DeleteBookmark {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Deleted, Error> {
         let now = app.clock.now();
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         delete(&txn, caller.user, self.0, Priority::Now, now).await?;
         txn.commit().await?;
         app.ingest.wake();
@@ -97,7 +98,7 @@ impl Operation for RestoreBookmark {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneBookmark, Error> {
         let (user, now) = (caller.user, app.clock.now());
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let found = bookmark::Entity::with_deleted(user).filter(bookmark::Column::Id.eq(self.0));
         let found = found.lock_exclusive().one(&txn).await?;
         let row = found.ok_or(Error::NotFound)?;

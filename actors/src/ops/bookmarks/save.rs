@@ -22,6 +22,7 @@ use crate::ingest::feed::saved;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::library_quota::LibraryRoom;
 use crate::ops::notes;
+use crate::owned_transaction::begin_request;
 
 /// So many ids stand in one statement at most.
 pub const AT_ONCE: usize = 500;
@@ -100,17 +101,17 @@ pub fn tidy_tags(tags: Vec<String>) -> Vec<String> {
 /// Saves a page. An address that is saved already only gets the tags (`false`).
 ///
 /// # Errors
-/// [`Error::LibraryFull`] when a new page does not fit into the caller's library; then nothing is saved.
+/// [`Error::LibraryFull`] when what is new does not fit into the caller's library; then nothing is saved.
 pub async fn save(
     desk: &Desk,
     caller: &Caller,
     new: NewBookmark,
     priority: Priority,
 ) -> Result<(bookmark::Model, bool), Error> {
-    let txn = desk.db.begin().await?;
+    let txn = begin_request(&desk.db, caller).await?;
     let room = LibraryRoom::of_caller(&txn, desk, caller).await?;
     if !room.fits(new.text_bytes()) {
-        // Before megabytes are written in vain. A page that is there takes tags in a full library too.
+        // Before megabytes are written in vain. Of a page that is there only the tags are new.
         own_collections(&txn, caller.user, &new.collections).await?;
         let key = parse(&new.url)?.key();
         if with_address(&txn, caller.user, &key).await?.is_none() {
@@ -186,6 +187,9 @@ async fn save_entry(
         return Ok((there, false));
     }
     saved::attach(txn, &document, Some(row.id), now).await?;
+    // On PostgreSQL a transcript may have been put in since the first look: no page takes its place. The update above holds the
+    // document, so one that is put in from here on withdraws what is asked for below.
+    let (entry, document) = saved::reread(txn, entry, document).await?;
     if let Some(title) = &new.title {
         document::Entity::update_many()
             .col_expr(document::Column::Title, Expr::value(title))

@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 use crate::library_quota::LibraryRoom;
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// What is to be different; `Some(None)` empties.
@@ -53,7 +54,7 @@ impl Operation for ChangeCollection {
     const SCOPES: &'static [Scope] = &[Scope::WriteCollections];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneCollection, Error> {
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         if let Some(Some(parent)) = self.parent {
             may_stand_in(&txn, caller.user, self.id, parent).await?;

@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::fields::{Field, Values};
 use crate::ops::bookmarks::{relabel, save};
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// What a change of a collection's contents answers.
@@ -75,7 +76,7 @@ impl Operation for PutIntoCollection {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Done, Error> {
         let now = app.clock.now();
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let row = self.0.own(&txn, caller).await?;
         save::put_in(&txn, caller.user, self.0.collection, row.id, now).await?;
         changed(&txn, &self.0, &row, now).await?;
@@ -92,7 +93,7 @@ impl Operation for TakeFromCollection {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Done, Error> {
         let now = app.clock.now();
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let row = self.0.own(&txn, caller).await?;
         collection_bookmark::Entity::delete_many()
             .filter(collection_bookmark::Column::UserId.eq(caller.user))

@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 use crate::library_quota::LibraryRoom;
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// A new collection.
@@ -48,7 +49,7 @@ impl Operation for CreateCollection {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneCollection, Error> {
         let now = app.clock.now();
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         if let Some(parent) = self.parent {
             // Nobody removes it before this one stands in it.

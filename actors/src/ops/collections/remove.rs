@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::fields::{Field, Values};
 use crate::ops::bookmarks::save;
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// Which.
@@ -35,7 +36,7 @@ impl Operation for DeleteCollection {
     const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Done, Error> {
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let found = collection::Entity::one_of(caller.user, self.0).lock(LockType::Update);
         found.one(&txn).await?.ok_or(Error::NotFound)?;
         let filed = Query::select()

@@ -17,6 +17,7 @@ use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// What changes of one entry.
@@ -45,7 +46,7 @@ impl Operation for ChangeEntry {
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneEntry, Error> {
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let mut row = entry::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::NotFound)?;
         if self.read.is_some() || self.starred.is_some() {
             let mut changed = row.into_active_model();
@@ -104,6 +105,9 @@ impl Operation for MarkEntries {
         if let Some(before) = self.before {
             unread = unread.filter(published().lt(before));
         }
-        Ok(Marked { marked: unread.exec(app.db.write()).await?.rows_affected })
+        let txn = begin_request(&app.db, caller).await?;
+        let marked = unread.exec(&txn).await?.rows_affected;
+        txn.commit().await?;
+        Ok(Marked { marked })
     }
 }

@@ -13,6 +13,7 @@ use crate::fields::{Field, Values};
 use crate::ingest::media;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// Which.
@@ -34,7 +35,7 @@ impl Operation for TranscribeEntry {
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneEntry, Error> {
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let row = entry::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
         if row.enclosure_url.is_none() {
             return Err(Error::Conflict("the entry comes with no recording"));

@@ -17,7 +17,9 @@ use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 use crate::ingest::queue::{self, Priority, Work};
+use crate::library_quota::LibraryRoom;
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// Pages of entries that came before they were wanted whole: the newest.
@@ -57,10 +59,12 @@ impl Operation for ChangeFeed {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneFeed, Error> {
         let now = app.clock.now();
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let row = feed::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::NotFound)?;
+        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let wanted_before = row.full_text;
         let row = self.apply(&txn, row).await?;
+        room.must_hold(&txn).await?;
         if row.full_text && !wanted_before {
             catch_up(&txn, &row, now).await?;
         }

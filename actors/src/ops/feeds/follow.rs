@@ -21,6 +21,7 @@ use crate::ingest::feed::{deliver, source};
 use crate::kit::Lane;
 use crate::library_quota::LibraryRoom;
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// Which feed, and how it is kept.
@@ -84,7 +85,7 @@ impl Operation for FollowFeed {
         let (feed, address) = (found.feed.clone(), found.url.as_str().to_owned());
         let coming = app.workers.run(Lane::Foreground, move || deliver::prepare(feed, &address)).await?;
         let now = app.clock.now();
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let (row, created) = self.follow(&txn, caller.user, &found, now).await?;
         if created {

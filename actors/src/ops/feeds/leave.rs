@@ -17,6 +17,7 @@ use crate::ingest::feed::saved;
 use crate::ingest::media::place;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// Which is left.
@@ -43,7 +44,7 @@ impl Operation for UnfollowFeed {
     const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Left, Error> {
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         leave(&txn, caller.user, self.0, app.clock.now()).await?;
         txn.commit().await?;
         app.ingest.wake();

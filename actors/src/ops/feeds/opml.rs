@@ -142,7 +142,7 @@ impl Operation for ImportOpml {
         // In one order everywhere: who follows the same sources at once does not wait in a circle.
         feeds.sort_by(|a, b| a.0.cmp(&b.0));
         let rows = feeds.into_iter().map(|(_, feed)| Found::Feed(feed));
-        let import = imports::take_rows(app, caller.user, Format::Opml, rows.collect()).await?;
+        let import = imports::take_rows(app, caller, Format::Opml, rows.collect()).await?;
         app.ingest.wake();
         let count = |rows: i32| usize::try_from(rows).unwrap_or_default();
         let (new, already_followed, refused) =

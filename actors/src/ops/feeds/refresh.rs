@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::fields::{Field, Values};
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// Which.
@@ -33,7 +34,7 @@ impl Operation for RefreshFeed {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneFeed, Error> {
         let now = app.clock.now();
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let row = feed::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
         queue::ask(&txn, caller.user, Work::Poll, row.source_id.0, Priority::Now, now).await?;
         // Nothing may be new there, and yet something of it not have come.

@@ -20,6 +20,7 @@ use crate::library_quota::LibraryRoom;
 use crate::ops::bookmarks::save;
 use crate::ops::collections::Done;
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// What is to be different; `Some(None)` empties.
@@ -65,7 +66,7 @@ impl Operation for ChangeHighlight {
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneHighlight, Error> {
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let (saved, mut row) = own(&txn, caller.user, self.id).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let moves = self.moves();
@@ -115,7 +116,7 @@ impl Operation for DeleteHighlight {
     const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Done, Error> {
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let (saved, row) = own(&txn, caller.user, self.0).await?;
         highlight::Entity::delete_many()
             .filter(highlight::Column::UserId.eq(caller.user))

@@ -15,6 +15,7 @@ use crate::fields::{Field, Values};
 use crate::library_quota::LibraryRoom;
 use crate::ops::bookmarks::save;
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// A new highlight.
@@ -57,7 +58,7 @@ impl Operation for CreateHighlight {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneHighlight, Error> {
         let now = app.clock.now();
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let found = bookmark::Entity::one_of(caller.user, self.bookmark).lock(LockType::NoKeyUpdate);
         let saved = found.one(&txn).await?.ok_or(Error::NotFound)?;

@@ -20,6 +20,7 @@ use crate::library_quota::LibraryRoom;
 use crate::ops::bookmarks::save;
 use crate::ops::projects::{self, Gone};
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// What is to be different.
@@ -60,7 +61,7 @@ impl Operation for ChangeNote {
             None => None,
         };
         let now = app.clock.now();
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let (mut row, home) = open(&txn, caller.user, self.id).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let room = room.rewriting(&txn, Some(row.document_id)).await?;
@@ -127,7 +128,7 @@ impl Operation for DeleteNote {
     const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let (row, home) = open(&txn, caller.user, self.0).await?;
         remove(&txn, &row, home, Priority::Now, app.clock.now()).await?;
         txn.commit().await?;

@@ -14,6 +14,7 @@ use crate::ingest::queue::Priority;
 use crate::library_quota::LibraryRoom;
 use crate::ops::bookmarks::save;
 use crate::ops::projects::AddNote;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 use crate::text;
 
@@ -90,7 +91,7 @@ impl CreateNote {
 
     async fn append(self, caller: &Caller, app: &App, id: BookmarkId) -> Result<NoteCreated, Error> {
         let now = app.clock.now();
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let row = bookmark::Entity::one_of(caller.user, id).one(&txn).await?.ok_or(Error::NotFound)?;
         let note = locked_on_bookmark(&txn, &row).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;

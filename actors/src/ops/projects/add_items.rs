@@ -26,6 +26,7 @@ use crate::ingest::queue::Priority;
 use crate::library_quota::LibraryRoom;
 use crate::ops::bookmarks::save::{self, NewBookmark};
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// Items to be added.
@@ -71,7 +72,7 @@ impl Operation for AddItems {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<ItemsAdded, Error> {
         let (now, most) = (app.clock.now(), app.plans.limits(caller.plan).items_per_project);
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let project = locked(&txn, caller.user, self.project).await?;
         let mut chosen = Vec::with_capacity(self.items.len());

@@ -21,6 +21,7 @@ use crate::fields::{Field, Kind, Values};
 use crate::library_quota::LibraryRoom;
 use crate::ops::page::{CURSOR, PageOf};
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 const BODY: Field = Field::optional("body", kinds::TEXT, "What was decided, and why.");
@@ -138,7 +139,7 @@ impl Operation for CreateDecision {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneDecision, Error> {
         let now = app.clock.now();
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let project = open_for_writing(&txn, caller.user, self.project).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let row = Model {
@@ -212,7 +213,7 @@ impl Operation for ChangeDecision {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneDecision, Error> {
         let now = app.clock.now();
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let (project, row) = self.place.open(&txn, caller.user).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let status = self.status.unwrap_or(row.status);
@@ -254,7 +255,7 @@ impl Operation for DeleteDecision {
     const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let (project, row) = self.0.open(&txn, caller.user).await?;
         row.delete(&txn).await?;
         touch(&txn, &project, app.clock.now()).await?;

@@ -18,6 +18,7 @@ use crate::fields::{Field, Kind, Values};
 use crate::ingest::queue::{self, Priority, Work};
 use crate::library_quota::LibraryRoom;
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 const DESCRIPTION: Field = Field::optional("description", kinds::TEXT, "What it is about.");
@@ -79,7 +80,7 @@ impl Operation for CreateProject {
             updated_at: now,
         };
         let new = row.clone().into_active_model();
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         project::Entity::insert(new).exec_without_returning(&txn).await?;
         room.must_hold(&txn).await?;
@@ -154,7 +155,7 @@ impl Operation for ChangeProject {
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneProject, Error> {
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let row = locked(&txn, caller.user, self.id).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let mut changed = self.applied(row.clone());
@@ -192,7 +193,7 @@ impl Operation for DeleteProject {
     const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         delete(&txn, caller.user, self.0, app.clock.now()).await?;
         txn.commit().await?;
         app.ingest.wake();

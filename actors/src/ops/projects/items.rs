@@ -22,6 +22,7 @@ use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 use crate::ops::page::{CURSOR, PageOf};
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 /// An item (contract.md, section 5).
@@ -184,7 +185,7 @@ impl Operation for ChangeItem {
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneItem, Error> {
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let (project, row) = self.place.open(&txn, caller.user).await?;
         let changed = Model {
             role: self.role.unwrap_or(row.role),
@@ -221,7 +222,7 @@ impl Operation for RemoveItem {
     const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let (project, row) = self.0.open(&txn, caller.user).await?;
         row.delete(&txn).await?;
         touch(&txn, &project, app.clock.now()).await?;

@@ -17,6 +17,7 @@ use crate::library_quota::LibraryRoom;
 use crate::ops::notes::{self, BODY, NewNote, NoteView, OneNote};
 use crate::ops::page::{CURSOR, PageOf};
 use crate::ops::target::Target;
+use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
 const TITLE: Field = Field::required("title", kinds::TITLE, "Its title.");
@@ -53,7 +54,7 @@ impl Operation for AddNote {
     async fn run(self, caller: &Caller, app: &App) -> Result<OneNote, Error> {
         let text = notes::split(app, self.new.body.clone()).await?;
         let now = app.clock.now();
-        let txn = app.db.begin().await?;
+        let txn = begin_request(&app.db, caller).await?;
         let project = open_for_writing(&txn, caller.user, self.project).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         room.must_fit(self.new.body.len())?;

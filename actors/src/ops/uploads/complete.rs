@@ -50,8 +50,7 @@ impl Operation for CompleteUpload {
     const SCOPES: &'static [Scope] = &[Scope::WriteUploads];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Completed, Error> {
-        let asked =
-            Completion { user: caller.user, plan: caller.plan, upload: self.upload, sha256: self.sha256 };
+        let asked = Completion { caller, upload: self.upload, sha256: self.sha256 };
         let done = uploads::complete(app, asked).await?;
         Ok(Completed {
             upload_id: done.upload,

@@ -72,7 +72,7 @@ impl Operation for CreateUpload {
     const SCOPES: &'static [Scope] = &[Scope::WriteUploads];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Ticket, Error> {
-        Ok(uploads::announce(app, caller.user, caller.plan, self.0).await?.into())
+        Ok(uploads::announce(app, caller, self.0).await?.into())
     }
 
     fn kept(reply: &Ticket) -> serde_json::Result<Value> {

@@ -3,6 +3,7 @@
 //! Writes go through a log, so what was written but not committed mostly outlives a killed process; only
 //! [`PassageIndex::commit`] promises it, for a power loss too. A folder can be open in one process at a time.
 
+mod fault;
 mod filter;
 mod point;
 mod query;
@@ -23,11 +24,14 @@ use qdrant_edge::{
 };
 use uuid::Uuid;
 
+use self::fault::{failed, not_measured};
 use super::{IndexError, Labels, Language, Legs, PassageIndex, PassagePage, Plan, Point, Tenant};
 
-/// Room that must be left on the disk before a write: the engine writes through mapped files, where a full disk ends the
-/// process instead of failing the write.
-const ROOM: u64 = 16 << 20;
+/// Space that must be free before passages are added or changed: the engine writes through mapped files, where a full disk ends
+/// the process instead of failing the write.
+const MIN_FREE_TO_ADD_BYTES: u64 = 16 << 20;
+/// The same before passages are removed, or what was written is synced: that takes far less, and makes space.
+pub const MIN_FREE_TO_DELETE_BYTES: u64 = 8 << 20;
 
 /// The model whose vectors are searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +68,7 @@ pub struct EdgeIndex {
     folder: PathBuf,
     identity: Identity,
     model: Option<Model>,
-    /// Set under both locks below, and never taken back.
+    /// Set and taken back under both locks below.
     abandoned: AtomicBool,
     /// Held while the shard is packed. Taken before `writing`.
     packing: Mutex<()>,
@@ -113,7 +117,7 @@ impl EdgeIndex {
     /// Whether the disk of a folder has room enough to write there.
     #[must_use]
     pub fn has_room(folder: &Path) -> bool {
-        fs4::available_space(folder).is_ok_and(|left| left >= ROOM)
+        fs4::available_space(folder).is_ok_and(|left| left >= MIN_FREE_TO_ADD_BYTES)
     }
 
     /// Adds what an older or half-made shard lacks: the model's vector, the look-ups.
@@ -155,16 +159,16 @@ impl EdgeIndex {
         self.languages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn room(&self) -> Result<(), IndexError> {
-        let left = fs4::available_space(&self.folder).map_err(failed("measure the disk of"))?;
-        if left < ROOM { Err(IndexError::Full) } else { Ok(()) }
+    fn must_have_free(&self, bytes: u64) -> Result<(), IndexError> {
+        let left = fs4::available_space(&self.folder).map_err(not_measured("measure the disk of"))?;
+        if left < bytes { Err(IndexError::Full) } else { Ok(()) }
     }
 
     /// Whether there is room to write everything once more, as packing may do.
     fn room_to_pack(&self) -> Result<(), IndexError> {
-        let left = fs4::available_space(&self.folder).map_err(failed("measure the disk of"))?;
-        let used = blocks_of(&self.folder).map_err(failed("measure the files of"))?;
-        if left < ROOM + used { Err(IndexError::Full) } else { Ok(()) }
+        let left = fs4::available_space(&self.folder).map_err(not_measured("measure the disk of"))?;
+        let used = blocks_of(&self.folder).map_err(not_measured("measure the files of"))?;
+        if left < MIN_FREE_TO_ADD_BYTES + used { Err(IndexError::Full) } else { Ok(()) }
     }
 
     fn fits<'a>(&self, mut vectors: impl Iterator<Item = &'a Vec<f32>>) -> Result<(), IndexError> {
@@ -196,7 +200,7 @@ impl PassageIndex for EdgeIndex {
     fn upsert(&self, tenant: &Tenant, points: Vec<Point>) -> Result<(), IndexError> {
         self.fits(points.iter().filter_map(|point| point.dense.as_ref()))?;
         let _writer = self.writer();
-        self.room()?;
+        self.must_have_free(MIN_FREE_TO_ADD_BYTES)?;
         if let Some(known) = self.known().get_mut(tenant) {
             known.extend(points.iter().map(|point| point.language));
         }
@@ -216,14 +220,14 @@ impl PassageIndex for EdgeIndex {
 
     fn delete_document(&self, tenant: &Tenant, document: Uuid, keep: Option<i64>) -> Result<(), IndexError> {
         let _writer = self.writer();
-        self.room()?;
+        self.must_have_free(MIN_FREE_TO_DELETE_BYTES)?;
         let gone = PointOperations::DeletePointsByFilter(filter::document(tenant, document, keep));
         self.write("delete from", UpdateOperation::PointOperation(gone))
     }
 
     fn delete_tenant(&self, tenant: &Tenant) -> Result<(), IndexError> {
         let _writer = self.writer();
-        self.room()?;
+        self.must_have_free(MIN_FREE_TO_DELETE_BYTES)?;
         let gone = PointOperations::DeletePointsByFilter(filter::own(tenant));
         self.write("delete from", UpdateOperation::PointOperation(gone))?;
         self.known().remove(tenant);
@@ -232,7 +236,7 @@ impl PassageIndex for EdgeIndex {
 
     fn patch_document(&self, tenant: &Tenant, document: Uuid, labels: &Labels) -> Result<(), IndexError> {
         let _writer = self.writer();
-        self.room()?;
+        self.must_have_free(MIN_FREE_TO_ADD_BYTES)?;
         let set = SetPayloadOp {
             payload: Payload(point::labels(labels)),
             points: None,
@@ -283,7 +287,7 @@ impl PassageIndex for EdgeIndex {
     fn commit(&self) -> Result<(), IndexError> {
         let _writer = self.writer();
         self.must_not_be_abandoned()?;
-        self.room()?;
+        self.must_have_free(MIN_FREE_TO_DELETE_BYTES)?;
         self.shard.flush().map_err(failed("commit"))
     }
 
@@ -318,7 +322,7 @@ impl PassageIndex for EdgeIndex {
 
     fn remove(&self, passages: &[Uuid]) -> Result<(), IndexError> {
         let _writer = self.writer();
-        self.room()?;
+        self.must_have_free(MIN_FREE_TO_DELETE_BYTES)?;
         let gone =
             PointOperations::DeletePoints { ids: passages.iter().copied().map(PointId::Uuid).collect() };
         self.write("delete from", UpdateOperation::PointOperation(gone))
@@ -337,6 +341,16 @@ impl PassageIndex for EdgeIndex {
             std::mem::forget(Arc::clone(&self.shard));
         }
     }
+
+    fn resume(&self) -> bool {
+        let _packer = self.packer();
+        let _writer = self.writer();
+        let is_back = identity(&self.folder) == self.identity;
+        if is_back {
+            self.abandoned.store(false, Ordering::SeqCst);
+        }
+        is_back
+    }
 }
 
 /// Bytes that the files of a folder take on the disk: mapped files have holes.
@@ -349,8 +363,4 @@ fn blocks_of(folder: &Path) -> std::io::Result<u64> {
         bytes += if found.is_dir() { blocks_of(&entry.path())? } else { found.blocks() * BLOCK_BYTES };
     }
     Ok(bytes)
-}
-
-fn failed<E: std::error::Error + Send + Sync + 'static>(doing: &'static str) -> impl Fn(E) -> IndexError {
-    move |source| IndexError::Engine { doing, source: Box::new(source) }
 }

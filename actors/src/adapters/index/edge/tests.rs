@@ -171,3 +171,24 @@ fn abandoned_index_is_searched_and_never_written() {
     drop(new);
     assert_eq!(EdgeIndex::open(&folder, model("a")).unwrap().count().unwrap(), 0);
 }
+
+#[test]
+fn abandoned_index_is_written_again_once_its_folder_is_back() {
+    let home = tempfile::tempdir().unwrap();
+    let (folder, elsewhere) = (home.path().join("index"), home.path().join("elsewhere"));
+    let index = EdgeIndex::open(&folder, model("a")).unwrap();
+    index.upsert(&me(), vec![point(1)]).unwrap();
+    index.commit().unwrap();
+    std::fs::rename(&folder, &elsewhere).unwrap();
+    index.abandon();
+    drop(EdgeIndex::open(&folder, model("a")).unwrap());
+    assert!(!index.resume(), "another index is in its place");
+
+    std::fs::remove_dir_all(&folder).unwrap();
+    std::fs::rename(&elsewhere, &folder).unwrap();
+
+    assert!(index.resume() && index.is_in_place());
+    index.upsert(&me(), vec![point(2)]).unwrap();
+    index.commit().unwrap();
+    drop(index);
+}

@@ -19,6 +19,8 @@ mod instant;
 mod json_ld;
 mod markup;
 mod names;
+#[cfg(test)]
+mod payloads;
 mod pictures;
 mod prose;
 mod rendition;

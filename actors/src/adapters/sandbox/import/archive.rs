@@ -83,9 +83,21 @@ impl Archive {
         if !self.given.insert(name.to_owned()) {
             return Err("its text is another row's");
         }
-        let left = self.left.checked_sub(text.len() as u64);
-        self.left = left.ok_or("the archive unpacks to more than is taken in")?;
+        self.count(&text).map_err(|_| "the archive unpacks to more than is taken in")?;
         Ok(Some(text))
+    }
+
+    /// A list of at most so many bytes, which counts as the texts do: thousands of lists may lie on the same packed bytes.
+    pub fn list(&mut self, name: &str, most: usize) -> Result<Vec<u8>, NoImport> {
+        let list = self.short(name, most).ok_or(NoImport::Damaged)?;
+        self.count(&list)?;
+        Ok(list)
+    }
+
+    /// Counts what was unpacked.
+    fn count(&mut self, unpacked: &[u8]) -> Result<(), NoImport> {
+        self.left = self.left.checked_sub(unpacked.len() as u64).ok_or(NoImport::Bomb)?;
+        Ok(())
     }
 
     /// A file of at most so many bytes; `None` where it is not there, or longer.
@@ -161,6 +173,70 @@ pub mod tests {
         let mut archive = Archive::open(packed(&[("bomb", &zeroes)])).unwrap();
 
         assert_eq!(archive.unpack("bomb").err(), Some(NoImport::Bomb));
+    }
+
+    #[test]
+    fn texts_of_an_archive_are_given_once_and_bounded_together() {
+        let zeroes = vec![0; 1 << 20];
+        let names: Vec<String> = (0..80).map(|n| n.to_string()).collect();
+        let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &zeroes[..])).collect();
+        let mut archive = Archive::open(packed(&files)).unwrap();
+
+        let texts: Vec<_> = names.iter().map(|name| archive.text(name, 1 << 20)).collect();
+
+        // Each is short enough to be no bomb, and all of them are packed to a hundredth.
+        assert!(texts.iter().take(64).all(|text| matches!(text, Ok(Some(_)))));
+        assert_eq!(texts[64], Err("the archive unpacks to more than is taken in"));
+        assert_eq!(archive.text("0", 1 << 20), Err("its text is another row's"));
+    }
+
+    #[test]
+    fn lists_of_an_archive_are_bounded_together() {
+        let zeroes = vec![0; 1 << 20];
+        let names: Vec<String> = (0..80).map(|n| format!("{n}.csv")).collect();
+        let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &zeroes[..])).collect();
+        let mut archive = Archive::open(packed(&files)).unwrap();
+
+        let lists: Vec<_> = names.iter().map(|name| archive.list(name, 1 << 20)).collect();
+
+        assert!(lists.iter().take(64).all(Result::is_ok));
+        assert_eq!(lists[64], Err(NoImport::Bomb));
+        assert_eq!(archive.list("none.csv", 1 << 20), Err(NoImport::Damaged));
+    }
+
+    /// Entries that lie on each other: the list of files names the same bytes many times.
+    #[test]
+    fn overlapping_entries_are_bounded_together() {
+        const ENTRIES: u16 = 200;
+        let packed = packed(&[("a000", &vec![0; 1 << 20])]);
+        let mut whole = vec![0; packed.metadata().unwrap().len() as usize];
+        packed.read_exact_at(&mut whole, 0).unwrap();
+        let place = |mark: &[u8]| whole.windows(4).position(|window| window == mark).unwrap();
+        let (list, end) = (place(b"PK\x01\x02"), place(b"PK\x05\x06"));
+        let mut forged = whole[..list].to_vec();
+        for n in 0..ENTRIES {
+            let mut entry = whole[list..end].to_vec();
+            let name = entry.windows(4).position(|window| window == b"a000").unwrap();
+            entry[name..name + 4].copy_from_slice(format!("a{n:03}").as_bytes());
+            forged.extend(entry);
+        }
+        let mut tail = whole[end..].to_vec();
+        tail[8..10].copy_from_slice(&ENTRIES.to_le_bytes());
+        tail[10..12].copy_from_slice(&ENTRIES.to_le_bytes());
+        let length = (forged.len() - list) as u32;
+        tail[12..16].copy_from_slice(&length.to_le_bytes());
+        forged.extend(tail);
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&forged).unwrap();
+
+        // The reader may refuse such a list whole; what it takes counts like any other.
+        let mut archive = match Archive::open(Arc::new(file)) {
+            Ok(archive) => archive,
+            Err(refused) => return assert_eq!(refused, NoImport::Damaged),
+        };
+        let texts = (0..ENTRIES).map(|n| archive.text(&format!("a{n:03}"), 1 << 20));
+        let given = texts.filter(|text| matches!(text, Ok(Some(_)))).count();
+        assert!(given <= 64, "{given} texts of one");
     }
 
     #[test]

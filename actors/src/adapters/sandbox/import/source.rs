@@ -78,7 +78,7 @@ fn archive(file: Arc<File>, wanted: Option<Format>) -> Result<Source, NoImport> 
     packed.sort();
     let (mut found, mut left): (Vec<(String, Source)>, Vec<String>) = (Vec::new(), Vec::new());
     for name in packed {
-        let bytes = archive.short(&name, WHOLE as usize).ok_or(NoImport::Damaged)?;
+        let bytes = archive.list(&name, WHOLE as usize)?;
         // What lies beside the lists is none of them, or not what was asked for.
         match decoded(&bytes, wanted) {
             Ok(source) if wanted.is_none_or(|wanted| wanted == source.format) => found.push((name, source)),

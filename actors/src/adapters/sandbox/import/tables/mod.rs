@@ -12,6 +12,7 @@ use csv::StringRecord;
 
 use super::format::Format;
 use super::row::{Found, Page, Row};
+use crate::text::cut;
 use records::Records;
 
 /// What is known of a program's table.
@@ -24,6 +25,11 @@ pub struct Table {
     known: &'static [&'static str],
     read: fn(&Cells<'_>) -> Result<Page, &'static str>,
 }
+
+/// Columns that are told of as not read.
+const MAX_UNREAD_COLUMNS: usize = 100;
+/// Characters of the name of such a column.
+const MAX_UNREAD_CHARS: usize = 100;
 
 /// The one that names the fewest columns comes last.
 const ALL: [&Table; 6] =
@@ -69,10 +75,11 @@ fn header(text: &str) -> Vec<String> {
 }
 
 impl Table {
-    /// Columns of a table that are not read.
+    /// Columns of a table that are not read: the first ones, with the beginnings of their names.
     pub fn unread(&self, text: &str) -> Vec<String> {
         let is_known = |name: &String| self.known.contains(&name.as_str());
-        header(text).into_iter().filter(|name| !is_known(name)).collect()
+        let unread = header(text).into_iter().filter(|name| !is_known(name));
+        unread.take(MAX_UNREAD_COLUMNS).map(|name| cut(&name, MAX_UNREAD_CHARS)).collect()
     }
 
     /// Every row behind the header.

@@ -1,0 +1,113 @@
+"""Loads of many connections, and a client that saves meanwhile; memory_load.py measures the service under them."""
+
+import contextlib
+import http.client
+import itertools
+import resource
+import select
+import socket
+import statistics
+import threading
+import time
+
+from service import Reader, Service
+
+# Saves by which a client is measured while there is no load.
+IDLE_SAVES = 40
+PAUSE_SECONDS = 0.05
+
+
+def raise_file_limit() -> None:
+    """The usual limit of 1,024 files would bound the connections of this process."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+class SavingClient(threading.Thread):
+    """Saves small pages, one after the other, on a connection of its own for each."""
+
+    def __init__(self, reader: Reader) -> None:
+        super().__init__(daemon=True)
+        self.reader, self.numbers, self.ended = reader, itertools.count(), threading.Event()
+        self.refused: list[str] = []
+        self.idle_ms = [self.save() for _ in range(IDLE_SAVES)]
+        self.load_ms: list[float] = []
+
+    def save(self) -> float:
+        """Milliseconds until the answer, whatever it is."""
+        page = {"url": f"https://client.example/{next(self.numbers)}", "text": "A heron in the reeds."}
+        began = time.perf_counter()
+        try:
+            self.reader.another().ask("POST", "/rest/v1/bookmarks", page)
+        except (RuntimeError, OSError, http.client.HTTPException) as refused:
+            self.refused.append(str(refused)[:80])
+        return (time.perf_counter() - began) * 1000
+
+    def run(self) -> None:
+        while not self.ended.wait(PAUSE_SECONDS):
+            self.load_ms.append(self.save())
+
+    def end(self) -> dict:
+        """Its figures; the ratio is that of the medians under load and without one."""
+        self.ended.set()
+        self.join()
+        idle, load = percentiles(self.idle_ms), percentiles(self.load_ms)
+        return {"client_saves": len(self.load_ms), "client_refused": len(self.refused), "client_idle_ms_p50": idle[0],
+                "client_ms_p50": load[0], "client_ms_p99": load[1], "client_ms_max": round(max(self.load_ms), 1),
+                "client_p50_ratio": round(load[0] / idle[0], 2)}
+
+
+def percentiles(measured: list[float]) -> tuple[float, float]:
+    """The 50th and the 99th."""
+    at = statistics.quantiles(measured, n=100, method="inclusive")
+    return round(at[49], 1), round(at[98], 1)
+
+
+@contextlib.contextmanager
+def saving_client(service: Service, figures: dict):
+    """A client with an account of its own saves while this is open; its figures are added."""
+    client = SavingClient(service.reader())
+    client.start()
+    try:
+        yield
+    finally:
+        figures |= client.end()
+
+
+def head(service: Service, method: str, path: str, **fields: object) -> bytes:
+    own = {"Host": f"127.0.0.1:{service.port}", "Origin": f"http://127.0.0.1:{service.port}"}
+    named = own | {name.replace("_", "-"): value for name, value in fields.items()}
+    return "\r\n".join([f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in named.items()), "", ""]).encode()
+
+
+def connect(service: Service, address: str = "127.0.0.1", receive_buffer: int | None = None) -> socket.socket:
+    made = socket.socket()
+    if receive_buffer is not None:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    made.bind((address, 0))
+    made.connect(("127.0.0.1", service.port))
+    return made
+
+
+def open_all(service: Service, addresses: list[str], count: int, sent: bytes) -> list[socket.socket]:
+    """Connections from these addresses in turn on which this was sent, as far as the service took them."""
+    opened = []
+    for _, address in zip(range(count), itertools.cycle(addresses)):
+        with contextlib.suppress(OSError):
+            made = connect(service, address)
+            made.sendall(sent)
+            opened.append(made)
+    return opened
+
+
+def count_open(connections: list[socket.socket]) -> int:
+    """Connections that the service has neither answered nor closed."""
+    poll = select.poll()
+    for connection in connections:
+        poll.register(connection, select.POLLIN | select.POLLHUP)
+    return len(connections) - len(poll.poll(0))
+
+
+def close_all(connections: list[socket.socket]) -> None:
+    for connection in connections:
+        connection.close()

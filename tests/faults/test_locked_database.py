@@ -1,0 +1,110 @@
+"""Another process holds the database: writes wait and are then refused, reads go on, and the write-ahead log is folded in later."""
+
+import contextlib
+import os
+import pathlib
+import threading
+import time
+
+from background import Saves, database_file, metric, opened, read_transaction, timed
+from harness import Account, FaultyService, Ledger, eventually
+
+# A read that waits for the lock takes as long as the busy timeout, five seconds.
+MAX_READ_SECONDS = 3
+MAX_LOCK_SECONDS = 30
+PATCH_SECONDS = float(os.environ.get("CARREL_FAULT_PATCH_SECONDS", "2"))
+LOG_MIB = int(os.environ.get("CARREL_FAULT_LOG_MIB", "8"))
+# A log over this is warned of.
+WARNED_MIB = 256
+MIB = 1 << 20
+
+
+@contextlib.contextmanager
+def write_lock(file: pathlib.Path):
+    with opened(file) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        yield
+        connection.rollback()
+
+
+def test_locked_database_refuses_writes_and_serves_reads(service: FaultyService) -> None:
+    account = Account(service)
+    assert account.sign_in() == 200
+    ledger = Ledger(account)
+    ledger.mixed_load(2)
+    eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1].get("data", {}).get("results"))
+
+    with write_lock(database_file(service)), Saves(account, first=1000) as saves:
+        mixed = threading.Thread(target=ledger.mixed_load, args=(1,))
+        mixed.start()
+        end = time.monotonic() + MAX_LOCK_SECONDS
+        while saves.statuses[503] < 4:
+            assert time.monotonic() < end, "no save was refused"
+            for path in ("/v2/search?q=word1", "/v1/bookmarks", "/v1/user"):
+                seconds, (status, _, _) = timed(account.rest, "GET", path)
+                assert status == 200 and seconds < MAX_READ_SECONDS, (path, status, seconds)
+        assert not saves.acknowledged
+    mixed.join()
+
+    assert set(saves.statuses) <= {201, 503} and saves.refusals_without_wait == 0, saves.statuses
+    # Nothing of what was refused is left half done, and work goes on at once.
+    before = len(ledger.answers)
+    ledger.mixed_load(1)
+    assert 503 not in ledger.answers[before:]
+    assert ledger.faults() == [] and saves.missing() == []
+
+
+def test_write_waits_for_a_short_lock(service: FaultyService) -> None:
+    account, answers = Account(service), []
+    save = threading.Thread(target=lambda: answers.append(account.save(1)))
+
+    with write_lock(database_file(service)):
+        save.start()
+        save.join(1)
+        assert save.is_alive(), answers
+    save.join()
+
+    assert [status for status, _, _ in answers] == [201]
+
+
+def test_changes_of_one_row_at_once_are_all_kept(service: FaultyService) -> None:
+    account = Account(service)
+    bookmark = account.save(1)[1]["data"]["bookmark"]["bookmarkId"]
+    end = time.monotonic() + PATCH_SECONDS
+    statuses = []
+
+    def change() -> None:
+        while time.monotonic() < end:
+            body = {"favorite": True, "progress": 0.5, "tags": ["a", "b"]}
+            statuses.append(account.rest("PATCH", f"/v1/bookmarks/{bookmark}", body)[0])
+
+    threads = [threading.Thread(target=change) for _ in range(50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert set(statuses) == {200}, {status: statuses.count(status) for status in set(statuses)}
+    print(f"{len(statuses)} changes of one row, all acknowledged")
+
+
+def test_log_behind_a_long_reader_is_folded_in_afterwards(service: FaultyService) -> None:
+    account = Account(service)
+    file = database_file(service)
+    log = file.with_name("carrel.db-wal")
+    text = {"text": "a heron in the reeds " * 5000}
+
+    with read_transaction(file) as reader, Saves(account, threads=2, **text) as saves:
+        eventually(lambda: log.stat().st_size > LOG_MIB * MIB, 120)
+        assert reader.execute("SELECT count(*) FROM bookmark").fetchone() == (0,)
+        assert eventually(lambda: metric(service, "carrel_database_log_bytes") > LOG_MIB * MIB)
+        if LOG_MIB > WARNED_MIB:
+            assert "the write-ahead log of the database grows" in service.log()
+    grown = log.stat().st_size
+
+    # As much again is written into the space that the log has already.
+    with Saves(account, threads=2, first=10_000, **text) as more:
+        eventually(lambda: len(more.acknowledged) >= len(saves.acknowledged), 120)
+    assert log.stat().st_size < grown + 6 * MIB
+    for done in (saves, more):
+        assert set(done.statuses) == {201} and done.missing() == []

@@ -1,0 +1,205 @@
+"""Servers that the service asks and that hang, fail, flood or are not found: nothing waits for them, and nothing is lost."""
+
+import os
+import pathlib
+import threading
+import time
+
+from background import database_file, key_with, make_jobs_due, opened, resident_mib, timed
+from harness import Account, FaultyService, eventually
+from stubs import ChatModel, Gate, MailServer, NameServer, Site, serving
+
+WITH_DEADLINES = bool(os.environ.get("CARREL_FAULT_DEADLINES"))
+# Of the requests in a test that go on beside what hangs.
+MAX_SECONDS = 3
+FEEDS = int(os.environ.get("CARREL_FAULT_FEEDS", "20"))
+
+
+def jobs(service: FaultyService, kind: str) -> list[tuple]:
+    with opened(database_file(service)) as connection:
+        return connection.execute("SELECT state, attempts, error FROM job WHERE kind = ? ORDER BY created_at", (kind,)).fetchall()
+
+
+def assert_others_are_served(account: Account, first: int) -> None:
+    """Searches and saves are answered, and what is saved with its text is read."""
+    for number in range(first, first + 5):
+        for request in ((account.save, number), (account.rest, "GET", f"/v2/search?q=word{first}")):
+            seconds, answer = timed(*request)
+            assert answer[0] in (200, 201) and seconds < MAX_SECONDS, (answer[0], seconds)
+    eventually(lambda: account.rest("GET", f"/v2/search?q=word{first + 4}")[1]["data"]["results"])
+
+
+def start(carrel: str, folder: pathlib.Path, **settings: object) -> FaultyService:
+    service = FaultyService(carrel, folder, **settings)
+    service.start()
+    return service
+
+
+def test_hanging_model_stops_no_search_and_costs_no_answer(carrel: str, tmp_path: pathlib.Path) -> None:
+    with serving(ChatModel()) as model:
+        service = start(carrel, tmp_path, **model.settings())
+        account = Account(service)
+        asker = key_with(account, "ask:library", "read:library")
+        question = {"question": "Where is word1 written?"}
+        assert_others_are_served(account, 1)
+        model.behave = ["hang"]
+        answers = []
+
+        def ask() -> None:
+            answers.append(account.rest("POST", "/v2/ask", question, asker))
+
+        asking = [threading.Thread(target=ask) for _ in range(12)]
+        began = time.monotonic()
+        for thread in asking:
+            thread.start()
+        eventually(lambda: model.gate.waiting > 0)
+        assert_others_are_served(account, 100)
+        if not WITH_DEADLINES:
+            model.behave = ["refuse"]
+            model.gate.is_open.set()
+        for thread in asking:
+            thread.join()
+
+        print(f"{len(answers)} questions ended after {time.monotonic() - began:.1f} s")
+        assert {(status, body["error"]["code"]) for status, body, _ in answers} == {(503, "AI_UNAVAILABLE")}
+        assert all("retry-after" in headers for _, _, headers in answers)
+        usage = account.rest("GET", "/v2/usage", None, asker)[1]["data"]
+        assert usage["answers"]["thisMonth"] == 0
+        service.kill()
+
+
+def test_faulty_models_cost_no_answer_and_no_memory(carrel: str, tmp_path: pathlib.Path) -> None:
+    with serving(ChatModel()) as model:
+        service = start(carrel, tmp_path, **model.settings())
+        account = Account(service)
+        asker = key_with(account, "ask:library", "read:library")
+        assert_others_are_served(account, 1)
+
+        def ask() -> tuple[int, dict, dict]:
+            return account.rest("POST", "/v2/ask", {"question": "Where is word1 written?"}, asker)
+
+        before = resident_mib(service)
+        for behave in ("fail", "cut", "nonsense", "flood"):
+            model.behave = [behave]
+            status, body, headers = ask()
+            assert (status, body["error"]["code"]) == (503, "AI_UNAVAILABLE"), behave
+            assert "retry-after" in headers
+        grown = resident_mib(service) - before
+        print(f"answers of 1 GiB and others: resident memory grew by {grown:.1f} MiB")
+        assert grown < 64
+        usage = account.rest("GET", "/v2/usage", None, asker)[1]["data"]
+        assert usage["answers"]["thisMonth"] == 0 and usage["aiBudget"]["groups"][0]["share"] == 0
+
+        model.behave, model.asked = ["busy", "answer"], []
+        assert ask()[0] == 200
+        assert model.asked[1] - model.asked[0] >= 1, "it did not wait as it was asked to"
+        assert account.rest("GET", "/v2/usage", None, asker)[1]["data"]["answers"]["thisMonth"] == 1
+        service.kill()
+
+
+def test_letters_outlast_mail_servers_that_fail(carrel: str, tmp_path: pathlib.Path) -> None:
+    with serving(MailServer()) as mail:
+        service = start(carrel, tmp_path, **mail.settings())
+        account = Account(service)
+
+        def use_first(secret: str) -> None:
+            """The first use of a key is told by a letter."""
+            seconds, answer = timed(account.rest, "GET", "/v1/user", None, secret)
+            assert answer[0] == 200 and seconds < MAX_SECONDS, (answer[0], seconds)
+
+        def due_until(condition) -> None:
+            def look() -> bool:
+                make_jobs_due(service)
+                return condition()
+            eventually(look)
+
+        mail.behave = "hang"
+        use_first(account.secret)
+        eventually(lambda: mail.gate.waiting > 0)
+        assert_others_are_served(account, 1)
+        mail.behave = "busy"
+        mail.gate.is_open.set()
+        due_until(lambda: any("421" in (error or "") for _, _, error in jobs(service, "letter")))
+        assert [state for state, _, _ in jobs(service, "letter")] != ["dead"]
+
+        mail.behave = "cut"
+        due_until(lambda: mail.letters)
+        mail.behave = "take"
+        due_until(lambda: {state for state, _, _ in jobs(service, "letter")} == {"done"})
+        # The server had taken it before the connection was cut, and says so to nobody.
+        ids = [line for letter in mail.letters for line in letter.splitlines() if line.startswith("Message-ID")]
+        assert len(ids) == 2 and len(set(ids)) == 1, ids
+
+        mail.behave = "refuse"
+        use_first(key_with(account, "read:user"))
+        eventually(lambda: "dead" in [state for state, _, _ in jobs(service, "letter")])
+        state, attempts, error = jobs(service, "letter")[-1]
+        assert (state, attempts) == ("dead", 1) and "550" in error
+        service.kill()
+
+
+def test_pages_outlast_a_name_server_that_does_not_answer(carrel: str, tmp_path: pathlib.Path) -> None:
+    resolver = tmp_path / "resolv.conf"
+    resolver.write_text(f"nameserver {NameServer.ADDRESS}\noptions timeout:2 attempts:1\n")
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\nexec unshare --mount sh -c "
+                       f"'mount --bind {resolver} /etc/resolv.conf && exec {carrel} \"$@\"' sh \"$@\"\n")
+    program.chmod(0o755)
+    with NameServer() as names, serving(Site()) as site:
+        service = start(str(program), tmp_path, fetch__allow_private="127.0.0.0/8")
+        account = Account(service)
+        for number in range(20):
+            page = {"url": f"http://bird{number}.faults.test:{site.port}/"}
+            assert account.rest("POST", "/v1/bookmarks", page)[0] == 201
+        eventually(lambda: names.asked > 0)
+
+        assert_others_are_served(account, 1)
+        eventually(lambda: any(error and attempts for _, attempts, error in jobs(service, "page")))
+        assert {state for state, _, _ in jobs(service, "page")} <= {"queued", "running"}
+        names.answers = True
+
+        def all_are_read() -> bool:
+            make_jobs_due(service)
+            return [state for state, _, _ in jobs(service, "page")] == ["done"] * 20
+
+        eventually(all_are_read, 60)
+        assert eventually(lambda: account.rest("GET", "/v2/search?q=bird7")[1]["data"]["results"])
+        service.kill()
+
+
+def test_feeds_due_at_once_take_turns_and_others_are_served(carrel: str, tmp_path: pathlib.Path) -> None:
+    fetches = 6
+    # The rest is left to what somebody waits for.
+    feeds_at_once = 4
+    with serving(Site()) as site:
+        service = start(carrel, tmp_path, fetch__allow_private="127.0.0.0/8", ingest__fetches=fetches)
+        account = Account(service)
+        assert_others_are_served(account, 1)
+        reader = key_with(account, "read:feeds", "write:feeds")
+        for number in range(FEEDS):
+            # Two feeds of each host.
+            feed = {"url": f"http://127.0.1.{1 + number // 2}:{site.port}/feed?{number}"}
+            status, body, _ = account.rest("POST", "/v1/feeds", feed, reader)
+            assert status == 201, body
+        eventually(lambda: {state for state, _, _ in jobs(service, "poll")} <= {"done"})
+        with opened(database_file(service)) as connection:
+            assert connection.execute("SELECT count(*) FROM feed_source").fetchone() == (FEEDS,)
+            site.hits.clear()
+            site.most_at_once = site.most_of_one_host = 0
+            site.gate = Gate()
+            connection.execute("UPDATE feed_source SET next_fetch_at = 0, wait_until = NULL")
+        eventually(lambda: site.gate.waiting >= feeds_at_once)
+
+        assert_others_are_served(account, 100)
+        site.delay = 0.2
+        gate, site.gate = site.gate, None
+        gate.is_open.set()
+        end = time.monotonic() + 60
+        while site.hits.total() < FEEDS:
+            assert time.monotonic() < end, site.hits
+            make_jobs_due(service)
+            seconds, answer = timed(account.rest, "GET", "/v2/search?q=word1")
+            assert answer[0] == 200 and seconds < MAX_SECONDS, (answer[0], seconds)
+        print(f"{FEEDS} feeds: at most {site.most_at_once} at once, {site.most_of_one_host} of one host")
+        assert site.most_at_once <= feeds_at_once and site.most_of_one_host == 1
+        service.kill()

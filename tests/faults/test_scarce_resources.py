@@ -1,0 +1,136 @@
+"""Little processor time, little memory and a log that cannot be written: the service goes on."""
+
+import contextlib
+import os
+import pathlib
+import statistics
+import subprocess
+import threading
+
+import pytest
+from background import key_with, metric, timed
+from harness import Account, FaultyService, eventually
+from test_upload_faults import Upload
+
+# Of searches beside sign-ins, which take all processors.
+MAX_SECONDS = 3
+SEARCHES = int(os.environ.get("CARREL_FAULT_SEARCHES", "60"))
+# Unpacks to 3 GB.
+BOMB = pathlib.Path(__file__).resolve().parents[1] / "outside" / "bomb.pdf"
+MEMORY = 320 << 20
+
+
+def searches(account: Account) -> list[float]:
+    taken = []
+    for _ in range(SEARCHES):
+        seconds, answer = timed(account.rest, "GET", "/v2/search?q=word1")
+        assert answer[0] == 200 and answer[1]["data"]["results"]
+        taken.append(seconds)
+    return sorted(taken)
+
+
+def p99(taken: list[float]) -> float:
+    return statistics.quantiles(taken, n=100)[98]
+
+
+class PdfUpload(Upload):
+    """An upload of the bytes of a real file."""
+
+    def __init__(self, account: Account, content: bytes) -> None:
+        super().__init__(account, len(content))
+        self.content = content
+
+
+def test_sign_ins_and_parsers_do_not_hold_up_searches(service: FaultyService) -> None:
+    account, other = Account(service), Account(service)
+    assert account.save(1)[0] == 201
+    eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1]["data"]["results"])
+    idle = searches(account)
+    other.secret = key_with(other, "write:uploads", "read:library", "read:bookmarks")
+    upload = PdfUpload(other, BOMB.read_bytes())
+    assert upload.put()[0] == 200 and upload.complete()[0] == 202
+    ended, statuses = threading.Event(), []
+
+    def sign_in() -> None:
+        while not ended.is_set():
+            statuses.append(other.sign_in())
+
+    clients = [threading.Thread(target=sign_in) for _ in range(4)]
+    for client in clients:
+        client.start()
+    busy = searches(account)
+    ended.set()
+    for client in clients:
+        client.join()
+
+    print(f"p99 of {SEARCHES} searches: {p99(idle) * 1000:.0f} ms idle, {p99(busy) * 1000:.0f} ms beside "
+          f"{len(statuses)} sign-ins and a PDF bomb")
+    assert set(statuses) == {200}
+    assert busy[-1] < MAX_SECONDS
+
+
+@contextlib.contextmanager
+def memory_group():
+    """A control group with little memory; processes join it by writing their id to a file of this name."""
+    unified, memory = pathlib.Path("/sys/fs/cgroup/cgroup.controllers"), pathlib.Path("/sys/fs/cgroup/memory")
+    if unified.exists():
+        place, limit = pathlib.Path("/sys/fs/cgroup/carrel-faults"), "memory.max"
+        pathlib.Path("/sys/fs/cgroup/cgroup.subtree_control").write_text("+memory")
+    else:
+        place, limit = memory / "carrel-faults", "memory.limit_in_bytes"
+    place.mkdir()
+    try:
+        (place / limit).write_text(str(MEMORY))
+        yield place / "cgroup.procs"
+    finally:
+        place.rmdir()
+
+
+def has_memory_groups() -> bool:
+    try:
+        with memory_group():
+            return True
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not has_memory_groups(), reason="this account may not make control groups")
+def test_file_over_the_memory_of_the_machine_fails_alone(carrel: str, tmp_path: pathlib.Path) -> None:
+    with memory_group() as members:
+        program = tmp_path / "program"
+        program.write_text(f'#!/bin/sh\necho $$ > {members}\nexec {carrel} "$@"\n')
+        program.chmod(0o755)
+        service = FaultyService(str(program), tmp_path)
+        service.start()
+        account = Account(service)
+        reader = Account(service)
+        account.secret = key_with(account, "write:uploads", "read:library", "read:bookmarks")
+        upload = PdfUpload(account, BOMB.read_bytes())
+        assert upload.put()[0] == 200
+        status, body, _ = upload.complete()
+        assert status == 202
+        document = f"/v2/documents/{body['data']['documentId']}"
+
+        eventually(lambda: account.rest("GET", document)[1]["data"]["status"] == "failed", 60)
+        assert service.process.poll() is None
+        assert reader.save(1)[0] == 201
+        eventually(lambda: reader.rest("GET", "/v2/search?q=word1")[1]["data"]["results"])
+        print(f"the service used at most {service.memory()['VmHWM']} MiB of {MEMORY >> 20}")
+        service.kill()
+
+
+def test_full_disk_of_the_log_stops_nothing(carrel: str, tmp_path: pathlib.Path) -> None:
+    service = FaultyService(carrel, tmp_path, log__level="debug")
+    full = os.open("/dev/full", os.O_WRONLY)
+    service.process = subprocess.Popen([service.program, "serve"], cwd=tmp_path, env=service.environment(),
+                                       stdout=full, stderr=full)
+    os.close(full)
+    eventually(service.is_ready)
+    account = Account(service)
+    for number in range(20):
+        assert account.save(number)[0] == 201
+
+    lost = 'carrel_log_lost_lines_total{reason="write_failed"}'
+    assert eventually(lambda: metric(service, lost)) > 0
+    service.stop()
+    assert service.process.returncode == 0

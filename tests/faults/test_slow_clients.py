@@ -1,0 +1,184 @@
+"""Clients that send slowly, read nothing, send too much or connect too often: others are served, and memory stays bounded."""
+
+import http.client
+import os
+import pathlib
+import socket
+import threading
+import time
+
+from background import resident_mib, timed
+from harness import Account, FaultyService, eventually
+
+SLOW_HEADS = int(os.environ.get("CARREL_FAULT_SLOW_HEADS", "500"))
+SLOW_READERS = int(os.environ.get("CARREL_FAULT_SLOW_READERS", "200"))
+# Of the requests in a test that go on beside slow clients.
+MAX_SECONDS = 3
+MAX_GROWTH_MIB = 64
+MAX_ENDLESS_SECONDS = 20
+# How long processor time is measured: a loop that spins uses all of it.
+CPU_SECONDS = 2
+MIB = 1 << 20
+
+
+def connect(service: FaultyService) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", service.port), 60)
+
+
+def drained(connection: socket.socket) -> bytes:
+    """All that comes until the connection ends."""
+    read = b""
+    try:
+        while got := connection.recv(1 << 16):
+            read += got
+    except ConnectionError:
+        pass
+    return read
+
+
+def test_slow_heads_get_408_and_others_are_served(service: FaultyService) -> None:
+    account = Account(service)
+    answers = {}
+    ended = threading.Event()
+
+    def trickle() -> None:
+        slow = [connect(service) for _ in range(SLOW_HEADS)]
+        for connection in slow:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
+        open_ones = set(slow)
+        while open_ones and not ended.wait(1):
+            for connection in list(open_ones):
+                try:
+                    connection.sendall(b"x")
+                    connection.setblocking(False)
+                    got = connection.recv(4096)
+                except BlockingIOError:
+                    continue
+                except ConnectionError:
+                    got = b""
+                finally:
+                    connection.settimeout(60)
+                open_ones.discard(connection)
+                answers[connection] = got
+        for connection in slow:
+            connection.close()
+
+    slow_client = threading.Thread(target=trickle)
+    slow_client.start()
+    slowest = 0.0
+    number = 0
+    end = time.monotonic() + 60
+    while slow_client.is_alive():
+        assert time.monotonic() < end, f"{SLOW_HEADS - len(answers)} connections are still open"
+        number += 1
+        for request in ((account.save, number), (account.rest, "GET", "/v2/search?q=word1")):
+            seconds, answer = timed(*request)
+            assert answer[0] in (200, 201), answer[:2]
+            slowest = max(slowest, seconds)
+    ended.set()
+
+    assert len(answers) == SLOW_HEADS
+    told = sum(answer.startswith(b"HTTP/1.1 408") for answer in answers.values())
+    print(f"{told} of {SLOW_HEADS} were told 408, the slowest of {number * 2} other requests took {slowest:.2f} s")
+    assert told > SLOW_HEADS / 2
+    assert slowest < MAX_SECONDS
+
+
+def test_clients_that_read_nothing_cost_bounded_memory(service: FaultyService) -> None:
+    account = Account(service)
+    _, body, _ = account.save(1, text="a heron in the reeds " * 4000)
+    document = body["data"]["bookmark"]["documentId"]
+    request = (f"GET /rest/v2/documents/{document}?maxChars=20000 HTTP/1.1\r\nHost: x\r\n"
+               f"Authorization: Bearer {account.secret}\r\n\r\n").encode()
+    eventually(lambda: account.rest("GET", f"/v2/documents/{document}")[1]["data"]["status"] == "ready")
+    # What the program allocates once for many requests, whoever sends them.
+    for _ in range(50):
+        account.rest("GET", f"/v2/documents/{document}?maxChars=20000")
+    before = resident_mib(service)
+
+    held = []
+    for _ in range(SLOW_READERS):
+        connection = connect(service)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.sendall(request * 100)
+        held.append(connection)
+    seconds, answer = timed(account.rest, "GET", "/v2/search?q=heron")
+    highest = max(resident_mib(service) for _ in range(50))
+
+    print(f"{SLOW_READERS} clients that do not read: {before} MiB before, {highest} MiB with them")
+    assert answer[0] == 200 and seconds < MAX_SECONDS
+    assert highest - before < MAX_GROWTH_MIB
+    for connection in held:
+        connection.close()
+
+
+def begin_post(service: FaultyService, account: Account, *headers: str) -> socket.socket:
+    connection = connect(service)
+    head = ["POST /rest/v1/bookmarks HTTP/1.1", "Host: x", f"Authorization: Bearer {account.secret}",
+            "Content-Type: application/json", *headers, "", ""]
+    connection.sendall("\r\n".join(head).encode())
+    return connection
+
+
+def test_too_long_bodies_are_refused_and_cost_no_memory(service: FaultyService) -> None:
+    account = Account(service)
+    account.save(1)
+    before = resident_mib(service)
+
+    declared = begin_post(service, account, "Content-Length: 10000000000")
+    assert drained(declared).startswith(b"HTTP/1.1 413")
+    packed = begin_post(service, account, "Content-Encoding: gzip", "Content-Length: 20")
+    packed.sendall(bytes(20))
+    packed.shutdown(socket.SHUT_WR)
+    assert drained(packed).startswith(b"HTTP/1.1 415")
+    endless = begin_post(service, account, "Transfer-Encoding: chunked")
+    chunk = b"100000\r\n" + b" " * MIB + b"\r\n"
+    sent, began = 0, time.monotonic()
+    try:
+        # The answer comes at 32 MiB. What follows is thrown away for a second, so that a client sees it, and then the connection ends.
+        while time.monotonic() - began < MAX_ENDLESS_SECONDS:
+            endless.sendall(chunk)
+            sent += 1
+    except ConnectionError:
+        pass
+    answer = drained(endless)
+
+    grown = resident_mib(service) - before
+    seconds = time.monotonic() - began
+    print(f"an endless body was cut after {seconds:.1f} s and {sent} MiB; resident memory grew by {grown:.1f} MiB")
+    assert seconds < MAX_ENDLESS_SECONDS and (not answer or answer.startswith(b"HTTP/1.1 413"))
+    assert grown < MAX_GROWTH_MIB
+    assert account.save(2)[0] == 201
+
+
+def test_connections_over_the_file_limit_cost_no_processor_time(carrel: str, tmp_path: pathlib.Path) -> None:
+    service = FaultyService(carrel, tmp_path, server__max_connections_per_address=10_000)
+    limited = tmp_path / "limited"
+    limited.write_text(f'#!/bin/sh\nulimit -n 256\nexec {service.program} "$@"\n')
+    limited.chmod(0o755)
+    service.program = str(limited)
+    service.start()
+    account = Account(service)
+    before = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
+    headers = {"Authorization": f"Bearer {account.secret}"}
+    before.request("GET", "/rest/v1/user", headers=headers)
+    before.getresponse().read()
+    flood = [connect(service) for _ in range(300)]
+
+    used, began, asked = service.cpu_seconds(), time.monotonic(), 0
+    while time.monotonic() - began < CPU_SECONDS:
+        before.request("GET", "/rest/v1/user", headers=headers)
+        answer = before.getresponse()
+        answer.read()
+        assert answer.status == 200
+        asked += 1
+        threading.Event().wait(0.1)
+    used = service.cpu_seconds() - used
+    for connection in flood:
+        connection.close()
+
+    print(f"{asked} requests on an open connection beside 300 others: {used:.2f} s of processor time in {CPU_SECONDS} s")
+    assert used < CPU_SECONDS / 2
+    eventually(lambda: account.save(3)[0] == 201)
+    assert "unable to open database file" not in service.log()
+    service.kill()
