@@ -19,3 +19,19 @@ def service(carrel: str, tmp_path: pathlib.Path):
     made.start()
     yield made
     made.kill()
+
+
+@pytest.fixture(autouse=True)
+def services_end_with_their_test(monkeypatch: pytest.MonkeyPatch):
+    """A test that fails leaves no service behind."""
+    started: list[FaultyService] = []
+    start = FaultyService.start
+
+    def start_and_note(service: FaultyService) -> float:
+        started.append(service)
+        return start(service)
+
+    monkeypatch.setattr(FaultyService, "start", start_and_note)
+    yield
+    for service in started:
+        service.kill()
