@@ -39,3 +39,19 @@ def summarize(request):
 def pytest_terminal_summary(terminalreporter) -> None:
     for line in SUMMARIES:
         terminalreporter.write_line(line)
+
+
+@pytest.fixture(autouse=True)
+def services_end_with_their_test(monkeypatch: pytest.MonkeyPatch):
+    """A test that fails leaves no service behind."""
+    started: list[FaultyService] = []
+    start = FaultyService.start
+
+    def start_and_note(service: FaultyService) -> float:
+        started.append(service)
+        return start(service)
+
+    monkeypatch.setattr(FaultyService, "start", start_and_note)
+    yield
+    for service in started:
+        service.kill()

@@ -3,7 +3,7 @@
 import pathlib
 
 from background import make_jobs_due
-from disks import MIB, tmpfs
+from mounts import MIB, tmpfs
 from harness import Account, FaultyService, Ledger, eventually
 
 INODES = 400

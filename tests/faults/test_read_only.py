@@ -3,7 +3,7 @@
 import pathlib
 import subprocess
 
-from disks import MIB, ext4, ext4_image
+from mounts import MIB, ext4, ext4_image
 from harness import Account, FaultyService, Ledger, eventually
 
 

@@ -18,6 +18,8 @@ SEARCHES = int(os.environ.get("CARREL_FAULT_SEARCHES", "60"))
 # Unpacks to 3 GB.
 BOMB = pathlib.Path(__file__).resolve().parents[1] / "outside" / "bomb.pdf"
 MEMORY = 320 << 20
+# A name of its own for each process that runs tests.
+GROUP = f"carrel-faults-{os.getpid()}"
 
 
 def searches(account: Account) -> list[float]:
@@ -74,10 +76,10 @@ def memory_group():
     """A control group with little memory; processes join it by writing their id to a file of this name."""
     unified, memory = pathlib.Path("/sys/fs/cgroup/cgroup.controllers"), pathlib.Path("/sys/fs/cgroup/memory")
     if unified.exists():
-        place, limit = pathlib.Path("/sys/fs/cgroup/carrel-faults"), "memory.max"
+        place, limit = pathlib.Path(f"/sys/fs/cgroup/{GROUP}"), "memory.max"
         pathlib.Path("/sys/fs/cgroup/cgroup.subtree_control").write_text("+memory")
     else:
-        place, limit = memory / "carrel-faults", "memory.limit_in_bytes"
+        place, limit = memory / GROUP, "memory.limit_in_bytes"
     place.mkdir()
     try:
         (place / limit).write_text(str(MEMORY))

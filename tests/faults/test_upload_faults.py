@@ -8,7 +8,7 @@ import urllib.parse
 
 import pytest
 from background import database_file, key_with, opened
-from disks import MIB, tmpfs
+from mounts import MIB, tmpfs
 from harness import Account, FaultyService, eventually
 
 

@@ -32,7 +32,7 @@ impl Db {
             match (was_large, is_large) {
                 (false, true) => warn!(
                     bytes,
-                    "the write-ahead log of the database grows: another process reads the database and does not end; end it"
+                    "the write-ahead log of the database grows: a reader that does not end keeps it from being folded in"
                 ),
                 (true, false) => info!(bytes, "the write-ahead log of the database was folded in"),
                 (false, false) | (true, true) => {}
