@@ -38,8 +38,9 @@ impl Extent {
 /// # Errors
 /// `TooDeep` and `TooManyAttributes`.
 pub fn check(html: &str) -> Result<Extent, Unreadable> {
-    let mut scan = Scan { rest: html.as_bytes(), open: Vec::new(), extent: Extent::default() };
+    let mut scan = Scan::of(html);
     while let Some(tag) = scan.next_tag() {
+        scan.skip_insides(&tag);
         match tag {
             Tag::Opening { name, attributes } if attributes > ATTRIBUTES && !name.is_empty() => {
                 return Err(Unreadable::TooManyAttributes);
@@ -49,6 +50,14 @@ pub fn check(html: &str) -> Result<Extent, Unreadable> {
         }
     }
     Ok(scan.extent)
+}
+
+/// Whether a tag has more attributes than any honest one, where a tokenizer alone reads the markup: it compares each attribute
+/// with all before it, and to it the insides of scripts and the like are markup too.
+pub fn floods_a_tokenizer(html: &str) -> bool {
+    let mut scan = Scan::of(html);
+    std::iter::from_fn(|| scan.next_tag())
+        .any(|tag| matches!(tag, Tag::Opening { attributes, .. } if attributes > ATTRIBUTES))
 }
 
 enum Tag<'a> {
@@ -63,7 +72,11 @@ struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// The next tag. Comments, and the insides of scripts and styles, are passed over.
+    fn of(html: &'a str) -> Self {
+        Self { rest: html.as_bytes(), open: Vec::new(), extent: Extent::default() }
+    }
+
+    /// The next tag. Comments are passed over.
     fn next_tag(&mut self) -> Option<Tag<'a>> {
         loop {
             let before = self.rest.len();
@@ -72,6 +85,8 @@ impl<'a> Scan<'a> {
             found?;
             match self.rest.first()? {
                 b'!' if self.rest.starts_with(b"!--") => self.skip_comment()?,
+                // The type of the document, and comments of other languages: their first `>` ends them, quoted or not.
+                b'!' | b'?' => self.skip_past(b">")?,
                 b'/' => {
                     let name = self.take_name(1);
                     self.skip_past(b">")?;
@@ -80,7 +95,6 @@ impl<'a> Scan<'a> {
                 letter if letter.is_ascii_alphabetic() => {
                     let name = self.take_name(0);
                     let attributes = self.take_attributes();
-                    self.skip_raw_text(name);
                     return Some(Tag::Opening { name, attributes });
                 }
                 _ => {}
@@ -157,7 +171,9 @@ impl<'a> Scan<'a> {
         count
     }
 
-    fn skip_raw_text(&mut self, name: &[u8]) {
+    /// Passes over the insides of scripts, styles and the like.
+    fn skip_insides(&mut self, tag: &Tag<'_>) {
+        let &Tag::Opening { name, .. } = tag else { return };
         let raw = [
             &b"script"[..],
             b"style",
@@ -258,6 +274,28 @@ mod tests {
         for comment in ["<!--!><script>-->", "<!---!><script>-->"] {
             assert_eq!(check(&format!("{comment}{nested}")), Err(Unreadable::TooDeep), "{comment}");
         }
+    }
+
+    #[test]
+    fn bogus_comments_hide_nothing_behind_them() {
+        let many = " a".repeat(1_000);
+        for comment in ["<!x <a x=\">", "<?x <a x=\">", "<!DOCTYPE html \">", "</ <a x=\">"] {
+            let html = format!("{comment}<div{many}>\">");
+            assert_eq!(check(&html), Err(Unreadable::TooManyAttributes), "{comment}");
+            assert!(floods_a_tokenizer(&html), "{comment}");
+        }
+    }
+
+    #[test]
+    fn insides_of_scripts_are_markup_for_a_tokenizer_alone() {
+        let html = format!("<script><div{}></script><p>words</p>", " a".repeat(1_000));
+
+        assert!(check(&html).is_ok() && floods_a_tokenizer(&html));
+        assert!(!floods_a_tokenizer(&format!(
+            "<p>{}</p><!-- <a{}> -->",
+            "a ".repeat(1_000),
+            " a".repeat(1_000)
+        )));
     }
 
     #[test]

@@ -41,6 +41,7 @@ use self::draft::Draft;
 use self::walk::Walked;
 
 pub use facts::{NAME, line};
+pub use guard::floods_a_tokenizer;
 pub use instant::with_colon;
 pub use prose::{cut, verbatim};
 pub use rendition::{Heading, MOST_HEADINGS, Rendition};

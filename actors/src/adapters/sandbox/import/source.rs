@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, from_slice};
 
-use super::super::article::NAME;
+use super::super::article::{NAME, floods_a_tokenizer};
 use super::archive::{Archive, MAGIC};
 use super::format::Format;
 use super::lines::{Line, Lines};
@@ -177,6 +177,9 @@ fn decoded(bytes: &[u8], wanted: Option<Format>) -> Result<Source, NoImport> {
         return Ok(Source::of(Format::Opml, found.zip(1..).map(|(found, line)| Row { line, found })));
     }
     if start.starts_with('<') {
+        if floods_a_tokenizer(&text) {
+            return Err(NoImport::Damaged);
+        }
         let rows = links::read(&text);
         if rows.is_empty() && holds(&text, "href=") {
             return Err(NoImport::Damaged);
@@ -280,6 +283,13 @@ mod tests {
     fn a_list_that_is_broken_before_its_first_row_is_not_taken_for_an_empty_one() {
         let endless = format!("<opml><body>{}", "<outline xmlUrl=\"https://a.example/f\"".repeat(1000));
         assert_eq!(opened(endless.as_bytes(), None).err(), Some(NoImport::Damaged));
+    }
+
+    #[test]
+    fn list_with_a_flood_of_attributes_is_damaged() {
+        let attributes: String = (0..200_000).map(|n| format!(" a{n}=x")).collect();
+        let list = format!("<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><DT><A{attributes}>A</A></DL>");
+        assert_eq!(opened(list.as_bytes(), None).err(), Some(NoImport::Damaged));
     }
 
     #[test]
