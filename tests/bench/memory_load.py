@@ -93,9 +93,8 @@ def reads(reader: Reader) -> dict:
 
 def large_bodies(reader: Reader) -> dict:
     with concurrent.futures.ThreadPoolExecutor(LARGE_BODIES) as pool:
-        for number in range(LARGE_BODIES):
-            pool.submit(save, reader, 10_000 + number, LARGE_BODY_CHARS)
-    return {}
+        saved = [pool.submit(save, reader, 10_000 + number, LARGE_BODY_CHARS) for number in range(LARGE_BODIES)]
+    return {"refused": sum(one.exception() is not None for one in saved)}
 
 
 def sign_ins(reader: Reader) -> dict:
