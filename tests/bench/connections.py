@@ -108,6 +108,14 @@ def count_open(connections: list[socket.socket]) -> int:
     return len(connections) - len(poll.poll(0))
 
 
+def count_reset(connections: list[socket.socket]) -> int:
+    """Connections that the service has reset, whether or not there is something to read on them."""
+    poll = select.poll()
+    for connection in connections:
+        poll.register(connection, 0)
+    return sum(bool(events & (select.POLLERR | select.POLLHUP)) for _, events in poll.poll(0))
+
+
 def close_all(connections: list[socket.socket]) -> None:
     for connection in connections:
         connection.close()
