@@ -302,18 +302,13 @@ fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectO
 }
 
 async fn postgres(url: &str) -> Result<Db, DbErr> {
-<<<<<<< HEAD
     let write = Database::connect(postgres_pool(url, POSTGRES_WRITERS)).await?;
     let read = Database::connect(postgres_pool(url, READERS)).await?;
-    Ok(Db::of(read, write, Arc::default()))
-=======
-    let pool = Database::connect(postgres_pool(url, POSTGRES_CONNECTIONS)).await?;
     let mut session = postgres_pool(url, 1);
     // Locks end with their connection, so it is opened when one is wanted and never renewed while it works.
     session.connect_lazy(true).idle_timeout(None::<Duration>).max_lifetime(None::<Duration>);
     let session = Some(Database::connect(session).await?);
-    Ok(Db { session, ..Db::of(pool.clone(), pool, Arc::default()) })
->>>>>>> 5cf2e13ab6b5ae3fe40c2a206fcaaa9566bb31a4
+    Ok(Db { session, ..Db::of(read, write, Arc::default()) })
 }
 
 fn postgres_pool(url: &str, connections: u32) -> ConnectOptions {
