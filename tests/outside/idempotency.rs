@@ -543,14 +543,14 @@ async fn claim_of_a_committed_change_cannot_be_given_up() {
 async fn transaction_without_commit_leaves_no_mark() {
     let server = Server::start().await;
     let answers = Answers::bounded_by(&server, AnswerBounds::default()).await;
-    let claim = answers.first("rolled back").await;
+    let claim = answers.first("rolled-back").await;
 
     let txn = begin_owned(&server.app().db, answers.owner).await.unwrap();
     claim.id().mark_committed(&txn).await.unwrap();
     drop(txn);
     answers.kept.give_up(claim).await.unwrap();
 
-    assert_eq!(answers.again("rolled back").await, "first");
+    assert_eq!(answers.again("rolled-back").await, "first");
 }
 
 #[actix_web::test]
@@ -592,7 +592,7 @@ async fn full_disk_replays_answers_and_claims_no_key() {
     with(&key, "before").post_text(&path, NOTE).await.data(201);
 
     let (home, clock) = server.stop().await;
-    let server = Server::at(home, clock, &[("STORAGE__MIN_FREE_BYTES", "4000000000000000000")]).await;
+    let server = Server::at(home, clock, &[("STORAGE__MIN_FREE_BYTES", "1099511627776")]).await;
     let holder = |name: &str| server.stranger().with("authorization", &secret).with("idempotency-key", name);
     let (before, new) =
         (holder("before").post_text(&path, NOTE).await, holder("new").post_text(&path, NOTE).await);

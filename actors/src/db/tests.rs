@@ -271,7 +271,6 @@ async fn index_that_lacks_a_row_is_found_by_the_full_check() {
     db.close().await.unwrap();
     let db = sqlite(&database.url).await.unwrap();
 
-    db.check_before_start().await.unwrap();
     let found = db.full_check().await.unwrap_err();
 
     assert!(matches!(found, OpenError::Damaged(Damage::Inconsistent(_))), "{found}");

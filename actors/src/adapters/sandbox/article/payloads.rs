@@ -34,7 +34,7 @@ const SHOWN: [(&str, &[&str]); 46] = [
     ("figcaption", &[]),
     ("img", &["alt", "loading", "referrerpolicy", "src"]),
     ("br", &[]),
-    ("a", &["href", "rel"]),
+    ("a", &["href", "rel", "title"]),
     ("b", &[]),
     ("strong", &[]),
     ("i", &[]),
