@@ -41,7 +41,7 @@ fn body(site: &Site, round: usize, n: usize) -> Value {
 /// A moment that differs from round to round and from run to run.
 fn moment() -> Duration {
     let chance = u64::from_le_bytes(uuid::Uuid::new_v4().as_bytes()[..8].try_into().unwrap());
-    Duration::from_millis(chance % 400)
+    Duration::from_millis(chance % 1_000)
 }
 
 /// Saves twenty at once; those that were acknowledged.
