@@ -1,0 +1,60 @@
+"""Small file systems of a test's own, and files that fill them. Mounting needs root."""
+
+import contextlib
+import os
+import pathlib
+import subprocess
+
+MIB = 1 << 20
+
+
+@contextlib.contextmanager
+def mounted(place: pathlib.Path, *options: str):
+    """A file system at this folder, which is made for it, until the block ends."""
+    place.mkdir(exist_ok=True)
+    subprocess.run(["mount", *options, str(place)], check=True)
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def tmpfs(place: pathlib.Path, size: int, **options: object):
+    """A file system of this size in bytes."""
+    words = [f"size={size}", *(f"{name}={value}" for name, value in options.items())]
+    return mounted(place, "-t", "tmpfs", "-o", ",".join(words), "tmpfs")
+
+
+def ext4_image(image: pathlib.Path, size: int) -> pathlib.Path:
+    with image.open("wb") as file:
+        file.truncate(size)
+    subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], check=True)
+    return image
+
+
+def ext4(place: pathlib.Path, image: pathlib.Path):
+    """The file system of this image."""
+    return mounted(place, "-t", "ext4", "-o", "loop", str(image))
+
+
+class Filler:
+    """A file that takes all the space there is, to the last block."""
+
+    def __init__(self, disk: pathlib.Path) -> None:
+        self.path = disk / "filler"
+
+    def fill(self, leave: int = 0) -> None:
+        stat = os.statvfs(self.path.parent)
+        size = stat.f_bavail * stat.f_frsize - leave
+        with self.path.open("ab") as file, contextlib.suppress(OSError):
+            os.posix_fallocate(file.fileno(), 0, max(size, 1))
+        if leave:
+            return
+        with self.path.open("ab", buffering=0) as file, contextlib.suppress(OSError):
+            for block in (MIB, 4096, 1):
+                with contextlib.suppress(OSError):
+                    while True:
+                        file.write(bytes(block))
+
+    def free(self) -> None:
+        self.path.unlink()
