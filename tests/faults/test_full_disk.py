@@ -7,8 +7,8 @@ import subprocess
 import urllib.parse
 
 import pytest
-from disks import Filler
 from harness import PASSWORD, Account, FaultyService, Ledger, eventually
+from mounts import Filler
 
 MIB = 1 << 20
 RESERVE_BYTES = 4 * MIB

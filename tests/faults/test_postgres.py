@@ -9,9 +9,9 @@ import threading
 import time
 
 import pytest
-from disks import MIB, Filler, tmpfs
 from harness import FaultyService, eventually
 from load import Load
+from mounts import MIB, Filler, tmpfs
 from postgres import Postgres
 
 ROUNDS = int(os.environ.get("CARREL_FAULT_POSTGRES_ROUNDS", "2"))
