@@ -27,7 +27,7 @@ pub enum Doubt {
     Foreign,
     /// A copy from before the last changes was put back.
     Older,
-    /// Another service on the database maintained an index of its own meanwhile.
+    /// Another service on the same database maintained its own index in the meantime, so this one lacks its changes.
     Elsewhere,
     /// The database is older than the index: it was restored from a backup.
     Newer,

@@ -25,10 +25,9 @@ use super::{IndexError, PassageIndex};
 const INDEX_FOLDER: &str = "index";
 /// Indexes that were moved aside; only the newest is kept.
 const SET_ASIDE_PREFIX: &str = "index.damaged-";
-/// By which the database knows the data folder. A copy of the folder keeps this id on purpose: the index in it bears the marker
-/// that the database has under the id, so an old copy that is put back is told from the folder that the service left. It does
-/// not identify a process, as the id in the lock file does (`data_dir::folder_id`): that one a copy must not keep, or two
-/// services would end each other's leases.
+/// Identifies the data folder in the database. A copy of the folder keeps this id: its marker is compared with the one that the
+/// database has for the id, which shows whether the copy is older. The id in the lock file (`data_dir::folder_id`) identifies a
+/// process instead. A copy gets a new one, because two services with the same id would take each other's leases.
 const ID_FILE: &str = "carrel.id";
 /// An index is taken for damaged after this many processes in a row ended while they opened it.
 const MAX_DEATHS_WHILE_OPENING: u32 = 4;
@@ -150,8 +149,8 @@ impl IndexFolder {
         Ok(OpenedIndex { folder: self.clone(), index: Arc::new(index), doubt, found, recorded })
     }
 
-    /// Opens the index as [`Self::open`] does, on a thread of its own. A caller that drops the future, because the service is told
-    /// to stop, need not wait for the thread, and the process is not counted as one that the index ended.
+    /// Opens the index as [`Self::open`] does, on a separate thread. When the future is dropped, because the service was told to
+    /// stop, the thread is not waited for, and the process does not count as one that died while it opened the index.
     ///
     /// # Errors
     /// As [`Self::open`], and [`IndexError::Panicked`].

@@ -20,7 +20,7 @@ const LOG_FOLDER: &str = "wal";
 
 /// How long the files of an index are read for their checksums when it is opened. What is left then is not verified.
 const MAX_VERIFICATION: Duration = Duration::from_secs(10);
-/// Files are read in pieces of so many bytes.
+/// Size of the reads by which checksums are computed.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// What identifies an index, and how new it is.

@@ -49,7 +49,7 @@ impl OpeningCount {
         }
     }
 
-    /// The index was opened, or is not opened any more: no process has died.
+    /// The index was opened, or opening it was given up: resets the count.
     pub fn end(&self) {
         let mut stage = self.stage();
         if *stage != Stage::Ending {
@@ -58,7 +58,7 @@ impl OpeningCount {
         self.write(0);
     }
 
-    /// The process ends by order: where it is opening the index, it is counted no more, and it begins to open none.
+    /// The process was told to stop: if it is opening the index, it no longer counts as dead, and it opens no other.
     pub fn cancel(&self) {
         let mut stage = self.stage();
         if let Stage::Opening { deaths } = *stage {
@@ -88,7 +88,7 @@ impl OpeningCount {
 mod tests {
     use super::*;
 
-    /// A count of so many deaths.
+    /// A data folder in which this many processes died while they opened the index.
     fn with_deaths(deaths: u32) -> (tempfile::TempDir, OpeningCount) {
         let home = tempfile::tempdir().unwrap();
         let count = OpeningCount::new(home.path());
