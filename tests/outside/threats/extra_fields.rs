@@ -5,8 +5,9 @@ use entity::plan::Plan;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 
+use super::key_and_browser;
 use crate::world::table::{self, Asked};
-use crate::world::{Answer, Client, PASSWORD, Server};
+use crate::world::{Answer, PASSWORD, Server};
 
 /// Names that rows have, and that other services take from a body.
 const EXTRA: [&str; 18] = [
@@ -51,9 +52,7 @@ fn names_all(answer: &Answer, names: &[&str], what: &str) {
 #[actix_web::test]
 async fn every_body_refuses_the_fields_that_rows_have() {
     let server = Server::start().await;
-    let user = server.user(Plan::Pro).await;
-    let (key, browser) = (user.full_key().await, user.sign_in().await);
-    let key = Client::clone(&key);
+    let (key, browser) = key_and_browser(&server).await;
     let tables = [
         (&key, table::all("/rest/v1", rest::V1)),
         (&key, table::all("/rest/v2", rest::V2)),
@@ -69,7 +68,7 @@ async fn every_body_refuses_the_fields_that_rows_have() {
             names_all(&answer, &names, asked.route.name);
         }
     }
-    let mine = user.sign_in().await.get("/app/api/session").await.data(200)["user"].clone();
+    let mine = browser.get("/app/api/session").await.data(200)["user"].clone();
     assert_eq!(mine["plan"], "pro");
 }
 

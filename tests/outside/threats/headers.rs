@@ -8,15 +8,14 @@ use reqwest::Method;
 use serde_json::json;
 use uuid::Uuid;
 
+use super::key_and_browser;
 use crate::wire::exchange;
 use crate::world::table::{self, Asked};
 use crate::world::{Answer, Assistant, Client, Server, sent_back};
 
 /// Every route, with what lets a caller in: a key, or a session.
 async fn routes(server: &Server) -> [(Client, Vec<Asked>); 2] {
-    let user = server.user(Plan::Pro).await;
-    let (key, browser) = (user.full_key().await, user.sign_in().await);
-    let key = Client::clone(&key);
+    let (key, browser) = key_and_browser(server).await;
     let of = |mounted: [(&str, &'static [Route]); 2]| -> Vec<Asked> {
         mounted.into_iter().flat_map(|(path, routes)| table::all(path, routes)).collect()
     };

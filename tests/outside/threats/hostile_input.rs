@@ -4,6 +4,7 @@ use carrel::{app, rest};
 use entity::plan::Plan;
 use serde_json::{Value, json};
 
+use super::key_and_browser;
 use crate::world::table;
 use crate::world::{Answer, Client, Home, NOON, Server, files};
 
@@ -71,9 +72,7 @@ fn bodies() -> Vec<Vec<u8>> {
 async fn bodies_that_break_parsers_get_400_on_every_route() {
     let limits = [("PLANS__PRO__HOURLY_PER_KEY", "100000"), ("PLANS__PRO__REST_PER_DAY", "100000")];
     let server = Server::with(&limits).await;
-    let user = server.user(Plan::Pro).await;
-    let (key, browser) = (user.full_key().await, user.sign_in().await);
-    let key = Client::clone(&key);
+    let (key, browser) = key_and_browser(&server).await;
     let tables = [
         (&key, table::all("/rest/v1", rest::V1)),
         (&key, table::all("/rest/v2", rest::V2)),

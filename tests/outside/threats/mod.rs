@@ -5,3 +5,14 @@ mod headers;
 mod hostile_input;
 mod injections;
 mod privacy;
+
+use entity::plan::Plan;
+
+use crate::world::{Client, Server};
+
+/// A new user's client with a key of all scopes, and the same user's browser.
+async fn key_and_browser(server: &Server) -> (Client, Client) {
+    let user = server.user(Plan::Pro).await;
+    let (key, browser) = (user.full_key().await, user.sign_in().await);
+    (Client::clone(&key), browser)
+}

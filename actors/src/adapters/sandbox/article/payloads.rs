@@ -34,7 +34,7 @@ const SHOWN: [(&str, &[&str]); 46] = [
     ("figcaption", &[]),
     ("img", &["alt", "loading", "referrerpolicy", "src"]),
     ("br", &[]),
-    ("a", &["href", "rel", "title"]),
+    ("a", &["href", "rel"]),
     ("b", &[]),
     ("strong", &[]),
     ("i", &[]),
@@ -262,8 +262,12 @@ fn wrong_of(page: &Document, element: NodeId) -> Vec<String> {
     wrong
 }
 
+/// `kept` is what the sanitizer keeps beyond [`SHOWN`], as [`wrong`] names it.
 #[track_caller]
-fn assert_harmless(html: &str, payload: &str) {
+fn assert_harmless(html: &str, payload: &str, kept: &[&str]) {
+    let wrong = |html: &str| -> Vec<String> {
+        wrong(html).into_iter().filter(|name| !kept.contains(&name.as_str())).collect()
+    };
     assert_eq!(wrong(html), [""; 0], "{payload}\nbecame {html}");
     // Parsing and serializing it once more must not bring markup back (mutation XSS).
     let page = Document::parse(html);
@@ -300,7 +304,7 @@ fn html_of_a_hostile_page_holds_nothing_that_runs() {
         let html = whole(&markup, Some(&url)).unwrap().html.unwrap();
 
         assert!(html.contains("Herons stand"), "{payload}: {html}");
-        assert_harmless(&html, &payload);
+        assert_harmless(&html, &payload, &[]);
     }
 }
 
@@ -313,7 +317,7 @@ fn article_of_a_hostile_page_holds_nothing_that_runs() {
 
         let html = article.html.unwrap();
         assert!(html.contains("Herons stand"), "{payload}: {html}");
-        assert_harmless(&html, &payload);
+        assert_harmless(&html, &payload, &[]);
         for address in [article.image_url, article.canonical_url, article.moved_to].into_iter().flatten() {
             assert!(
                 address.starts_with("http://") || address.starts_with("https://"),
@@ -327,7 +331,8 @@ fn article_of_a_hostile_page_holds_nothing_that_runs() {
 fn hostile_html_from_an_archive_is_cleaned() {
     for payload in payloads() {
         for html in [payload.clone(), page(&payload), format!("<p data-start=\"0\">x</p>{payload}")] {
-            assert_harmless(&cleaned(&html), &payload);
+            // The sanitizer of archives keeps the titles of links, which are plain text.
+            assert_harmless(&cleaned(&html), &payload, &["<a title>"]);
         }
     }
 }
