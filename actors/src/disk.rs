@@ -4,6 +4,7 @@
 //! process (SIGBUS). Below the floor nothing that adds begins; sign-in, revocation and deletion go on, and so do jobs that only
 //! delete, as long as the index has the space that it needs to write at all.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,8 +13,13 @@ use std::time::{Duration, Instant};
 use rustix::fs::statvfs;
 use tracing::warn;
 
-use crate::adapters::index::edge::MIN_FREE_TO_DELETE_BYTES;
 use crate::error::Error;
+
+/// Space that must be free before passages are added to the index or changed: the engine writes through mapped files, where a
+/// full disk ends the process instead of failing the write.
+pub const MIN_FREE_TO_ADD_BYTES: u64 = 16 << 20;
+/// The same before passages are removed, or what was written is synced: that takes far less, and frees space.
+pub const MIN_FREE_TO_DELETE_BYTES: u64 = 8 << 20;
 
 /// Disks are measured no more often: a slow network file system answers late, and this is asked for each part of a file.
 const MEASUREMENT_LIFETIME: Duration = Duration::from_millis(250);
@@ -105,6 +111,15 @@ impl DiskSpace {
         let levels = self.0.folders.iter().map(|folder| level_of(folder, self.0.min_free_bytes));
         levels.min().unwrap_or(SpaceLevel::AboveFloor)
     }
+}
+
+/// Bytes of a folder's disk that this process may still take.
+///
+/// # Errors
+/// The folder is not there, or its disk cannot be measured.
+pub fn available_bytes(folder: &Path) -> io::Result<u64> {
+    let disk = statvfs(folder)?;
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 fn level_of(folder: &Path, min_free_bytes: u64) -> SpaceLevel {

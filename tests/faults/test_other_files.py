@@ -133,8 +133,7 @@ def test_large_body_is_kept_whole_or_refused(
     assert failed
 
 
-# Not ftruncate: after one failed truncation the engine of the index refuses every write until the service is started again.
-@pytest.mark.parametrize(("call", "error"), CALLS[:3])
+@pytest.mark.parametrize(("call", "error"), CALLS)
 def test_index_holds_everything_after_failed_calls(
         service: FaultyService, injector: Injector, summarize, call: str, error: str) -> None:
     load, failed = Load(service), 0

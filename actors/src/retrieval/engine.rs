@@ -229,7 +229,11 @@ impl Engine {
 }
 
 fn not_written(error: IndexError) -> Error {
-    if let IndexError::Full = error { Error::StorageFull } else { Error::internal(error) }
+    match error {
+        IndexError::Full => Error::StorageFull,
+        IndexError::Blocked | IndexError::Unloaded(_) => Error::Busy(REOPENS_WITHIN),
+        other => Error::internal(other),
+    }
 }
 
 fn search(

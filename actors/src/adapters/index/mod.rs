@@ -194,6 +194,12 @@ pub enum IndexError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// A write failed, and the index cannot be loaded again yet: it is being packed, or its folder is not in its place.
+    #[error("write the passage index: it must be loaded again after a failed write")]
+    Blocked,
+    /// A write failed, and the index could not be loaded again.
+    #[error("use the passage index: it could not be loaded again after a failed write")]
+    Unloaded(EngineFault),
     /// Too little room is left on its disk to write safely; reading goes on.
     #[error("write the passage index: its disk is full")]
     Full,
@@ -214,12 +220,13 @@ impl IndexError {
     pub fn is_damage(&self) -> bool {
         match self {
             IndexError::Panicked => true,
-            IndexError::Engine { fault, .. } => *fault == EngineFault::Damage,
+            IndexError::Engine { fault, .. } | IndexError::Unloaded(fault) => *fault == EngineFault::Damage,
             IndexError::Open(_)
             | IndexError::InUse { .. }
             | IndexError::Outside { .. }
             | IndexError::SetAside { .. }
             | IndexError::Abandoned
+            | IndexError::Blocked
             | IndexError::Full
             | IndexError::Dimension { .. } => false,
         }

@@ -17,7 +17,8 @@ pub fn not_measured(doing: &'static str) -> impl Fn(io::Error) -> IndexError {
     move |source| IndexError::Engine { doing, fault: EngineFault::Outside, source: Box::new(source) }
 }
 
-fn fault_of(error: &OperationError) -> EngineFault {
+/// What a failed operation tells of the index.
+pub fn fault_of(error: &OperationError) -> EngineFault {
     match error {
         OperationError::WrongVectorDimension { .. }
         | OperationError::MalformedVectorBlob { .. }

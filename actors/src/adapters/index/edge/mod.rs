@@ -8,6 +8,7 @@ mod filter;
 mod point;
 mod query;
 mod schema;
+mod shard;
 #[cfg(test)]
 mod tests;
 
@@ -15,23 +16,19 @@ use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use qdrant_edge::{
-    ConditionalInsertOperation, CountRequest, EdgeShard, FacetRequest, OperationError, Payload, PayloadOps,
-    PointId, PointInsertOperations, PointOperations, QueryBatchRequest, RetrieveRequest, ScrollRequest,
-    SetPayloadOp, UpdateOperation, WithPayloadInterface,
+    ConditionalInsertOperation, CountRequest, EdgeShard, FacetRequest, Payload, PayloadOps, PointId,
+    PointInsertOperations, PointOperations, QueryBatchRequest, RetrieveRequest, ScrollRequest, SetPayloadOp,
+    UpdateOperation, WithPayloadInterface,
 };
 use uuid::Uuid;
 
-use self::fault::{failed, not_measured};
+use self::fault::not_measured;
+use self::shard::Shard;
 use super::{IndexError, Labels, Language, Legs, PassageIndex, PassagePage, Plan, Point, Tenant};
-
-/// Space that must be free before passages are added or changed: the engine writes through mapped files, where a full disk ends
-/// the process instead of failing the write.
-const MIN_FREE_TO_ADD_BYTES: u64 = 16 << 20;
-/// The same before passages are removed, or what was written is synced: that takes far less, and makes space.
-pub const MIN_FREE_TO_DELETE_BYTES: u64 = 8 << 20;
+use crate::disk::{MIN_FREE_TO_ADD_BYTES, MIN_FREE_TO_DELETE_BYTES, available_bytes};
 
 /// The model whose vectors are searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,11 +60,9 @@ fn identity(folder: &Path) -> Identity {
 
 /// The embedded passage index.
 pub struct EdgeIndex {
-    /// Shared so that an index that is given up can keep its shard from being dropped.
-    shard: Arc<EdgeShard>,
+    shard: Shard,
     folder: PathBuf,
     identity: Identity,
-    model: Option<Model>,
     /// Set and taken back under both locks below.
     abandoned: AtomicBool,
     /// Held while the shard is packed. Taken before `writing`.
@@ -93,54 +88,45 @@ impl EdgeIndex {
     }
 
     fn open_once(folder: &Path, model: Option<Model>) -> Result<Self, IndexError> {
-        let shard = if folder.join("edge_config.json").exists() {
-            EdgeShard::load(folder, Some(schema::tunables().build()))
-        } else {
-            EdgeShard::new(folder, schema::fresh(model.as_ref()))
-        }
-        .map_err(|cause| IndexError::Open(Box::new(cause)))?;
-
-        let index = Self {
-            shard: Arc::new(shard),
+        let shard = Shard::open(folder, model).map_err(|cause| IndexError::Open(Box::new(cause)))?;
+        Ok(Self {
+            shard,
             folder: folder.to_owned(),
             identity: identity(folder),
-            model,
             abandoned: AtomicBool::new(false),
             packing: Mutex::new(()),
             writing: Mutex::new(()),
             languages: Mutex::new(HashMap::new()),
-        };
-        index.complete().map_err(|cause| IndexError::Open(Box::new(cause)))?;
-        Ok(index)
+        })
     }
 
     /// Whether the disk of a folder has room enough to write there.
     #[must_use]
     pub fn has_room(folder: &Path) -> bool {
-        fs4::available_space(folder).is_ok_and(|left| left >= MIN_FREE_TO_ADD_BYTES)
+        available_bytes(folder).is_ok_and(|left| left >= MIN_FREE_TO_ADD_BYTES)
     }
 
-    /// Adds what an older or half-made shard lacks: the model's vector, the look-ups.
-    fn complete(&self) -> Result<(), OperationError> {
-        if let Some(model) = &self.model {
-            let known = self.shard.config().vectors.contains_key(&model.vector());
-            if !known {
-                self.shard.update(schema::new_vector(model))?;
-            }
-        }
-        let there = self.shard.info()?.payload_schema;
-        for (label, kind) in schema::lookups() {
-            if !there.contains_key(&schema::path(label)) {
-                self.shard.update(schema::new_lookup(label, kind))?;
-            }
-        }
-        self.shard.flush()
-    }
-
-    /// Writes, where the index is not given up; the caller holds the lock.
+    /// Changes the shard, unless the index is abandoned; the caller holds the lock of writes.
     fn write(&self, doing: &'static str, operation: UpdateOperation) -> Result<(), IndexError> {
         self.must_not_be_abandoned()?;
-        self.shard.update(operation).map_err(failed(doing))
+        self.reload_if_blocked()?;
+        self.shard.update(doing, operation)
+    }
+
+    /// Loads the shard again after a failed write; the caller holds the lock of writes.
+    fn reload_if_blocked(&self) -> Result<(), IndexError> {
+        if !self.shard.is_blocked() {
+            return Ok(());
+        }
+        // Not waited for: packing takes seconds, and its lock comes before that of writes.
+        let _packer = match self.packing.try_lock() {
+            Ok(packer) => packer,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(IndexError::Blocked),
+        };
+        // Without room the engine would end the process; and the old shard is flushed, by path, into what is in the folder.
+        self.must_have_free(MIN_FREE_TO_ADD_BYTES)?;
+        if self.is_in_place() { self.shard.reload() } else { Err(IndexError::Blocked) }
     }
 
     fn must_not_be_abandoned(&self) -> Result<(), IndexError> {
@@ -160,19 +146,19 @@ impl EdgeIndex {
     }
 
     fn must_have_free(&self, bytes: u64) -> Result<(), IndexError> {
-        let left = fs4::available_space(&self.folder).map_err(not_measured("measure the disk of"))?;
+        let left = available_bytes(&self.folder).map_err(not_measured("measure the disk of"))?;
         if left < bytes { Err(IndexError::Full) } else { Ok(()) }
     }
 
     /// Whether there is room to write everything once more, as packing may do.
     fn room_to_pack(&self) -> Result<(), IndexError> {
-        let left = fs4::available_space(&self.folder).map_err(not_measured("measure the disk of"))?;
+        let left = available_bytes(&self.folder).map_err(not_measured("measure the disk of"))?;
         let used = blocks_of(&self.folder).map_err(not_measured("measure the files of"))?;
         if left < MIN_FREE_TO_ADD_BYTES + used { Err(IndexError::Full) } else { Ok(()) }
     }
 
     fn fits<'a>(&self, mut vectors: impl Iterator<Item = &'a Vec<f32>>) -> Result<(), IndexError> {
-        let wanted = self.model.as_ref().map_or(0, |model| model.length);
+        let wanted = self.shard.model().map_or(0, |model| model.length);
         match vectors.find(|vector| vector.len() != wanted) {
             Some(vector) => Err(IndexError::Dimension { wanted, got: vector.len() }),
             None => Ok(()),
@@ -180,7 +166,7 @@ impl EdgeIndex {
     }
 
     fn vector(&self) -> Option<String> {
-        self.model.as_ref().map(Model::vector)
+        self.shard.model().map(Model::vector)
     }
 
     /// The languages of the tenant's passages, as the engine counts them.
@@ -191,7 +177,7 @@ impl EdgeIndex {
             exact: true,
             ..FacetRequest::new(schema::path(schema::LANGUAGE))
         };
-        let response = self.shard.facet(request).map_err(failed("count"))?;
+        let response = self.shard.read("count", |shard| shard.facet(request))?;
         Ok(response.hits.iter().filter_map(|hit| point::language(&hit.value)).collect())
     }
 }
@@ -256,7 +242,7 @@ impl PassageIndex for EdgeIndex {
         let (lexical, dense) = (words.is_some(), meaning.is_some());
 
         let queries: Vec<_> = words.into_iter().chain(meaning).collect();
-        let found = self.shard.query_batch(QueryBatchRequest::new(queries)).map_err(failed("search"))?;
+        let found = self.shard.read("search", |shard| shard.query_batch(QueryBatchRequest::new(queries)))?;
 
         let mut found = found.into_iter();
         let mut leg = |asked: bool| if asked { query::hits(found.next()) } else { Vec::new() };
@@ -276,26 +262,27 @@ impl PassageIndex for EdgeIndex {
 
     fn count(&self) -> Result<usize, IndexError> {
         let request = CountRequest { filter: None, exact: true };
-        self.shard.count(request).map_err(failed("count"))
+        self.shard.read("count", |shard| shard.count(request))
     }
 
     fn estimate_count(&self) -> Result<usize, IndexError> {
         let request = CountRequest { filter: None, exact: false };
-        self.shard.count(request).map_err(failed("count"))
+        self.shard.read("count", |shard| shard.count(request))
     }
 
     fn commit(&self) -> Result<(), IndexError> {
         let _writer = self.writer();
         self.must_not_be_abandoned()?;
         self.must_have_free(MIN_FREE_TO_DELETE_BYTES)?;
-        self.shard.flush().map_err(failed("commit"))
+        self.reload_if_blocked()?;
+        self.shard.flush()
     }
 
     fn maintain(&self) -> Result<bool, IndexError> {
         let _packer = self.packer();
         self.must_not_be_abandoned()?;
         self.room_to_pack()?;
-        self.shard.optimize().map_err(failed("pack"))
+        self.shard.optimize()
     }
 
     fn missing(&self, passages: &[Uuid]) -> Result<Vec<Uuid>, IndexError> {
@@ -303,7 +290,7 @@ impl PassageIndex for EdgeIndex {
             with_payload: Some(WithPayloadInterface::Bool(false)),
             ..RetrieveRequest::new(passages.iter().copied().map(PointId::Uuid).collect())
         };
-        let found = self.shard.retrieve(request).map_err(failed("read"))?;
+        let found = self.shard.read("read", |shard| shard.retrieve(request))?;
         let found: HashSet<Uuid> = found.into_iter().filter_map(|record| point::passage(record.id)).collect();
         Ok(passages.iter().copied().filter(|id| !found.contains(id)).collect())
     }
@@ -315,7 +302,7 @@ impl PassageIndex for EdgeIndex {
             with_payload: Some(WithPayloadInterface::Bool(false)),
             ..ScrollRequest::new()
         };
-        let (records, next) = self.shard.scroll(request).map_err(failed("read"))?;
+        let (records, next) = self.shard.read("read", |shard| shard.scroll(request))?;
         let ids = records.into_iter().filter_map(|record| point::passage(record.id)).collect();
         Ok(PassagePage { ids, next: next.and_then(point::passage) })
     }
@@ -335,11 +322,7 @@ impl PassageIndex for EdgeIndex {
     fn abandon(&self) {
         let _packer = self.packer();
         let _writer = self.writer();
-        if !self.abandoned.swap(true, Ordering::SeqCst) {
-            // The engine flushes a shard that is dropped, by path, into whatever index is in the folder by then. Keeping
-            // it costs its memory until the service ends, and happens only after an accident or at the end.
-            std::mem::forget(Arc::clone(&self.shard));
-        }
+        self.abandoned.store(true, Ordering::SeqCst);
     }
 
     fn resume(&self) -> bool {
@@ -350,6 +333,17 @@ impl PassageIndex for EdgeIndex {
             self.abandoned.store(false, Ordering::SeqCst);
         }
         is_back
+    }
+}
+
+impl Drop for EdgeIndex {
+    /// The engine flushes a shard that is dropped, by path, into whatever index is in the folder by then. The shard of an
+    /// abandoned index is kept instead; that costs its memory until the service ends, and happens only after an accident or
+    /// when the service ends.
+    fn drop(&mut self) {
+        if *self.abandoned.get_mut() {
+            self.shard.leak();
+        }
     }
 }
 

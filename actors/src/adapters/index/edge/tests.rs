@@ -192,3 +192,54 @@ fn abandoned_index_is_written_again_once_its_folder_is_back() {
     index.commit().unwrap();
     drop(index);
 }
+
+#[test]
+fn blocked_index_is_loaded_again_by_the_next_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = EdgeIndex::open(folder.path(), model("a")).unwrap();
+    index.upsert(&me(), vec![point(1)]).unwrap();
+    index.shard.block();
+    assert!(matches!(index.maintain(), Err(IndexError::Blocked)));
+
+    index.upsert(&me(), vec![point(2)]).unwrap();
+
+    assert!(!index.shard.is_blocked());
+    assert_eq!(index.count().unwrap(), 2);
+}
+
+#[test]
+fn index_that_cannot_be_loaded_again_is_damaged_until_it_can() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("edge_config.json");
+    let index = EdgeIndex::open(folder.path(), model("a")).unwrap();
+    index.upsert(&me(), vec![point(1)]).unwrap();
+    let whole = std::fs::read(&config).unwrap();
+    std::fs::write(&config, b"garbage").unwrap();
+    index.shard.block();
+
+    assert!(index.upsert(&me(), vec![point(2)]).unwrap_err().is_damage());
+    assert!(index.count().unwrap_err().is_damage());
+
+    std::fs::write(&config, whole).unwrap();
+    index.upsert(&me(), vec![point(2)]).unwrap();
+    assert_eq!(index.count().unwrap(), 2);
+}
+
+#[test]
+fn blocked_index_is_not_written_while_it_is_packed_or_out_of_its_place() {
+    let home = tempfile::tempdir().unwrap();
+    let (folder, elsewhere) = (home.path().join("index"), home.path().join("elsewhere"));
+    let index = EdgeIndex::open(&folder, model("a")).unwrap();
+    index.upsert(&me(), vec![point(1)]).unwrap();
+    index.shard.block();
+
+    let packer = index.packer();
+    assert!(matches!(index.upsert(&me(), vec![point(2)]), Err(IndexError::Blocked)));
+    drop(packer);
+    std::fs::rename(&folder, &elsewhere).unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    assert!(matches!(index.upsert(&me(), vec![point(2)]), Err(IndexError::Blocked)));
+
+    assert_eq!(found(&index, &me(), &asking(1)), [id(1)]);
+    index.abandon();
+}

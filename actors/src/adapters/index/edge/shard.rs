@@ -1,0 +1,164 @@
+//! The shard of the engine: loaded from its folder, and loaded again after a write that failed.
+//!
+//! After one failed write the engine refuses every later one. What it wrote before is in its log, so a shard that is dropped
+//! and loaded again continues without loss.
+
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{PoisonError, RwLock};
+
+use qdrant_edge::{EdgeShard, OperationError, UpdateOperation};
+use tracing::warn;
+
+use super::fault::{failed, fault_of};
+use super::{Model, schema};
+use crate::adapters::index::{EngineFault, IndexError};
+
+/// The shard in a folder. Reads run in parallel; the caller lets one write run at a time.
+pub struct Shard {
+    folder: PathBuf,
+    model: Option<Model>,
+    /// The shard, or why it could not be loaded again.
+    loaded: RwLock<Result<EdgeShard, EngineFault>>,
+    /// Whether a write failed, so that the engine refuses the next.
+    is_blocked: AtomicBool,
+}
+
+impl Shard {
+    /// Loads the shard of a folder, or makes a new one there; adds what it lacks of the model's vector and the payload indexes.
+    pub fn open(folder: &Path, model: Option<Model>) -> Result<Self, OperationError> {
+        let loaded = load(folder, model.as_ref())?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            model,
+            loaded: RwLock::new(Ok(loaded)),
+            is_blocked: AtomicBool::new(false),
+        })
+    }
+
+    /// The model whose vectors the shard has.
+    pub fn model(&self) -> Option<&Model> {
+        self.model.as_ref()
+    }
+
+    /// Reads from the shard; `doing` names it in an error.
+    ///
+    /// # Errors
+    /// [`IndexError::Engine`], or [`IndexError::Unloaded`].
+    pub fn read<T>(
+        &self,
+        doing: &'static str,
+        read: impl FnOnce(&EdgeShard) -> Result<T, OperationError>,
+    ) -> Result<T, IndexError> {
+        let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
+        match &*loaded {
+            Ok(shard) => read(shard).map_err(failed(doing)),
+            Err(fault) => Err(IndexError::Unloaded(*fault)),
+        }
+    }
+
+    /// Changes the shard.
+    ///
+    /// # Errors
+    /// As [`Self::read`]. Where the engine did not merely refuse the operation, the shard is blocked afterwards.
+    pub fn update(&self, doing: &'static str, operation: UpdateOperation) -> Result<(), IndexError> {
+        self.note(self.read(doing, |shard| shard.update(operation)))
+    }
+
+    /// Writes all changes to the disk.
+    ///
+    /// # Errors
+    /// As [`Self::update`].
+    pub fn flush(&self) -> Result<(), IndexError> {
+        self.note(self.read("commit", EdgeShard::flush))
+    }
+
+    /// Moves what grew in memory to the disk and removes what was deleted; whether there was anything to do.
+    ///
+    /// # Errors
+    /// As [`Self::update`], and [`IndexError::Blocked`].
+    pub fn optimize(&self) -> Result<bool, IndexError> {
+        if self.is_blocked() {
+            return Err(IndexError::Blocked);
+        }
+        self.note(self.read("pack", EdgeShard::optimize))
+    }
+
+    /// Whether a write failed, so that the shard must be loaded again before the next.
+    pub fn is_blocked(&self) -> bool {
+        self.is_blocked.load(Ordering::SeqCst)
+    }
+
+    /// Loads the shard again and lifts the block. Waits for reads; the caller sees to it that nothing is written meanwhile and
+    /// that the folder is still the shard's own, for the engine flushes a shard that is dropped.
+    ///
+    /// # Errors
+    /// [`IndexError::Unloaded`]: until another call succeeds, reads fail too.
+    pub fn reload(&self) -> Result<(), IndexError> {
+        let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
+        // The engine locks its log, so the old shard goes first.
+        *loaded = Err(EngineFault::Outside);
+        match load(&self.folder, self.model.as_ref()) {
+            Ok(shard) => {
+                *loaded = Ok(shard);
+                self.is_blocked.store(false, Ordering::SeqCst);
+                warn!("the passage index was loaded again after a failed write");
+                Ok(())
+            }
+            Err(error) => {
+                let fault = fault_of(&error);
+                *loaded = Err(fault);
+                warn!(%error, "the passage index could not be loaded again after a failed write");
+                Err(IndexError::Unloaded(fault))
+            }
+        }
+    }
+
+    /// Keeps the engine from flushing the shard when it is dropped, at the price of its memory.
+    pub fn leak(&mut self) {
+        let loaded = self.loaded.get_mut().unwrap_or_else(PoisonError::into_inner);
+        mem::forget(mem::replace(loaded, Err(EngineFault::Outside)));
+    }
+
+    /// Lets the next write load the shard again first.
+    pub fn block(&self) {
+        self.is_blocked.store(true, Ordering::SeqCst);
+    }
+
+    fn note<T>(&self, written: Result<T, IndexError>) -> Result<T, IndexError> {
+        if let Err(IndexError::Engine { fault, .. }) = &written
+            && *fault != EngineFault::Refused
+        {
+            self.block();
+        }
+        written
+    }
+}
+
+fn load(folder: &Path, model: Option<&Model>) -> Result<EdgeShard, OperationError> {
+    let shard = if folder.join("edge_config.json").exists() {
+        EdgeShard::load(folder, Some(schema::tunables().build()))?
+    } else {
+        EdgeShard::new(folder, schema::fresh(model))?
+    };
+    complete(&shard, model)?;
+    Ok(shard)
+}
+
+/// Adds what an older or half-made shard lacks: the model's vector, the payload indexes.
+fn complete(shard: &EdgeShard, model: Option<&Model>) -> Result<(), OperationError> {
+    if let Some(model) = model {
+        let has_vector = shard.config().vectors.contains_key(&model.vector());
+        if !has_vector {
+            shard.update(schema::new_vector(model))?;
+        }
+    }
+    let there = shard.info()?.payload_schema;
+    for (label, kind) in schema::lookups() {
+        if !there.contains_key(&schema::path(label)) {
+            shard.update(schema::new_lookup(label, kind))?;
+        }
+    }
+    shard.flush()
+}
