@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use qdrant_edge::{
-    ConditionalInsertOperation, CountRequest, EdgeShard, FacetRequest, Payload, PayloadOps, PointId,
+    ConditionalInsertOperation, CountRequest, FacetRequest, Payload, PayloadOps, PointId,
     PointInsertOperations, PointOperations, QueryBatchRequest, RetrieveRequest, ScrollRequest, SetPayloadOp,
     UpdateOperation, WithPayloadInterface,
 };
