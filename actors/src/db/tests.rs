@@ -61,6 +61,24 @@ async fn any_number_may_open_a_new_file_at_once() {
 }
 
 #[actix::test]
+async fn postgres_session_takes_its_lock_once() {
+    let Ok(server) = std::env::var("CARREL_TEST_POSTGRES") else { return };
+    let db = Db::connect(&server).await.unwrap();
+    let session = db.session.as_ref().unwrap();
+    let release = format!("SELECT pg_advisory_unlock({})", SessionLock::Index.number());
+    let release = || Statement::from_string(DatabaseBackend::Postgres, release.clone());
+
+    assert!(db.hold_lock(SessionLock::Index).await.unwrap());
+    assert!(db.hold_lock(SessionLock::Index).await.unwrap());
+
+    for was_held in [true, false] {
+        let released = session.query_one_raw(release()).await.unwrap().unwrap();
+        assert_eq!(released.try_get_by_index::<bool>(0).unwrap(), was_held);
+    }
+    db.close().await.unwrap();
+}
+
+#[actix::test]
 async fn tables_are_looked_at_without_being_changed() {
     let database = TestDatabase::new();
 
