@@ -46,6 +46,9 @@ pub enum Refusal {
     /// A private or reserved address, written out, resolved or reached over a redirect.
     #[error("leads to a private or reserved address")]
     Private,
+    /// The service's own address: it serves nothing that is read as a page of the web.
+    #[error("is one of this service itself")]
+    Own,
     /// A port at which no web server answers.
     #[error("uses a port that is not for web pages")]
     Port,
