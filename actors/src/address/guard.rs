@@ -87,6 +87,12 @@ impl Guard {
     }
 }
 
+/// Whether this is a name of this machine or of a network around it: public DNS does not have it.
+pub fn is_local_name(name: &str) -> bool {
+    let name = bare(name);
+    OWN_NAMES.iter().chain(LOCAL_ENDS).any(|end| is_under(&name, end))
+}
+
 /// Lower case, without the brackets of an IPv6 address and the dot of the root zone.
 fn bare(host: &str) -> String {
     host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase()

@@ -15,7 +15,7 @@ use std::hash::{Hash, Hasher};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-pub use guard::Guard;
+pub use guard::{Guard, is_local_name};
 
 /// The longest address that is a key as it is, in bytes.
 const LONGEST_KEY: usize = 1500;
