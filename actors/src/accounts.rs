@@ -15,7 +15,6 @@ use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, SqlErr};
 
 use crate::desk::Desk;
 use crate::error::{Error, Fault, Invalid};
-use crate::kit::Lane;
 use crate::owned_transaction::begin_owned;
 use crate::state::{self, Fact};
 use crate::text::{is_control_or_bidi, is_invisible};
@@ -196,7 +195,7 @@ async fn locked(txn: &impl ConnectionTrait, user: UserId) -> Result<user::Model,
 }
 
 async fn hash(desk: &Desk, password: String) -> Result<String, Error> {
-    desk.workers.run(Lane::Password, move || password::hash(&password)).await?.map_err(Error::internal)
+    desk.workers.run_password_hash(None, move || password::hash(&password)).await?.map_err(Error::internal)
 }
 
 /// Whether an account may have this e-mail address; the reason where it may not. With invisible characters it could

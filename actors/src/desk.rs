@@ -47,7 +47,7 @@ impl Desk {
             db,
             clock,
             plans: Arc::new(plans),
-            workers: Workers::new(cores * 2, cores),
+            workers: Workers::new(cores),
             base_url: base_url.into(),
             data_dir: Arc::new(data_dir),
         }

@@ -82,8 +82,8 @@ static SPARE: Spare = Spare(Mutex::new(None));
 struct Spare(Mutex<Option<Vec<Block>>>);
 
 impl Spare {
-    /// Does this with so many blocks, whose content does not matter. Hashes are made one at a time (the password lane), so
-    /// one memory is kept; a second one at the same time has its own.
+    /// Runs `work` on this number of blocks, whose content does not matter. At most two hashes are made at the same time
+    /// ([`crate::kit::Workers`]); the second one allocates, and afterwards the memory of one of them is kept.
     fn with<T>(&self, blocks: usize, work: impl FnOnce(&mut [Block]) -> T) -> T {
         let spare = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut memory = spare.unwrap_or_default();

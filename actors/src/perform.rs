@@ -6,12 +6,14 @@
 //! Whoever the key recognised finds the call in the activity view, however it ended.
 
 use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
 
 use entity::activity;
 use entity::id::ActivityId;
 use entity::kind::Surface;
 use entity::plan::Plan;
 use entity::scope::{Scope, Scopes};
+use futures_util::FutureExt;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -115,6 +117,13 @@ pub struct Performed<R> {
     pub claim: Option<Claim>,
 }
 
+impl<R> Performed<R> {
+    /// A call that was refused before anything was counted.
+    fn uncounted(error: Error) -> Self {
+        Self { quota: None, result: Err(error), claim: None }
+    }
+}
+
 /// An answer, made now or stored before.
 #[derive(Debug)]
 pub enum Answer<R> {
@@ -141,7 +150,7 @@ pub async fn perform<O: Operation>(
             used(app, &caller);
             perform_as(app, &caller, entry, verdict, asked).await
         }
-        Err(error) => Performed { quota: None, result: Err(error), claim: None },
+        Err(error) => Performed::uncounted(error),
     }
 }
 
@@ -158,10 +167,13 @@ pub async fn perform_as<O: Operation>(
         Some(Surface::Mcp) | None => true,
     };
     let performed = if has_surface {
-        let asked = asked(caller).await;
-        admitted(app, caller, asked).await
+        let call = async {
+            let asked = asked(caller).await;
+            admitted(app, caller, asked).await
+        };
+        catch_panic(call).await.unwrap_or_else(Performed::uncounted)
     } else {
-        Performed { quota: None, result: Err(Error::PlanRequired), claim: None }
+        Performed::uncounted(Error::PlanRequired)
     };
     let count = match &performed.result {
         Ok(Answer::Fresh(reply)) => O::count(reply),
@@ -174,7 +186,7 @@ pub async fn perform_as<O: Operation>(
 async fn admitted<O: Operation>(app: &App, caller: &Caller, asked: Asked<O>) -> Performed<O::Reply> {
     // The plan is looked at before anything is counted: what an upgrade would bring costs nothing to ask for.
     if !needed(&asked).beyond(caller.plan).is_empty() {
-        return Performed { quota: None, result: Err(Error::PlanRequired), claim: None };
+        return Performed::uncounted(Error::PlanRequired);
     }
     // A tool may count more than once; a request is a request (spec.md: Limits, rule 3).
     let weight = match caller.surface {
@@ -183,7 +195,7 @@ async fn admitted<O: Operation>(app: &App, caller: &Caller, asked: Asked<O>) -> 
     };
     let quota = match admit(app, caller, weight).await {
         Ok(quota) => quota,
-        Err(error) => return Performed { quota: None, result: Err(error), claim: None },
+        Err(error) => return Performed::uncounted(error),
     };
     match allowed(app, caller, asked).await {
         Ok((operation, claim)) => {
@@ -206,7 +218,16 @@ async fn run<O: Operation>(operation: O, caller: &Caller, app: &App) -> Result<O
     if operation.needs_space() {
         app.disk.require_room()?;
     }
-    operation.run(caller, app).await
+    // Caught here already, so that the answer keeps its quota and the Idempotency-Key is freed.
+    catch_panic(operation.run(caller, app)).await?
+}
+
+/// Runs a part of a call. A panic becomes an internal error of this call, which is then written down like any other; the panic
+/// hook has logged the place.
+async fn catch_panic<T>(part: impl Future<Output = T>) -> Result<T, Error> {
+    // The part is dropped after a panic. What it shares with other calls is behind locks that do not stay poisoned.
+    let caught = AssertUnwindSafe(part).catch_unwind().await;
+    caught.map_err(|_| Error::internal("the operation panicked"))
 }
 
 /// A stored success is made whole again; a stored failure holds no secret.

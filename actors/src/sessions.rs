@@ -13,7 +13,6 @@ use crate::app::App;
 use crate::caller::{Caller, Via};
 use crate::error::Error;
 use crate::keys::secret::Secret;
-use crate::kit::Lane;
 use crate::limits::network;
 use crate::{password, perform};
 
@@ -66,7 +65,7 @@ pub async fn authenticate(
     app.sign_ins.begin(&attempt, app.clock.elapsed())?;
     let found = user::Entity::by_email(&attempt.0).one(app.db.read()).await?;
     let hash = found.as_ref().map_or_else(|| NOBODY.to_owned(), |user| user.password_hash.clone());
-    let right = app.workers.run(Lane::Password, move || password::verify(&typed, &hash)).await?;
+    let right = is_right(app, &attempt, typed, hash).await?;
     match found.filter(|user| right && user.disabled_at.is_none()) {
         Some(user) => {
             app.sign_ins.succeeded(&attempt);
@@ -74,6 +73,16 @@ pub async fn authenticate(
         }
         None => Err(Error::WrongPassword),
     }
+}
+
+/// Whether this is the password of that hash. An attempt that was refused because too many wait does not count as failed.
+async fn is_right(app: &App, attempt: &Attempt, typed: String, hash: String) -> Result<bool, Error> {
+    let address = attempt.1.map(network);
+    let compared = app.workers.run_password_hash(address, move || password::verify(&typed, &hash)).await;
+    if compared.is_err() {
+        app.sign_ins.withdraw(attempt);
+    }
+    compared
 }
 
 /// Begins a session for a user whose password was checked, or who has just made the account.
@@ -144,8 +153,7 @@ async fn confirm(app: &App, caller: &Caller, field: &'static str, typed: String)
     let owner = user::Entity::find_by_id(caller.user).one(app.db.read()).await?.ok_or(Error::NotFound)?;
     let attempt = (owner.email, None);
     app.sign_ins.begin(&attempt, app.clock.elapsed())?;
-    let hash = owner.password_hash;
-    if !app.workers.run(Lane::Password, move || password::verify(&typed, &hash)).await? {
+    if !is_right(app, &attempt, typed, owner.password_hash).await? {
         return Err(Error::invalid(field, "is not the password"));
     }
     app.sign_ins.succeeded(&attempt);
@@ -198,13 +206,27 @@ impl SignIns {
     fn succeeded(&self, attempt: &Attempt) {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         failures.of_accounts.remove(attempt);
-        if let Some(all) = attempt.1.and_then(|address| failures.of_addresses.get_mut(&network(address))) {
-            all.pop();
+        failures.remove_last_of(attempt.1);
+    }
+
+    /// Removes an attempt whose password was not compared.
+    fn withdraw(&self, attempt: &Attempt) {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(account) = failures.of_accounts.get_mut(attempt) {
+            account.pop();
         }
+        failures.remove_last_of(attempt.1);
     }
 }
 
 impl Failures {
+    /// Removes the last attempt from this address.
+    fn remove_last_of(&mut self, address: Option<IpAddr>) {
+        if let Some(all) = address.and_then(|address| self.of_addresses.get_mut(&network(address))) {
+            all.pop();
+        }
+    }
+
     /// Forgets what is over, once a minute: nobody's attempt pays for everybody's.
     fn sweep(&mut self, now: Duration) {
         if self.swept.is_some_and(|swept| now.saturating_sub(swept) < SWEEP_EVERY) {
@@ -246,6 +268,22 @@ mod tests {
         assert!(matches!(sign_ins.begin(&here, start), Err(Error::TooManyFailures(wait)) if wait == WINDOW));
         assert!(sign_ins.begin(&there, start).is_ok());
         assert!(sign_ins.begin(&here, start + WINDOW).is_ok());
+    }
+
+    #[test]
+    fn withdrawn_attempts_are_no_failures() {
+        let sign_ins = SignIns::default();
+        let (start, here) =
+            (Duration::from_secs(1_000), ("a@b.example".to_owned(), "127.0.0.1".parse().ok()));
+        for _ in 0..=MOST_FAILURES_OF_ADDRESS {
+            assert!(sign_ins.begin(&here, start).is_ok());
+            sign_ins.withdraw(&here);
+        }
+
+        for _ in 0..MOST_FAILURES {
+            assert!(sign_ins.begin(&here, start).is_ok());
+        }
+        assert!(sign_ins.begin(&here, start).is_err());
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub mod credential;
 pub mod files;
 pub mod head;
 pub mod health;
+pub mod host;
 pub mod log;
 pub mod methods;
 pub mod pace;

@@ -91,7 +91,7 @@ pub static CODES: &[Code] = &[
         "URL_REJECTED",
         422,
         Whose::Addressing(&["POST /bookmarks/:id/refetch"]),
-        "the address is not http(s), carries credentials, or leads to a private place",
+        "the address is not http(s), carries credentials, or leads to a private place or to this service itself",
     ),
     code(
         "FEED_NOT_FOUND",

@@ -81,6 +81,7 @@ fn main_server(
             .app_data(origins.clone())
             .app_data(recorder.clone())
             .wrap(middleware::from_fn(http::methods::refuse_unserved))
+            .wrap(middleware::from_fn(http::host::refuse_unknown))
             .wrap(middleware::from_fn(http::head::as_get))
             .wrap(middleware::from_fn(http::log::request))
             .wrap(never_framed())

@@ -11,6 +11,7 @@ use actors::adapters::index::{IndexFolder, Marker, OpenedIndex};
 use actors::adapters::mail::{Mail, MailSettings, Way};
 use actors::adapters::sandbox::SandboxSettings;
 use actors::adapters::transcriber::EndpointSettings;
+use actors::address::PageUrl;
 use actors::app::{Setup, index_folder, scratch_folder};
 use actors::desk::Desk;
 use actors::disk::DiskSpace;
@@ -61,7 +62,7 @@ pub fn setup(
             file_timeout: settings.fetch.file_timeout,
             max_file_bytes: settings.fetch.max_file_bytes,
             allow_private: settings.fetch.allow_private.clone(),
-            own: None,
+            own: PageUrl::parse(base_url).ok(),
         },
         sandbox: outside.sandbox,
         sandbox_settings: SandboxSettings::default(),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use entity::plan::Plan;
+use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 
 use crate::world::{Key, Reply, Server, Site, article, eventually};
@@ -416,6 +417,33 @@ async fn an_entry_that_is_saved_keeps_its_one_document_when_the_feed_is_left() {
         (key.search("kingfisher").await == [id(&one, "documentId")]).then_some(())
     })
     .await;
+}
+
+#[actix_web::test]
+async fn entries_saved_while_their_feed_is_left_become_bookmarks() {
+    let slugs: Vec<String> = (0..8).map(|n| format!("heron-{n}")).collect();
+    let told: Vec<Told> =
+        slugs.iter().map(|slug| (slug.as_str(), "A heron", "A heron in the water.")).collect();
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = key(&server).await;
+    let pages: Vec<String> =
+        slugs.iter().map(|slug| site.page(&format!("/{slug}"), [article(slug, "a heron")])).collect();
+    let followed = path(&follow(&key, &site.page("/feed", [rss(&told)])).await);
+
+    let save = |url: &String| key.post("/rest/v1/bookmarks", json!({ "url": url }));
+    let (saved, left) = join(join_all(pages.iter().map(save)), key.delete(&followed)).await;
+
+    left.data(200);
+    for answer in &saved {
+        key.once(&answer.data(201)["bookmark"], "ready").await;
+    }
+    eventually("all work has ended", async || queue_is_empty(&server).await.then_some(())).await;
+    assert!(entries(&key).await.is_empty());
+    for answer in &saved {
+        let document = id(&answer.data(201)["bookmark"], "documentId");
+        let read = key.get(&format!("/rest/v2/documents/{document}")).await;
+        assert!(read.data(200)["text"].as_str().unwrap().contains("heron"), "{}", read.body);
+    }
 }
 
 #[actix_web::test]

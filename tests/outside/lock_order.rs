@@ -1,9 +1,9 @@
-//! Requests beside imports of one library: on PostgreSQL they lock the same rows, and none of them may end in a deadlock.
+//! Requests and imports that lock the same rows on PostgreSQL: none of them may end in a deadlock.
 
-use entity::bookmark;
 use entity::id::{BookmarkId, UserId};
 use entity::plan::Plan;
-use futures_util::future::join_all;
+use entity::{bookmark, feed};
+use futures_util::future::{join, join_all};
 use sea_orm::{ConnectionTrait, Database, DatabaseBackend, QueryOrder, Statement};
 use serde_json::json;
 
@@ -15,6 +15,8 @@ const PAGES: usize = 200;
 const TASKS: usize = 6;
 /// Of so many bookmarks one is deleted.
 const DELETED_EACH: usize = 5;
+/// Feeds of a list: an odd number of lots, so that two lists in opposite orders meet in the same lot.
+const FEEDS: usize = 300;
 
 fn page(n: usize) -> String {
     format!("https://reeds.example/{n:04}")
@@ -24,6 +26,13 @@ fn page(n: usize) -> String {
 fn pages(tag: &str) -> Vec<u8> {
     let link = |n| format!("<DT><A HREF=\"{}\" TAGS=\"{tag}\">Page {n}</A>\n<DD>Note of {tag}\n", page(n));
     list(&(0..PAGES).map(link).collect::<String>()).into_bytes()
+}
+
+/// A list of feeds, in this order.
+fn feeds(order: impl Iterator<Item = usize>) -> Vec<u8> {
+    let outline = |n: usize| format!("<outline type=\"rss\" xmlUrl=\"https://reeds.example/feeds/{n:04}\"/>");
+    let outlines: String = order.map(outline).collect();
+    format!("<opml version=\"2.0\"><body>{outlines}</body></opml>").into_bytes()
 }
 
 /// The user's bookmarks in the order of their pages.
@@ -55,6 +64,14 @@ async fn deadlocks(url: &str) -> i64 {
     row.try_get("", "deadlocks").unwrap()
 }
 
+async fn stop_without_deadlocks(server: Server) {
+    let is_postgres = server.app().db.is_postgres();
+    let (home, _clock) = server.stop().await;
+    if is_postgres {
+        assert_eq!(deadlocks(&home.database_url()).await, 0);
+    }
+}
+
 #[actix_web::test]
 async fn imports_beside_changes_of_their_bookmarks_do_not_deadlock() {
     let server = Server::start().await;
@@ -78,9 +95,22 @@ async fn imports_beside_changes_of_their_bookmarks_do_not_deadlock() {
         assert!(shown["tags"].as_array().unwrap().contains(&json!("own")), "{shown}");
         assert!(shown["notes"].as_str().unwrap().contains(&format!("Own note {n}")), "{shown}");
     }
-    let is_postgres = server.app().db.is_postgres();
-    let (home, _clock) = server.stop().await;
-    if is_postgres {
-        assert_eq!(deadlocks(&home.database_url()).await, 0);
+    stop_without_deadlocks(server).await;
+}
+
+#[actix_web::test]
+async fn imports_of_the_same_feeds_in_opposite_orders_do_not_deadlock() {
+    let server = Server::start().await;
+    let (ada, bea) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
+    let (ada, bea) = ((ada.id(), ada.sign_in().await), (bea.id(), bea.sign_in().await));
+
+    let (forward, backward) = (feeds(0..FEEDS), feeds((0..FEEDS).rev()));
+    let (first, second) = join(begin(&ada.1, &forward, &[]), begin(&bea.1, &backward, &[])).await;
+
+    for ((user, session), import) in [(ada, first), (bea, second)] {
+        once(&session, &import, "done").await;
+        let followed = feed::Entity::owned_by(user).all(server.app().db.read()).await.unwrap();
+        assert_eq!(followed.len(), FEEDS);
     }
+    stop_without_deadlocks(server).await;
 }

@@ -46,6 +46,7 @@ mod methods;
 mod notes;
 mod oauth;
 mod pages;
+mod panics;
 mod project_context;
 mod project_items;
 mod projects;

@@ -1,6 +1,6 @@
-//! What the service opens for its users: pages of the public web, networks that the operator allows, and
-//! the service itself. Everything that is written out is judged before anything is resolved or connected to,
-//! and every address that a name resolves to is judged again (faults-and-threats.md, S1 to S16).
+//! What the service opens for its users: pages of the public web and networks that the operator allows, but
+//! nothing of the service itself. Everything that is written out is judged before anything is resolved or
+//! connected to, and every address that a name resolves to is judged again (faults-and-threats.md, S1 to S16).
 
 use std::net::IpAddr;
 
@@ -21,14 +21,16 @@ const LOCAL_ENDS: &[&str] = &["internal", "local", "home.arpa"];
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
     allow: Vec<IpNet>,
+    /// Host and port of the service itself.
     own: Option<(String, u16)>,
 }
 
 impl Guard {
-    /// `allow`: networks that may be fetched although private (`fetch.allow_private`). `own`: host and port
-    /// of `server.base_url`, a configured service (contract.md, section 11, "Running").
-    pub fn new(allow: Vec<IpNet>, own: Option<(String, u16)>) -> Self {
-        Self { allow, own: own.map(|(host, port)| (bare(&host), port)) }
+    /// `allow`: networks that may be fetched although private (`fetch.allow_private`). `own`: `server.base_url`,
+    /// whose whole origin is refused. The connection test, which must reach it, has another client
+    /// ([`crate::adapters::probe`]).
+    pub fn new(allow: Vec<IpNet>, own: Option<&PageUrl>) -> Self {
+        Self { allow, own: own.map(|own| (bare(own.host()), own.port())) }
     }
 
     /// Judges what stands in the address itself: its port, its name, its number in any spelling.
@@ -36,7 +38,7 @@ impl Guard {
     /// A name that passes may still lead anywhere: resolve it and ask [`Guard::address`].
     pub fn literal(&self, page: &PageUrl) -> Result<(), Refusal> {
         if self.is_own(page) {
-            return Ok(());
+            return Err(Refusal::Own);
         }
         if !ports::is_for_pages(page.port()) {
             return Err(Refusal::Port);
@@ -58,9 +60,14 @@ impl Guard {
         }
     }
 
-    /// Whether this is the service's own address, host and port: it may be fetched wherever it leads.
-    pub fn is_own(&self, page: &PageUrl) -> bool {
-        self.own.as_ref().is_some_and(|(host, port)| *port == page.port() && *host == bare(page.host()))
+    /// Whether this is an address of the service itself. A proxy in front may let the service's machine see more than
+    /// strangers, `/metrics` for example. Ports 80 and 443 of a host count as one: a proxy that has one often has both.
+    fn is_own(&self, page: &PageUrl) -> bool {
+        let usual = |port: u16| matches!(port, 80 | 443);
+        self.own.as_ref().is_some_and(|(host, port)| {
+            let same_port = *port == page.port() || (usual(*port) && usual(page.port()));
+            same_port && *host == bare(page.host())
+        })
     }
 
     fn name(&self, name: &str) -> Result<(), Refusal> {
@@ -78,6 +85,12 @@ impl Guard {
     fn allows_a_neighbour(&self) -> bool {
         self.allow.iter().any(|net| !net.network().is_loopback())
     }
+}
+
+/// Whether this is a name of this machine or of a network around it: public DNS does not have it.
+pub fn is_local_name(name: &str) -> bool {
+    let name = bare(name);
+    OWN_NAMES.iter().chain(LOCAL_ENDS).any(|end| is_under(&name, end))
 }
 
 /// Lower case, without the brackets of an IPv6 address and the dot of the root zone.
@@ -174,10 +187,12 @@ mod tests {
     ];
 
     fn guard(allow: &[&str]) -> Guard {
-        Guard::new(
-            allow.iter().map(|net| net.parse().unwrap()).collect(),
-            Some(("127.0.0.1".to_owned(), 8080)),
-        )
+        owned("http://127.0.0.1:8080", allow)
+    }
+
+    fn owned(base_url: &str, allow: &[&str]) -> Guard {
+        let allow = allow.iter().map(|net| net.parse().unwrap()).collect();
+        Guard::new(allow, Some(&PageUrl::parse(base_url).unwrap()))
     }
 
     fn judged(guard: &Guard, host: &str) -> Result<(), Refusal> {
@@ -231,16 +246,20 @@ mod tests {
     }
 
     #[test]
-    fn the_service_itself_passes_at_its_own_port_only() {
-        let by_number = guard(&[]);
-        let by_name = Guard::new(Vec::new(), Some(("LOCALHOST".to_owned(), 25)));
-        let by_v6 = Guard::new(Vec::new(), Some(("[::1]".to_owned(), 8080)));
-
-        assert_eq!(judged(&by_number, "127.0.0.1:8080"), Ok(()));
-        assert_eq!(judged(&by_number, "127.0.0.1:8081"), Err(Refusal::Private));
-        assert_eq!(judged(&by_name, "localhost:25"), Ok(()));
-        assert_eq!(judged(&by_name, "localhost:80"), Err(Refusal::LocalName));
-        assert_eq!(judged(&by_v6, "[::1]:8080"), Ok(()));
+    fn service_itself_is_refused_at_its_own_host_and_port() {
+        for (base_url, host, verdict) in [
+            ("http://127.0.0.1:8080", "127.0.0.1:8080", Err(Refusal::Own)),
+            ("http://127.0.0.1:8080", "2130706433:8080", Err(Refusal::Own)),
+            ("http://127.0.0.1:8080", "127.0.0.1:8081", Ok(())),
+            ("http://[::1]:8080", "[0:0::1]:8080", Err(Refusal::Own)),
+            ("https://carrel.example/books", "CARREL.example.", Err(Refusal::Own)),
+            ("https://carrel.example", "carrel.example:443", Err(Refusal::Own)),
+            ("https://carrel.example", "carrel.example:8443", Ok(())),
+            ("https://carrel.example", "www.carrel.example", Ok(())),
+        ] {
+            let guard = owned(base_url, &["127.0.0.1/32"]);
+            assert_eq!(judged(&guard, host), verdict, "{host}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::hash::{Hash, Hasher};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-pub use guard::Guard;
+pub use guard::{Guard, is_local_name};
 
 /// The longest address that is a key as it is, in bytes.
 const LONGEST_KEY: usize = 1500;
@@ -46,6 +46,9 @@ pub enum Refusal {
     /// A private or reserved address, written out, resolved or reached over a redirect.
     #[error("leads to a private or reserved address")]
     Private,
+    /// The service's own address: it serves nothing that is read as a page of the web.
+    #[error("is one of this service itself")]
+    Own,
     /// A port at which no web server answers.
     #[error("uses a port that is not for web pages")]
     Port,

@@ -251,13 +251,15 @@ impl Taking {
         Ok(import::Model { state, finished_at: Some(now), ..self.import })
     }
 
-    /// Takes every row; saved pages together and behind the others, which may build on one another.
+    /// Takes every row: feeds first, saved pages together and last. The others keep their order, because they may build on one
+    /// another.
     async fn all(
         &mut self,
         txn: &impl ConnectionTrait,
-        lot: Vec<Given>,
+        mut lot: Vec<Given>,
         now: Timestamp,
     ) -> Result<Vec<Took>, Error> {
+        sort_feeds(&mut lot);
         let (mut all, mut saves) = (Vec::with_capacity(lot.len()), Vec::new());
         for Given { row, file } in lot {
             let (line, source, mut beside) = (row.line(), restore::id_of(&row), Vec::new());
@@ -383,6 +385,15 @@ impl Taking {
     }
 }
 
+/// Puts feeds first, in the order of their addresses. The row of a feed's source belongs to all who follow it and stays locked
+/// until the transaction ends, so two imports that locked the same sources in different orders would wait for each other.
+fn sort_feeds(lot: &mut [Given]) {
+    lot.sort_by_cached_key(|given| {
+        let source = restore::source_of(&given.row);
+        (source.is_none(), source)
+    });
+}
+
 /// Tells a file's sum where its list does not: a dry run knows by it what is there already.
 async fn summed(reading: &mut Import, row: &mut Row) -> Result<(), Unread> {
     if let Found::Save(Save { file: Some(file), .. }) = &mut row.found
@@ -426,5 +437,41 @@ impl Tally {
             Became::Updated(..) => self.updated += 1,
             Became::Passed(_) | Became::OverPlan(_) => self.skipped += 1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn row(line: u64, found: Found) -> Given {
+        Given::of(Row { line, found })
+    }
+
+    fn outline(url: &str) -> Found {
+        Found::Feed(Outline { url: url.to_owned(), title: None, folder: None })
+    }
+
+    fn record(kind: &str, url: &str) -> Found {
+        Found::Record(json!({ "kind": kind, "url": url }))
+    }
+
+    #[test]
+    fn feeds_are_followed_first_and_in_the_order_of_their_addresses() {
+        let mut lot = vec![
+            row(1, record("bookmark", "https://a.example/")),
+            row(2, outline("https://b.example/feed")),
+            row(3, outline("no address")),
+            row(4, record("feed", "HTTPS://a.example:443/feed?utm_source=x")),
+            row(5, outline("https://b.example/feed#again")),
+            row(6, record("entry", "https://a.example/1")),
+        ];
+
+        sort_feeds(&mut lot);
+
+        let lines: Vec<_> = lot.iter().map(|given| given.row.line()).collect();
+        assert_eq!(lines, [4, 2, 5, 1, 3, 6]);
     }
 }

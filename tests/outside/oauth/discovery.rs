@@ -8,7 +8,7 @@ use crate::world::{Assistant, REDIRECT, Server};
 #[actix_web::test]
 async fn both_documents_stand_wherever_clients_look_and_name_the_service_as_it_is_set() {
     let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
-    let forged = server.stranger().with("x-forwarded-host", "evil.example").with("host", "evil.example");
+    let forged = server.stranger().with("x-forwarded-host", "evil.example").with("host", "evilhost");
     let scopes = ["read:library", "read:projects", "write:projects", "write:bookmarks", "write:notes"];
     let resource = json!({
         "resource": "https://carrel.example/mcp",

@@ -112,7 +112,8 @@ async fn ambiguous_framing_gets_400_and_a_closed_connection() {
 async fn host_of_a_request_stands_in_no_answer() {
     let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
     let forged = |client: &Client| {
-        let client = client.clone().with("host", "evil.example").with("x-forwarded-host", "evil.example");
+        // A name of the local network: requests with it are served.
+        let client = client.clone().with("host", "evilhost").with("x-forwarded-host", "evil.example");
         client.with("forwarded", "host=evil.example;proto=http").with("x-forwarded-proto", "ftp")
     };
     let mut answers = Vec::new();
@@ -134,12 +135,37 @@ async fn host_of_a_request_stands_in_no_answer() {
         answers.push(stranger.get(path).await);
     }
 
-    for answer in &answers {
-        assert!(!answer.text.contains("evil.example"), "{}", answer.text);
-        assert!(!headers(answer).contains("evil.example"), "{}", headers(answer));
+    for (answer, name) in answers.iter().flat_map(|answer| [(answer, "evilhost"), (answer, "evil.example")]) {
+        assert!(!answer.text.contains(name), "{}", answer.text);
+        assert!(!headers(answer).contains(name), "{}", headers(answer));
     }
     let called = stranger.post("/mcp", json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })).await;
     assert_eq!(called.status, 403, "a page that rebinds a name sends the name as its host");
+}
+
+#[actix_web::test]
+async fn unknown_host_is_refused_before_anything_else() {
+    let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
+    for (client, routes) in routes(&server).await {
+        let rebound = client.with("host", "evil.example:8080");
+        for asked in &routes {
+            let refused = asked.by(&rebound).await;
+            assert_eq!(refused.refused(400), "VALIDATION_FAILED", "{}", asked.route.name);
+            assert_eq!(refused.faults(), ["Host"], "{}", asked.route.name);
+        }
+    }
+    let status = async |host: &str, path: &str| server.stranger().with("host", host).get(path).await.status;
+
+    for path in ["/openapi.json", "/metrics", "/oauth/style.css", "/.well-known/oauth-authorization-server"] {
+        assert_eq!(status("evil.example", path).await, 400, "{path}");
+        assert_eq!(status("carrel.example", path).await, 200, "{path}");
+    }
+    for host in ["evil.example", "10.1.2.3:8080", "carrel:8080"] {
+        for path in ["/healthz", "/readyz"] {
+            assert_eq!(status(host, path).await, 200, "{host} {path}");
+        }
+    }
+    assert_eq!(status("10.1.2.3:8080", "/metrics").await, 200);
 }
 
 #[actix_web::test]

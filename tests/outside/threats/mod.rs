@@ -4,6 +4,7 @@ mod extra_fields;
 mod headers;
 mod hostile_input;
 mod injections;
+mod own_address;
 mod privacy;
 
 use entity::plan::Plan;

@@ -2,8 +2,8 @@
 //! `Fetcher`, and nothing else in the service opens a connection to such an address.
 //!
 //! What the door promises (faults-and-threats.md, S1 to S21):
-//! - no connection to an address that the `Guard` refuses, whether written out, resolved, resolved anew
-//!   (the address that was checked is the one connected to) or reached over a redirect;
+//! - no connection to an address that the `Guard` refuses, the service's own among them, whether written out,
+//!   resolved, resolved anew (the address that was checked is the one connected to) or reached over a redirect;
 //! - one deadline over names, connections, redirects and body together, at most ten redirects, and never
 //!   more unpacked bytes in memory than asked for;
 //! - no cookies, no credentials, no referrer, no proxy; one fixed User-Agent.
@@ -55,8 +55,8 @@ pub struct FetchSettings {
     pub max_file_bytes: u64,
     /// Networks that may be fetched although private (`fetch.allow_private`).
     pub allow_private: Vec<IpNet>,
-    /// Host and port of `server.base_url`: a configured service, fetched wherever it leads.
-    pub own: Option<(String, u16)>,
+    /// `server.base_url`, whose origin is never fetched.
+    pub own: Option<PageUrl>,
 }
 
 /// What is asked of one fetch.
@@ -160,7 +160,6 @@ pub enum Got {
 pub struct Fetcher {
     guard: Arc<Guard>,
     web: Client,
-    own: Option<Client>,
     timeout: Duration,
     max_bytes: u64,
     file_timeout: Duration,
@@ -188,11 +187,10 @@ impl Fetcher {
 
     /// A fetcher that asks another resolver; its answers are guarded like the system's.
     pub fn with_lookup(settings: FetchSettings, lookup: Arc<dyn Lookup>) -> Result<Self, SetupError> {
-        let guard = Arc::new(Guard::new(settings.allow_private, settings.own.clone()));
-        let web = client::build(resolve::Resolver::guarded(lookup.clone(), guard.clone()))?;
-        let own = settings.own.map(|_| client::build(resolve::Resolver::trusting(lookup))).transpose()?;
-        let FetchSettings { timeout, max_bytes, file_timeout, max_file_bytes, .. } = settings;
-        Ok(Self { guard, web, own, timeout, max_bytes, file_timeout, max_file_bytes })
+        let FetchSettings { timeout, max_bytes, file_timeout, max_file_bytes, allow_private, own } = settings;
+        let guard = Arc::new(Guard::new(allow_private, own.as_ref()));
+        let web = client::build(resolve::Resolver::guarded(lookup, guard.clone()))?;
+        Ok(Self { guard, web, timeout, max_bytes, file_timeout, max_file_bytes })
     }
 
     /// The rules of where fetches may go, for a first answer before anything is fetched.
@@ -247,7 +245,7 @@ impl Fetcher {
     pub async fn post(&self, url: &PageUrl, form: &[(&'static str, String)]) -> Result<(), FetchError> {
         let send = async {
             self.guard.literal(url)?;
-            let asked = self.client(url).post(url.url().clone()).form(form).send();
+            let asked = self.web.post(url.url().clone()).form(form).send();
             answered(&asked.await.map_err(FetchError::of_exchange)?)
         };
         within(self.timeout, send).await
@@ -276,7 +274,7 @@ impl Fetcher {
         // The resolver never sees an address that is written as a number: it is judged here.
         self.guard.literal(url)?;
         let response =
-            self.client(url).execute(client::request(url, wanted)).await.map_err(FetchError::of_exchange)?;
+            self.web.execute(client::request(url, wanted)).await.map_err(FetchError::of_exchange)?;
         let status = response.status();
         match response.headers().get(header::LOCATION) {
             Some(location) if is_redirect(status) => {
@@ -302,13 +300,6 @@ impl Fetcher {
 
     fn most(&self, wanted: &Wanted) -> u64 {
         wanted.max_bytes.unwrap_or(self.max_bytes)
-    }
-
-    fn client(&self, url: &PageUrl) -> &Client {
-        match &self.own {
-            Some(own) if self.guard.is_own(url) => own,
-            Some(_) | None => &self.web,
-        }
     }
 }
 

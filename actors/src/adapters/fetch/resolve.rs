@@ -1,4 +1,4 @@
-//! Names to addresses. Of a guarded resolver the client only ever gets addresses that were checked, and it
+//! Names to addresses. The client only ever gets addresses that were checked, and it
 //! connects to just those: a name that resolves to something else a moment later changes nothing. One
 //! refused address among good ones refuses the name, because a client may try them in any order.
 
@@ -30,18 +30,13 @@ impl Lookup for SystemLookup {
 
 pub(super) struct Resolver {
     lookup: Arc<dyn Lookup>,
-    guard: Option<Arc<Guard>>,
+    guard: Arc<Guard>,
 }
 
 impl Resolver {
-    /// For the web: every address is judged.
+    /// Every address is judged.
     pub(super) fn guarded(lookup: Arc<dyn Lookup>, guard: Arc<Guard>) -> Self {
-        Self { lookup, guard: Some(guard) }
-    }
-
-    /// For the service's own name, which the operator configured.
-    pub(super) fn trusting(lookup: Arc<dyn Lookup>) -> Self {
-        Self { lookup, guard: None }
+        Self { lookup, guard }
     }
 }
 
@@ -54,9 +49,7 @@ impl Resolve for Resolver {
             if found.is_empty() {
                 return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no addresses").into());
             }
-            if let Some(guard) = guard {
-                found.iter().try_for_each(|address| guard.address(*address))?;
-            }
+            found.iter().try_for_each(|address| guard.address(*address))?;
             // Port 0 stands for the port of the request.
             Ok(Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
         })

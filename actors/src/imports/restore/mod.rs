@@ -59,6 +59,16 @@ pub fn id_of(row: &Row) -> Option<Uuid> {
     value.get("id")?.as_str()?.parse().ok()
 }
 
+/// The normalised address of a feed that a row follows: what the row of its source is known by.
+pub fn source_of(row: &Row) -> Option<String> {
+    let url = match &row.found {
+        Found::Feed(outline) => outline.url.as_str(),
+        Found::Record(value) if value.get("kind")?.as_str()? == "feed" => value.get("url")?.as_str()?,
+        Found::Record(_) | Found::Save(_) | Found::Note(_) | Found::Passed(_) => return None,
+    };
+    Some(PageUrl::parse(url).ok()?.normalized())
+}
+
 /// Makes what a line tells of, or finds it.
 ///
 /// # Errors

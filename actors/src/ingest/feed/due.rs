@@ -18,7 +18,7 @@ const PROVISIONAL: Duration = Duration::from_secs(3600);
 /// Asks for them.
 pub async fn ask(app: &App) -> Result<(), Error> {
     let now = app.clock.now();
-    let due = feed_source::Entity::find()
+    let mut due = feed_source::Entity::find()
         .filter(feed_source::Column::NextFetchAt.lte(now))
         .order_by_asc(feed_source::Column::NextFetchAt)
         .limit(AT_ONCE)
@@ -27,6 +27,8 @@ pub async fn ask(app: &App) -> Result<(), Error> {
     if due.is_empty() {
         return Ok(());
     }
+    // In the order in which imports lock sources (`imports::take`), or they would wait for each other.
+    due.sort_by(|a, b| a.url.cmp(&b.url));
     let txn = app.db.begin().await?;
     for source in due {
         let moved_on = feed_source::Entity::update_many()

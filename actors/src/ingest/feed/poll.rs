@@ -3,7 +3,7 @@
 
 use entity::id::FeedSourceId;
 use entity::{feed, feed_source, job};
-use sea_orm::{ConnectionTrait, EntityTrait, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 
 use super::fetch::{self, Answer, Brought, Unfetched, Validators};
 use super::push;
@@ -66,8 +66,7 @@ async fn store(
     if !queue::finish(&txn, job, now).await? {
         return Err(Failure::LeaseLost);
     }
-    let found = feed_source::Entity::find_by_id(fetched.id).lock_exclusive();
-    if let Some(source) = found.one(&txn).await? {
+    if let Some(source) = hold(&txn, fetched, &answer).await? {
         let times = source.next_fetch_at.zip(fetched.next_fetch_at);
         let knocked = times.is_some_and(|(now, then)| now < then);
         match answer {
@@ -84,6 +83,28 @@ async fn store(
     txn.commit().await?;
     app.ingest.wake();
     Ok(())
+}
+
+/// Locks the source, and the one at the address that it moved to, in the order in which imports lock sources
+/// (`imports::take`).
+async fn hold(
+    txn: &impl ConnectionTrait,
+    fetched: &feed_source::Model,
+    answer: &Result<Answer, Unfetched>,
+) -> Result<Option<feed_source::Model>, Error> {
+    let own = feed_source::Entity::find_by_id(fetched.id).lock_exclusive();
+    let to = match answer {
+        Ok(Answer { from, moved: true, .. }) => from.normalized(),
+        Ok(_) | Err(_) => return Ok(own.one(txn).await?),
+    };
+    let other = feed_source::Entity::find().filter(feed_source::Column::Url.eq(&to)).lock_exclusive();
+    if to < fetched.url {
+        other.one(txn).await?;
+        return Ok(own.one(txn).await?);
+    }
+    let held = own.one(txn).await?;
+    other.one(txn).await?;
+    Ok(held)
 }
 
 /// A move changes the feeds of all followers, and the addresses of feeds count towards their libraries.

@@ -6,7 +6,7 @@ use entity::id::{FeedSourceId, UserId};
 use entity::time::Timestamp;
 use entity::{feed, feed_copy, feed_source};
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::{Expr, OnConflict, Query};
+use sea_orm::sea_query::{Expr, LockBehavior, LockType, OnConflict, Query};
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
 use super::fetch::Validators;
@@ -225,10 +225,16 @@ pub async fn moved(
     Ok(source.clone())
 }
 
-/// Removes the sources that nobody follows any more, with their copies.
+/// Removes the sources without followers, with their copies. A source that is being followed at this moment is locked: it is
+/// skipped, because waiting for it while holding others could end in a deadlock.
 pub async fn sweep(db: &impl ConnectionTrait) -> Result<(), Error> {
     let followed = Query::select().column(feed::Column::SourceId).from(feed::Entity).to_owned();
-    let left = feed_source::Column::Id.not_in_subquery(followed);
-    feed_source::Entity::delete_many().filter(left).exec(db).await?;
+    let left = Query::select()
+        .column(feed_source::Column::Id)
+        .from(feed_source::Entity)
+        .and_where(feed_source::Column::Id.not_in_subquery(followed))
+        .lock_with_behavior(LockType::Update, LockBehavior::SkipLocked)
+        .to_owned();
+    feed_source::Entity::delete_many().filter(feed_source::Column::Id.in_subquery(left)).exec(db).await?;
     Ok(())
 }

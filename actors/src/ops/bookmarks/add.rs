@@ -70,7 +70,7 @@ impl Operation for AddBookmark {
     }
 
     async fn run(self, caller: &Caller, app: &App) -> Result<BookmarkAdded, Error> {
-        save::may_fetch(&self.url, app.fetcher.guard())?;
+        save::may_save(app.db.read(), caller.user, &self.url, app.fetcher.guard()).await?;
         let (user, now) = (caller.user, app.clock.now());
         let most = app.plans.limits(caller.plan).items_per_project;
         let txn = begin_request(&app.db, caller).await?;

@@ -86,7 +86,7 @@ impl Operation for CreateBookmark {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Saved, Error> {
         if self.0.content.is_none() {
-            save::may_fetch(&self.0.url, app.fetcher.guard())?;
+            save::may_save(app.db.read(), caller.user, &self.0.url, app.fetcher.guard()).await?;
         }
         let (row, created) = save::save(app, caller, self.0, Priority::Now).await?;
         app.ingest.wake();

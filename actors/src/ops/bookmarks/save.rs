@@ -82,6 +82,22 @@ pub fn may_fetch(url: &str, guard: &Guard) -> Result<(), Error> {
     Ok(guard.literal(&parse(url)?)?)
 }
 
+/// Whether a page may be saved by its address alone: it may be fetched, or it is a bookmark already, so nothing is fetched. That can
+/// be an upload, whose address is the service's own.
+///
+/// # Errors
+/// [`Error::UrlRejected`]; the database fails.
+pub async fn may_save(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    url: &str,
+    guard: &Guard,
+) -> Result<(), Error> {
+    let page = parse(url)?;
+    let Err(refusal) = guard.literal(&page) else { return Ok(()) };
+    with_address(db, user, &page.key()).await?.map(drop).ok_or_else(|| refusal.into())
+}
+
 /// Whether this is the address of a page at all.
 pub fn must_be_address(url: &str) -> Result<(), Error> {
     parse(url).map(drop)

@@ -138,11 +138,9 @@ impl Operation for ImportOpml {
     }
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Imported, Error> {
-        let mut feeds = distinct(read(app, &self.0).await?.feeds);
-        // In one order everywhere: who follows the same sources at once does not wait in a circle.
-        feeds.sort_by(|a, b| a.0.cmp(&b.0));
-        let rows = feeds.into_iter().map(|(_, feed)| Found::Feed(feed));
-        let import = imports::take_rows(app, caller, Format::Opml, rows.collect()).await?;
+        let feeds = distinct(read(app, &self.0).await?.feeds);
+        let rows = feeds.into_iter().map(Found::Feed).collect();
+        let import = imports::take_rows(app, caller, Format::Opml, rows).await?;
         app.ingest.wake();
         let count = |rows: i32| usize::try_from(rows).unwrap_or_default();
         let (new, already_followed, refused) =
@@ -152,14 +150,14 @@ impl Operation for ImportOpml {
     }
 }
 
-/// Each feed of a list once, with what tells it from the others.
-fn distinct(feeds: Vec<Outline>) -> Vec<(String, Outline)> {
+/// Each feed of a list once.
+fn distinct(mut feeds: Vec<Outline>) -> Vec<Outline> {
     let mut seen = HashSet::new();
-    let told = feeds.into_iter().map(|feed| {
-        let address = follow::parse(&feed.url).map_or(feed.url.clone(), |url| url.normalized());
-        (address, feed)
+    feeds.retain(|feed| {
+        let address = follow::parse(&feed.url).map_or_else(|_| feed.url.clone(), |url| url.normalized());
+        seen.insert(address)
     });
-    told.filter(|(address, _)| seen.insert(address.clone())).collect()
+    feeds
 }
 
 async fn read(app: &App, opml: &str) -> Result<Outlines, Error> {

@@ -82,7 +82,7 @@ impl Operation for AddItems {
         let project = must_be_open(project)?;
         for item in &self.items {
             if let Named::Url(url) = &item.named {
-                save::may_fetch(url, app.fetcher.guard())?;
+                save::may_save(&txn, caller.user, url, app.fetcher.guard()).await?;
             }
         }
         save_pages(&txn, &project, &self.items, &mut chosen, now).await?;

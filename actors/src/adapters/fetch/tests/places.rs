@@ -125,20 +125,15 @@ async fn a_name_that_turns_private_leads_to_the_checked_address_or_nowhere() {
 }
 
 #[tokio::test]
-async fn the_service_itself_is_fetched_wherever_it_leads_at_its_own_port() {
-    let web = web().await;
-    let other = Site::start(|_| ok("text/html", "another service")).await;
-    let own = FetchSettings {
-        allow_private: Vec::new(),
-        own: Some(("carrel.test".to_owned(), web.address.port())),
-        ..settings()
-    };
-    let fetcher = naming(own, [("carrel.test", vec![web.ip()])]);
+async fn service_itself_is_not_fetched_and_not_reached_over_a_redirect() {
+    let (web, service) = (web().await, Site::start(|_| ok("text/html", "the service")).await);
+    let (own, metrics) = (service.url("/"), service.url("/metrics"));
+    let fetcher = Fetcher::new(FetchSettings { own: Some(own), ..settings() }).unwrap();
 
-    assert_eq!(get(&fetcher, &web.named("carrel.test", "/page")).await.unwrap().text(), "a page");
-    assert_eq!(refusal(fails(&fetcher, &other.named("carrel.test", "/")).await), Refusal::Private);
-    assert_eq!(refusal(fails(&fetcher, &web.url("/page")).await), Refusal::Private);
-    assert!(other.heads().is_empty());
+    assert_eq!(refusal(fails(&fetcher, &metrics).await), Refusal::Own);
+    assert_eq!(refusal(fails(&fetcher, &web.url(&format!("/302/{metrics}"))).await), Refusal::Own);
+    assert_eq!(get(&fetcher, &web.url("/page")).await.unwrap().text(), "a page");
+    assert!(service.heads().is_empty());
 }
 
 #[tokio::test]

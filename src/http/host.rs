@@ -1,0 +1,126 @@
+//! Whether `Host` may name this service (faults-and-threats, row H3). A page whose own name was made to lead here (DNS
+//! rebinding) has the origin of what it asks for, so a browser lets it read the answers; but it sends its name in `Host`.
+//! `/mcp` has a stricter rule.
+
+use actix_web::body::{BoxBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::HOST;
+use actix_web::middleware::Next;
+use actix_web::web::Data;
+use actix_web::{Error, HttpRequest, HttpResponse};
+use actors::address::is_local_name;
+use actors::app::App;
+use actors::error;
+use url::{Host, Url};
+
+use crate::rest::failure;
+
+/// Monitors ask for these under any name; `/mcp` looks at `Host` itself.
+const EXEMPT_PATHS: [&str; 4] = ["/healthz", "/readyz", "/mcp", "/mcp/"];
+/// Why a request is refused; the words follow "Host".
+const REASON: &str = "names another host than server.base_url does";
+
+/// Answers 400 to a request whose `Host` cannot be this service's.
+///
+/// # Errors
+/// Those of the service behind it.
+pub async fn refuse_unknown(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    if EXEMPT_PATHS.contains(&request.path()) || is_known(request.request()) {
+        return Ok(next.call(request).await?.map_into_boxed_body());
+    }
+    let (request, _) = request.into_parts();
+    let response = refusal(&request);
+    Ok(ServiceResponse::new(request, response))
+}
+
+fn is_known(request: &HttpRequest) -> bool {
+    let Some(app) = request.app_data::<Data<App>>() else { return true };
+    let mut sent = request.headers().get_all(HOST);
+    match (sent.next(), sent.next()) {
+        // HTTP/1.0 needs none, and no browser speaks it.
+        (None, _) => true,
+        (Some(host), None) => host.to_str().is_ok_and(|host| may_be_ours(host, &app.base_url)),
+        (Some(_), Some(_)) => false,
+    }
+}
+
+/// Whether this is the host of `server.base_url`, an IP address, or a name of a local network: what public DNS does not have, no
+/// stranger can make lead here. Ports are not compared, because a proxy in front has another one.
+fn may_be_ours(host: &str, base_url: &str) -> bool {
+    let Ok(asked) = Url::parse(&format!("http://{}/", host.trim())) else { return false };
+    match asked.host() {
+        Some(Host::Ipv4(_) | Host::Ipv6(_)) => true,
+        Some(Host::Domain(name)) => is_local(name) || is_base(name, base_url),
+        None => false,
+    }
+}
+
+/// A name without a dot is local too: containers and machines of one network call each other so.
+fn is_local(name: &str) -> bool {
+    !name.trim_end_matches('.').contains('.') || is_local_name(name)
+}
+
+fn is_base(name: &str, base_url: &str) -> bool {
+    let base = Url::parse(base_url).ok();
+    let base = base.as_ref().and_then(Url::host_str);
+    base.is_some_and(|base| base.trim_end_matches('.') == name.trim_end_matches('.'))
+}
+
+fn refusal(request: &HttpRequest) -> HttpResponse {
+    let is_api = ["/rest", "/app/api"].iter().any(|api| {
+        request.path().strip_prefix(api).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    });
+    match request.app_data::<Data<App>>() {
+        Some(app) if is_api => failure(request, app, &error::Error::invalid("Host", REASON)),
+        Some(_) | None => HttpResponse::BadRequest()
+            .content_type("text/plain; charset=utf-8")
+            .body(format!("the Host header {REASON}\n")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: &str = "https://carrel.example/books";
+
+    #[test]
+    fn host_of_base_url_addresses_and_local_names_may_be_ours() {
+        for host in [
+            "carrel.example",
+            "CARREL.example:443",
+            "carrel.example.:8080",
+            "127.0.0.1:8080",
+            "192.0.2.7",
+            "[2001:db8::7]:8080",
+            "localhost:8080",
+            "carrel.localhost",
+            "carrel:8080",
+            "nas.local",
+            "carrel.library.svc.cluster.local",
+            "books.home.arpa",
+        ] {
+            assert!(may_be_ours(host, BASE), "{host}");
+        }
+    }
+
+    #[test]
+    fn names_of_public_dns_and_broken_hosts_are_not_ours() {
+        for host in [
+            "evil.example",
+            "evil.example.",
+            "www.carrel.example",
+            "carrel.example.evil.example",
+            "carrel.example@evil.example",
+            "127.0.0.1.evil.example",
+            "evil.example:99999",
+            "a b",
+            "",
+        ] {
+            assert!(!may_be_ours(host, BASE), "{host}");
+        }
+    }
+}
