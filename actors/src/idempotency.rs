@@ -33,6 +33,7 @@ use tracing::warn;
 use crate::clock::Clock;
 use crate::db::{Db, Transaction};
 use crate::error::{Error, Invalid};
+use crate::idempotency_claim::ClaimId;
 use crate::kit::Beat;
 use crate::owned_transaction::begin_owned;
 
@@ -104,31 +105,6 @@ impl Claim {
     /// Which claim it is, for the transaction that makes the change.
     pub fn id(&self) -> ClaimId {
         self.id.clone()
-    }
-}
-
-/// Tells a claim from all others, also from a later one of the same key.
-#[derive(Clone, Debug)]
-pub struct ClaimId {
-    user: UserId,
-    key: KeyId,
-    name_hash: Vec<u8>,
-    at: Timestamp,
-}
-
-impl ClaimId {
-    /// Marks the claim as committed, in the transaction that makes the change.
-    ///
-    /// # Errors
-    /// [`Error::StillRunning`] when the claim is gone: the key was freed because its request did not say that it runs, and another
-    /// request may have it now; the database fails. Nothing of the transaction may be kept then.
-    pub async fn mark_committed(&self, txn: &Transaction) -> Result<(), Error> {
-        let marked = Entity::update_many()
-            .col_expr(Column::Committed, Expr::value(true))
-            .filter(is_unanswered(self))
-            .exec(txn)
-            .await?;
-        if marked.rows_affected == 0 { Err(Error::StillRunning) } else { Ok(()) }
     }
 }
 
@@ -256,7 +232,7 @@ impl Idempotency {
     async fn still_runs(&self, claim: &ClaimId) -> Result<(), Error> {
         Entity::update_many()
             .col_expr(Column::RunningAt, Expr::value(self.clock.now()))
-            .filter(is_unanswered(claim))
+            .filter(claim.is_unanswered())
             .exec(self.db.write())
             .await?;
         Ok(())
@@ -283,7 +259,7 @@ impl Idempotency {
         Entity::update_many()
             .col_expr(Column::Status, Expr::value(status))
             .col_expr(Column::Body, Expr::value(body))
-            .filter(is_unanswered(claim))
+            .filter(claim.is_unanswered())
             .exec(&txn)
             .await?;
         Ok(txn.commit().await?)
@@ -353,12 +329,12 @@ impl Idempotency {
     pub async fn give_up(&self, claim: Claim) -> Result<(), Error> {
         // On PostgreSQL this waits for a commit that is under way.
         let txn = begin_owned(&self.db, claim.id.user).await?;
-        let uncommitted = is_unanswered(&claim.id).add(Column::Committed.eq(false));
+        let uncommitted = claim.id.is_unanswered().add(Column::Committed.eq(false));
         let given_up = Entity::delete_many().filter(uncommitted).exec(&txn).await?;
         if given_up.rows_affected == 0 {
             Entity::update_many()
                 .col_expr(Column::RunningAt, Expr::value(ENDED))
-                .filter(is_unanswered(&claim.id))
+                .filter(claim.id.is_unanswered())
                 .exec(&txn)
                 .await?;
         }
@@ -433,15 +409,6 @@ fn is_over(now: Timestamp) -> Condition {
         .add(Column::Committed.eq(false))
         .add(Column::RunningAt.lt(now - RUNNING));
     Condition::any().add(Column::CreatedAt.lt(now - KEPT)).add(died)
-}
-
-/// The row of a claim, as long as it has no answer.
-fn is_unanswered(claim: &ClaimId) -> Condition {
-    Condition::all()
-        .add(Column::KeyId.eq(claim.key))
-        .add(Column::NameHash.eq(claim.name_hash.clone()))
-        .add(Column::CreatedAt.eq(claim.at))
-        .add(Column::Status.is_null())
 }
 
 /// Answered, or committed by a request that runs no more.
