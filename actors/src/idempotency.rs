@@ -159,15 +159,14 @@ impl Idempotency {
     /// [`Error::Conflict`] where the name stands for another request, or the answer is not kept; [`Error::StillRunning`].
     pub async fn claim(&self, user: UserId, key: KeyId, replay: Replay) -> Result<Claimed, Error> {
         // Without a transaction first: a repetition does not wait for what the user writes.
-        if let Some(stored) = self.find(key, &replay).await? {
+        if let Some(stored) = self.find(user, key, &replay).await? {
             return Ok(Claimed::Answered(stored));
         }
         let now = self.clock.now();
         let txn = begin_owned(&self.db, user).await?;
         // Frees the key where its answer is past its day, or its request died.
         Entity::delete_many()
-            .filter(Column::KeyId.eq(key))
-            .filter(Column::NameHash.eq(replay.name_hash.clone()))
+            .filter(Entity::is_one_of(user, key, &replay.name_hash))
             .filter(is_over(now))
             .exec(&txn)
             .await?;
@@ -190,7 +189,7 @@ impl Idempotency {
             return Ok(Claimed::First(self.held(id)));
         }
         // Another request claimed it since the look.
-        let found = Entity::find_by_id((key, replay.name_hash)).one(&txn).await?;
+        let found = Entity::one_of(user, key, &replay.name_hash).one(&txn).await?;
         let row = found.ok_or(Error::StillRunning)?;
         answered(row, &replay.request_hash, now).map(Claimed::Answered)
     }
@@ -199,9 +198,9 @@ impl Idempotency {
     ///
     /// # Errors
     /// As [`Self::claim`].
-    pub async fn find(&self, key: KeyId, replay: &Replay) -> Result<Option<Stored>, Error> {
+    pub async fn find(&self, user: UserId, key: KeyId, replay: &Replay) -> Result<Option<Stored>, Error> {
         let now = self.clock.now();
-        let found = self.living(key, replay, now).await?;
+        let found = self.living(user, key, replay, now).await?;
         found.map(|row| answered(row, &replay.request_hash, now)).transpose()
     }
 
@@ -209,14 +208,20 @@ impl Idempotency {
     ///
     /// # Errors
     /// [`Error::Conflict`] where it does.
-    pub async fn must_not_conflict(&self, key: KeyId, replay: &Replay) -> Result<(), Error> {
-        let found = self.living(key, replay, self.clock.now()).await?;
+    pub async fn must_not_conflict(&self, user: UserId, key: KeyId, replay: &Replay) -> Result<(), Error> {
+        let found = self.living(user, key, replay, self.clock.now()).await?;
         found.map_or(Ok(()), |row| must_be_same(&row, &replay.request_hash))
     }
 
     /// The row of a key that is not free.
-    async fn living(&self, key: KeyId, replay: &Replay, now: Timestamp) -> Result<Option<Model>, Error> {
-        let row = Entity::find_by_id((key, replay.name_hash.clone())).filter(is_over(now).not());
+    async fn living(
+        &self,
+        user: UserId,
+        key: KeyId,
+        replay: &Replay,
+        now: Timestamp,
+    ) -> Result<Option<Model>, Error> {
+        let row = Entity::one_of(user, key, &replay.name_hash).filter(is_over(now).not());
         Ok(row.one(self.db.read()).await?)
     }
 
@@ -311,8 +316,7 @@ impl Idempotency {
         let mut removed = 0;
         for (key, name_hash, _) in oldest(txn, finished, keys.min(MAX_EXPIRED_PER_CLAIM)).await? {
             let gone = Entity::delete_many()
-                .filter(Column::KeyId.eq(key))
-                .filter(Column::NameHash.eq(name_hash))
+                .filter(Entity::is_one_of(user, key, &name_hash))
                 .filter(is_finished(now))
                 .exec(txn)
                 .await?;
@@ -346,12 +350,12 @@ impl Idempotency {
     /// # Errors
     /// The database fails.
     pub async fn sweep(&self, now: Timestamp) -> Result<(), Error> {
-        let past = Column::CreatedAt.lt(now - KEPT);
-        let users = Entity::find().filter(past.clone()).select_only().column(Column::UserId).distinct();
+        let users = Entity::made_before(now - KEPT).select_only().column(Column::UserId).distinct();
         let users: Vec<UserId> = users.into_tuple().all(self.db.read()).await?;
         for user in users {
             let txn = begin_owned(&self.db, user).await?;
-            Entity::delete_many().filter(Column::UserId.eq(user)).filter(past.clone()).exec(&txn).await?;
+            let past = Column::CreatedAt.lt(now - KEPT);
+            Entity::delete_many().filter(Column::UserId.eq(user)).filter(past).exec(&txn).await?;
             txn.commit().await?;
         }
         Ok(())
@@ -376,8 +380,7 @@ async fn empty_oldest(txn: &Transaction, user: UserId, mut excess: i64) -> Resul
         }
         let empty = Entity::update_many()
             .col_expr(Column::Body, Expr::value(None::<String>))
-            .filter(Column::KeyId.eq(key))
-            .filter(Column::NameHash.eq(name_hash))
+            .filter(Entity::is_one_of(user, key, &name_hash))
             .exec(txn)
             .await?;
         excess -= bytes;
@@ -440,5 +443,43 @@ fn answered(row: Model, request_hash: &[u8], now: Timestamp) -> Result<Stored, E
             "the request of this Idempotency-Key was carried out at least in part, and its answer is not kept",
         )),
         (None, _) => Err(Error::StillRunning),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sea_orm::{DbBackend, QueryTrait, Statement};
+    use uuid::Uuid;
+
+    use super::*;
+
+    /// The primary key is read, and not all rows of the owner, although each statement names the owner first.
+    #[actix::test]
+    async fn row_of_a_key_is_found_by_the_primary_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        let db = Db::open(&url).await.unwrap();
+        let now = Timestamp::from_millis(1);
+        let (user, key) = (UserId(Uuid::from_u128(7)), KeyId(Uuid::from_u128(8)));
+        let id = ClaimId { user, key, name_hash: vec![1], at: now };
+
+        let statements = [
+            Entity::one_of(user, key, &[1]).filter(is_over(now).not()).build(DbBackend::Sqlite),
+            Entity::delete_many()
+                .filter(Entity::is_one_of(user, key, &[1]))
+                .filter(is_over(now))
+                .build(DbBackend::Sqlite),
+            Entity::update_many()
+                .col_expr(Column::RunningAt, Expr::value(now))
+                .filter(id.is_unanswered())
+                .build(DbBackend::Sqlite),
+        ];
+
+        for statement in statements {
+            let explain = Statement { sql: format!("EXPLAIN QUERY PLAN {}", statement.sql), ..statement };
+            let rows = db.read().query_all_raw(explain).await.unwrap();
+            let plan: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
+            assert!(plan.iter().any(|step| step.contains("(key_id=? AND name_hash=?)")), "{plan:#?}");
+        }
     }
 }

@@ -36,9 +36,7 @@ impl ClaimId {
 
     /// The row of this claim, as long as it has no answer.
     pub(crate) fn is_unanswered(&self) -> Condition {
-        Condition::all()
-            .add(Column::KeyId.eq(self.key))
-            .add(Column::NameHash.eq(self.name_hash.clone()))
+        Entity::is_one_of(self.user, self.key, &self.name_hash)
             .add(Column::CreatedAt.eq(self.at))
             .add(Column::Status.is_null())
     }
