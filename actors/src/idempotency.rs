@@ -48,8 +48,9 @@ const MAX_RETRIES: u32 = 8;
 /// When a request last ran that is known to run no more.
 const ENDED: Timestamp = Timestamp::from_millis(0);
 
-/// Rows that are bounded in one go.
-const MAX_EXPIRED_PER_CLAIM: u64 = 16;
+/// Keys that one transaction expires, or bodies that it removes, of an account that keeps too much. Between two such
+/// transactions other requests of the user get their turn.
+const MAX_FREED_PER_TRANSACTION: u64 = 16;
 
 /// How much of stored answers is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -314,7 +315,7 @@ impl Idempotency {
         let now = self.clock.now();
         let finished = Entity::owned_by(user).filter(is_finished(now));
         let mut removed = 0;
-        for (key, name_hash, _) in oldest(txn, finished, keys.min(MAX_EXPIRED_PER_CLAIM)).await? {
+        for (key, name_hash, _) in oldest(txn, finished, keys.min(MAX_FREED_PER_TRANSACTION)).await? {
             let gone = Entity::delete_many()
                 .filter(Entity::is_one_of(user, key, &name_hash))
                 .filter(is_finished(now))
@@ -374,7 +375,7 @@ enum Excess {
 async fn empty_oldest(txn: &Transaction, user: UserId, mut excess: i64) -> Result<u64, Error> {
     let mut emptied = 0;
     let with_body = Entity::owned_by(user).filter(Column::Body.is_not_null());
-    for (key, name_hash, bytes) in oldest(txn, with_body, MAX_EXPIRED_PER_CLAIM).await? {
+    for (key, name_hash, bytes) in oldest(txn, with_body, MAX_FREED_PER_TRANSACTION).await? {
         if excess <= 0 {
             break;
         }
