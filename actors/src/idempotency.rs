@@ -14,6 +14,11 @@
 //! What an account keeps is bounded ([`AnswerBounds`]), and the promise that nothing is done twice goes last. An answer that is
 //! too large is kept without its body, and so are the oldest ones of an account that keeps too many bytes: the same request is
 //! refused then with 409, because it was carried out. Only keys beyond the largest number expire early, the oldest first.
+//!
+//! All ages are by the wall clock, which may be set. Where it jumps by more than a minute, either way, a request that runs counts
+//! as dead until it says again that it runs. Nothing is done twice by that: an uncommitted claim that is freed can no longer be
+//! committed, and a committed one is not freed. After a jump back, answers are kept longer by as much. A jump forward of more
+//! than 24 hours ends them: the clean-up removes answers and marks of commits alike, and the same request is carried out again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +43,7 @@ use crate::kit::Beat;
 use crate::owned_transaction::begin_owned;
 
 const KEPT: Duration = Duration::from_secs(24 * 3600);
-/// A claim that says nothing for so long has died. It speaks at a third of that.
+/// A claim that says nothing for so long has died. It speaks at a third of that. The clocks of two nodes may differ by as much.
 const RUNNING: Duration = Duration::from_secs(60);
 
 /// An answer that could not be stored is tried again after this, then after twice as long each time: for about a minute.
@@ -408,17 +413,25 @@ async fn oldest(
 
 /// Past its day, or its request died before it changed anything.
 fn is_over(now: Timestamp) -> Condition {
-    let died = Condition::all()
-        .add(Column::Status.is_null())
-        .add(Column::Committed.eq(false))
-        .add(Column::RunningAt.lt(now - RUNNING));
+    let died =
+        Condition::all().add(Column::Status.is_null()).add(Column::Committed.eq(false)).add(is_dead(now));
     Condition::any().add(Column::CreatedAt.lt(now - KEPT)).add(died)
+}
+
+/// The request of a row without an answer runs no more. One that says that it last ran in the future said so before the clock was
+/// set back: it would count as running until the clock is there again.
+fn is_dead(now: Timestamp) -> Condition {
+    Condition::any().add(Column::RunningAt.lt(now - RUNNING)).add(Column::RunningAt.gt(now + RUNNING))
+}
+
+/// As [`is_dead`], of a row that was read.
+fn has_died(running_at: Timestamp, now: Timestamp) -> bool {
+    running_at < now - RUNNING || running_at > now + RUNNING
 }
 
 /// Answered, or committed by a request that runs no more.
 fn is_finished(now: Timestamp) -> Condition {
-    let without_answer =
-        Condition::all().add(Column::Committed.eq(true)).add(Column::RunningAt.lt(now - RUNNING));
+    let without_answer = Condition::all().add(Column::Committed.eq(true)).add(is_dead(now));
     Condition::any().add(Column::Status.is_not_null()).add(without_answer)
 }
 
@@ -440,7 +453,7 @@ fn answered(row: Model, request_hash: &[u8], now: Timestamp) -> Result<Stored, E
         (Some(_), None) => Err(Error::Conflict(
             "the request of this Idempotency-Key was refused, and its answer is not kept",
         )),
-        (None, _) if row.committed && row.running_at < now - RUNNING => Err(Error::Conflict(
+        (None, _) if row.committed && has_died(row.running_at, now) => Err(Error::Conflict(
             "the request of this Idempotency-Key was carried out at least in part, and its answer is not kept",
         )),
         (None, _) => Err(Error::StillRunning),
