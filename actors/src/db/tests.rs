@@ -8,6 +8,7 @@ use std::task::Poll;
 use sea_orm::DbErr;
 
 use super::*;
+use crate::error::{Error, STORAGE_DAMAGED_RETRY_AFTER};
 
 struct TestDatabase {
     url: String,
@@ -130,7 +131,12 @@ async fn damaged_database_takes_no_writes() {
     db.health().set_damaged();
 
     let refused = [insert(db.write(), 2).await.unwrap_err(), db.begin().await.err().unwrap()];
-    assert!(refused.iter().all(|error| StorageFault::of(error) == Some(StorageFault::Corrupt)));
+    for error in refused {
+        assert_eq!(StorageFault::of(&error), Some(StorageFault::Corrupt));
+        let told = Error::from(error);
+        let is_long = matches!(told, Error::StorageFailed(wait) if wait == STORAGE_DAMAGED_RETRY_AFTER);
+        assert!(is_long, "{told:?}");
+    }
     let select = Statement::from_string(DatabaseBackend::Sqlite, "SELECT n FROM number");
     assert_eq!(db.read().query_all_raw(select).await.unwrap().len(), 1);
 }
