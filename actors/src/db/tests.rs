@@ -226,6 +226,26 @@ async fn overwritten_page_is_found_before_the_start() {
     assert!(matches!(found, OpenError::Damaged(Damage::Inconsistent(_))), "{found}");
 }
 
+#[actix::test]
+async fn damage_met_by_the_migration_is_told_as_damage() {
+    let database = TestDatabase::new();
+    let path = file_checked_while_serving(&database).await;
+    let db = Db::open_checked(&database.url).await.unwrap();
+    let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'seaql_migrations'";
+    let root = Statement::from_string(DatabaseBackend::Sqlite, root);
+    let root: i64 = db.read().query_one_raw(root).await.unwrap().unwrap().try_get_by_index(0).unwrap();
+    db.close().await.unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    let page = usize::try_from(root - 1).unwrap() * 4096;
+    bytes[page..page + 64].fill(0xa5);
+    std::fs::write(&path, bytes).unwrap();
+
+    let found = Db::open_checked(&database.url).await.err().unwrap();
+
+    assert!(matches!(found, OpenError::Damaged(Damage::Inconsistent(_))), "{found}");
+    assert!(found.to_string().contains("restore a copy"), "{found}");
+}
+
 /// A closed database that is too large to be checked before the start. A page in its middle is of a table that no code reads.
 async fn file_checked_while_serving(database: &TestDatabase) -> std::path::PathBuf {
     let db = database.with_numbers().await;
