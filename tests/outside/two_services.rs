@@ -6,7 +6,7 @@ use entity::document;
 use sea_orm::{ColumnTrait, Database, EntityTrait, PaginatorTrait, QueryFilter};
 use serde_json::Value;
 
-use crate::world::{Home, Key, Program, eventually, program};
+use crate::world::{Home, Key, Program, eventually, has_postgres, program};
 
 #[actix_web::test]
 async fn a_key_that_is_revoked_beside_a_service_is_refused_by_it_within_a_second() {
@@ -93,11 +93,10 @@ async fn lost_documents(home: &Home) -> u64 {
 
 #[actix_web::test]
 async fn second_service_leaves_the_index_to_the_first_until_it_ends() {
-    let home = Home::new().await;
-    // SQLite has no locks across processes.
-    if home.database_file().is_some() {
+    if !has_postgres("SQLite has no locks across processes") {
         return;
     }
+    let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
     let one = Program::start(&home, "data").await;
     let here = one.holder(&id, &secret);
