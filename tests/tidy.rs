@@ -30,7 +30,7 @@ const ABSENT: [(&str, &str, &[&str]); 7] = [
 
 /// Tables whose rows are somebody's. They are asked by finders of the entity alone, which begin with the owner or say in
 /// their names why not.
-const OWNED: [&str; 30] = [
+const OWNED: [&str; 31] = [
     "activity",
     "answer_claim",
     "api_key",
@@ -45,6 +45,7 @@ const OWNED: [&str; 30] = [
     "export",
     "feed",
     "highlight",
+    "idempotency",
     "import_row",
     "library_usage",
     "note",

@@ -5,7 +5,7 @@ use entity::kind::{KeyKind, Surface};
 use entity::plan::Plan;
 use entity::scope::Scopes;
 
-use crate::idempotency::ClaimId;
+use crate::idempotency_claim::ClaimId;
 use crate::keys::secret::Secret;
 
 /// What a request presented.

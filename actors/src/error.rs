@@ -17,6 +17,9 @@ pub const STORAGE_RETRY_AFTER: Duration = Duration::from_secs(5);
 /// A full disk stays full until an operator frees space.
 pub const STORAGE_FULL_RETRY_AFTER: Duration = Duration::from_secs(60);
 
+/// A damaged database takes no writes until an operator has restored a copy and started the service on it.
+pub const STORAGE_DAMAGED_RETRY_AFTER: Duration = Duration::from_secs(3600);
+
 /// Why an operation was not done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -109,7 +112,7 @@ pub enum Error {
     /// The disk of the database, the index or the files is full.
     #[error("the disk is full: nothing was written; reads and search go on")]
     StorageFull,
-    /// The database could not read, write or sync its files; how long to wait before trying again.
+    /// The database could not read, write or sync its files, or they are damaged; how long to wait before trying again.
     #[error("the storage failed, so it is not known whether a change was kept; try again later")]
     StorageFailed(Duration),
     /// The body is larger than may be.
@@ -244,9 +247,10 @@ impl From<DbErr> for Error {
     fn from(error: DbErr) -> Self {
         match StorageFault::of(&error) {
             Some(StorageFault::Full) => return Error::StorageFull,
-            Some(StorageFault::Io | StorageFault::Corrupt | StorageFault::OutOfMemory) => {
+            Some(StorageFault::Io | StorageFault::OutOfMemory) => {
                 return Error::StorageFailed(STORAGE_RETRY_AFTER);
             }
+            Some(StorageFault::Corrupt) => return Error::StorageFailed(STORAGE_DAMAGED_RETRY_AFTER),
             None => {}
         }
         // No connection became free in time: somebody else writes for long, or the database is away.

@@ -14,6 +14,11 @@
 //! What an account keeps is bounded ([`AnswerBounds`]), and the promise that nothing is done twice goes last. An answer that is
 //! too large is kept without its body, and so are the oldest ones of an account that keeps too many bytes: the same request is
 //! refused then with 409, because it was carried out. Only keys beyond the largest number expire early, the oldest first.
+//!
+//! All ages are by the wall clock, which may be set. Where it jumps by more than a minute, either way, a request that runs counts
+//! as dead until it says again that it runs. Nothing is done twice by that: an uncommitted claim that is freed can no longer be
+//! committed, and a committed one is not freed. After a jump back, answers are kept longer by as much. A jump forward of more
+//! than 24 hours ends them: the clean-up removes answers and marks of commits alike, and the same request is carried out again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,11 +38,12 @@ use tracing::warn;
 use crate::clock::Clock;
 use crate::db::{Db, Transaction};
 use crate::error::{Error, Invalid};
+use crate::idempotency_claim::ClaimId;
 use crate::kit::Beat;
 use crate::owned_transaction::begin_owned;
 
 const KEPT: Duration = Duration::from_secs(24 * 3600);
-/// A claim that says nothing for so long has died. It speaks at a third of that.
+/// A claim that says nothing for so long has died. It speaks at a third of that. The clocks of two nodes may differ by as much.
 const RUNNING: Duration = Duration::from_secs(60);
 
 /// An answer that could not be stored is tried again after this, then after twice as long each time: for about a minute.
@@ -47,8 +53,9 @@ const MAX_RETRIES: u32 = 8;
 /// When a request last ran that is known to run no more.
 const ENDED: Timestamp = Timestamp::from_millis(0);
 
-/// Rows that are bounded in one go.
-const MAX_EXPIRED_PER_CLAIM: u64 = 16;
+/// Keys that one transaction expires, or bodies that it removes, of an account that keeps too much. Between two such
+/// transactions other requests of the user get their turn.
+const MAX_FREED_PER_TRANSACTION: u64 = 16;
 
 /// How much of stored answers is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,31 +114,6 @@ impl Claim {
     }
 }
 
-/// Tells a claim from all others, also from a later one of the same key.
-#[derive(Clone, Debug)]
-pub struct ClaimId {
-    user: UserId,
-    key: KeyId,
-    name_hash: Vec<u8>,
-    at: Timestamp,
-}
-
-impl ClaimId {
-    /// Marks the claim as committed, in the transaction that makes the change.
-    ///
-    /// # Errors
-    /// [`Error::StillRunning`] when the claim is gone: the key was freed because its request did not say that it runs, and another
-    /// request may have it now; the database fails. Nothing of the transaction may be kept then.
-    pub async fn mark_committed(&self, txn: &Transaction) -> Result<(), Error> {
-        let marked = Entity::update_many()
-            .col_expr(Column::Committed, Expr::value(true))
-            .filter(is_unanswered(self))
-            .exec(txn)
-            .await?;
-        if marked.rows_affected == 0 { Err(Error::StillRunning) } else { Ok(()) }
-    }
-}
-
 /// An answer that was given before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
@@ -183,15 +165,14 @@ impl Idempotency {
     /// [`Error::Conflict`] where the name stands for another request, or the answer is not kept; [`Error::StillRunning`].
     pub async fn claim(&self, user: UserId, key: KeyId, replay: Replay) -> Result<Claimed, Error> {
         // Without a transaction first: a repetition does not wait for what the user writes.
-        if let Some(stored) = self.find(key, &replay).await? {
+        if let Some(stored) = self.find(user, key, &replay).await? {
             return Ok(Claimed::Answered(stored));
         }
         let now = self.clock.now();
         let txn = begin_owned(&self.db, user).await?;
         // Frees the key where its answer is past its day, or its request died.
         Entity::delete_many()
-            .filter(Column::KeyId.eq(key))
-            .filter(Column::NameHash.eq(replay.name_hash.clone()))
+            .filter(Entity::is_one_of(user, key, &replay.name_hash))
             .filter(is_over(now))
             .exec(&txn)
             .await?;
@@ -214,7 +195,7 @@ impl Idempotency {
             return Ok(Claimed::First(self.held(id)));
         }
         // Another request claimed it since the look.
-        let found = Entity::find_by_id((key, replay.name_hash)).one(&txn).await?;
+        let found = Entity::one_of(user, key, &replay.name_hash).one(&txn).await?;
         let row = found.ok_or(Error::StillRunning)?;
         answered(row, &replay.request_hash, now).map(Claimed::Answered)
     }
@@ -223,9 +204,9 @@ impl Idempotency {
     ///
     /// # Errors
     /// As [`Self::claim`].
-    pub async fn find(&self, key: KeyId, replay: &Replay) -> Result<Option<Stored>, Error> {
+    pub async fn find(&self, user: UserId, key: KeyId, replay: &Replay) -> Result<Option<Stored>, Error> {
         let now = self.clock.now();
-        let found = self.living(key, replay, now).await?;
+        let found = self.living(user, key, replay, now).await?;
         found.map(|row| answered(row, &replay.request_hash, now)).transpose()
     }
 
@@ -233,14 +214,20 @@ impl Idempotency {
     ///
     /// # Errors
     /// [`Error::Conflict`] where it does.
-    pub async fn must_not_conflict(&self, key: KeyId, replay: &Replay) -> Result<(), Error> {
-        let found = self.living(key, replay, self.clock.now()).await?;
+    pub async fn must_not_conflict(&self, user: UserId, key: KeyId, replay: &Replay) -> Result<(), Error> {
+        let found = self.living(user, key, replay, self.clock.now()).await?;
         found.map_or(Ok(()), |row| must_be_same(&row, &replay.request_hash))
     }
 
     /// The row of a key that is not free.
-    async fn living(&self, key: KeyId, replay: &Replay, now: Timestamp) -> Result<Option<Model>, Error> {
-        let row = Entity::find_by_id((key, replay.name_hash.clone())).filter(is_over(now).not());
+    async fn living(
+        &self,
+        user: UserId,
+        key: KeyId,
+        replay: &Replay,
+        now: Timestamp,
+    ) -> Result<Option<Model>, Error> {
+        let row = Entity::one_of(user, key, &replay.name_hash).filter(is_over(now).not());
         Ok(row.one(self.db.read()).await?)
     }
 
@@ -256,7 +243,7 @@ impl Idempotency {
     async fn still_runs(&self, claim: &ClaimId) -> Result<(), Error> {
         Entity::update_many()
             .col_expr(Column::RunningAt, Expr::value(self.clock.now()))
-            .filter(is_unanswered(claim))
+            .filter(claim.is_unanswered())
             .exec(self.db.write())
             .await?;
         Ok(())
@@ -283,7 +270,7 @@ impl Idempotency {
         Entity::update_many()
             .col_expr(Column::Status, Expr::value(status))
             .col_expr(Column::Body, Expr::value(body))
-            .filter(is_unanswered(claim))
+            .filter(claim.is_unanswered())
             .exec(&txn)
             .await?;
         Ok(txn.commit().await?)
@@ -333,10 +320,9 @@ impl Idempotency {
         let now = self.clock.now();
         let finished = Entity::owned_by(user).filter(is_finished(now));
         let mut removed = 0;
-        for (key, name_hash, _) in oldest(txn, finished, keys.min(MAX_EXPIRED_PER_CLAIM)).await? {
+        for (key, name_hash, _) in oldest(txn, finished, keys.min(MAX_FREED_PER_TRANSACTION)).await? {
             let gone = Entity::delete_many()
-                .filter(Column::KeyId.eq(key))
-                .filter(Column::NameHash.eq(name_hash))
+                .filter(Entity::is_one_of(user, key, &name_hash))
                 .filter(is_finished(now))
                 .exec(txn)
                 .await?;
@@ -353,12 +339,12 @@ impl Idempotency {
     pub async fn give_up(&self, claim: Claim) -> Result<(), Error> {
         // On PostgreSQL this waits for a commit that is under way.
         let txn = begin_owned(&self.db, claim.id.user).await?;
-        let uncommitted = is_unanswered(&claim.id).add(Column::Committed.eq(false));
+        let uncommitted = claim.id.is_unanswered().add(Column::Committed.eq(false));
         let given_up = Entity::delete_many().filter(uncommitted).exec(&txn).await?;
         if given_up.rows_affected == 0 {
             Entity::update_many()
                 .col_expr(Column::RunningAt, Expr::value(ENDED))
-                .filter(is_unanswered(&claim.id))
+                .filter(claim.id.is_unanswered())
                 .exec(&txn)
                 .await?;
         }
@@ -370,12 +356,12 @@ impl Idempotency {
     /// # Errors
     /// The database fails.
     pub async fn sweep(&self, now: Timestamp) -> Result<(), Error> {
-        let past = Column::CreatedAt.lt(now - KEPT);
-        let users = Entity::find().filter(past.clone()).select_only().column(Column::UserId).distinct();
+        let users = Entity::made_before(now - KEPT).select_only().column(Column::UserId).distinct();
         let users: Vec<UserId> = users.into_tuple().all(self.db.read()).await?;
         for user in users {
             let txn = begin_owned(&self.db, user).await?;
-            Entity::delete_many().filter(Column::UserId.eq(user)).filter(past.clone()).exec(&txn).await?;
+            let past = Column::CreatedAt.lt(now - KEPT);
+            Entity::delete_many().filter(Column::UserId.eq(user)).filter(past).exec(&txn).await?;
             txn.commit().await?;
         }
         Ok(())
@@ -394,14 +380,13 @@ enum Excess {
 async fn empty_oldest(txn: &Transaction, user: UserId, mut excess: i64) -> Result<u64, Error> {
     let mut emptied = 0;
     let with_body = Entity::owned_by(user).filter(Column::Body.is_not_null());
-    for (key, name_hash, bytes) in oldest(txn, with_body, MAX_EXPIRED_PER_CLAIM).await? {
+    for (key, name_hash, bytes) in oldest(txn, with_body, MAX_FREED_PER_TRANSACTION).await? {
         if excess <= 0 {
             break;
         }
         let empty = Entity::update_many()
             .col_expr(Column::Body, Expr::value(None::<String>))
-            .filter(Column::KeyId.eq(key))
-            .filter(Column::NameHash.eq(name_hash))
+            .filter(Entity::is_one_of(user, key, &name_hash))
             .exec(txn)
             .await?;
         excess -= bytes;
@@ -428,26 +413,25 @@ async fn oldest(
 
 /// Past its day, or its request died before it changed anything.
 fn is_over(now: Timestamp) -> Condition {
-    let died = Condition::all()
-        .add(Column::Status.is_null())
-        .add(Column::Committed.eq(false))
-        .add(Column::RunningAt.lt(now - RUNNING));
+    let died =
+        Condition::all().add(Column::Status.is_null()).add(Column::Committed.eq(false)).add(is_dead(now));
     Condition::any().add(Column::CreatedAt.lt(now - KEPT)).add(died)
 }
 
-/// The row of a claim, as long as it has no answer.
-fn is_unanswered(claim: &ClaimId) -> Condition {
-    Condition::all()
-        .add(Column::KeyId.eq(claim.key))
-        .add(Column::NameHash.eq(claim.name_hash.clone()))
-        .add(Column::CreatedAt.eq(claim.at))
-        .add(Column::Status.is_null())
+/// The request of a row without an answer runs no more. One that says that it last ran in the future said so before the clock was
+/// set back: it would count as running until the clock is there again.
+fn is_dead(now: Timestamp) -> Condition {
+    Condition::any().add(Column::RunningAt.lt(now - RUNNING)).add(Column::RunningAt.gt(now + RUNNING))
+}
+
+/// As [`is_dead`], of a row that was read.
+fn has_died(running_at: Timestamp, now: Timestamp) -> bool {
+    running_at < now - RUNNING || running_at > now + RUNNING
 }
 
 /// Answered, or committed by a request that runs no more.
 fn is_finished(now: Timestamp) -> Condition {
-    let without_answer =
-        Condition::all().add(Column::Committed.eq(true)).add(Column::RunningAt.lt(now - RUNNING));
+    let without_answer = Condition::all().add(Column::Committed.eq(true)).add(is_dead(now));
     Condition::any().add(Column::Status.is_not_null()).add(without_answer)
 }
 
@@ -469,9 +453,47 @@ fn answered(row: Model, request_hash: &[u8], now: Timestamp) -> Result<Stored, E
         (Some(_), None) => Err(Error::Conflict(
             "the request of this Idempotency-Key was refused, and its answer is not kept",
         )),
-        (None, _) if row.committed && row.running_at < now - RUNNING => Err(Error::Conflict(
+        (None, _) if row.committed && has_died(row.running_at, now) => Err(Error::Conflict(
             "the request of this Idempotency-Key was carried out at least in part, and its answer is not kept",
         )),
         (None, _) => Err(Error::StillRunning),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sea_orm::{DbBackend, QueryTrait, Statement};
+    use uuid::Uuid;
+
+    use super::*;
+
+    /// The primary key is read, and not all rows of the owner, although each statement names the owner first.
+    #[actix::test]
+    async fn row_of_a_key_is_found_by_the_primary_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        let db = Db::open(&url).await.unwrap();
+        let now = Timestamp::from_millis(1);
+        let (user, key) = (UserId(Uuid::from_u128(7)), KeyId(Uuid::from_u128(8)));
+        let id = ClaimId { user, key, name_hash: vec![1], at: now };
+
+        let statements = [
+            Entity::one_of(user, key, &[1]).filter(is_over(now).not()).build(DbBackend::Sqlite),
+            Entity::delete_many()
+                .filter(Entity::is_one_of(user, key, &[1]))
+                .filter(is_over(now))
+                .build(DbBackend::Sqlite),
+            Entity::update_many()
+                .col_expr(Column::RunningAt, Expr::value(now))
+                .filter(id.is_unanswered())
+                .build(DbBackend::Sqlite),
+        ];
+
+        for statement in statements {
+            let explain = Statement { sql: format!("EXPLAIN QUERY PLAN {}", statement.sql), ..statement };
+            let rows = db.read().query_all_raw(explain).await.unwrap();
+            let plan: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
+            assert!(plan.iter().any(|step| step.contains("(key_id=? AND name_hash=?)")), "{plan:#?}");
+        }
     }
 }

@@ -36,6 +36,7 @@ pub mod exports;
 pub mod fields;
 pub mod grants;
 pub mod idempotency;
+pub mod idempotency_claim;
 pub mod imports;
 pub mod ingest;
 pub mod keys;

@@ -6,13 +6,16 @@
 //!
 //! The order of locks is the same everywhere: the row of `library_usage`, the row of the Idempotency-Key, the row of `"user"`,
 //! then the user's things and jobs. Work on the things of several users is one transaction for each, except where a feed moved
-//! ([`begin_owned_by_all`]). A statement outside of such a transaction ([`Db::write`]) changes one row at a time, and nothing
-//! that is counted.
+//! ([`begin_owned_by_followers`]). A statement outside of such a transaction ([`Db::write`]) changes nothing that is counted. It
+//! changes one row at a time, but for clean-ups of tables that are not counted: one that PostgreSQL ends in a deadlock runs again
+//! an hour later.
 
-use entity::id::UserId;
+use std::collections::HashSet;
+
+use entity::id::{FeedSourceId, UserId};
 use entity::library_usage;
 use sea_orm::sea_query::LockType;
-use sea_orm::{DbErr, QuerySelect};
+use sea_orm::{DbErr, QueryOrder, QuerySelect};
 
 use crate::caller::Caller;
 use crate::db::{Db, Transaction};
@@ -31,21 +34,25 @@ pub async fn begin_owned(db: &Db, user: UserId) -> Result<Transaction, DbErr> {
     Ok(txn)
 }
 
-/// Begins a transaction that changes what several users own. Their rows are taken in the order of the users' ids, so two such
-/// transactions do not wait for each other.
+/// Begins a transaction that changes what the followers of a source own; also whose rows it locked. Somebody who begins to follow
+/// meanwhile is not among them.
 ///
 /// # Errors
 /// As [`begin_owned`].
-pub async fn begin_owned_by_all(db: &Db, mut users: Vec<UserId>) -> Result<Transaction, DbErr> {
+pub async fn begin_owned_by_followers(
+    db: &Db,
+    source: FeedSourceId,
+) -> Result<(Transaction, HashSet<UserId>), DbErr> {
     let txn = db.begin().await?;
-    if db.is_postgres() {
-        users.sort_unstable();
-        users.dedup();
-        for user in users {
-            library_usage::Entity::owned_by(user).lock(LockType::NoKeyUpdate).one(&txn).await?;
-        }
-    }
-    Ok(txn)
+    // In the order of the ids, so that two such transactions do not wait for each other. In one statement: with one for each
+    // follower, every round trip would be added to the time for which the rows before it are locked.
+    let locked = library_usage::Entity::of_followers(source)
+        .select_only()
+        .column(library_usage::Column::UserId)
+        .order_by_asc(library_usage::Column::UserId)
+        .lock(LockType::NoKeyUpdate);
+    let users: Vec<UserId> = locked.into_tuple().all(&txn).await?;
+    Ok((txn, users.into_iter().collect()))
 }
 
 /// Begins the transaction that makes the change which a request asks for. Where the request has an Idempotency-Key, the

@@ -272,13 +272,13 @@ async fn allowed<O: Operation>(
         Ok(operation) => operation,
         Err(error) => {
             // A key that stands for another request is told before what is wrong with this one.
-            app.idempotency.must_not_conflict(key.id, &replay).await?;
+            app.idempotency.must_not_conflict(caller.user, key.id, &replay).await?;
             return Err(error.into());
         }
     };
     if operation.needs_space() && !app.disk.has_room() {
         // A claim is a row too. An answer that is stored needs no space.
-        let stored = app.idempotency.find(key.id, &replay).await?;
+        let stored = app.idempotency.find(caller.user, key.id, &replay).await?;
         return Err(stored.map_or(Refused::With(Error::StorageFull), Refused::For));
     }
     match app.idempotency.claim(caller.user, key.id, replay).await? {

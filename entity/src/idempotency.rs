@@ -2,6 +2,7 @@
 
 use crate::id::{KeyId, UserId};
 use crate::time::Timestamp;
+use sea_orm::Condition;
 use sea_orm::entity::prelude::*;
 
 /// The answer that an Idempotency-Key stands for (contract.md, sections 2 and 11). It holds no secret.
@@ -42,5 +43,23 @@ impl Entity {
     /// The rows of one user.
     pub fn owned_by(user: UserId) -> Select<Entity> {
         Self::find().filter(Column::UserId.eq(user))
+    }
+
+    /// One row, if it is this user's.
+    pub fn one_of(user: UserId, key: KeyId, name_hash: &[u8]) -> Select<Entity> {
+        Self::find().filter(Self::is_one_of(user, key, name_hash))
+    }
+
+    /// Whether a row is this one and this user's: for updates and deletes.
+    pub fn is_one_of(user: UserId, key: KeyId, name_hash: &[u8]) -> Condition {
+        Condition::all()
+            .add(Column::UserId.eq(user))
+            .add(Column::KeyId.eq(key))
+            .add(Column::NameHash.eq(name_hash))
+    }
+
+    /// The rows of every user that were made before this: for the clean-up.
+    pub fn made_before(time: Timestamp) -> Select<Entity> {
+        Self::find().filter(Column::CreatedAt.lt(time))
     }
 }

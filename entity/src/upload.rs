@@ -2,6 +2,7 @@
 
 use crate::id::{BookmarkId, DocumentId, UploadId, UserId};
 use crate::time::Timestamp;
+use sea_orm::Condition;
 use sea_orm::entity::prelude::*;
 
 /// An announced file of the user's own: from its ticket to the document that it became.
@@ -61,6 +62,16 @@ impl Entity {
     /// The upload of this id, whoever's it is: for who holds its signed address.
     pub fn by_address(id: UploadId) -> Select<Entity> {
         Self::find_by_id(id)
+    }
+
+    /// The abandoned uploads of every user: for the clean-up.
+    pub fn abandoned(ended_before: Timestamp) -> Select<Entity> {
+        Self::find().filter(Self::is_abandoned(ended_before))
+    }
+
+    /// Whether an upload was not completed, and its address ended before this.
+    pub fn is_abandoned(ended_before: Timestamp) -> Condition {
+        Condition::all().add(Column::CompletedAt.is_null()).add(Column::ExpiresAt.lt(ended_before))
     }
 
     /// One upload, if it is this user's.

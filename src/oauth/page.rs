@@ -105,7 +105,7 @@ pub fn inside(error: &Error) -> HttpResponse {
         return later(stop(StatusCode::SERVICE_UNAVAILABLE, "Busy", text), *wait);
     }
     if let Error::StorageFailed(wait) = error {
-        let text = "The service could not write to its storage. Try again in a moment.";
+        let text = "The service could not write to its storage. Try again later.";
         return later(stop(StatusCode::SERVICE_UNAVAILABLE, "Storage failed", text), *wait);
     }
     if let Error::StorageFull = error {

@@ -526,6 +526,35 @@ async fn committed_claim_without_answer_is_refused() {
 }
 
 #[actix_web::test]
+async fn requests_that_died_before_the_clock_was_set_back_do_not_run() {
+    let server = Server::start().await;
+    let Writer { owner, key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
+    let (app, holder): (_, KeyId) = (server.app(), key.id.parse().unwrap());
+    for name in ["committed", "uncommitted"] {
+        let replay = Replay::new(name.as_bytes(), "POST", &path, NOTE.as_bytes()).unwrap();
+        let claimed = app.idempotency.claim(owner, holder, replay).await.unwrap();
+        let Claimed::First(claim) = claimed else { panic!("{claimed:?}") };
+        if name == "committed" {
+            let txn = begin_owned(&app.db, owner).await.unwrap();
+            claim.id().mark_committed(&txn).await.unwrap();
+            txn.commit().await.unwrap();
+        }
+    }
+
+    // The clocks of two nodes may differ a little.
+    server.clock.set_back(Duration::from_secs(60));
+    let running = with(&key, "uncommitted").post_text(&path, NOTE).await;
+    server.clock.set_back(Duration::from_secs(1));
+    let committed = with(&key, "committed").post_text(&path, NOTE).await;
+    let uncommitted = with(&key, "uncommitted").post_text(&path, NOTE).await;
+
+    assert_eq!((running.refused(409), running.said("retry-after")), ("CONFLICT", "1"));
+    assert_eq!((committed.refused(409), committed.said("retry-after")), ("CONFLICT", ""));
+    uncommitted.data(201);
+    assert_eq!(notes(&session, &id).await, 1);
+}
+
+#[actix_web::test]
 async fn claim_of_a_committed_change_cannot_be_given_up() {
     let server = Server::start().await;
     let answers = Answers::bounded_by(&server, AnswerBounds::default()).await;

@@ -38,18 +38,20 @@ pub enum Damage {
 pub enum OpenError {
     /// It cannot be reached, read, or brought up to date.
     #[error(transparent)]
-    Database(#[from] DbErr),
+    Database(DbErr),
     /// Nothing may be written to it.
     #[error("{0}; restore a copy of the database (`carrel doctor` reads all of it)")]
     Damaged(#[from] Damage),
 }
 
-impl OpenError {
-    /// Tells damage that SQLite found by itself from other errors.
-    pub(super) fn of(error: DbErr) -> Self {
+/// Damage that SQLite itself met is damage in whichever statement it was met: the operator is told to restore a copy.
+impl From<DbErr> for OpenError {
+    fn from(error: DbErr) -> Self {
         match StorageFault::of(&error) {
             Some(StorageFault::Corrupt) => Damage::Inconsistent(error.to_string()).into(),
-            Some(StorageFault::Full | StorageFault::Io | StorageFault::OutOfMemory) | None => error.into(),
+            Some(StorageFault::Full | StorageFault::Io | StorageFault::OutOfMemory) | None => {
+                Self::Database(error)
+            }
         }
     }
 }
@@ -114,7 +116,7 @@ impl Db {
     async fn quick_check_by_table(&self) -> Result<(), OpenError> {
         // The table of all tables comes with the list of unused pages.
         let tables = "SELECT 'sqlite_schema' UNION ALL SELECT name FROM sqlite_schema WHERE type = 'table'";
-        for row in self.all(tables).await.map_err(OpenError::of)? {
+        for row in self.all(tables).await? {
             let table: String = row.try_get_by_index(0)?;
             self.check(&format!("PRAGMA quick_check('{}')", table.replace('\'', "''"))).await?;
             tokio::time::sleep(PAUSE_BETWEEN_TABLES).await;
@@ -123,7 +125,7 @@ impl Db {
     }
 
     async fn check(&self, pragma: &str) -> Result<(), OpenError> {
-        let rows = self.all(pragma).await.map_err(OpenError::of)?;
+        let rows = self.all(pragma).await?;
         let found = rows.first().map(|row| row.try_get_by_index::<String>(0)).transpose()?;
         match found {
             Some(found) if found != "ok" => Err(Damage::Inconsistent(found.replace('\n', " ")).into()),

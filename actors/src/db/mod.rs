@@ -100,7 +100,7 @@ impl Db {
     /// The damage that was found, or the database's own error.
     pub async fn open_checked(url: &str) -> Result<Self, OpenError> {
         // SQLite itself refuses a file that is shorter than its header says, as soon as it opens it.
-        let db = Self::connect(url).await.map_err(OpenError::of)?;
+        let db = Self::connect(url).await?;
         db.check_before_start().await?;
         db.migrate().await?;
         Ok(db)

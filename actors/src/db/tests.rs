@@ -8,6 +8,7 @@ use std::task::Poll;
 use sea_orm::DbErr;
 
 use super::*;
+use crate::error::{Error, STORAGE_DAMAGED_RETRY_AFTER};
 
 struct TestDatabase {
     url: String,
@@ -184,7 +185,12 @@ async fn damaged_database_takes_no_writes() {
     db.health().set_damaged();
 
     let refused = [insert(db.write(), 2).await.unwrap_err(), db.begin().await.err().unwrap()];
-    assert!(refused.iter().all(|error| StorageFault::of(error) == Some(StorageFault::Corrupt)));
+    for error in refused {
+        assert_eq!(StorageFault::of(&error), Some(StorageFault::Corrupt));
+        let told = Error::from(error);
+        let is_long = matches!(told, Error::StorageFailed(wait) if wait == STORAGE_DAMAGED_RETRY_AFTER);
+        assert!(is_long, "{told:?}");
+    }
     let select = Statement::from_string(DatabaseBackend::Sqlite, "SELECT n FROM number");
     assert_eq!(db.read().query_all_raw(select).await.unwrap().len(), 1);
 }
@@ -272,6 +278,26 @@ async fn overwritten_page_is_found_before_the_start() {
 
     let found = Db::open_checked(&database.url).await.err().unwrap();
     assert!(matches!(found, OpenError::Damaged(Damage::Inconsistent(_))), "{found}");
+}
+
+#[actix::test]
+async fn damage_met_by_the_migration_is_told_as_damage() {
+    let database = TestDatabase::new();
+    let path = file_checked_while_serving(&database).await;
+    let db = Db::open_checked(&database.url).await.unwrap();
+    let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'seaql_migrations'";
+    let root = Statement::from_string(DatabaseBackend::Sqlite, root);
+    let root: i64 = db.read().query_one_raw(root).await.unwrap().unwrap().try_get_by_index(0).unwrap();
+    db.close().await.unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    let page = usize::try_from(root - 1).unwrap() * 4096;
+    bytes[page..page + 64].fill(0xa5);
+    std::fs::write(&path, bytes).unwrap();
+
+    let found = Db::open_checked(&database.url).await.err().unwrap();
+
+    assert!(matches!(found, OpenError::Damaged(Damage::Inconsistent(_))), "{found}");
+    assert!(found.to_string().contains("restore a copy"), "{found}");
 }
 
 /// A closed database that is too large to be checked before the start. A page in its middle is of a table that no code reads.

@@ -136,12 +136,15 @@ async fn known(app: &App, import: import::Model, reading: &Import) -> Result<imp
         unread_columns: Some(columns),
         ..import
     };
+    // The names of the columns count towards the library.
+    let txn = begin_owned(&app.db, known.user_id).await?;
     import::Entity::update_many()
         .col_expr(import::Column::Format, Expr::value(known.format.clone()))
         .col_expr(import::Column::UnreadColumns, Expr::value(known.unread_columns.clone()))
         .filter(import::Column::UserId.eq(known.user_id))
         .filter(import::Column::Id.eq(known.id))
-        .exec(app.db.write())
+        .exec(&txn)
         .await?;
+    txn.commit().await?;
     Ok(known)
 }

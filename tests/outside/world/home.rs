@@ -57,6 +57,18 @@ impl Home {
     }
 }
 
+/// Whether the run selects PostgreSQL. A test that needs it says why it is left out without it.
+#[expect(clippy::print_stderr, reason = "a test that is left out says so loudly")]
+pub fn has_postgres(needed_because: &str) -> bool {
+    let is_selected = std::env::var_os("CARREL_TEST_POSTGRES").is_some();
+    if !is_selected {
+        eprintln!(
+            "SKIPPED: {needed_because}, and CARREL_TEST_POSTGRES is not set: run it under .ci/postgres"
+        );
+    }
+    is_selected
+}
+
 /// Every file under a folder.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());

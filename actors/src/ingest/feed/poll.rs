@@ -1,7 +1,9 @@
 //! Fetches a source for all who follow it. What goes wrong with the address is the source's to say, never the job's: it
 //! moves the schedule, and the entries stay.
 
-use entity::id::FeedSourceId;
+use std::collections::HashSet;
+
+use entity::id::{FeedSourceId, UserId};
 use entity::{feed, feed_source, job};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 
@@ -16,7 +18,7 @@ use crate::db::Transaction;
 use crate::error::Error;
 use crate::ingest::attempt::Failure;
 use crate::ingest::queue::{self, Priority};
-use crate::owned_transaction::begin_owned_by_all;
+use crate::owned_transaction::begin_owned_by_followers;
 
 /// Said of an address at which a feed stands that no mend makes readable.
 pub const BROKEN: &str = "the feed at this address is broken: it cannot be read";
@@ -62,16 +64,16 @@ async fn store(
     answer: Result<Answer, Unfetched>,
 ) -> Result<(), Failure> {
     let now = app.clock.now();
-    let txn = begin(app, fetched, &answer).await?;
+    let (txn, held) = begin(app, fetched, &answer).await?;
     if !queue::finish(&txn, job, now).await? {
         return Err(Failure::LeaseLost);
     }
-    if let Some(source) = hold(&txn, fetched, &answer).await? {
+    if let Some(source) = lock_sources(&txn, fetched, &answer).await? {
         let times = source.next_fetch_at.zip(fetched.next_fetch_at);
         let knocked = times.is_some_and(|(now, then)| now < then);
         match answer {
             Ok(answer) => {
-                arrived(&txn, job, source, answer, now).await?;
+                arrived(&txn, job, source, &held, answer, now).await?;
                 if knocked {
                     // What its hub tells of may not have been there yet when its server was asked.
                     source::fetch_by(&txn, fetched.id, now + push::APART).await?;
@@ -87,7 +89,7 @@ async fn store(
 
 /// Locks the source, and the one at the address that it moved to, in the order in which imports lock sources
 /// (`imports::take`).
-async fn hold(
+async fn lock_sources(
     txn: &impl ConnectionTrait,
     fetched: &feed_source::Model,
     answer: &Result<Answer, Unfetched>,
@@ -102,33 +104,48 @@ async fn hold(
         other.one(txn).await?;
         return Ok(own.one(txn).await?);
     }
-    let held = own.one(txn).await?;
+    let source = own.one(txn).await?;
     other.one(txn).await?;
-    Ok(held)
+    Ok(source)
 }
 
-/// A move changes the feeds of all followers, and the addresses of feeds count towards their libraries.
+/// Begins the transaction; also the users whose counts it holds. A move changes the feeds of all followers, and the addresses of
+/// feeds count towards their libraries.
 async fn begin(
     app: &App,
     source: &feed_source::Model,
     answer: &Result<Answer, Unfetched>,
-) -> Result<Transaction, Error> {
-    let followers = match answer {
-        Ok(answer) if answer.moved => feed::Entity::followers_of(source.id).all(app.db.read()).await?,
-        Ok(_) | Err(_) => Vec::new(),
-    };
-    let users = followers.into_iter().map(|follower| follower.user_id).collect();
-    Ok(begin_owned_by_all(&app.db, users).await?)
+) -> Result<(Transaction, HashSet<UserId>), Error> {
+    match answer {
+        Ok(answer) if answer.moved => Ok(begin_owned_by_followers(&app.db, source.id).await?),
+        Ok(_) | Err(_) => Ok((app.db.begin().await?, HashSet::new())),
+    }
+}
+
+/// Whether everybody who follows the source is among these users. The row of the source is locked by then, and a new feed refers
+/// to it: nobody begins to follow it before the transaction ends.
+async fn are_all_followers(
+    txn: &impl ConnectionTrait,
+    source: FeedSourceId,
+    users: &HashSet<UserId>,
+) -> Result<bool, Error> {
+    let followers = feed::Entity::followers_of(source).select_only().column(feed::Column::UserId);
+    let followers: Vec<UserId> = followers.into_tuple().all(txn).await?;
+    Ok(followers.iter().all(|follower| users.contains(follower)))
 }
 
 async fn arrived(
     txn: &impl ConnectionTrait,
     job: &job::Model,
     row: feed_source::Model,
+    held: &HashSet<UserId>,
     answer: Answer,
     now: entity::time::Timestamp,
 ) -> Result<(), Error> {
     let Answer { brought, from, moved } = answer;
+    // Where somebody began to follow after the counts were locked, the move waits for the next fetch: to lock one more count now
+    // could be a deadlock.
+    let moved = moved && are_all_followers(txn, row.id, held).await?;
     let row = match &brought {
         Brought::Unchanged | Brought::Feed(..) if moved => source::moved(txn, &row, &from, now).await?,
         Brought::Unchanged | Brought::Feed(..) | Brought::Page(_) | Brought::Broken => row,

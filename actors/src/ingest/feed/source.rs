@@ -183,7 +183,7 @@ async fn deliver_to(
 }
 
 /// The address has moved for good. Where the new one is a source already its followers become one; who follows both keeps
-/// both.
+/// both. The transaction holds the counts of all followers ([`crate::owned_transaction::begin_owned_by_followers`]).
 pub async fn moved(
     txn: &impl ConnectionTrait,
     source: &feed_source::Model,
