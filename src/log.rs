@@ -27,13 +27,17 @@ pub fn start(settings: &Log) -> Result<LogGuard, TryInitError> {
     Ok(guard)
 }
 
-/// Libraries that would write a user's text, or the hosts of saved pages, or a warning twice a minute that is none, whatever
-/// the level asks for.
-const SILENCED: [&str; 7] = [
+/// Libraries that would write a user's text, the hosts of saved pages, what a client sends, the database's password, or a
+/// warning twice a minute that is none, whatever the level asks for.
+const SILENCED: [&str; 9] = [
     "tokenizers=off",
+    // It quotes what a client sends as Content-Length or Transfer-Encoding, if it is neither.
+    "actix_http::h1::decoder=warn",
     "hyper_util=warn",
     "reqwest=warn",
     "rustls=warn",
+    // The span of its connecting holds the address of the database, which is printed with every line within.
+    "sea_orm::driver=warn",
     "sqlx=warn",
     "html5ever=off",
     "qdrant_edge=error",
@@ -78,7 +82,7 @@ pub(crate) mod tests {
     use std::sync::{Arc, Mutex};
 
     use tracing::subscriber::with_default;
-    use tracing::{debug, info, info_span, trace, warn};
+    use tracing::{debug, info, info_span, trace, trace_span, warn};
 
     use super::*;
     use crate::settings::Settings;
@@ -168,10 +172,14 @@ pub(crate) mod tests {
             debug!(target: "reqwest::connect", "starting new connection: https://canary.example/");
             trace!(target: "hyper_util::client::legacy::pool", "pooled for canary.example");
             debug!(target: "sqlx::query", "SELECT 'canary'");
+            debug!(target: "actix_http::h1::decoder", "illegal Content-Length: \"canary\"");
             warn!(target: "tokenizers::tokenizer", "canary");
+            trace_span!(target: "sea_orm::driver::sqlx_postgres", "connect", url = "postgres://u:canary@h")
+                .in_scope(|| info!("another line of ours"));
         });
 
         assert!(said.contains("a line of ours") && !said.contains("canary"), "{said}");
+        assert!(said.contains("another line of ours"), "{said}");
     }
 
     #[test]
