@@ -9,7 +9,9 @@ use std::panic::{self, PanicHookInfo};
 
 use tracing::{Subscriber, error};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
 use crate::settings::{Log, LogFormat};
@@ -27,37 +29,48 @@ pub fn start(settings: &Log) -> Result<LogGuard, TryInitError> {
     Ok(guard)
 }
 
-/// Libraries that would write a user's text, or the hosts of saved pages, or a warning twice a minute that is none, whatever
-/// the level asks for.
-const SILENCED: [&str; 7] = [
+/// Libraries that would write a user's text, the hosts of saved pages, what a client sends, the database's password, or a
+/// warning twice a minute that is none, whatever the level asks for.
+const SILENCED: [&str; 9] = [
     "tokenizers=off",
+    // It quotes what a client sends as Content-Length or Transfer-Encoding, if it is neither.
+    "actix_http::h1::decoder=warn",
     "hyper_util=warn",
     "reqwest=warn",
     "rustls=warn",
+    // The span of its connecting holds the address of the database, which is printed with every line within.
+    "sea_orm::driver=warn",
     "sqlx=warn",
     "html5ever=off",
     "qdrant_edge=error",
 ];
 
-/// What is written: as the setting says, but never what [`SILENCED`] keeps back.
-fn filter(level: &str) -> EnvFilter {
+/// Lets through all but what [`SILENCED`] keeps back. It stands over what the setting asks for: that may name a part of a
+/// library (`reqwest::connect=debug`) or everything within a span (`[request]=trace`), which one filter would put first.
+fn keep_back(asked: &EnvFilter) -> EnvFilter {
+    // No lower than the setting, so that what is never written costs nothing.
+    let lowest = asked.max_level_hint().unwrap_or(LevelFilter::TRACE);
     let silenced = SILENCED.iter().filter_map(|directive| directive.parse().ok());
-    silenced.fold(EnvFilter::new(level), EnvFilter::add_directive)
+    silenced.fold(EnvFilter::new(lowest.to_string()), EnvFilter::add_directive)
 }
 
 fn subscriber<W>(settings: &Log, sink: W, colours: bool) -> Box<dyn Subscriber + Send + Sync>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
+    let asked = EnvFilter::new(settings.level.as_str());
+    let kept_back = keep_back(&asked);
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter(settings.level.as_str()))
+        .with_env_filter(asked)
         .with_writer(sink)
         .with_ansi(colours && settings.format == LogFormat::Text)
         // It would tell a failed write on stderr, with a macro that panics when stderr is gone.
         .log_internal_errors(false);
     match settings.format {
-        LogFormat::Text => Box::new(builder.finish()),
-        LogFormat::Json => Box::new(builder.json().flatten_event(true).with_span_list(false).finish()),
+        LogFormat::Text => Box::new(builder.finish().with(kept_back)),
+        LogFormat::Json => {
+            Box::new(builder.json().flatten_event(true).with_span_list(false).finish().with(kept_back))
+        }
     }
 }
 
@@ -78,7 +91,7 @@ pub(crate) mod tests {
     use std::sync::{Arc, Mutex};
 
     use tracing::subscriber::with_default;
-    use tracing::{debug, info, info_span, trace, warn};
+    use tracing::{debug, info, info_span, trace, trace_span, warn};
 
     use super::*;
     use crate::settings::Settings;
@@ -160,18 +173,40 @@ pub(crate) mod tests {
 
     /// The TLS library names the host of each connection at `debug` and the whole handshake at `trace`.
     #[test]
-    fn libraries_that_name_hosts_are_silent_at_trace_level() {
-        let said = written(&settings("text", "trace"), false, || {
-            trace!("a line of ours");
-            debug!(target: "rustls::client::hs", "No cached session for DnsName(\"canary.example\")");
-            trace!(target: "rustls::client::hs", "Sending ClientHello: canary.example");
-            debug!(target: "reqwest::connect", "starting new connection: https://canary.example/");
-            trace!(target: "hyper_util::client::legacy::pool", "pooled for canary.example");
-            debug!(target: "sqlx::query", "SELECT 'canary'");
-            warn!(target: "tokenizers::tokenizer", "canary");
-        });
+    fn libraries_that_name_hosts_are_silent_whatever_the_level() {
+        let parts = "info,rustls::client=trace,reqwest::connect=trace,hyper_util::client=trace,sqlx::query=trace,\
+                     sea_orm::driver::sqlx_postgres=trace,actix_http::h1::decoder=trace";
+        for level in ["trace", parts, "info,[request]=trace"] {
+            let said = written(&settings("text", level), false, || {
+                let _span = info_span!("request", request.id = "r1").entered();
+                info!("a line of ours");
+                debug!(target: "rustls::client::hs", "No cached session for DnsName(\"canary.example\")");
+                trace!(target: "rustls::client::hs", "Sending ClientHello: canary.example");
+                debug!(target: "reqwest::connect", "starting new connection: https://canary.example/");
+                trace!(target: "hyper_util::client::legacy::pool", "pooled for canary.example");
+                debug!(target: "sqlx::query", "SELECT 'canary'");
+                debug!(target: "actix_http::h1::decoder", "illegal Content-Length: \"canary\"");
+                warn!(target: "tokenizers::tokenizer", "canary");
+                trace_span!(target: "sea_orm::driver::sqlx_postgres", "connect", url = "postgres://u:canary@h")
+                    .in_scope(|| info!("another line of ours"));
+            });
 
-        assert!(said.contains("a line of ours") && !said.contains("canary"), "{said}");
+            assert!(said.contains("a line of ours") && !said.contains("canary"), "{level}: {said}");
+            assert!(said.contains("another line of ours"), "{level}: {said}");
+        }
+    }
+
+    /// What keeps libraries back asks for no line by itself.
+    #[test]
+    fn nothing_is_written_that_the_level_does_not_ask_for() {
+        for level in ["off", "error"] {
+            let said = written(&settings("text", level), false, || {
+                warn!(target: "reqwest::connect", "a library");
+                warn!("ours");
+            });
+
+            assert_eq!(said, "", "{level}");
+        }
     }
 
     #[test]

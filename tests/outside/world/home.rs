@@ -75,6 +75,13 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
+/// Whether this word stands in these bytes.
+pub fn holds(bytes: &[u8], word: &str) -> bool {
+    // The maps of an index have 150 MB, mostly holes, and a test is not optimised: comparing the word with every place takes
+    // four seconds. A search of text skips most places, and ASCII stays as it is where other bytes are no text.
+    String::from_utf8_lossy(bytes).split_once(word).is_some()
+}
+
 struct OwnDatabase {
     server: String,
     name: String,

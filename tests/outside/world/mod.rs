@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 pub use answer::{Answer, Client};
 pub use assistant::{Assistant, REDIRECT, Tokens, VERIFIER, sent_back, ticket};
 pub use ears::Ears;
-pub use home::{Home, files, has_postgres};
+pub use home::{Home, files, has_postgres, holds};
 pub use hub::{Form, Hub};
 pub use mcp::Mcp;
 pub use model::{Model, Turn};
