@@ -4,12 +4,13 @@
 //! process (SIGBUS). Below the floor nothing that adds begins; sign-in, revocation and deletion go on, and so do jobs that only
 //! delete, as long as the index has the space that it needs to write at all.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::fs::statvfs;
+use rustix::fs::{StatVfs, statvfs};
 use tracing::warn;
 
 use crate::adapters::index::edge::MIN_FREE_TO_DELETE_BYTES;
@@ -107,6 +108,18 @@ impl DiskSpace {
     }
 }
 
+/// Returns how many bytes an unprivileged process can still write to the disk of this folder.
+///
+/// # Errors
+/// The folder does not exist, or its file system cannot be asked.
+pub fn available_bytes(folder: &Path) -> io::Result<u64> {
+    Ok(free_bytes(&statvfs(folder)?))
+}
+
+fn free_bytes(disk: &StatVfs) -> u64 {
+    disk.f_bavail.saturating_mul(disk.f_frsize)
+}
+
 fn level_of(folder: &Path, min_free_bytes: u64) -> SpaceLevel {
     let disk = match statvfs(folder) {
         Ok(disk) => disk,
@@ -116,7 +129,7 @@ fn level_of(folder: &Path, min_free_bytes: u64) -> SpaceLevel {
         }
     };
     let inodes = FreeInodes { total: disk.f_files, free: disk.f_favail };
-    level(disk.f_bavail.saturating_mul(disk.f_frsize), inodes, min_free_bytes)
+    level(free_bytes(&disk), inodes, min_free_bytes)
 }
 
 /// The inodes of a file system. `total` is 0 where it makes them as they are needed.
@@ -197,6 +210,15 @@ mod tests {
         assert!(matches!(full.require_room(), Err(Error::StorageFull)));
         assert!(DiskSpace::new(vec![folder.path().join("missing")], 1).has_room());
         assert!(!DiskSpace::new(Vec::new(), u64::MAX).with_folder(folder.path().to_owned()).has_room());
+    }
+
+    #[test]
+    fn available_bytes_of_a_missing_folder_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+
+        assert!(available_bytes(folder.path()).is_ok());
+        let error = available_bytes(&folder.path().join("missing")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 
     #[test]
