@@ -83,7 +83,7 @@ async fn set_up(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpR
     let made = async {
         let new = new_account(&request, &app, payload, Plan::Research).await?;
         let user = accounts::set_up(&app, new).await?;
-        begin(&app, user).await
+        begin(&request, &app, user).await
     };
     begun(&request, &app, StatusCode::CREATED, made.await)
 }
@@ -97,7 +97,7 @@ async fn sign_up(request: HttpRequest, app: Data<App>, payload: Payload) -> Http
         let new = new_account(&request, &app, payload, plan).await?;
         app.sign_ups.take(peer::address(&request)).map_err(Error::TooManyFailures)?;
         let user = accounts::create(&app, new).await?;
-        begin(&app, user).await
+        begin(&request, &app, user).await
     };
     begun(&request, &app, StatusCode::CREATED, made.await)
 }
@@ -108,11 +108,8 @@ async fn sign_in(request: HttpRequest, app: Data<App>, payload: Payload) -> Http
         let mut given = read(&request, payload, SIGN_IN).await?;
         let (email, password) =
             (given.text("email").unwrap_or_default(), given.text("password").unwrap_or_default());
-        let signed_in = sessions::sign_in(&app, peer::address(&request), &email, password).await?;
-        if let Some(presented) = session_secret(&request, &app) {
-            sessions::end(&app, &presented).await?;
-        }
-        Ok((signed_in.user, signed_in.secret.expose().to_owned()))
+        let user = sessions::authenticate(&app, peer::address(&request), &email, password).await?;
+        begin(&request, &app, user).await
     };
     begun(&request, &app, StatusCode::OK, signed_in.await)
 }
@@ -189,8 +186,8 @@ async fn new_account(
     })
 }
 
-async fn begin(app: &App, user: user::Model) -> Result<(user::Model, String), Error> {
-    let secret = sessions::open(app, &user).await?;
+async fn begin(request: &HttpRequest, app: &App, user: user::Model) -> Result<(user::Model, String), Error> {
+    let secret = sessions::open(app, &user, session_secret(request, app).as_ref()).await?;
     Ok((user, secret.expose().to_owned()))
 }
 

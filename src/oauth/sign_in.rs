@@ -70,10 +70,7 @@ async fn begin(
     if !app.grants.spend_sign_in(ticket).await? {
         return Ok(stale());
     }
-    let secret = sessions::open(app, person).await?;
-    if let Some(presented) = session_secret(request, app) {
-        sessions::end(app, &presented).await?;
-    }
+    let secret = sessions::open(app, person, session_secret(request, app).as_ref()).await?;
     let mut response = go(&format!("{}/oauth/authorize?{query}", app.base_url));
     response.add_cookie(&cookie(app, secret.expose())).map_err(|error| Error::internal(error.to_string()))?;
     Ok(response)
