@@ -4,12 +4,12 @@
 //! again. As long as its request runs it says so; a claim whose process died is free again after a minute. Stored
 //! answers live for 24 hours.
 //!
-//! The answer is stored after the change that it tells of was committed, so it can be lost: the process dies in between, or the
-//! storage fails. Therefore the transaction that makes the change also marks the claim as committed
-//! ([`crate::owned_transaction::begin_request`]): both are kept or neither. A committed claim is never given up and does not
-//! become free before its 24 hours are over. Once its request does not run any more, the same request is refused with 409. An
-//! uncommitted claim has changed nothing and may be tried again. A request of several transactions (a batch, a list of feeds)
-//! counts as committed with the first of them.
+//! The answer is stored after its change was committed, so it can be lost: the process ends in between, or the storage fails.
+//! Therefore the transaction that makes the change also marks the claim as committed
+//! ([`crate::owned_transaction::begin_request`]): both are kept or neither. A committed claim is never released and does not
+//! expire before its 24 hours are over. Once its request has ended, the same request is refused with 409. An uncommitted claim has
+//! changed nothing, and the request may be retried. A request of several transactions (a batch, a list of feeds) counts as
+//! committed with the first of them.
 //!
 //! What an account keeps is bounded ([`AnswerBounds`]), and the promise that nothing is done twice goes last. An answer that is
 //! too large is kept without its body, and so are the oldest ones of an account that keeps too many bytes: the same request is
@@ -40,11 +40,11 @@ const KEPT: Duration = Duration::from_secs(24 * 3600);
 /// A claim that says nothing for so long has died. It speaks at a third of that.
 const RUNNING: Duration = Duration::from_secs(60);
 
-/// An answer that could not be stored is tried again after this, then after twice as long each time: for about a minute.
+/// Delay before the first retry to store an answer. It doubles with each retry; all retries take about a minute.
 const FIRST_RETRY: Duration = Duration::from_millis(250);
 const MAX_RETRIES: u32 = 8;
 
-/// When a request last ran that is known to run no more.
+/// The value of `running_at` of a request that is known to have ended.
 const ENDED: Timestamp = Timestamp::from_millis(0);
 
 /// Rows that are bounded in one go.
@@ -101,13 +101,13 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Which claim it is, for the transaction that makes the change.
+    /// Returns the id of the claim, for the transaction that makes the change.
     pub fn id(&self) -> ClaimId {
         self.id.clone()
     }
 }
 
-/// Tells a claim from all others, also from a later one of the same key.
+/// Identifies a claim; a later claim of the same key has another id.
 #[derive(Clone, Debug)]
 pub struct ClaimId {
     user: UserId,
@@ -120,8 +120,8 @@ impl ClaimId {
     /// Marks the claim as committed, in the transaction that makes the change.
     ///
     /// # Errors
-    /// [`Error::StillRunning`] when the claim is gone: the key was freed because its request did not say that it runs, and another
-    /// request may have it now; the database fails. Nothing of the transaction may be kept then.
+    /// [`Error::StillRunning`] when the claim has expired because its heartbeats failed: another request may have claimed the key.
+    /// [`Error::Internal`] when the database fails. The transaction must not be committed then.
     pub async fn mark_committed(&self, txn: &Transaction) -> Result<(), Error> {
         let marked = Entity::update_many()
             .col_expr(Column::Committed, Expr::value(true))
@@ -182,13 +182,13 @@ impl Idempotency {
     /// # Errors
     /// [`Error::Conflict`] where the name stands for another request, or the answer is not kept; [`Error::StillRunning`].
     pub async fn claim(&self, user: UserId, key: KeyId, replay: Replay) -> Result<Claimed, Error> {
-        // Without a transaction first: a repetition does not wait for what the user writes.
+        // Without a transaction first: a repeated request does not wait for other writes of the user.
         if let Some(stored) = self.find(key, &replay).await? {
             return Ok(Claimed::Answered(stored));
         }
         let now = self.clock.now();
         let txn = begin_owned(&self.db, user).await?;
-        // Frees the key where its answer is past its day, or its request died.
+        // Removes an expired answer, or the claim of a request whose process ended.
         Entity::delete_many()
             .filter(Column::KeyId.eq(key))
             .filter(Column::NameHash.eq(replay.name_hash.clone()))
@@ -213,13 +213,13 @@ impl Idempotency {
             let id = ClaimId { user, key, name_hash: replay.name_hash, at: now };
             return Ok(Claimed::First(self.held(id)));
         }
-        // Another request claimed it since the look.
+        // Another request has claimed the key since the first read.
         let found = Entity::find_by_id((key, replay.name_hash)).one(&txn).await?;
         let row = found.ok_or(Error::StillRunning)?;
         answered(row, &replay.request_hash, now).map(Claimed::Answered)
     }
 
-    /// The answer that the key stands for; `None` where it may be claimed. It claims nothing.
+    /// Returns the stored answer of the key, or `None` if the key can be claimed. Claims nothing.
     ///
     /// # Errors
     /// As [`Self::claim`].
@@ -238,7 +238,7 @@ impl Idempotency {
         found.map_or(Ok(()), |row| must_be_same(&row, &replay.request_hash))
     }
 
-    /// The row of a key that is not free.
+    /// Returns the row of the key unless it has expired.
     async fn living(&self, key: KeyId, replay: &Replay, now: Timestamp) -> Result<Option<Model>, Error> {
         let row = Entity::find_by_id((key, replay.name_hash.clone())).filter(is_over(now).not());
         Ok(row.one(self.db.read()).await?)
@@ -262,11 +262,11 @@ impl Idempotency {
         Ok(())
     }
 
-    /// Stores what was sent; of a large answer only that it was given. Where that fails it is tried again in the background, for
-    /// about a minute, in which the request counts as running.
+    /// Stores the answer that was sent; of a large one only the status. If that fails, it is retried in the background for about a
+    /// minute, during which the request counts as running.
     ///
     /// # Errors
-    /// Why the first try failed.
+    /// The error of the first attempt.
     pub async fn settle(&self, claim: Claim, stored: Stored) -> Result<(), Error> {
         let body = Some(stored.body).filter(|body| body.len() <= self.bounds.max_body_bytes);
         let status = i16::try_from(stored.status).unwrap_or(i16::MAX);
@@ -298,7 +298,7 @@ impl Idempotency {
                 return;
             }
         }
-        warn!("the answer of an Idempotency-Key was given and is not kept");
+        warn!("could not store the answer of an Idempotency-Key");
     }
 
     /// Lets the oldest bodies of an account go, and its oldest keys, as far as there are too many.
@@ -345,13 +345,13 @@ impl Idempotency {
         Ok(removed)
     }
 
-    /// Gives the claim up: the same key may be tried again, unless a change of the request is kept. Whether it is may not be
-    /// known to who gives up: a commit that was answered with an error may be done all the same.
+    /// Releases the claim, so that the same request can be retried, unless a change of the request was committed. The caller may
+    /// not know whether it was: a commit that returned an error may have taken effect.
     ///
     /// # Errors
     /// The database fails.
     pub async fn give_up(&self, claim: Claim) -> Result<(), Error> {
-        // On PostgreSQL this waits for a commit that is under way.
+        // On PostgreSQL this waits for a commit that is in progress.
         let txn = begin_owned(&self.db, claim.id.user).await?;
         let uncommitted = is_unanswered(&claim.id).add(Column::Committed.eq(false));
         let given_up = Entity::delete_many().filter(uncommitted).exec(&txn).await?;
@@ -382,15 +382,15 @@ impl Idempotency {
     }
 }
 
-/// What an account keeps beyond its bounds.
+/// By how much an account exceeds its bounds.
 enum Excess {
-    /// So many keys.
+    /// The number of keys above the maximum.
     Keys(u64),
-    /// So many bytes of bodies.
+    /// The bytes of bodies above the maximum.
     Bytes(i64),
 }
 
-/// Removes the bodies of the oldest answers, at least so many bytes where there are; how many bodies there were.
+/// Removes the bodies of the oldest answers until `excess` bytes are freed. Returns the number of removed bodies.
 async fn empty_oldest(txn: &Transaction, user: UserId, mut excess: i64) -> Result<u64, Error> {
     let mut emptied = 0;
     let with_body = Entity::owned_by(user).filter(Column::Body.is_not_null());
@@ -410,7 +410,7 @@ async fn empty_oldest(txn: &Transaction, user: UserId, mut excess: i64) -> Resul
     Ok(emptied)
 }
 
-/// Key, name and bytes of the body.
+/// Returns key, name and body length in bytes of the oldest answers.
 async fn oldest(
     txn: &Transaction,
     of: Select<Entity>,
@@ -426,7 +426,7 @@ async fn oldest(
     Ok(answers.all(txn).await?)
 }
 
-/// Past its day, or its request died before it changed anything.
+/// Whether a row has expired: it is older than 24 hours, or its process ended before its request changed anything.
 fn is_over(now: Timestamp) -> Condition {
     let died = Condition::all()
         .add(Column::Status.is_null())
@@ -435,7 +435,7 @@ fn is_over(now: Timestamp) -> Condition {
     Condition::any().add(Column::CreatedAt.lt(now - KEPT)).add(died)
 }
 
-/// The row of a claim, as long as it has no answer.
+/// Selects the row of a claim while it has no answer.
 fn is_unanswered(claim: &ClaimId) -> Condition {
     Condition::all()
         .add(Column::KeyId.eq(claim.key))
@@ -444,7 +444,7 @@ fn is_unanswered(claim: &ClaimId) -> Condition {
         .add(Column::Status.is_null())
 }
 
-/// Answered, or committed by a request that runs no more.
+/// Whether a row has an answer, or was committed by a request that has ended.
 fn is_finished(now: Timestamp) -> Condition {
     let without_answer =
         Condition::all().add(Column::Committed.eq(true)).add(Column::RunningAt.lt(now - RUNNING));

@@ -34,7 +34,7 @@ pub trait Operation: Sized + 'static {
     /// Whether it is refused while the disk has less than `storage.min_free_bytes` left: what writes, but for deletions.
     const NEEDS_SPACE: bool = Scope::any_writes(Self::SCOPES);
 
-    /// Whether this call is refused there: [`Self::NEEDS_SPACE`], unless what it names decides.
+    /// Whether this call is refused then: [`Self::NEEDS_SPACE`], unless it depends on the parameters.
     fn needs_space(&self) -> bool {
         Self::NEEDS_SPACE
     }
@@ -256,7 +256,7 @@ async fn allowed<O: Operation>(
         }
     };
     if operation.needs_space() && !app.disk.has_room() {
-        // A claim is a row too. An answer that is stored needs no space.
+        // A claim adds a row. Replaying a stored answer needs no space.
         let stored = app.idempotency.find(key.id, &replay).await?;
         return Err(stored.map_or(Refused::With(Error::StorageFull), Refused::For));
     }

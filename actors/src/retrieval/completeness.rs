@@ -11,14 +11,14 @@ pub enum Completeness {
     Complete,
     /// It is being compared with the database.
     Checking,
-    /// It lost passages or their vectors, which are being put in again.
+    /// It has lost passages or vectors, which are being restored.
     Rebuilding {
-        /// Documents of which passages or vectors are still to be put in.
+        /// Documents whose passages or vectors are not restored yet.
         documents_left: u64,
         /// Documents that were to be put in when the rebuild began, or more were found since.
         documents_total: u64,
     },
-    /// Another service on the same database maintains an index of its own, and this one is as it was left.
+    /// Another service on the same database maintains its own index; this one is not updated.
     MaintainedElsewhere,
 }
 

@@ -25,17 +25,17 @@ pub enum Brought {
     Refused(Refusal),
 }
 
-/// Why a file is not taken.
+/// Why a file is not restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The import's file is not as it should be.
+    /// The archive is faulty.
     Faulty(&'static str),
-    /// The plan takes no more.
+    /// A limit of the plan is reached.
     OverPlan(&'static str),
 }
 
 impl Refusal {
-    /// What becomes of the row that comes with the file, and with nothing else.
+    /// The outcome of a row that holds only the file.
     pub fn outcome(self) -> Became {
         match self {
             Self::Faulty(why) => Became::Passed(why.to_owned()),

@@ -86,7 +86,7 @@ async fn store(
     Ok(())
 }
 
-/// A move changes the feeds of all followers, and the addresses of feeds count towards their libraries.
+/// Begins the transaction. The move of a feed changes the rows of all followers, and feed URLs count towards their libraries.
 async fn begin(
     app: &App,
     source: &feed_source::Model,
