@@ -65,7 +65,7 @@ pub async fn announce(app: &App, caller: &Caller, new: Announced) -> Result<Tick
     room.must_fit(0)?;
     let asked = u64::try_from(row.bytes).unwrap_or(u64::MAX);
     if stored_bytes(&txn, user, now).await?.saturating_add(asked) > limits.stored_bytes {
-        return Err(Error::PlanLimit("the plan stores no more bytes of uploads"));
+        return Err(Error::PlanLimit("the storage that the plan allows for uploads is used up"));
     }
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
     if app.uploads.store.direct().is_some() {

@@ -150,7 +150,7 @@ async fn take_over(
     // Late bytes were not counted meanwhile: whether they came is known only now.
     if now >= row.expires_at && stored_bytes(txn, asked.caller.user, now).await?.saturating_add(bytes) > most
     {
-        return Err(Error::PlanLimit("the plan stores no more bytes of uploads"));
+        return Err(Error::PlanLimit("the storage that the plan allows for uploads is used up"));
     }
     if stored::attach(txn, copied.held.id, row.id, sent_by(row)).await? {
         Ok(())

@@ -83,7 +83,7 @@ impl Archive {
         if !self.given.insert(name.to_owned()) {
             return Err("its text is another row's");
         }
-        self.count(&text).map_err(|_| "the archive unpacks to more than is taken in")?;
+        self.count(&text).map_err(|_| "the archive is too large when unpacked")?;
         Ok(Some(text))
     }
 
@@ -187,7 +187,7 @@ pub mod tests {
 
         // Each text is within the limit of one text; together they exceed the limit of the archive.
         assert!(texts.iter().take(64).all(|text| matches!(text, Ok(Some(_)))));
-        assert_eq!(texts[64], Err("the archive unpacks to more than is taken in"));
+        assert_eq!(texts[64], Err("the archive is too large when unpacked"));
         assert_eq!(archive.text("0", 1 << 20), Err("its text is another row's"));
     }
 
