@@ -1,4 +1,4 @@
-//! Requests beside imports of one library: on PostgreSQL they lock the same rows, and none of them may end in a deadlock.
+//! Requests that run concurrently with imports of the same library: on PostgreSQL they lock the same rows and must not deadlock.
 
 use entity::bookmark;
 use entity::id::{BookmarkId, UserId};
@@ -11,16 +11,16 @@ use super::imports::{begin, list, once};
 use crate::world::{Client, Server};
 
 const PAGES: usize = 200;
-/// Requests that are under way at once.
+/// Number of concurrent requests.
 const TASKS: usize = 6;
-/// Of so many bookmarks one is deleted.
+/// Every n-th bookmark is deleted.
 const DELETED_EACH: usize = 5;
 
 fn page(n: usize) -> String {
     format!("https://reeds.example/{n:04}")
 }
 
-/// A list of all pages, with this tag and a note on each.
+/// A bookmark list of all pages, each with this tag and a note.
 fn pages(tag: &str) -> Vec<u8> {
     let link = |n| format!("<DT><A HREF=\"{}\" TAGS=\"{tag}\">Page {n}</A>\n<DD>Note of {tag}\n", page(n));
     list(&(0..PAGES).map(link).collect::<String>()).into_bytes()
@@ -32,7 +32,7 @@ async fn bookmarks(server: &Server, user: UserId) -> Vec<BookmarkId> {
     own.all(server.app().db.read()).await.unwrap().into_iter().map(|row| row.id).collect()
 }
 
-/// Deletes some of the bookmarks and changes the others, the last ones first: an import takes them the other way round.
+/// Deletes some of the bookmarks and changes the others, in reverse order: an import locks them first to last.
 async fn change(session: &Client, bookmarks: &[(usize, BookmarkId)]) {
     for (n, id) in bookmarks.iter().rev() {
         let path = format!("/app/api/library/bookmarks/{id}");
@@ -45,7 +45,7 @@ async fn change(session: &Client, bookmarks: &[(usize, BookmarkId)]) {
     }
 }
 
-/// Deadlocks that PostgreSQL has ended in this database; it counts them when their connections end.
+/// Number of deadlocks that PostgreSQL detected in this database; a connection reports them when it ends.
 async fn deadlocks(url: &str) -> i64 {
     let database = Database::connect(url).await.unwrap();
     let count = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
@@ -56,7 +56,7 @@ async fn deadlocks(url: &str) -> i64 {
 }
 
 #[actix_web::test]
-async fn imports_beside_changes_of_their_bookmarks_do_not_deadlock() {
+async fn concurrent_imports_and_changes_do_not_deadlock() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let session = user.sign_in().await;

@@ -82,7 +82,7 @@ async fn index_state(service: &Program) -> Value {
     service.stranger().get("/readyz").await.body["index"]["state"].clone()
 }
 
-/// How many documents the rows take for lost by the index.
+/// Number of documents that the rows mark as lost by the index.
 async fn lost_documents(home: &Home) -> u64 {
     let rows = Database::connect(home.database_url()).await.unwrap();
     let lost = document::Entity::find().filter(document::Column::IndexLostAt.is_not_null());
@@ -94,7 +94,7 @@ async fn lost_documents(home: &Home) -> u64 {
 #[actix_web::test]
 async fn second_service_leaves_the_index_to_the_first_until_it_ends() {
     let home = Home::new().await;
-    // SQLite has no locks across processes.
+    // SQLite has no session locks.
     if home.database_file().is_some() {
         return;
     }
