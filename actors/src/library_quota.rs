@@ -9,7 +9,7 @@
 //! The count is one row per user that the database changes itself, in the transaction that changes a text
 //! ([`migration::m0029_library_usage`]). A write asks it twice: before, where a large body would be written in vain, and before
 //! its commit, where the count includes what the transaction wrote. On PostgreSQL the row is locked from the beginning of
-//! the transaction ([`crate::owned_transaction`]), so two writes at once do not both pass; the second waits and sees the first.
+//! the transaction ([`crate::owned_transaction`]), so of two concurrent writes the second waits and counts the first.
 
 use entity::id::{DocumentId, UserId};
 use entity::library_usage::{Column, Entity, Model};

@@ -23,7 +23,7 @@ pub enum BelowFloor {
     ServesAll,
     /// Those of signed-in users: a stranger's request adds a row.
     ServesSignedIn,
-    /// None: each request adds rows.
+    /// No requests: each one adds rows.
     Refuses,
 }
 

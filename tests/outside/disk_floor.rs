@@ -1,4 +1,4 @@
-//! The disk floor as strangers meet it: below it they add nothing, and users go on signing in.
+//! The disk floor for requests without an account: below it they add nothing, and users can still sign in.
 
 use entity::plan::Plan;
 use reqwest::Method;

@@ -337,7 +337,7 @@ mod tests {
             match limits.today(id).await {
                 // The actor has not read its rows yet.
                 Err(Error::Busy(_)) => tokio::time::sleep(Duration::from_millis(10)).await,
-                told => break told,
+                counts => break counts,
             }
         };
         assert_eq!(first.unwrap().rest, 5);

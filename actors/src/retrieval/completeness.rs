@@ -64,16 +64,16 @@ mod tests {
     }
 
     #[test]
-    fn completeness_is_told_as_fields_of_one_object() {
-        let told = |state: Completeness| serde_json::to_value(state).unwrap();
+    fn completeness_is_serialized_as_one_object() {
+        let json = |state: Completeness| serde_json::to_value(state).unwrap();
 
-        assert_eq!(told(Completeness::Complete), serde_json::json!({ "state": "complete" }));
+        assert_eq!(json(Completeness::Complete), serde_json::json!({ "state": "complete" }));
         assert_eq!(
-            told(Completeness::MaintainedElsewhere),
+            json(Completeness::MaintainedElsewhere),
             serde_json::json!({ "state": "maintainedElsewhere" })
         );
         assert_eq!(
-            told(Completeness::Rebuilding { documents_left: 1, documents_total: 3 }),
+            json(Completeness::Rebuilding { documents_left: 1, documents_total: 3 }),
             serde_json::json!({ "state": "rebuilding", "documentsLeft": 1, "documentsTotal": 3 })
         );
     }
