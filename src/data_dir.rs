@@ -36,8 +36,8 @@ pub fn lock(folder: &Path) -> Result<File, Box<dyn Error + Send + Sync>> {
 /// The id of a data folder, kept in the file of its lock. As long as the lock is held, no other living process has this id.
 ///
 /// It is bound to the device and inode of the file: a copy or a restored backup of the folder is another folder, whose process
-/// must not end the leases of this one. `carrel.id`, by which the database knows the index of the folder, is another id because
-/// a copy keeps it. Where the id cannot be kept, on a full disk for example, this process has one of its own.
+/// must not end the leases of this one. `carrel.id`, by which the database identifies the index of the folder, is a separate id,
+/// because a copy keeps it. If the id cannot be stored, on a full disk for example, the process uses a temporary one.
 pub fn folder_id(lock: &mut File) -> Uuid {
     kept_id(lock).unwrap_or_else(|error| {
         warn!(%error, "could not keep the id of data_dir: jobs of this process wait for their leases if it dies");

@@ -171,7 +171,7 @@ pub(crate) mod tests {
         assert_eq!(written(&settings("text", "warn"), false, || info!("quiet")), "");
     }
 
-    /// The TLS library names the host of each connection at `debug` and the whole handshake at `trace`.
+    /// The TLS library logs the host of each connection at `debug` and the whole handshake at `trace`.
     #[test]
     fn libraries_that_name_hosts_are_silent_whatever_the_level() {
         let parts = "info,rustls::client=trace,reqwest::connect=trace,hyper_util::client=trace,sqlx::query=trace,\
@@ -210,7 +210,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn line_breaks_and_escapes_in_fields_forge_no_line() {
+    fn line_breaks_and_escapes_in_fields_are_neutralized() {
         let forged = "x\r\n2026-01-01T00:00:00Z ERROR carrel: forged\u{1b}[2J\u{7}";
         for format in ["text", "json"] {
             let said = written(&settings(format, "info"), false, || info!(reason = forged, "failed"));

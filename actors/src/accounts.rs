@@ -167,7 +167,7 @@ async fn remove(desk: &Desk, user: UserId) -> Result<(), Error> {
     let row = locked(&txn, user).await?;
     activity::Entity::delete_many().filter(activity::Column::UserId.eq(user)).exec(&txn).await?;
     grants::end_all(&txn, user).await?;
-    // The index forgets the user by this row.
+    // The service removes the user's passages from the index because of this row.
     state::write(&txn, Fact::RemovedUser(user), String::new()).await?;
     row.into_active_model().delete(&txn).await?;
     state::raise_generation(&txn).await?;
@@ -198,7 +198,7 @@ async fn hash(desk: &Desk, password: String) -> Result<String, Error> {
     desk.workers.run_password_hash(None, move || password::hash(&password)).await?.map_err(Error::internal)
 }
 
-/// Whether an account may have this e-mail address; the reason where it may not. With invisible characters it could
+/// Checks whether an account may have this e-mail address; the error is the reason why not. With invisible characters it could
 /// look like the address of another user.
 fn check_email(email: &str) -> Result<(), &'static str> {
     if email.chars().any(|c| is_control_or_bidi(c) || is_invisible(c)) {

@@ -54,7 +54,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// The same caller, whose request claimed an Idempotency-Key.
+    /// Returns the same caller with the claim of the request's Idempotency-Key.
     pub(crate) fn with_claim(&self, claim: ClaimId) -> Self {
         Self { claim: Some(claim), ..self.clone() }
     }

@@ -1,8 +1,8 @@
 //! The free-space floor of the disks that hold the database and the index.
 //!
 //! SQLite fails a write on a full disk cleanly, but the embedded index writes through mapped files, where a full disk ends the
-//! process (SIGBUS). Below the floor nothing that adds begins; sign-in, revocation and deletion go on, and so do jobs that only
-//! delete, as long as the index has the space that it needs to write at all.
+//! process (SIGBUS). Below the floor, requests and jobs that add data do not start. Sign-in, revocation and deletion continue, and
+//! so do jobs that only delete, as long as the index has the space that any write needs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::fs::statvfs;
+use rustix::fs::{StatVfs, statvfs};
 use tracing::warn;
 
 use crate::error::Error;
@@ -23,7 +23,7 @@ pub const MIN_FREE_TO_DELETE_BYTES: u64 = 8 << 20;
 
 /// Disks are measured no more often: a slow network file system answers late, and this is asked for each part of a file.
 const MEASUREMENT_LIFETIME: Duration = Duration::from_millis(250);
-/// A file system that counts its inodes is full when it has fewer left: SQLite, the index and scratch files need some each.
+/// A file system with a fixed number of inodes counts as full below this: SQLite, the index and scratch files each need some.
 const MIN_FREE_INODES: u64 = 64;
 
 /// How much space the fullest of the disks has left.
@@ -53,7 +53,7 @@ impl SpaceLevel {
     }
 }
 
-/// The folders that are written to, and how much space their disks must keep. Clones share them, and the last measurement.
+/// The folders that are written to, and how much space must stay free on their disks. Clones share the last measurement.
 #[derive(Clone, Debug)]
 pub struct DiskSpace(Arc<Disks>);
 
@@ -72,12 +72,12 @@ impl Default for DiskSpace {
 }
 
 impl DiskSpace {
-    /// With this floor in bytes for the disk of each folder; 0 is no floor.
+    /// Sets a floor in bytes for the disk of each folder; 0 means no floor.
     pub fn new(folders: Vec<PathBuf>, min_free_bytes: u64) -> Self {
         Self(Arc::new(Disks { folders, min_free_bytes, measurement: Measurement::default() }))
     }
 
-    /// The same disks and that of one more folder.
+    /// Returns the same disks plus the disk of one more folder.
     #[must_use]
     pub fn with_folder(&self, folder: PathBuf) -> Self {
         let mut folders = self.0.folders.clone();
@@ -85,8 +85,8 @@ impl DiskSpace {
         Self::new(folders, self.0.min_free_bytes)
     }
 
-    /// The level of the fullest disk, as it was at most a quarter of a second ago. A disk that cannot be measured counts as one with
-    /// space: its writes fail by themselves where it has none.
+    /// Returns the level of the fullest disk, measured at most a quarter of a second ago. A disk that cannot be measured counts as
+    /// one with enough space: if it is full, its writes fail.
     pub fn level(&self) -> SpaceLevel {
         if self.0.min_free_bytes == 0 {
             return SpaceLevel::AboveFloor;
@@ -131,10 +131,10 @@ fn level_of(folder: &Path, min_free_bytes: u64) -> SpaceLevel {
         }
     };
     let inodes = FreeInodes { total: disk.f_files, free: disk.f_favail };
-    level(disk.f_bavail.saturating_mul(disk.f_frsize), inodes, min_free_bytes)
+    level(free_bytes(&disk), inodes, min_free_bytes)
 }
 
-/// The inodes of a file system. `total` is 0 where it makes them as they are needed.
+/// The inodes of a file system. `total` is 0 if the file system allocates them on demand.
 #[derive(Clone, Copy, Debug)]
 struct FreeInodes {
     total: u64,
@@ -179,7 +179,7 @@ impl Measurement {
         let (at, level) = (last >> 2, SpaceLevel::of_number(last & 3));
         if last != Self::NONE {
             let is_fresh = u128::from(now.saturating_sub(at)) < MEASUREMENT_LIFETIME.as_millis();
-            // One caller measures; others go by the last level until it is done.
+            // One caller measures; the others use the last level until it is done.
             let renewed = (now << 2) | level.number();
             if is_fresh
                 || self.last.compare_exchange(last, renewed, Ordering::Relaxed, Ordering::Relaxed).is_err()
@@ -201,7 +201,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     #[test]
-    fn floor_is_held_on_every_disk() {
+    fn floor_applies_to_every_disk() {
         let folder = tempfile::tempdir().unwrap();
         let folders = || vec![folder.path().to_owned()];
 
@@ -215,7 +215,16 @@ mod tests {
     }
 
     #[test]
-    fn deletions_go_on_below_the_floor_until_little_is_left() {
+    fn available_bytes_of_a_missing_folder_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+
+        assert!(available_bytes(folder.path()).is_ok());
+        let error = available_bytes(&folder.path().join("missing")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn only_deletions_have_space_below_the_floor() {
         assert_eq!(level(100 * MIB + 1, MANY_INODES, 100 * MIB), SpaceLevel::AboveFloor);
         assert_eq!(level(100 * MIB, MANY_INODES, 100 * MIB), SpaceLevel::BelowFloor);
         assert_eq!(level(8 * MIB, MANY_INODES, 100 * MIB), SpaceLevel::BelowFloor);
@@ -235,12 +244,12 @@ mod tests {
     fn disk_is_measured_once_in_its_lifetime() {
         let measurement = Measurement::default();
         let lifetime = u64::try_from(MEASUREMENT_LIFETIME.as_millis()).unwrap();
-        let unasked = || -> SpaceLevel { unreachable!("it was measured again") };
+        let must_not_run = || -> SpaceLevel { unreachable!("it was measured again") };
 
         assert_eq!(measurement.get_at(5, || SpaceLevel::Full), SpaceLevel::Full);
-        assert_eq!(measurement.get_at(4 + lifetime, unasked), SpaceLevel::Full);
+        assert_eq!(measurement.get_at(4 + lifetime, must_not_run), SpaceLevel::Full);
         assert_eq!(measurement.get_at(5 + lifetime, || SpaceLevel::AboveFloor), SpaceLevel::AboveFloor);
-        assert_eq!(measurement.get_at(6 + lifetime, unasked), SpaceLevel::AboveFloor);
+        assert_eq!(measurement.get_at(6 + lifetime, must_not_run), SpaceLevel::AboveFloor);
     }
 
     #[test]

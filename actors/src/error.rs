@@ -280,8 +280,8 @@ fn is_locked(error: &DbErr) -> bool {
     sqlite || matches!(&*code, "55P03" | "40P01" | "40001" | "57P01" | "57P02" | "57P03")
 }
 
-/// Whether the connection broke while a statement was under way: PostgreSQL crashed, or its host is away. The next statement
-/// gets another connection.
+/// Whether the connection broke during a statement: PostgreSQL crashed, or its host is unreachable. The next statement gets
+/// another connection.
 fn is_disconnected(error: &DbErr) -> bool {
     let (DbErr::Exec(RuntimeErr::SqlxError(cause)) | DbErr::Query(RuntimeErr::SqlxError(cause))) = error
     else {

@@ -4,12 +4,12 @@
 //! again. As long as its request runs it says so; a claim whose process died is free again after a minute. Stored
 //! answers live for 24 hours.
 //!
-//! The answer is stored after the change that it tells of was committed, so it can be lost: the process dies in between, or the
-//! storage fails. Therefore the transaction that makes the change also marks the claim as committed
-//! ([`crate::owned_transaction::begin_request`]): both are kept or neither. A committed claim is never given up and does not
-//! become free before its 24 hours are over. Once its request does not run any more, the same request is refused with 409. An
-//! uncommitted claim has changed nothing and may be tried again. A request of several transactions (a batch, a list of feeds)
-//! counts as committed with the first of them.
+//! The answer is stored after its change was committed, so it can be lost: the process ends in between, or the storage fails.
+//! Therefore the transaction that makes the change also marks the claim as committed
+//! ([`crate::owned_transaction::begin_request`]): both are kept or neither. A committed claim is never released and does not
+//! expire before its 24 hours are over. Once its request has ended, the same request is refused with 409. An uncommitted claim has
+//! changed nothing, and the request may be retried. A request of several transactions (a batch, a list of feeds) counts as
+//! committed with the first of them.
 //!
 //! What an account keeps is bounded ([`AnswerBounds`]), and the promise that nothing is done twice goes last. An answer that is
 //! too large is kept without its body, and so are the oldest ones of an account that keeps too many bytes: the same request is
@@ -46,11 +46,11 @@ const KEPT: Duration = Duration::from_secs(24 * 3600);
 /// A claim that says nothing for so long has died. It speaks at a third of that. The clocks of two nodes may differ by as much.
 const RUNNING: Duration = Duration::from_secs(60);
 
-/// An answer that could not be stored is tried again after this, then after twice as long each time: for about a minute.
+/// Delay before the first retry to store an answer. It doubles with each retry; all retries take about a minute.
 const FIRST_RETRY: Duration = Duration::from_millis(250);
 const MAX_RETRIES: u32 = 8;
 
-/// When a request last ran that is known to run no more.
+/// The value of `running_at` of a request that is known to have ended.
 const ENDED: Timestamp = Timestamp::from_millis(0);
 
 /// Keys that one transaction expires, or bodies that it removes, of an account that keeps too much. Between two such
@@ -108,7 +108,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Which claim it is, for the transaction that makes the change.
+    /// Returns the id of the claim, for the transaction that makes the change.
     pub fn id(&self) -> ClaimId {
         self.id.clone()
     }
@@ -170,7 +170,7 @@ impl Idempotency {
         }
         let now = self.clock.now();
         let txn = begin_owned(&self.db, user).await?;
-        // Frees the key where its answer is past its day, or its request died.
+        // Removes an expired answer, or the claim of a request whose process ended.
         Entity::delete_many()
             .filter(Entity::is_one_of(user, key, &replay.name_hash))
             .filter(is_over(now))
@@ -200,7 +200,7 @@ impl Idempotency {
         answered(row, &replay.request_hash, now).map(Claimed::Answered)
     }
 
-    /// The answer that the key stands for; `None` where it may be claimed. It claims nothing.
+    /// Returns the stored answer of the key, or `None` if the key can be claimed. Claims nothing.
     ///
     /// # Errors
     /// As [`Self::claim`].
@@ -249,11 +249,11 @@ impl Idempotency {
         Ok(())
     }
 
-    /// Stores what was sent; of a large answer only that it was given. Where that fails it is tried again in the background, for
-    /// about a minute, in which the request counts as running.
+    /// Stores the answer that was sent; of a large one only the status. If that fails, it is retried in the background for about a
+    /// minute, during which the request counts as running.
     ///
     /// # Errors
-    /// Why the first try failed.
+    /// The error of the first attempt.
     pub async fn settle(&self, claim: Claim, stored: Stored) -> Result<(), Error> {
         let body = Some(stored.body).filter(|body| body.len() <= self.bounds.max_body_bytes);
         let status = i16::try_from(stored.status).unwrap_or(i16::MAX);
@@ -285,7 +285,7 @@ impl Idempotency {
                 return;
             }
         }
-        warn!("the answer of an Idempotency-Key was given and is not kept");
+        warn!("could not store the answer of an Idempotency-Key");
     }
 
     /// Lets the oldest bodies of an account go, and its oldest keys, as far as there are too many.
@@ -331,13 +331,13 @@ impl Idempotency {
         Ok(removed)
     }
 
-    /// Gives the claim up: the same key may be tried again, unless a change of the request is kept. Whether it is may not be
-    /// known to who gives up: a commit that was answered with an error may be done all the same.
+    /// Releases the claim, so that the same request can be retried, unless a change of the request was committed. The caller may
+    /// not know whether it was: a commit that returned an error may have taken effect.
     ///
     /// # Errors
     /// The database fails.
     pub async fn give_up(&self, claim: Claim) -> Result<(), Error> {
-        // On PostgreSQL this waits for a commit that is under way.
+        // On PostgreSQL this waits for a commit that is in progress.
         let txn = begin_owned(&self.db, claim.id.user).await?;
         let uncommitted = claim.id.is_unanswered().add(Column::Committed.eq(false));
         let given_up = Entity::delete_many().filter(uncommitted).exec(&txn).await?;
@@ -368,15 +368,15 @@ impl Idempotency {
     }
 }
 
-/// What an account keeps beyond its bounds.
+/// By how much an account exceeds its bounds.
 enum Excess {
-    /// So many keys.
+    /// The number of keys above the maximum.
     Keys(u64),
-    /// So many bytes of bodies.
+    /// The bytes of bodies above the maximum.
     Bytes(i64),
 }
 
-/// Removes the bodies of the oldest answers, at least so many bytes where there are; how many bodies there were.
+/// Removes the bodies of the oldest answers until `excess` bytes are freed. Returns the number of removed bodies.
 async fn empty_oldest(txn: &Transaction, user: UserId, mut excess: i64) -> Result<u64, Error> {
     let mut emptied = 0;
     let with_body = Entity::owned_by(user).filter(Column::Body.is_not_null());
@@ -395,7 +395,7 @@ async fn empty_oldest(txn: &Transaction, user: UserId, mut excess: i64) -> Resul
     Ok(emptied)
 }
 
-/// Key, name and bytes of the body.
+/// Returns key, name and body length in bytes of the oldest answers.
 async fn oldest(
     txn: &Transaction,
     of: Select<Entity>,
@@ -411,7 +411,7 @@ async fn oldest(
     Ok(answers.all(txn).await?)
 }
 
-/// Past its day, or its request died before it changed anything.
+/// Whether a row has expired: it is older than 24 hours, or its process ended before its request changed anything.
 fn is_over(now: Timestamp) -> Condition {
     let died =
         Condition::all().add(Column::Status.is_null()).add(Column::Committed.eq(false)).add(is_dead(now));
@@ -429,7 +429,7 @@ fn has_died(running_at: Timestamp, now: Timestamp) -> bool {
     running_at < now - RUNNING || running_at > now + RUNNING
 }
 
-/// Answered, or committed by a request that runs no more.
+/// Whether a row has an answer, or was committed by a request that has ended.
 fn is_finished(now: Timestamp) -> Condition {
     let without_answer = Condition::all().add(Column::Committed.eq(true)).add(is_dead(now));
     Condition::any().add(Column::Status.is_not_null()).add(without_answer)

@@ -1,15 +1,15 @@
 //! How many bytes a user's library may take up: `plans.<plan>.library_bytes` (contract.md, section 4).
 //!
-//! Texts count as they are stored, in bytes of UTF-8: passages, HTML for reading, content that waits to be read, what is told of
-//! documents, addresses and tags of bookmarks, highlights, collections, projects with their decisions, feeds and their entries,
-//! names of uploads, details of imports, and stored idempotent answers. A copy counts once: the Markdown of a note and the
+//! Texts count as they are stored, in bytes of UTF-8: passages, HTML for reading, content that waits to be read, metadata of
+//! documents, URLs and tags of bookmarks, highlights, collections, projects with their decisions, feeds and their entries, names
+//! of uploads, details of imports, and stored idempotent answers. A copy counts once: the Markdown of a note and the
 //! segments of a transcript are not added to their passages. Files of uploads have a limit of their own (`stored_bytes`). What is
 //! deleted and can be restored still counts.
 //!
 //! The count is one row per user that the database changes itself, in the transaction that changes a text
 //! ([`migration::m0029_library_usage`]). A write asks it twice: before, where a large body would be written in vain, and before
 //! its commit, where the count includes what the transaction wrote. On PostgreSQL the row is locked from the beginning of
-//! the transaction ([`crate::owned_transaction`]), so two writes at once do not both pass; the second waits and sees the first.
+//! the transaction ([`crate::owned_transaction`]), so of two concurrent writes the second waits and counts the first.
 
 use entity::id::{DocumentId, UserId};
 use entity::library_usage::{Column, Entity, Model};
@@ -141,8 +141,8 @@ fn bytes_of(count: i64) -> u64 {
     u64::try_from(count).unwrap_or_default()
 }
 
-/// The users whose kept count differs from their rows: none, unless the tables or their triggers were changed by hand. It reads
-/// every counted table whole.
+/// Returns the users whose kept count differs from their rows: none, unless the tables or their triggers were changed by hand.
+/// Reads every counted table completely.
 ///
 /// # Errors
 /// The database fails.
@@ -153,16 +153,16 @@ pub async fn differing(db: &Db) -> Result<Vec<UserId>, Error> {
     Ok(users?)
 }
 
-/// Corrects the count of a user's library by its rows. Other writes go on meanwhile: by how much the count is wrong is read in
-/// one snapshot, and writes do not change it, because their triggers change the rows and the count alike. To be run by one
-/// process at a time, or the count is corrected twice.
+/// Corrects the count of a user's library from its rows. Other writes continue meanwhile: the error of the count is read in one
+/// snapshot, and writes do not change it, because their triggers change the rows and the count alike. Run by one process at a
+/// time, or the count is corrected twice.
 ///
 /// # Errors
 /// The database fails.
 pub async fn recount(db: &Db, user: UserId) -> Result<(), Error> {
     let nothing = Model { user_id: user, bytes: 0, answers: 0, answer_bytes: 0 };
     let is_kept = OnConflict::column(Column::UserId).do_nothing().to_owned();
-    // From here on the triggers count.
+    // From here on the triggers update the count.
     Entity::insert(nothing.into_active_model())
         .on_conflict(is_kept)
         .try_insert()
@@ -186,10 +186,10 @@ pub async fn recount(db: &Db, user: UserId) -> Result<(), Error> {
     Ok(())
 }
 
-/// Rows of a statement that may take longer than a request.
+/// Returns the rows of a statement that may take longer than a request.
 async fn read_slowly(db: &Db, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
     if !db.is_postgres() {
-        // A reader holds nobody up on SQLite, and has no time limit.
+        // On SQLite a reader blocks no other statement, and has no time limit.
         return db.read().query_all_raw(statement).await;
     }
     let txn = db.begin().await?;
@@ -259,8 +259,8 @@ mod tests {
         assert!(differing(&db).await.unwrap().is_empty());
     }
 
-    /// Text columns of the tables of users that do not count. They are written by the service, are copies, or are bounded by the
-    /// number and age of their rows.
+    /// Text columns of users' tables that do not count. They are written by the service, are copies, or are bounded by the number
+    /// and age of their rows.
     const UNCOUNTED: [(&str, &[&str]); 22] = [
         ("activity", &["client", "key_name", "route", "status", "surface", "tool"]),
         ("api_key", &["display", "kind", "last_client", "mcp_client", "name", "scopes"]),
@@ -268,7 +268,7 @@ mod tests {
         ("decision", &["status"]),
         ("document", &["content_type", "error", "language", "status", "vectors_of"]),
         ("export", &["error", "state"]),
-        // The reasons are few and short.
+        // `unlisted_faults`: the number of reasons is bounded, and they are short.
         ("import", &["error", "format", "state", "unlisted_faults"]),
         ("import_row", &["kind", "outcome"]),
         ("job", &["error", "kind", "state"]),

@@ -1,8 +1,8 @@
-//! How a transaction begins that changes what a user owns.
+//! How transactions begin that change the data of a user.
 //!
 //! On PostgreSQL it takes the user's row of `library_usage` before any other row. The database itself changes that row when a
 //! counted table changes ([`crate::library_quota`]), so a transaction that locked a bookmark first and one that counted first
-//! would wait for each other. With this lock the transactions of one user follow one another; on SQLite they do anyway.
+//! would deadlock. With this lock the transactions of one user run one after another; on SQLite they do anyway.
 //!
 //! The order of locks is the same everywhere: the row of `library_usage`, the row of the Idempotency-Key, the row of `"user"`,
 //! then the user's things and jobs. Work on the things of several users is one transaction for each, except where a feed moved
@@ -21,7 +21,7 @@ use crate::caller::Caller;
 use crate::db::{Db, Transaction};
 use crate::error::Error;
 
-/// Begins a transaction that changes what this user owns. Of an account that is gone there is nothing to lock.
+/// Begins a transaction that changes the data of this user. If the account was removed, there is nothing to lock.
 ///
 /// # Errors
 /// The database fails, or another transaction of the user takes longer than the lock timeout.
@@ -55,13 +55,13 @@ pub async fn begin_owned_by_followers(
     Ok((txn, users.into_iter().collect()))
 }
 
-/// Begins the transaction that makes the change which a request asks for. Where the request has an Idempotency-Key, the
-/// transaction marks the key as used ([`crate::idempotency`]), so a commit keeps the change and the mark, or neither.
+/// Begins the transaction that makes the change of a request. If the request has an Idempotency-Key, the transaction marks its
+/// claim as committed ([`crate::idempotency`]), so a commit keeps the change and the mark, or neither.
 ///
-/// What a request writes before its change, such as a reservation that expires by itself, must not begin like this.
+/// Do not use it for writes before the actual change, such as a reservation that expires.
 ///
 /// # Errors
-/// As [`begin_owned`]. [`Error::StillRunning`] when the key was freed meanwhile and may belong to another request.
+/// As [`begin_owned`]. [`Error::StillRunning`] when the claim has expired and the key may belong to another request.
 pub async fn begin_request(db: &Db, caller: &Caller) -> Result<Transaction, Error> {
     let txn = begin_owned(db, caller.user).await?;
     if let Some(claim) = &caller.claim {

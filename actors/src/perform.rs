@@ -36,7 +36,7 @@ pub trait Operation: Sized + 'static {
     /// Whether it is refused while the disk has less than `storage.min_free_bytes` left: what writes, but for deletions.
     const NEEDS_SPACE: bool = Scope::any_writes(Self::SCOPES);
 
-    /// Whether this call is refused there: [`Self::NEEDS_SPACE`], unless what it names decides.
+    /// Whether this call is refused then: [`Self::NEEDS_SPACE`], unless it depends on the parameters.
     fn needs_space(&self) -> bool {
         Self::NEEDS_SPACE
     }

@@ -29,31 +29,12 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60);
 const NOBODY: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$Zm9vYmFyZm9vYmFyZm9vYmFyZm9vYmFyZm9vYmFyMDE";
 
-/// A browser that has just signed in.
-pub struct SignedIn {
-    /// Who.
-    pub user: user::Model,
-    /// What its cookie holds.
-    pub secret: Secret,
-}
-
-/// Signs in. Unknown address, wrong password and a disabled account get one answer; the sixth failure of an account and
-/// address within 15 minutes is told to wait, even with the right password (contract.md, section 11).
-pub async fn sign_in(
-    app: &App,
-    address: Option<IpAddr>,
-    email: &str,
-    typed: String,
-) -> Result<SignedIn, Error> {
-    let user = authenticate(app, address, email, typed).await?;
-    let secret = open(app, &user).await?;
-    Ok(SignedIn { user, secret })
-}
-
-/// Whose address and password these are; no session begins.
+/// Checks an e-mail address and a password, and returns their account. No session begins.
 ///
 /// # Errors
-/// As [`sign_in`].
+/// [`Error::WrongPassword`] for an unknown e-mail address, a wrong password and a disabled account alike;
+/// [`Error::TooManyFailures`] after five failures of an account from one IP address within 15 minutes, even with the right
+/// password (contract.md, section 11).
 pub async fn authenticate(
     app: &App,
     address: Option<IpAddr>,
@@ -95,7 +76,13 @@ pub async fn open(app: &App, user: &user::Model) -> Result<Secret, Error> {
         created_at: now,
         expires_at: now + LIFE,
     };
-    session::Entity::insert(row.into_active_model()).exec_without_returning(app.db.write()).await?;
+    let txn = app.db.begin().await?;
+    session::Entity::insert(row.into_active_model()).exec_without_returning(&txn).await?;
+    if let Some(presented) = presented {
+        let hash = presented.hash().bytes().to_vec();
+        session::Entity::delete_many().filter(session::Column::SecretHash.eq(hash)).exec(&txn).await?;
+    }
+    txn.commit().await?;
     Ok(secret)
 }
 
@@ -108,18 +95,6 @@ pub async fn recognise(app: &App, secret: &Secret) -> Result<(Caller, user::Mode
     let owner = user::Entity::find_by_id(session.user_id).one(app.db.read()).await?;
     let owner = owner.filter(|owner| owner.disabled_at.is_none()).ok_or(Error::NotSignedIn)?;
     Ok((perform::own_caller(owner.id, owner.plan, Via::Session(session.id)), owner))
-}
-
-/// Ends the session of this secret, where there is one: a browser that signs in anew leaves none behind that somebody may have
-/// planted or copied (faults-and-threats, row C2).
-///
-/// # Errors
-/// [`Error::Internal`] when the database fails.
-pub async fn end(app: &App, secret: &Secret) -> Result<(), Error> {
-    let hash = secret.hash().bytes().to_vec();
-    let own = session::Entity::delete_many().filter(session::Column::SecretHash.eq(hash));
-    own.exec(app.db.write()).await?;
-    Ok(())
 }
 
 /// Ends a session.

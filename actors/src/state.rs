@@ -24,9 +24,9 @@ pub enum Fact {
     SigningKey,
     /// Written and read back by [`check_round_trip`].
     RoundTrip,
-    /// What the passage index of a data folder was marked with last.
+    /// The last marker of the passage index of a data folder.
     IndexMarker(DataFolderId),
-    /// The id of the data folder whose index the rows speak of.
+    /// The id of the data folder whose index the rows describe.
     IndexMaintainer,
     /// A user whose account was removed and whose passages are still in the index.
     RemovedUser(UserId),

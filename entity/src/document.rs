@@ -66,13 +66,13 @@ pub struct Model {
     pub version: i32,
     /// The version whose passages the index holds; 0 is none.
     pub indexed_version: i32,
-    /// The embedding model whose vectors the index holds for that version; of a version 0 that it lost, held before.
+    /// The embedding model whose vectors the index holds for that version; if the index lost them (version 0), the model before.
     pub vectors_of: Option<String>,
     /// How many passages the index holds for that version.
     pub indexed_passages: i32,
     /// When the index was last told something about the document: its passages, or what they are filed under.
     pub indexed_at: Option<Timestamp>,
-    /// When the index was found to have lost its passages; none once they are back, with the vectors that they had.
+    /// When the index was found to have lost its passages or vectors; none once both are restored.
     pub index_lost_at: Option<Timestamp>,
     /// How far it is.
     pub status: DocumentStatus,
@@ -155,7 +155,7 @@ impl Entity {
         Self::find()
     }
 
-    /// The documents in sight whose passages or vectors the index has lost and not yet got back, of every user.
+    /// The visible documents of every user whose passages or vectors the index has lost and not yet restored.
     pub fn lost_by_index() -> Select<Entity> {
         Self::of_every_user().filter(Column::IndexLostAt.is_not_null())
     }

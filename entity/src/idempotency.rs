@@ -25,7 +25,7 @@ pub struct Model {
     /// kept or made room for later ones.
     #[sea_orm(column_type = "Text", nullable)]
     pub body: Option<String>,
-    /// A change that the request asked for was committed: the request is not carried out again, whatever becomes of its answer.
+    /// Whether a change of the request was committed. Then the request is not executed again, even if its answer is lost.
     pub committed: bool,
     /// When the request came.
     pub created_at: Timestamp,

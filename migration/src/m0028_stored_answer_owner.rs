@@ -1,5 +1,5 @@
-//! Stored idempotent answers name their owner: they are counted and bounded by account, the oldest first. And a claim without
-//! an answer tells whether its request has committed a change.
+//! Adds the owner to stored idempotent answers, which are counted and bounded by account, and records whether the request of a
+//! claim without an answer has committed a change.
 
 use crate::statement::Step;
 

@@ -16,7 +16,7 @@ struct CountedTable {
     table: &'static str,
     /// The columns whose bytes are counted, as UTF-8.
     columns: &'static [&'static str],
-    /// By which index a user's rows are found.
+    /// The index that finds a user's rows.
     access: Access,
     /// Whether its rows are counted by themselves too: stored idempotent answers are bounded.
     is_answer: bool,
@@ -26,7 +26,7 @@ struct CountedTable {
 enum Access {
     /// An index of the table begins with `user_id`.
     User,
-    /// None does: through the rows of another table, whose id stands in this indexed column.
+    /// No index does: the rows are found through another table, whose id is in this indexed column.
     Parent { table: &'static str, column: &'static str },
 }
 
@@ -37,16 +37,16 @@ impl CountedTable {
         Self { table, columns, access, is_answer: false }
     }
 
-    /// The bytes of a row of a trigger, named by this prefix.
+    /// SQL for the bytes of the row that a trigger names by this prefix.
     fn trigger_bytes(&self, backend: DatabaseBackend, prefix: &str) -> String {
         if backend == DatabaseBackend::Postgres {
             return self.stored_bytes(prefix);
         }
-        // Every SQLite knows this: a tool older than 3.43, which has no OCTET_LENGTH, can still write to the tables.
+        // Works in every version of SQLite: tools older than 3.43, without OCTET_LENGTH, can still write to the tables.
         self.sum(|column| format!("COALESCE(LENGTH(CAST({prefix}{column} AS BLOB)), 0)"))
     }
 
-    /// The bytes of a row of the table itself. OCTET_LENGTH does not read a long text to know its length.
+    /// SQL for the bytes of a stored row. OCTET_LENGTH does not read the whole text.
     fn stored_bytes(&self, prefix: &str) -> String {
         self.sum(|column| format!("COALESCE(CAST(OCTET_LENGTH({prefix}{column}) AS BIGINT), 0)"))
     }
@@ -73,9 +73,9 @@ impl CountedTable {
     }
 }
 
-/// What counts: the texts that a user brings in, or that are fetched for a user. The passages of a document are its text. The
-/// title and body of a note and the segments of a transcript are copies, so they do not count again. What the service writes
-/// by itself (states, errors, notices, activity) does not count; its rows are bounded by count or age.
+/// The counted texts: those that a user adds, or that are fetched for a user. The passages of a document are its text. The title
+/// and body of a note and the segments of a transcript are copies, so they do not count again. What the service writes itself
+/// (states, errors, notices, activity) does not count; its rows are bounded by number or age.
 const COUNTED_TABLES: [CountedTable; 16] = [
     CountedTable::texts(
         "document",
@@ -188,7 +188,7 @@ fn sums_query(from: fn(&CountedTable) -> String) -> String {
     )
 }
 
-/// The statement that counts what is there: one pass over each table, whatever the number of users.
+/// The statement that counts the existing rows: one pass over each table for all users.
 fn fill_query() -> String {
     format!(
         r#"INSERT INTO library_usage (user_id, bytes, answers, answer_bytes)
@@ -199,8 +199,8 @@ fn fill_query() -> String {
 }
 
 /// SQL that selects by how much a user's rows differ from the kept count: `bytes`, `answers` and `answer_bytes`, each to be added
-/// to the kept number. No row where nothing is kept for the user. The user's id is the only parameter, `$1`. Every table is
-/// read by an index.
+/// to the kept number. Selects no row if there is no count for the user. The user's id is the only parameter, `$1`. Every table
+/// is read by an index.
 pub fn difference_query() -> String {
     format!(
         "SELECT COALESCE(sums.bytes, 0) - kept.bytes AS bytes, COALESCE(sums.answers, 0) - kept.answers AS answers,
@@ -212,7 +212,7 @@ pub fn difference_query() -> String {
 }
 
 /// SQL that selects the `user_id` of every user whose count differs from the rows, or is missing. It reads the counted tables
-/// whole.
+/// completely.
 pub fn differing_users_query() -> String {
     format!(
         r#"SELECT "user".id AS user_id FROM "user"
@@ -235,9 +235,9 @@ fn trigger_statements(backend: DatabaseBackend) -> Vec<String> {
     }
 }
 
-/// Each account has its row from the beginning, so that counting is an update and nothing else. The row goes before the account
-/// does: the deletes that follow from it then count nothing. On PostgreSQL thousands of changes of one row in one transaction
-/// would each look at all the versions before.
+/// Each account has its row from its creation, so that counting is always an update. The row is deleted before the account, so that
+/// the cascading deletes update nothing: on PostgreSQL each of thousands of updates of one row in one transaction would read all
+/// earlier versions of the row.
 const SQLITE_USER: [&str; 2] = [
     r#"CREATE TRIGGER library_usage_of_user AFTER INSERT ON "user" BEGIN
          INSERT INTO library_usage (user_id, bytes, answers, answer_bytes) VALUES (NEW.id, 0, 0, 0);

@@ -9,7 +9,7 @@ mod session;
 
 use actix_web::web::{self, ServiceConfig};
 
-pub use door::{cookie, operation, own_origin, refuse, session_secret};
+pub use door::{cookie, operation, own_origin, refuse, session_secret, signed_in};
 pub use routes::ROUTES;
 
 use crate::http::cache;

@@ -18,6 +18,7 @@ use serde_json::json;
 
 use super::door::{cookie, no_cookie, own_origin, session_secret};
 use crate::http::budget::Sender;
+use crate::http::disk_floor::{self, BelowFloor};
 use crate::http::table::{self, Door};
 use crate::http::{body, peer};
 use crate::rest::{failure, success, whole};
@@ -36,21 +37,29 @@ const CHANGE: &[Field] = &[
 
 /// Mounts the routes.
 pub fn mount(config: &mut ServiceConfig) {
-    let only = |path, methods: &[&str]| {
+    let only = |path, methods: &[&str], below_floor| {
         let methods = methods.iter().map(|method| (*method).to_owned()).collect();
-        web::resource(path).default_service(table::refuse(Door::Session, methods))
+        let resource = disk_floor::resource(path, below_floor, refused);
+        resource.default_service(table::refuse(Door::Session, methods))
     };
+    let (serves_all, refuses) = (BelowFloor::ServesAll, BelowFloor::Refuses);
     config
-        .service(only("/setup", &["POST"]).route(web::post().to(answered(set_up))))
-        .service(only("/signup", &["POST"]).route(web::post().to(answered(sign_up))))
+        // It works once, for the operator.
+        .service(only("/setup", &["POST"], serves_all).route(web::post().to(answered(set_up))))
+        .service(only("/signup", &["POST"], refuses).route(web::post().to(answered(sign_up))))
         .service(
-            only("/session", &["POST", "GET", "HEAD", "DELETE"])
+            only("/session", &["POST", "GET", "HEAD", "DELETE"], serves_all)
                 .route(web::post().to(answered(sign_in)))
                 .route(web::get().to(answered(who_am_i)))
                 .route(web::delete().to(answered(sign_out))),
         )
-        .service(only("/account", &["DELETE"]).route(web::delete().to(answered(remove_account))))
-        .service(only("/password", &["POST"]).route(web::post().to(answered(change_password))));
+        .service(only("/account", &["DELETE"], serves_all).route(web::delete().to(answered(remove_account))))
+        .service(only("/password", &["POST"], serves_all).route(web::post().to(answered(change_password))));
+}
+
+/// Answers a request that is refused before its handler runs.
+fn refused(request: &HttpRequest, app: &App, error: Error) -> HttpResponse {
+    failure(request, app, &error)
 }
 
 /// A handler of its own, run as every other route's is: to its end, whoever goes away meanwhile.
@@ -83,7 +92,7 @@ async fn set_up(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpR
     let made = async {
         let new = new_account(&request, &app, payload, Plan::Research).await?;
         let user = accounts::set_up(&app, new).await?;
-        begin(&app, user).await
+        begin(&request, &app, user).await
     };
     begun(&request, &app, StatusCode::CREATED, made.await)
 }
@@ -92,12 +101,10 @@ async fn sign_up(request: HttpRequest, app: Data<App>, payload: Payload) -> Http
     let made = async {
         own_origin(&request, &app)?;
         let plan = app.plan_of_who_signs_up()?;
-        // Strangers must not use up what is left for those who have an account.
-        app.disk.require_room()?;
         let new = new_account(&request, &app, payload, plan).await?;
         app.sign_ups.take(peer::address(&request)).map_err(Error::TooManyFailures)?;
         let user = accounts::create(&app, new).await?;
-        begin(&app, user).await
+        begin(&request, &app, user).await
     };
     begun(&request, &app, StatusCode::CREATED, made.await)
 }
@@ -108,11 +115,8 @@ async fn sign_in(request: HttpRequest, app: Data<App>, payload: Payload) -> Http
         let mut given = read(&request, payload, SIGN_IN).await?;
         let (email, password) =
             (given.text("email").unwrap_or_default(), given.text("password").unwrap_or_default());
-        let signed_in = sessions::sign_in(&app, peer::address(&request), &email, password).await?;
-        if let Some(presented) = session_secret(&request, &app) {
-            sessions::end(&app, &presented).await?;
-        }
-        Ok((signed_in.user, signed_in.secret.expose().to_owned()))
+        let user = sessions::authenticate(&app, peer::address(&request), &email, password).await?;
+        begin(&request, &app, user).await
     };
     begun(&request, &app, StatusCode::OK, signed_in.await)
 }
@@ -189,8 +193,8 @@ async fn new_account(
     })
 }
 
-async fn begin(app: &App, user: user::Model) -> Result<(user::Model, String), Error> {
-    let secret = sessions::open(app, &user).await?;
+async fn begin(request: &HttpRequest, app: &App, user: user::Model) -> Result<(user::Model, String), Error> {
+    let secret = sessions::open(app, &user, session_secret(request, app).as_ref()).await?;
     Ok((user, secret.expose().to_owned()))
 }
 

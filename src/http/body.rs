@@ -1,8 +1,8 @@
 //! Reads a request's body: bounded in size, in time and in memory.
 //!
 //! A body holds at most 256 KiB of memory while it arrives; what is longer goes to a scratch file. Memory and scratch space
-//! are budgets with shares ([`super::budget`]), so senders that stall take nothing from others. A long body that has arrived
-//! whole is read into memory once there is room for it. The values that are parsed from a body live until its request is
+//! are budgets with shares ([`super::budget`]), so stalled senders take nothing from others. A long body that has arrived
+//! completely is read into memory once the budget allows it. The values that are parsed from a body live until its request is
 //! answered, so its share of the memory is held until then.
 
 use std::io::{self, Write};
@@ -28,7 +28,7 @@ const MEMORY_SHARES: Shares =
 /// Scratch space of all arriving bodies; widened where `server.max_body_bytes` is larger than a share.
 const FILE_SHARES: Shares =
     Shares { total: 2 << 30, reserve: 0, account: 256 << 20, network: 64 << 20, strangers: 256 << 20 };
-/// Memory of all bodies that have arrived whole by way of a scratch file; widened where `server.max_body_bytes` is larger than a
+/// Memory of all complete bodies that are read back from a scratch file; increased if `server.max_body_bytes` is larger than a
 /// share.
 const WHOLE_SHARES: Shares =
     Shares { total: 64 << 20, reserve: 0, account: 32 << 20, network: 16 << 20, strangers: 32 << 20 };
@@ -86,14 +86,14 @@ impl Pace {
     }
 }
 
-/// A body that has arrived whole, and its share of the memory.
+/// A complete body and its share of the memory.
 #[derive(Debug)]
 struct Arrived {
     bytes: Bytes,
     memory: Hold,
 }
 
-/// Keeps the share of a request's body until the request is dropped, after its operation has ended.
+/// Holds the memory share of a body until its request is dropped, after its operation has ended.
 struct RequestMemory {
     _hold: Hold,
 }
@@ -181,7 +181,7 @@ impl<'a> Arriving<'a> {
     async fn spill(&mut self) -> Result<(), Error> {
         self.space.grow_to(self.length)?;
         let (scratch, file) = (self.scratch.clone(), self.file.take());
-        // The buffer itself is handed over: an asynchronous file would copy it into another of the same size.
+        // The buffer itself is moved: an asynchronous file would copy it into another one of the same size.
         let mut buffered = std::mem::take(&mut self.buffered);
         let written = tokio::task::spawn_blocking(move || {
             let mut spilled = match file {
@@ -198,7 +198,7 @@ impl<'a> Arriving<'a> {
         Ok(())
     }
 
-    /// The bytes; the request holds their memory from now on.
+    /// Returns the bytes; the request holds their memory share from now on.
     async fn hand_over(self, request: &HttpRequest) -> Result<Bytes, Error> {
         let Arrived { bytes, memory } = self.finish().await?;
         request.extensions_mut().insert(RequestMemory { _hold: memory });
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn whole_body_holds_its_length_of_the_memory() {
+    async fn complete_body_holds_memory_of_its_length() {
         let home = tempfile::tempdir().unwrap();
         let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(2 << 20, Duration::from_secs(1));

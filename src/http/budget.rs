@@ -1,4 +1,4 @@
-//! Shares of what requests and their answers hold, so that one sender cannot take what all others need.
+//! Budgets with shares for the memory of requests and answers, so that one sender cannot use up what all others need.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -21,7 +21,7 @@ const PIECE_BYTES: usize = 16 << 10;
 /// A sender over its share is told to come again after this time.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Who sends a request: what a share is counted for.
+/// The sender of a request, for which a share is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sender {
     /// A caller whose credential was recognised.
@@ -36,7 +36,7 @@ impl Sender {
         Self::Network(address.map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), network))
     }
 
-    /// Whoever sent this request, as far as is known by now: the account that was noted, else the network address.
+    /// Returns the account noted for this request, or else its network address.
     pub fn of(request: &HttpRequest) -> Self {
         let noted = request.extensions().get::<Self>().copied();
         noted.unwrap_or_else(|| Self::stranger(peer::address(request)))
@@ -75,7 +75,7 @@ struct Usage {
 pub struct Budget {
     shares: Shares,
     usage: Mutex<Usage>,
-    /// Notified when bytes are given back.
+    /// Notified when bytes are released.
     freed: Notify,
 }
 
@@ -90,7 +90,7 @@ impl Budget {
         Hold { budget: self.clone(), sender, bytes: 0 }
     }
 
-    /// The bytes that are held, of all senders.
+    /// Returns the bytes that all senders hold.
     #[cfg(test)]
     pub fn held(&self) -> usize {
         self.usage.lock().unwrap_or_else(PoisonError::into_inner).total
@@ -156,15 +156,15 @@ impl Hold {
         Ok(())
     }
 
-    /// Waits until there is room for what a body of this length needs more.
+    /// Waits until the budget allows the additional bytes of a body of this length.
     ///
     /// # Errors
-    /// [`Error::Busy`] when there is none in time.
+    /// [`Error::Busy`] when it does not in time.
     pub async fn grow_within(&mut self, length: usize, max_wait: Duration) -> Result<(), Error> {
         let deadline = Instant::now() + max_wait;
         loop {
             let budget = self.budget.clone();
-            // Before the look: what is given back in between is not missed.
+            // Created before the attempt, so that bytes released in between are not missed.
             let freed = budget.freed.notified();
             if self.grow_to(length).is_ok() {
                 return Ok(());
@@ -173,7 +173,7 @@ impl Hold {
         }
     }
 
-    /// The bytes that are held.
+    /// Returns the held bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

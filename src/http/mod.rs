@@ -5,6 +5,7 @@ pub mod budget;
 pub mod cache;
 pub mod cors;
 pub mod credential;
+pub mod disk_floor;
 pub mod files;
 pub mod head;
 pub mod health;

@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    /// Keeps lines, but fails for `lost` and in the middle of `half`; says so when it got `last`.
+    /// Keeps lines, but fails for `lost` and in the middle of `half`; sends a message when it has received `last`.
     struct Failing {
         written: Arc<Mutex<Vec<u8>>>,
         got_last: mpsc::Sender<()>,

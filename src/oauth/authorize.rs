@@ -17,6 +17,7 @@ use super::params::Params;
 use super::views::{Asking, Consent, SignIn};
 use super::{consent, page, request, sign_in};
 use crate::app::session_secret;
+use crate::http::disk_floor::{self, BelowFloor};
 use crate::http::peer;
 
 /// A request with the longest state, address and resource fits many times over.
@@ -31,12 +32,21 @@ pub fn mount(config: &mut ServiceConfig) {
         })
     };
     config
-        .service(web::resource("/oauth/authorize").route(web::get().to(authorize)).default_service(other()))
+        // A stranger's request adds a row for its sign-in page, and one for an application that is new here.
         .service(
-            web::resource("/oauth/sign-in").route(web::post().to(sign_in::serve)).default_service(other()),
+            disk_floor::resource("/oauth/authorize", BelowFloor::ServesSignedIn, page::refused)
+                .route(web::get().to(authorize))
+                .default_service(other()),
         )
         .service(
-            web::resource("/oauth/consent").route(web::post().to(consent::serve)).default_service(other()),
+            disk_floor::resource("/oauth/sign-in", BelowFloor::ServesAll, page::refused)
+                .route(web::post().to(sign_in::serve))
+                .default_service(other()),
+        )
+        .service(
+            disk_floor::resource("/oauth/consent", BelowFloor::ServesAll, page::refused)
+                .route(web::post().to(consent::serve))
+                .default_service(other()),
         );
 }
 
@@ -60,10 +70,6 @@ async fn first_sign_in(app: &App, request: &HttpRequest, params: &Params, asked:
     if query.len() > LONGEST {
         let text = "It says more than any app has to. Begin again in the app that you want to connect.";
         return page::stop(StatusCode::URI_TOO_LONG, "This request is too long", text);
-    }
-    // A stranger's page leaves a row: without space it is opened by those alone who are signed in already.
-    if let Err(error) = app.disk.require_room() {
-        return inside(&error);
     }
     match app.grants.keep_sign_in(peer::address(request), query).await {
         Ok(ticket) => {

@@ -183,7 +183,7 @@ mod tests {
     use crate::oauth::page;
 
     #[test]
-    fn storage_faults_are_told_with_retry_after() {
+    fn storage_faults_are_answered_with_retry_after() {
         for (error, status, wait) in [
             (Error::StorageFull, 507, "60"),
             (Error::StorageFailed(Duration::from_secs(5)), 503, "5"),

@@ -21,15 +21,21 @@ mod sign_in;
 mod token;
 mod views;
 
-use actix_web::web::{self, ServiceConfig};
+use actix_web::web::ServiceConfig;
+
+use crate::http::disk_floor::{self, BelowFloor};
 
 /// Mounts /oauth and the well-known documents.
 pub fn mount(config: &mut ServiceConfig) {
     config
         .configure(metadata::mount)
-        .service(web::resource("/oauth/register").to(register::serve))
-        .service(web::resource("/oauth/token").to(token::serve))
-        .service(web::resource("/oauth/revoke").to(revoke::serve))
+        .service(
+            disk_floor::resource("/oauth/register", BelowFloor::Refuses, open::refused).to(register::serve),
+        )
+        .service(disk_floor::resource("/oauth/token", BelowFloor::ServesAll, open::refused).to(token::serve))
+        .service(
+            disk_floor::resource("/oauth/revoke", BelowFloor::ServesAll, open::refused).to(revoke::serve),
+        )
         .configure(page::mount)
         .configure(authorize::mount);
 }

@@ -8,6 +8,8 @@ use actix_web::http::header::{
 };
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse};
+use actors::app::App;
+use actors::error::Error;
 use serde_json::{Value, json};
 
 use super::error::Refusal;
@@ -59,6 +61,11 @@ pub fn document(request: &HttpRequest, document: impl FnOnce() -> HttpResponse) 
         Method::GET | Method::HEAD => document(),
         _ => not_allowed(methods),
     })
+}
+
+/// Answers a request that is refused before its handler runs.
+pub fn refused(_: &HttpRequest, _: &App, error: Error) -> HttpResponse {
+    shared(Refusal::from(error).response())
 }
 
 /// Lets a page of any origin read the answer.

@@ -121,6 +121,11 @@ pub fn inside(error: &Error) -> HttpResponse {
     )
 }
 
+/// Answers a request that is refused before its handler runs.
+pub fn refused(_: &HttpRequest, _: &App, error: Error) -> HttpResponse {
+    inside(&error)
+}
+
 /// Whether a form comes from our own pages. They send no referrer, and for that browsers say `Origin: null` even on the
 /// way home; then the site that they name beside it counts.
 pub fn is_our_form(request: &HttpRequest, app: &App) -> bool {

@@ -39,8 +39,6 @@ async fn register(request: &HttpRequest, app: &App, payload: Payload) -> Result<
     if !app.grants.is_open() {
         return Err(Refusal::Closed);
     }
-    // Strangers must not use up what is left of the disk.
-    app.disk.require_room()?;
     let sender = Sender::stranger(peer::address(request));
     let bytes = body::read(request, payload, sender, LONGEST).await?;
     match body::must_be_json(request) {

@@ -40,7 +40,7 @@ pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> Ht
     let typed = |name| form.one(name).unwrap_or_default().unwrap_or_default();
     let (email, password) = (typed("email"), typed("password").to_owned());
     match sessions::authenticate(&app, peer::address(&request), email, password).await {
-        Ok(person) => match begin(&request, &app, &person, &ticket, &query).await {
+        Ok(user) => match begin(&request, &app, &user, &ticket, &query).await {
             Ok(response) => response,
             Err(error) => inside(&error),
         },
@@ -63,17 +63,14 @@ pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> Ht
 async fn begin(
     request: &HttpRequest,
     app: &App,
-    person: &user::Model,
+    user: &user::Model,
     ticket: &Secret,
     query: &str,
 ) -> Result<HttpResponse, Error> {
     if !app.grants.spend_sign_in(ticket).await? {
         return Ok(stale());
     }
-    let secret = sessions::open(app, person).await?;
-    if let Some(presented) = session_secret(request, app) {
-        sessions::end(app, &presented).await?;
-    }
+    let secret = sessions::open(app, user, session_secret(request, app).as_ref()).await?;
     let mut response = go(&format!("{}/oauth/authorize?{query}", app.base_url));
     response.add_cookie(&cookie(app, secret.expose())).map_err(|error| Error::internal(error.to_string()))?;
     Ok(response)

@@ -16,7 +16,7 @@ use tracing::error;
 
 use super::error::{describe, status};
 
-/// A model that did not answer is asked again by its caller after this.
+/// When a caller may retry after a model did not answer.
 const MODEL_RETRY_AFTER: Duration = Duration::from_secs(30);
 
 #[derive(Serialize)]

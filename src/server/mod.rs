@@ -95,7 +95,7 @@ pub fn serve(settings: Settings) -> Result<(), StartError> {
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
     actix_web::rt::System::new().block_on(async move {
         let began = Instant::now();
-        // Before the start, which may take minutes for a large index: a signal then ends it in order too.
+        // Before the start, which may take minutes for a large index: a signal during the start shuts down gracefully too.
         let mut signals = Signals::install()?;
         let running = tokio::select! {
             started = start(settings, Arc::new(SystemClock::new())) => started?,
@@ -215,7 +215,7 @@ impl Running {
     }
 }
 
-/// The signals that end the service. From their installation on they no longer end the process by themselves.
+/// The signals that stop the service. Once they are installed, they no longer terminate the process.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,

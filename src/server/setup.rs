@@ -26,8 +26,8 @@ use super::{Outside, StartError};
 use crate::data_dir::private_folder;
 use crate::settings::{Access, FilesUrl, MailUrl, Oauth, Push, Secret, Settings};
 
-/// Opens the index: the one that is there, or a new one where there is none or it is damaged. Replaying a long log takes minutes;
-/// a caller that drops the future then has no death of the process counted.
+/// Opens the existing index, or a new one if there is none or it is damaged. Replaying a long log takes minutes. If the caller drops
+/// the future meanwhile, it does not count as a crash during opening.
 ///
 /// # Errors
 /// It is in use, or cannot be opened for a reason that lies outside of its files; the database fails.
@@ -147,7 +147,7 @@ fn blobs(settings: &Settings, scratch: &Scratch, disk: DiskSpace) -> Result<Arc<
     match settings.files_url() {
         FilesUrl::Folder(folder) => {
             private_folder(&folder).map_err(|error| told(&error))?;
-            // Files may have a disk of their own.
+            // The files may be on another disk.
             let disk = disk.with_folder(folder.clone());
             Ok(Arc::new(Folder::open(folder, disk).map_err(|error| told(&error))?))
         }

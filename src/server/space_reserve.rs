@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use actors::disk::available_bytes;
 use tracing::{info, warn};
 
 /// Bytes set aside: opening the database and the index takes under 1 MiB.
@@ -15,7 +16,7 @@ const RESERVE_BYTES: u64 = 4 << 20;
 /// Space is set aside only where so much stays free besides.
 const MIN_FREE_BESIDES_BYTES: u64 = 4 * RESERVE_BYTES;
 const CHUNK_BYTES: usize = 1 << 20;
-/// How often the reserve is looked at: soon after space was freed, a disk may fill up again.
+/// How often the reserve is checked: a disk may fill up again soon after space was freed.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Gives the space back where the disk has less than that left.
@@ -23,7 +24,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// # Errors
 /// The disk cannot be measured, or the file not be removed.
 pub fn release_if_full(data_dir: &Path) -> io::Result<()> {
-    release(data_dir, fs4::available_space(data_dir)?)
+    release(data_dir, available_bytes(data_dir)?)
 }
 
 fn release(data_dir: &Path, free_bytes: u64) -> io::Result<()> {
@@ -45,8 +46,8 @@ pub async fn keep(data_dir: PathBuf) {
     loop {
         let folder = data_dir.clone();
         let _ = tokio::task::spawn_blocking(move || {
-            // A disk that cannot be measured has no space to be set aside.
-            set_aside(&folder, fs4::available_space(&folder).unwrap_or(0));
+            // A disk that cannot be measured counts as full.
+            set_aside(&folder, available_bytes(&folder).unwrap_or(0));
         })
         .await;
         tokio::time::sleep(CHECK_INTERVAL).await;
@@ -87,8 +88,8 @@ mod tests {
 
     use super::*;
 
-    const MUCH: u64 = RESERVE_BYTES + MIN_FREE_BESIDES_BYTES;
-    /// In which `st_blocks` counts, whatever the file system.
+    const ENOUGH_BYTES: u64 = RESERVE_BYTES + MIN_FREE_BESIDES_BYTES;
+    /// The unit of `st_blocks` on every file system.
     const BLOCK_BYTES: u64 = 512;
 
     fn reserve(data_dir: &Path) -> Option<fs::Metadata> {
@@ -99,7 +100,7 @@ mod tests {
     fn reserve_has_blocks_until_the_disk_is_full() {
         let folder = tempfile::tempdir().unwrap();
 
-        set_aside(folder.path(), MUCH);
+        set_aside(folder.path(), ENOUGH_BYTES);
 
         let made = reserve(folder.path()).unwrap();
         assert!(made.blocks() * BLOCK_BYTES >= RESERVE_BYTES, "{} blocks", made.blocks());
@@ -111,25 +112,25 @@ mod tests {
     }
 
     #[test]
-    fn reserve_is_made_once_and_only_where_there_is_room() {
+    fn reserve_is_created_once_and_only_with_enough_space() {
         let folder = tempfile::tempdir().unwrap();
 
-        set_aside(folder.path(), MUCH - 1);
+        set_aside(folder.path(), ENOUGH_BYTES - 1);
         assert!(reserve(folder.path()).is_none());
 
-        set_aside(folder.path(), MUCH);
+        set_aside(folder.path(), ENOUGH_BYTES);
         let made = reserve(folder.path()).unwrap();
-        set_aside(folder.path(), MUCH);
+        set_aside(folder.path(), ENOUGH_BYTES);
         let kept = reserve(folder.path()).unwrap();
         assert_eq!((made.mtime(), made.mtime_nsec()), (kept.mtime(), kept.mtime_nsec()));
     }
 
     #[test]
-    fn reserve_that_was_cut_is_made_again() {
+    fn truncated_reserve_is_created_again() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(path(folder.path()), "a part").unwrap();
 
-        set_aside(folder.path(), MUCH);
+        set_aside(folder.path(), ENOUGH_BYTES);
 
         assert!(reserve(folder.path()).unwrap().blocks() * BLOCK_BYTES >= RESERVE_BYTES);
     }

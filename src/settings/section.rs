@@ -33,7 +33,7 @@ pub struct Server {
     /// Open connections of one address that is no trusted proxy.
     #[serde(deserialize_with = "whole::<_, usize, 1, 1_000_000>")]
     pub max_connections_per_address: usize,
-    /// A connection is closed whose peer leaves no room to write in for longer, or is late by more with an answer at the least rate.
+    /// A connection is closed if its peer blocks writing for longer, or delays an answer by more at the minimum rate.
     #[serde(rename = "write_timeout_seconds", deserialize_with = "seconds::<_, 1, 3600>")]
     pub write_timeout: Duration,
     /// A larger JSON body is refused.
@@ -262,7 +262,7 @@ pub struct Uploads {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Storage {
-    /// Space in bytes that stays free: below it, requests that add are refused. Zero: no floor.
+    /// Space in bytes that stays free: below it, requests that add data are refused. Zero: no floor.
     #[serde(deserialize_with = "whole::<_, u64, 0, { 1024 * GIB }>")]
     pub min_free_bytes: u64,
 }

@@ -12,19 +12,19 @@ import time
 
 from service import Reader, Service
 
-# Saves by which a client is measured while there is no load.
+# Saves that measure the client without load.
 IDLE_SAVES = 40
 PAUSE_SECONDS = 0.05
 
 
 def raise_file_limit() -> None:
-    """The usual limit of 1,024 files would bound the connections of this process."""
+    """Raises the limit of open files: the usual 1,024 would limit the connections of this process."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 class SavingClient(threading.Thread):
-    """Saves small pages, one after the other, on a connection of its own for each."""
+    """Saves small pages one after the other, each on a new connection."""
 
     def __init__(self, reader: Reader) -> None:
         super().__init__(daemon=True)
@@ -34,7 +34,7 @@ class SavingClient(threading.Thread):
         self.load_ms: list[float] = []
 
     def save(self) -> float:
-        """Milliseconds until the answer, whatever it is."""
+        """Milliseconds until any answer."""
         page = {"url": f"https://client.example/{next(self.numbers)}", "text": "A heron in the reeds."}
         began = time.perf_counter()
         try:
@@ -48,7 +48,7 @@ class SavingClient(threading.Thread):
             self.load_ms.append(self.save())
 
     def end(self) -> dict:
-        """Its figures; the ratio is that of the medians under load and without one."""
+        """Its figures; the ratio compares the medians with and without load."""
         self.ended.set()
         self.join()
         idle, load = percentiles(self.idle_ms), percentiles(self.load_ms)
@@ -65,7 +65,7 @@ def percentiles(measured: list[float]) -> tuple[float, float]:
 
 @contextlib.contextmanager
 def saving_client(service: Service, figures: dict):
-    """A client with an account of its own saves while this is open; its figures are added."""
+    """Runs a client of another account until the block ends, and adds its figures."""
     client = SavingClient(service.reader())
     client.start()
     try:
@@ -90,7 +90,7 @@ def connect(service: Service, address: str = "127.0.0.1", receive_buffer: int | 
 
 
 def open_all(service: Service, addresses: list[str], count: int, sent: bytes) -> list[socket.socket]:
-    """Connections from these addresses in turn on which this was sent, as far as the service took them."""
+    """Opens connections from these addresses in turn and sends this on each; returns those that the service accepted."""
     opened = []
     for _, address in zip(range(count), itertools.cycle(addresses)):
         with contextlib.suppress(OSError):
@@ -101,7 +101,7 @@ def open_all(service: Service, addresses: list[str], count: int, sent: bytes) ->
 
 
 def count_open(connections: list[socket.socket]) -> int:
-    """Connections that the service has neither answered nor closed."""
+    """The number of connections that the service has neither answered nor closed."""
     poll = select.poll()
     for connection in connections:
         poll.register(connection, select.POLLIN | select.POLLHUP)
@@ -109,7 +109,7 @@ def count_open(connections: list[socket.socket]) -> int:
 
 
 def count_reset(connections: list[socket.socket]) -> int:
-    """Connections that the service has reset, whether or not there is something to read on them."""
+    """The number of connections that the service has reset, even if there is unread data."""
     poll = select.poll()
     for connection in connections:
         poll.register(connection, 0)

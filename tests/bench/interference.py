@@ -1,12 +1,12 @@
-"""What work beside it costs a client: searches and saves while others sign in, while PDFs are read, and while many feeds are due.
+"""How concurrent work slows a client down: searches and saves during sign-ins, while PDFs are parsed, and while many feeds are due.
 
     python3.11 tests/bench/interference.py --carrel target/release/carrel [--data FOLDER] [--feeds 5000] [--searches 1000]
 
-One client searches a library of 200 pages and saves a small page after every ten searches, on one connection: alone, beside four
-sign-ins a second, beside uploads of a PDF of 117 pages that follow one another in two lines, beside both, and beside feeds that all
-became due at once, each on a host of its own that takes two seconds to answer. Printed are milliseconds as the client sees them, and
-the ratios of each phase to the client alone, in the same run; of the feeds also how many fetches ran at once, in all and at one host.
-The client alone is measured before and between them. Clients and the feeds' hosts share the machine with the service.
+One client searches a library of 200 pages and saves a small page after every ten searches, on one connection: alone, with four
+sign-ins a second, with two clients that upload a PDF of 117 pages again and again, with both, and with feeds that all became due at
+the same time, each on another host that takes two seconds to answer. Printed are milliseconds as the client sees them, and the ratios
+of each phase to the client alone in the same run; for the feeds also the number of concurrent fetches, in total and of one host. The
+client alone is measured before and in between. Clients and the hosts of the feeds share the machine with the service.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ RSS = "<rss version='2.0'><channel><title>A feed</title><item><title>An entry</t
 
 
 class Load:
-    """Work that is repeated in threads of its own while this is open; each is given a number."""
+    """Repeats work in separate threads until the block ends; each call gets a number."""
 
     def __init__(self, work, threads: int = 1, pause: float = 0.0) -> None:
         self.work, self.pause, self.ended = work, pause, threading.Event()
@@ -73,7 +73,7 @@ def sign_in(reader: Reader) -> None:
 
 
 def upload(reader: Reader, pdf: bytes, number: int) -> None:
-    """Until the PDF has been read. Bytes behind its end make each another file."""
+    """Uploads the PDF and waits until it is parsed. Appended bytes make each upload a different file."""
     reader = reader.another()
     body = pdf + f"\n% {number}\n".encode()
     ticket = reader.data("POST", "/rest/v2/uploads", {"filename": "a.pdf", "contentType": "application/pdf", "bytes": len(body)})
@@ -115,7 +115,7 @@ def ratios(phase: dict, alone: dict) -> dict:
 
 
 class FeedHosts:
-    """Feeds at addresses of the loopback, in a process of their own: each address is a host."""
+    """Feeds on loopback addresses, served by a separate process: each address is a host."""
 
     def __init__(self, count: int) -> None:
         self.count, self.port = count, free_port()
@@ -163,7 +163,7 @@ def follow_all(reader: Reader, urls: list[str]) -> int:
 def load(name: str, reader: Reader, pdf: bytes) -> Load:
     if name == "sign-ins":
         return Load(lambda _: sign_in(reader), pause=1 / SIGN_INS_PER_SECOND)
-    # Numbers of their own in each phase: a file that is there already is not read again.
+    # Different numbers in each phase: a file that exists already is not parsed again.
     phase = time.monotonic_ns()
     return Load(lambda number: upload(reader, pdf, phase + number), threads=PDF_LINES)
 
@@ -173,22 +173,22 @@ def measure(service: Service, pdf: bytes, searches: int, feeds: int) -> None:
     fill(reader)
     client(reader, searches // 5, pages)
     alone = client(reader, searches, pages)
-    say(beside="nothing", **alone)
+    say(load="none", **alone)
     for name, loads in (("sign-ins", ["sign-ins"]), ("PDFs", ["PDFs"]), ("sign-ins and PDFs", ["sign-ins", "PDFs"])):
         with contextlib.ExitStack() as stack:
             begun = [stack.enter_context(load(one, other, pdf)) for one in loads]
             phase = client(reader, searches, pages)
-        say(beside=name, done=[one.done for one in begun], failed=[one.failures[:3] for one in begun], **phase,
+        say(load=name, done=[one.done for one in begun], failed=[one.failures[:3] for one in begun], **phase,
             **ratios(phase, alone))
     again = client(reader, searches, pages)
-    say(beside="nothing, again", **again, **ratios(again, alone))
+    say(load="none, again", **again, **ratios(again, alone))
     with FeedHosts(feeds) as hosts:
         new = follow_all(other, hosts.urls())
         while hosts.fetched.value == 0:
             time.sleep(0.1)
         before = hosts.fetched.value
         phase = client(reader, searches, pages)
-        say(beside="feeds that are due", feeds=new, fetched_meanwhile=hosts.fetched.value - before, fetches_at_once=hosts.at_once.value,
+        say(load="due feeds", feeds=new, fetched_meanwhile=hosts.fetched.value - before, fetches_at_once=hosts.at_once.value,
             fetches_at_one_host=hosts.at_one_host.value, **phase, **ratios(phase, alone))
 
 

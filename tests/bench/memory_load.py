@@ -1,15 +1,15 @@
-"""Memory before, at the peak of, and after each of several loads: whether it comes back, and what a client gets meanwhile.
+"""Memory before, at the peak of, and after each of several loads: whether it is released, and how a client is served meanwhile.
 
     python3.11 tests/bench/memory_load.py --carrel target/release/carrel [--load NAME ...] [--against OTHER_PROGRAM]
 
-Figures are MiB of the process without its children: VmRSS is all that is resident, RssAnon what is its own. "after" is read 20
-seconds after the load has ended. Each load has a service of its own, which has served one search and one sign-in before. A client
-with an account of its own saves small pages before and during the loads of stalled connections; its ratio is that of the medians.
-With --against the same loads run on another program, such as one with another allocator, and the ratios of the memory are printed.
+Figures are MiB of the process without its children: VmRSS is all resident memory, RssAnon the anonymous part. "after" is read 20
+seconds after the load has ended. Each load has a new service, which has served one search and one sign-in before. A client of another
+account saves small pages before and during the loads of stalled connections; its ratio compares the medians. With --against the same
+loads run on another program, such as one with another allocator, and the ratios of the memory are printed.
 
-Loads: 300 saves of 60,000 characters; 500 searches at once over 300 documents, beside the same searches one by one; 3,000 reads;
-40 sign-ins at once; 8 bodies of 12 MB; 4,300 connections without a key that stall in a body, from one address, from five, before
-the first byte of it, and on a route that refuses them; nine stalled bodies of 30 MB of one key; 1,000 clients that ask for a
+Loads: 300 saves of 60,000 characters; 500 concurrent searches over 300 documents, compared with the same searches one by one; 3,000
+reads; 40 concurrent sign-ins; 8 bodies of 12 MB; 4,300 connections without a key that stall in a body, from one address, from five,
+before the first byte of it, and on a route that refuses them; nine stalled bodies of 30 MB of one key; 1,000 clients that request a
 document of 20,000 characters 100 times and never read.
 """
 
@@ -57,7 +57,7 @@ def saves(reader: Reader) -> dict:
 
 
 def searches(reader: Reader) -> dict:
-    """All at once; the ratio is that of the time until the last is answered to the time of the same searches one by one."""
+    """Concurrent searches. The ratio compares the time until the last answer with the time of the same searches one by one."""
     began = time.perf_counter()
     for number in range(SEARCHES):
         reader.ask("GET", "/rest/v2/search", q=f"word{number * 7919}", limit=20)
@@ -74,7 +74,7 @@ def searches(reader: Reader) -> dict:
 
 
 def search(reader: Reader, word: str, start: threading.Barrier) -> float | None:
-    """Milliseconds; none where it was refused."""
+    """Milliseconds; `None` if it was refused."""
     start.wait()
     began = time.perf_counter()
     try:
@@ -98,7 +98,7 @@ def large_bodies(reader: Reader) -> dict:
 
 
 def sign_ins(reader: Reader) -> dict:
-    """Each to an account of its own: at most five of one are tried at the same time."""
+    """Each sign-in is of another account: at most five concurrent attempts of one account are checked."""
     accounts = [reader.service.reader() for _ in range(SIGN_INS)]
     with concurrent.futures.ThreadPoolExecutor(SIGN_INS) as pool:
         began = time.perf_counter()
@@ -125,12 +125,12 @@ def stalled_five_addresses(reader: Reader) -> dict:
 
 
 def stalled_before_their_bodies(reader: Reader) -> dict:
-    """A body takes of its sender's share once something of it has come: these are open until their time is over."""
+    """Bodies that use their sender's share once their first byte has arrived, and stay open until they time out."""
     return stalled(reader, [f"127.0.1.{last}" for last in range(1, 6)], "/app/api/session", announced=8_000, sent=0)
 
 
 def stalled_refused_route(reader: Reader) -> dict:
-    """The key is missed before the body is read."""
+    """Requests without a key, which are refused before the body is read."""
     return stalled(reader, [f"127.0.1.{last}" for last in range(1, 6)], "/rest/v1/bookmarks", announced=30 << 20, sent=16 << 10)
 
 
@@ -160,7 +160,7 @@ def stalled_bodies_of_a_key(reader: Reader) -> dict:
 
 
 def send_body(connection, begun: bytes) -> bool:
-    """Whether all of it but the last byte was taken."""
+    """Whether the service accepted all but the last byte."""
     try:
         connection.sendall(begun)
         for _ in range(STALLED_BODY_BYTES >> 20):
@@ -171,7 +171,7 @@ def send_body(connection, begun: bytes) -> bool:
 
 
 def slow_readers(reader: Reader) -> dict:
-    """Memory for 1,000 of them, and how many the service has closed after its write deadline."""
+    """Memory for 1,000 slow readers, and how many the service has closed after its write timeout."""
     service = reader.service
     save(reader, 0, SAVE_CHARS)
     service.await_index()
@@ -193,7 +193,7 @@ def slow_readers(reader: Reader) -> dict:
 
 
 def await_rest(service) -> float:
-    """Seconds until the service does next to nothing: what it could write is written."""
+    """Seconds until the service is nearly idle."""
     began, used = time.perf_counter(), service.cpu_seconds()
     while True:
         time.sleep(2)
@@ -203,7 +203,7 @@ def await_rest(service) -> float:
         used = now
 
 
-# The loads by name; whether each is of a library that is filled.
+# The loads by name, and whether each needs a filled library.
 LOADS = {
     "saves": (saves, False),
     "searches": (searches, True),
@@ -220,7 +220,7 @@ LOADS = {
 
 
 class Peak:
-    """The highest figures of memory while it is open."""
+    """Records the peak memory until the block ends."""
 
     def __init__(self, service) -> None:
         self.service, self.highest, self.done = service, service.memory(), threading.Event()

@@ -1,4 +1,4 @@
-"""Clients that go on beside a test, and looks at a database from outside of the service."""
+"""Clients that run in the background of a test, and access to a database from outside of the service."""
 
 import collections
 import contextlib
@@ -9,11 +9,11 @@ import threading
 import time
 import urllib.request
 
-from harness import Account, FaultyService
+from harness import Account, FaultyService, create_key
 
 
 class Saves:
-    """Saves of numbered pages from several threads until the block ends; what became of each."""
+    """Saves numbered pages from several threads until the block ends, and records the outcome of each."""
 
     def __init__(self, account: Account, threads: int = 4, first: int = 1, **fields: object) -> None:
         self.account = account
@@ -45,7 +45,7 @@ class Saves:
             elif status and "retry-after" not in headers:
                 self.refusals_without_wait += 1
             elif status == 0:
-                # Nothing listens: the service was killed, or ends.
+                # Nothing listens: the service was killed or is stopping.
                 self._ended.wait(0.01)
 
     def missing(self, account: Account | None = None) -> list[int]:
@@ -71,7 +71,7 @@ def opened(file: pathlib.Path):
 
 @contextlib.contextmanager
 def read_transaction(file: pathlib.Path):
-    """A reader that goes on reading the state of this moment: the write-ahead log cannot be folded in past it."""
+    """A read transaction that stays open: the write-ahead log cannot be checkpointed past its snapshot."""
     with opened(file) as connection:
         connection.execute("BEGIN")
         connection.execute("SELECT count(*) FROM bookmark").fetchone()
@@ -90,14 +90,12 @@ def saved_numbers(connection: sqlite3.Connection) -> set[int]:
 
 
 def key_with(account: Account, *scopes: str) -> str:
-    """The secret of a new key of an account that may do this."""
-    words = [word for scope in scopes for word in ("--scope", scope)]
-    made = account.service.cli("key", "create", "--user", account.email, "--kind", "rest", "--name", "more", *words)
-    return made["secret"]
+    """The secret of a new key of an account with these scopes."""
+    return create_key(account.service, account.email, "more", scopes)
 
 
 def make_jobs_due(service: FaultyService) -> None:
-    """Every job that waits for its time is due now."""
+    """Makes every waiting job due now."""
     with opened(database_file(service)) as connection:
         connection.execute("UPDATE job SET run_at = 0 WHERE state = 'queued'")
 
@@ -110,7 +108,7 @@ def timed(request, *arguments: object) -> tuple[float, tuple]:
 
 
 def metric(service: FaultyService, name: str) -> float:
-    """The value of a metric, with its labels as they are told; 0 where there is none yet."""
+    """The value of a metric, which is named with its labels; 0 if it does not exist yet."""
     with urllib.request.urlopen(f"http://127.0.0.1:{service.port}/metrics") as answer:
         lines = answer.read().decode().splitlines()
     return next((float(line.rsplit(" ", 1)[1]) for line in lines if line.rsplit(" ", 1)[0] == name), 0.0)

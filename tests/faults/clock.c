@@ -1,5 +1,5 @@
-/* Preloaded into the program: its wall clock is off by as many seconds as stand, as a 64-bit number, at the beginning of the
-   file that CLOCK_OFFSET names. A change counts at once. */
+/* An LD_PRELOAD library that shifts the wall clock by a number of seconds: a 64-bit integer at the beginning of the file that
+   CLOCK_OFFSET names. Changes take effect at once. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,13 +1,13 @@
-"""Services under test, each in a folder of its own."""
+"""Services under test, each in a separate folder."""
 
 import os
 import pathlib
 
 import pytest
-from harness import FaultyService
+from harness import FaultyService, started
 from injector import Injector
 
-# What the tests of a mixed load found, in numbers.
+# Summaries of the mixed loads, printed at the end of the run.
 SUMMARIES: list[str] = []
 
 
@@ -18,9 +18,8 @@ def carrel() -> str:
 
 @pytest.fixture
 def service(carrel: str, tmp_path: pathlib.Path):
-    """A running service whose data is in the test's own folder."""
-    made = FaultyService(carrel, tmp_path)
-    made.start()
+    """A running service with its data in the folder of the test."""
+    made = started(carrel, tmp_path)
     yield made
     made.kill()
 
@@ -32,7 +31,7 @@ def injector(tmp_path: pathlib.Path) -> Injector:
 
 @pytest.fixture
 def summarize(request):
-    """Has a line of numbers printed at the end of the run, also where the test fails."""
+    """Prints a line at the end of the run, even if the test fails."""
     return lambda text: SUMMARIES.append(f"{request.node.name}: {text}")
 
 
@@ -43,15 +42,15 @@ def pytest_terminal_summary(terminalreporter) -> None:
 
 @pytest.fixture(autouse=True)
 def services_end_with_their_test(monkeypatch: pytest.MonkeyPatch):
-    """A test that fails leaves no service behind."""
-    started: list[FaultyService] = []
+    """Kills services that a failed test has left running."""
+    services: list[FaultyService] = []
     start = FaultyService.start
 
     def start_and_note(service: FaultyService) -> float:
-        started.append(service)
+        services.append(service)
         return start(service)
 
     monkeypatch.setattr(FaultyService, "start", start_and_note)
     yield
-    for service in started:
+    for service in services:
         service.kill()

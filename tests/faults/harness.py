@@ -1,4 +1,4 @@
-"""A service whose storage is made to fail, and a client that keeps a ledger of what was acknowledged."""
+"""A service whose storage can be made to fail, and a client that records what was acknowledged."""
 
 import contextlib
 import http.client
@@ -8,6 +8,7 @@ import secrets
 import subprocess
 import sys
 import time
+import typing
 import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
@@ -32,7 +33,7 @@ class FaultyService(Service):
     def __init__(self, program: str, folder: pathlib.Path, **settings: object) -> None:
         given = {name.replace("__", "."): value for name, value in settings.items()}
         super().__init__(program, folder, SETTINGS | given)
-        # For every process of the program that is started from here.
+        # Added to the environment of every process of the program that is started from here.
         self.extra: dict[str, str] = {}
 
     def environment(self) -> dict[str, str]:
@@ -62,7 +63,7 @@ class FaultyService(Service):
 
     def exchange(self, method: str, path: str, body: str | bytes | None, headers: dict,
                  source: str = "127.0.0.1") -> tuple[int, dict, dict]:
-        """An answer that is no JSON comes as `text`."""
+        """Returns an answer that is not JSON as `text`."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60, source_address=(source, 0))
         try:
             connection.request(method, path, body, headers)
@@ -77,8 +78,42 @@ class FaultyService(Service):
             return answer.status, json.loads(read), named
         return answer.status, {"text": read.decode(errors="replace")}, named
 
+    def run(self, *words: str) -> subprocess.CompletedProcess:
+        """`carrel ...` in the foreground, until it ends."""
+        return subprocess.run([self.program, *words], cwd=self.folder, env=self.environment(), capture_output=True, text=True,
+                              timeout=60)
+
+    def origin(self) -> dict[str, str]:
+        """The header of requests from the service's own pages."""
+        return {"Origin": f"http://127.0.0.1:{self.port}"}
+
     def log(self) -> str:
         return (self.folder / "log").read_text(errors="replace")
+
+
+def started(program: str, folder: pathlib.Path, **settings: object) -> FaultyService:
+    service = FaultyService(program, folder, **settings)
+    service.start()
+    return service
+
+
+def create_account(service: FaultyService) -> str:
+    """Creates an account of the largest plan; returns its e-mail address."""
+    email = f"user-{secrets.token_hex(4)}@faults.example"
+    service.cli("user", "add", "--email", email, "--plan", "research", "--password-stdin", given=PASSWORD + "\n")
+    return email
+
+
+def create_key(service: FaultyService, email: str, name: str, scopes: typing.Iterable[str]) -> str:
+    """Creates a REST key of an account; returns its secret."""
+    words = [word for scope in scopes for word in ("--scope", scope)]
+    return service.cli("key", "create", "--user", email, "--kind", "rest", "--name", name, *words)["secret"]
+
+
+def is_storage_refusal(answer: tuple[int, dict, dict]) -> bool:
+    """Whether a write was refused because of the storage, with `Retry-After`."""
+    status, _, headers = answer
+    return status in (503, 507) and "retry-after" in headers
 
 
 class Account:
@@ -86,32 +121,30 @@ class Account:
 
     def __init__(self, service: FaultyService) -> None:
         self.service = service
-        self.email = f"user-{secrets.token_hex(4)}@faults.example"
-        service.cli("user", "add", "--email", self.email, "--plan", "research", "--password-stdin",
-                    given=PASSWORD + "\n")
-        scopes = [word for scope in SCOPES for word in ("--scope", scope)]
-        made = service.cli("key", "create", "--user", self.email, "--kind", "rest", "--name", "all", *scopes)
-        self.secret = made["secret"]
+        self.email = create_account(service)
+        self.secret = create_key(service, self.email, "all", SCOPES)
         self.cookie = ""
 
     def rest(self, method: str, path: str, body: object = None, secret: str | None = None) -> tuple[int, dict, dict]:
         return self.service.send(method, f"/rest{path}", body, {"Authorization": f"Bearer {secret or self.secret}"})
 
     def sign_in(self, password: str = PASSWORD) -> int:
-        origin = {"Origin": f"http://127.0.0.1:{self.service.port}"}
         credentials = {"email": self.email, "password": password}
-        status, _, headers = self.service.send("POST", "/app/api/session", credentials, origin)
+        status, _, headers = self.service.send("POST", "/app/api/session", credentials, self.service.origin())
         if status == 200:
             self.cookie = headers["set-cookie"].split(";")[0]
         return status
 
     def app(self, method: str, path: str, body: object = None) -> tuple[int, dict, dict]:
-        headers = {"Cookie": self.cookie, "Origin": f"http://127.0.0.1:{self.service.port}"}
-        return self.service.send(method, f"/app/api{path}", body, headers)
+        return self.service.send(method, f"/app/api{path}", body, {"Cookie": self.cookie} | self.service.origin())
 
     def save(self, number: int, **fields: object) -> tuple[int, dict, dict]:
         page = {"url": f"https://faults.example/{number}", "title": f"page {number}", "text": f"word{number} " * 50}
         return self.rest("POST", "/v1/bookmarks", page | fields)
+
+    def finds(self, word: str) -> bool:
+        """Whether a search for this word has results."""
+        return bool(self.rest("GET", f"/v2/search?q={word}")[1].get("data", {}).get("results"))
 
 
 class Ledger:
@@ -126,7 +159,7 @@ class Ledger:
         self.number = 0
 
     def mixed_load(self, rounds: int) -> None:
-        """Saves, changes, deletions, keys made and revoked, and a refusal in a transaction."""
+        """Saves, changes and deletes bookmarks, creates and revokes keys, and provokes a refusal in a transaction."""
         for _ in range(rounds):
             first, second = self.save(), self.save()
             self.change(first)
@@ -135,10 +168,10 @@ class Ledger:
             self.be_refused()
 
     def note(self, what: str, answer: tuple[int, dict, dict]) -> bool:
-        """Whether it was acknowledged; anything but that, or a clear word about the storage, is a fault."""
-        status, _, headers = answer
+        """Whether it was acknowledged. Any other answer than a storage refusal is a fault."""
+        status = answer[0]
         self.answers.append(status)
-        if status in (503, 507) and "retry-after" in headers:
+        if is_storage_refusal(answer):
             return False
         if not 200 <= status < 300:
             self.bad.append(f"{what}: {status}")
@@ -185,13 +218,13 @@ class Ledger:
 
     def be_refused(self) -> None:
         """An ordinary refusal within a transaction."""
-        status, _, headers = self.account.save(self.number, collectionIds=["01a20fab-0000-7000-8000-000000000000"])
-        self.answers.append(status)
-        if status not in (400, 404) and not (status in (503, 507) and "retry-after" in headers):
-            self.bad.append(f"refusal: {status}")
+        answer = self.account.save(self.number, collectionIds=["01a20fab-0000-7000-8000-000000000000"])
+        self.answers.append(answer[0])
+        if answer[0] not in (400, 404) and not is_storage_refusal(answer):
+            self.bad.append(f"refusal: {answer[0]}")
 
     def faults(self) -> list[str]:
-        """What is not as it was acknowledged."""
+        """Differences between the service and what was acknowledged."""
         found = list(self.bad)
         for bookmark, expected in self.bookmarks.items():
             status, body, _ = self.account.rest("GET", f"/v1/bookmarks/{bookmark}")
@@ -219,6 +252,6 @@ def eventually(condition, seconds: float = 30.0):
     """Waits until the condition holds; its value."""
     end = time.monotonic() + seconds
     while not (value := condition()):
-        assert time.monotonic() < end, "it did not come to pass in time"
+        assert time.monotonic() < end, "the condition did not become true in time"
         time.sleep(0.05)
     return value

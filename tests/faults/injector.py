@@ -1,4 +1,4 @@
-"""Failing system calls of a running service, by the library of injector.c."""
+"""Makes system calls of a running service fail, with the library of injector.c."""
 
 import errno
 import mmap
@@ -16,26 +16,31 @@ KINDS = {"pwrite64": 0, "fdatasync": 1, "ftruncate": 2}
 ALWAYS = 1 << 40
 
 
+def compile_library(source: pathlib.Path, library: pathlib.Path) -> None:
+    """Compiles a library for LD_PRELOAD."""
+    subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", library, source, "-ldl"], check=True)
+
+
 class Injector:
     """One control file, and the library that reads it."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.library, self.control = folder / "injector.so", folder / "injector.control"
-        subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", self.library, SOURCE, "-ldl"], check=True)
+        compile_library(SOURCE, self.library)
         self.control.write_bytes(bytes(LAYOUT.size))
         with self.control.open("r+b") as file:
             self.memory = mmap.mmap(file.fileno(), LAYOUT.size)
 
     def environment(self) -> dict[str, str]:
-        """What a process is started with whose calls may be made to fail."""
+        """The environment of a process whose calls can be made to fail."""
         return {"LD_PRELOAD": str(self.library), "FAULT_INJECTOR": str(self.control)}
 
     def arm(self, process: int, call: str, error: str, first: int, times: int = 1, part: str = "carrel.db") -> None:
-        """Of the calls that the process makes from now on on files with this in their path, fails `times` from the `first` on."""
+        """Fails `times` calls of the process on files whose path contains `part`, starting with the `first` call from now on."""
         self.disarm()
         values = (0, KINDS[call], getattr(errno, error), 0, first, times, 0, 0, part.encode())
         LAYOUT.pack_into(self.memory, 0, *values)
-        # The last one: from here on it holds.
+        # Written last, because it activates the others.
         PROCESS.pack_into(self.memory, 0, process)
 
     def disarm(self) -> None:
@@ -43,7 +48,7 @@ class Injector:
 
     @property
     def calls(self) -> int:
-        """Calls of the kind since it was armed, those that failed too."""
+        """Calls of this kind since it was armed, including those that failed."""
         return COUNTS.unpack_from(self.memory, COUNTS_OFFSET)[0]
 
     @property

@@ -1,16 +1,14 @@
-"""What a service has acknowledged to the accounts of a load, and how to see what is there.
+"""What a service has acknowledged to the accounts of a load, and how to read the actual state.
 
-One worker changes an object at a time, so the order of its changes is known. A change without a clear outcome (503, 507, a broken
-connection) leaves two states that are right.
+One worker changes an object at a time, so the order of its changes is known. After a change without a clear outcome (503, 507, a
+broken connection) two states are valid.
 """
 
 import random
-import secrets
 import threading
 import urllib.parse
 
-from harness import FaultyService
-from service import PASSWORD
+from harness import PASSWORD, FaultyService, create_account, create_key
 
 SCOPES = ("read:library", "read:bookmarks", "write:bookmarks", "read:projects", "write:projects", "write:notes", "read:user")
 REDIRECT = "http://127.0.0.1:43117/callback"
@@ -19,7 +17,7 @@ Answer = tuple[int, dict, dict]
 
 
 class Record:
-    """An object, and the states in which it may be."""
+    """An object and the states that are valid for it."""
 
     def __init__(self) -> None:
         self.id: str | None = None
@@ -29,18 +27,18 @@ class Record:
         self.children: list[Record] = []
 
     def change(self, acknowledged: bool, **fields: object) -> None:
-        """Made or changed; a change that was acknowledged was made to an object that was there."""
+        """Created or changed. A change that was acknowledged applied to an existing object."""
         changed = [(state or {}) | fields for state in self.states]
         self.states = changed if acknowledged else self.states + changed
 
     def delete(self, acknowledged: bool) -> None:
-        """What is within it goes with it."""
+        """Its children are deleted with it."""
         self.states = [GONE] if acknowledged else [*self.states, GONE]
         for child in self.children:
             child.delete(acknowledged)
 
     def state(self) -> dict | None:
-        """The one state, where the object is there for certain and its id is known."""
+        """The state, if the object certainly exists and its id is known."""
         return self.states[0] if len(self.states) == 1 and self.id else None
 
 
@@ -51,7 +49,7 @@ class Credential:
         self.kind, self.secret = kind, secret
         self.works = {True}
         self.ended_by_cli = False
-        # Those that ended long ago are looked at only now and then.
+        # Whether it was found ended already: such credentials are checked only occasionally.
         self.checked = False
 
     def end(self, acknowledged: bool) -> None:
@@ -60,24 +58,20 @@ class Credential:
 
 
 class User:
-    """An account with what it has been acknowledged."""
+    """An account and what was acknowledged to it."""
 
     def __init__(self, service: FaultyService) -> None:
         self.service = service
-        self.email = f"user-{secrets.token_hex(4)}@faults.example"
-        self.service.cli("user", "add", "--email", self.email, "--plan", "research", "--password-stdin",
-                         given=PASSWORD + "\n")
-        scopes = [word for scope in SCOPES for word in ("--scope", scope)]
-        made = self.service.cli("key", "create", "--user", self.email, "--kind", "rest", "--name", "load", *scopes)
-        self.key = made["secret"]
+        self.email = create_account(service)
+        self.key = create_key(service, self.email, "load", SCOPES)
         self.passwords, self.old_passwords = [PASSWORD], []
         self.is_password_checked = True
-        # Bookmarks, highlights, projects, notes, items and keys by a word that is in each of them and in nothing else.
+        # Bookmarks, highlights, projects, notes, items and keys by a word that only this object contains.
         self.records: dict[str, dict[str, Record]] = {kind: {} for kind in KINDS}
         self.credentials: list[Credential] = []
-        # Requests with an Idempotency-Key: path, body, key, the record and, where it is known, the id that was answered.
+        # Requests with an Idempotency-Key: path, body, key, the record and, if known, the id in the answer.
         self.replays: list[tuple[str, dict, str, Record, str | None]] = []
-        # Held while the session that the workers share is used or replaced.
+        # Held while the shared session of the workers is used or replaced.
         self.session_lock = threading.Lock()
         self.session = Credential("session", "")
         self.sign_in_again()
@@ -90,23 +84,22 @@ class User:
         return self.service.send(method, f"/rest{path}", body, {"Authorization": f"Bearer {key or self.key}"} | headers)
 
     def app(self, method: str, path: str, body: object = None, cookie: str | None = None) -> Answer:
-        headers = {"Cookie": cookie or self.session.secret, "Origin": self.origin()}
-        return self.service.send(method, f"/app/api{path}", body, headers)
+        return self.service.send(method, f"/app/api{path}", body, self.browser_headers(cookie))
 
-    def origin(self) -> str:
-        return f"http://127.0.0.1:{self.service.port}"
+    def browser_headers(self, cookie: str | None = None) -> dict[str, str]:
+        return {"Cookie": cookie or self.session.secret} | self.service.origin()
 
     def sign_in(self, password: str) -> tuple[Answer, Credential | None]:
-        # Failures are counted by address, so each attempt has one of its own.
+        # Failures are counted by address, so each attempt uses another one.
         source = f"127.{random.randrange(1, 255)}.{random.randrange(1, 255)}.{random.randrange(1, 255)}"
         credentials = {"email": self.email, "password": password}
-        answer = self.service.send("POST", "/app/api/session", credentials, {"Origin": self.origin()}, source)
+        answer = self.service.send("POST", "/app/api/session", credentials, self.service.origin(), source)
         if answer[0] != 200:
             return answer, None
         return answer, Credential("session", answer[2]["set-cookie"].split(";")[0])
 
     def sign_in_again(self) -> bool:
-        """The session that the workers share is made anew; whether one of the possible passwords did it."""
+        """Renews the shared session of the workers; whether one of the possible passwords was accepted."""
         for password in self.passwords:
             _, made = self.sign_in(password)
             if made is not None:
@@ -122,7 +115,7 @@ class User:
         return made["client_id"]
 
     def works(self, credential: Credential) -> bool | None:
-        """Whether it is accepted; `None` where the answer does not say."""
+        """Whether it is accepted; `None` if the answer does not tell."""
         if credential.kind == "session":
             status = self.app("GET", "/session", cookie=credential.secret)[0]
         elif credential.kind == "key":
@@ -192,6 +185,6 @@ def see_keys(user: User):
             yield word_of(seen["name"]), seen["id"], {"name": seen["name"]}
 
 
-# In this order: what is within a bookmark or a project is looked for once it is known which of those are there.
+# In this order: children are read once it is known which bookmarks and projects exist.
 KINDS = {"bookmark": see_bookmarks, "highlight": see_highlights, "project": see_projects, "note": see_notes,
          "item": see_items, "key": see_keys}

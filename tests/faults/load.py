@@ -1,31 +1,29 @@
-"""A mixed load of several accounts at once, and the comparison of what is there with what was acknowledged."""
+"""A mixed load of several accounts at once, and the comparison of the actual state with what was acknowledged."""
 
-import contextlib
 import json
 import os
-import pathlib
 import secrets
-import sqlite3
 import subprocess
 import threading
 import time
 import traceback
 
-from harness import FaultyService
+from background import database_file, opened
+from harness import FaultyService, is_storage_refusal
 from ledger import GONE, KINDS, Answer, User
 from workers import MAX_OBJECTS, LibraryWorker, ProjectWorker, SecurityWorker, Worker
 
-# How long the service may take to see what the command line changed beside it.
+# How long the service may take to notice a change by the command line.
 CLI_SECONDS = 5.0
 
 
 class Load:
-    """Workers of several accounts beside each other."""
+    """Concurrent workers of several accounts."""
 
     def __init__(self, service: FaultyService, accounts: int = 3) -> None:
         self.service = service
         self.seed = os.environ.get("CARREL_FAULT_SEED") or secrets.token_hex(4)
-        # How often a project worker writes a description among a dozen other steps, and how long: long ones fill many pages.
+        # How many of the steps of a project worker write a description, and its length: long ones fill many pages.
         self.descriptions, self.description_bytes = 2, 2_000
         self.with_cli = False
         # Whether the service may end under the load.
@@ -43,8 +41,8 @@ class Load:
                         for number, user in enumerate(self.users) for kind in kinds]
 
     def note(self, what: str, answer: Answer) -> bool:
-        """Whether it was acknowledged. Anything but that, or a clear word about the storage, is a fault."""
-        status, body, headers = answer
+        """Whether it was acknowledged. Any other answer than a storage refusal is a fault."""
+        status, body, _ = answer
         acknowledged = 200 <= status < 300
         with self.lock:
             if acknowledged:
@@ -52,8 +50,7 @@ class Load:
                 self.counts[what] = self.counts.get(what, 0) + 1
                 return True
             self.uncertain += 1
-        told = status in (503, 507) and "retry-after" in headers
-        if not told and not (self.may_break and status == 0):
+        if not is_storage_refusal(answer) and not (self.may_break and status == 0):
             self.fault("bad answer", f"{what}: {status} {json.dumps(body)[:200]}")
         return False
 
@@ -62,7 +59,7 @@ class Load:
             self.faults[kind].append(what)
 
     def cli(self, *words: str, given: str | None = None) -> bool:
-        """`carrel ...` beside the service; whether it says that it was done."""
+        """Runs `carrel ...` while the service runs; whether it succeeded."""
         command = [self.service.program, *words, "--json"]
         done = subprocess.run(command, cwd=self.service.folder, env=self.service.environment(), input=given,
                               capture_output=True, text=True)
@@ -101,7 +98,7 @@ class Load:
             thread.join()
 
     def run_until(self, condition, seconds: float = 60.0) -> None:
-        """The load, until the condition holds and each worker has taken a step or two after that."""
+        """Runs the load until the condition holds and each worker has taken a step or two after that."""
         end = time.monotonic() + seconds
         self.start()
         while not condition() and time.monotonic() < end and any(thread.is_alive() for thread in self.threads):
@@ -112,8 +109,8 @@ class Load:
         self.stop()
 
     def verify(self, everything: bool = False) -> None:
-        """Compares all there is with what was acknowledged. What had no clear outcome has the one that is found."""
-        self.go_on()
+        """Compares the actual state with what was acknowledged. Changes without a clear outcome get the one that is found."""
+        self.write_first()
         for user in self.users:
             self.finish(user)
         for user in self.users:
@@ -123,7 +120,7 @@ class Load:
                 self.settle_records(user, kind, see)
         self.check_database()
 
-    def go_on(self) -> None:
+    def write_first(self) -> None:
         """The first write after a fault, without a restart."""
         for user in self.users:
             word = f"i{secrets.token_hex(5)}"
@@ -141,22 +138,22 @@ class Load:
                 self.fault("bad answer", f"the first deletion after a fault: {deleted[0]}")
 
     def finish(self, user: User) -> None:
-        """Says requests with an Idempotency-Key once more: they are answered the same, or refused, and write nothing twice."""
+        """Repeats requests with an Idempotency-Key: they get the same answer or a refusal, and write nothing twice."""
         for path, body, key, record, id in user.replays:
             status, answered, headers = answer = user.rest("POST", path, body, **{"Idempotency-Key": key})
             if status == 409 and answered["error"]["code"] == "CONFLICT":
                 continue
             if status == 404 and GONE in record.states:
                 continue
-            if not self.note("a request said again", answer):
+            if not self.note("a repeated request", answer):
                 continue
             [named] = [value for value in answered["data"].values() if isinstance(value, dict)]
             found = next(named[name] for name in ("bookmarkId", "highlightId", "noteId") if name in named
                          and not (name == "bookmarkId" and ("noteId" in named or "highlightId" in named)))
             if id is not None and found != id:
-                self.fault("twice", f"{path}: said again it made another one")
+                self.fault("twice", f"{path}: a repeated request created another one")
             if id is None and headers.get("idempotency-replayed") != "true" and len(record.states) > 1:
-                # It had not been done; now it has.
+                # It was not executed before; now it is.
                 record.states = [state for state in record.states if state is not GONE]
             if id is None:
                 record.id = found
@@ -182,7 +179,7 @@ class Load:
             self.fault("undone", f"{kind} {word} was never made")
 
     def settle_password(self, user: User, everything: bool = False) -> None:
-        """Finds which password it is; every other one has to be refused."""
+        """Finds the current password; every other one must be refused."""
         if user.is_password_checked and not everything:
             return
         right = []
@@ -218,7 +215,7 @@ class Load:
                 self.fault(fault, f"a {credential.kind} answers {works} instead of {credential.works}")
             credential.works = {works}
             credential.checked = works is False
-        # Few stay: each that lives is looked at in every round.
+        # Only a few sessions stay, because each valid one is checked in every round.
         living = [one for one in user.credentials if one.works == {True} and one is not user.session]
         for credential in living[MAX_OBJECTS:]:
             if credential.kind == "session":
@@ -227,10 +224,10 @@ class Load:
             self.fault("missing", "no password signs in")
 
     def check_database(self) -> None:
-        path = pathlib.Path(self.service.folder) / "data" / "carrel.db"
+        path = database_file(self.service)
         if not path.exists():
             return
-        with contextlib.closing(sqlite3.connect(path, timeout=30)) as database:
+        with opened(path) as database:
             if (found := database.execute("PRAGMA integrity_check").fetchall()) != [("ok",)]:
                 self.fault("damage", f"integrity_check: {found[:3]}")
             if found := database.execute("PRAGMA foreign_key_check").fetchall():

@@ -1,4 +1,4 @@
-"""Small file systems of a test's own, and files that fill them. Mounting needs root."""
+"""Small file systems for one test, and files that fill them. Mounting requires root."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ MIB = 1 << 20
 
 @contextlib.contextmanager
 def mounted(place: pathlib.Path, *options: str):
-    """A file system at this folder, which is made for it, until the block ends."""
+    """Mounts a file system at this folder, which is created if necessary, until the block ends."""
     place.mkdir(exist_ok=True)
     subprocess.run(["mount", *options, str(place)], check=True)
     try:
@@ -38,7 +38,7 @@ def ext4(place: pathlib.Path, image: pathlib.Path):
 
 
 class Filler:
-    """A file that takes all the space there is, to the last block."""
+    """A file that uses up all space, to the last block."""
 
     def __init__(self, disk: pathlib.Path) -> None:
         self.path = disk / "filler"

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of a test's own, that may be stopped, cut off and filled up."""
+"""A PostgreSQL server for one test, which can be stopped, disconnected and filled up."""
 
 import os
 import pathlib
@@ -10,14 +10,14 @@ from service import free_port
 
 
 def programs() -> pathlib.Path:
-    """Where PostgreSQL's programs are: on Debian they are not on the path."""
+    """The folder of PostgreSQL's programs, which are not in PATH on Debian."""
     found = shutil.which("initdb") or max(map(str, pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb")), default=None)
     assert found, "PostgreSQL is not installed"
     return pathlib.Path(found).resolve().parent
 
 
 class Postgres:
-    """Its data is in a folder that it may own: the server refuses to run as root."""
+    """A server with its data in this folder. It runs as `postgres`, because it refuses to run as root."""
 
     def __init__(self, folder: pathlib.Path, log: pathlib.Path | None = None) -> None:
         self.programs, self.folder, self.port = programs(), folder, free_port()
@@ -28,7 +28,7 @@ class Postgres:
         password.write_text(self.password + "\n")
         if os.getuid() == 0:
             subprocess.run(["chown", "-R", "postgres:", folder, self.log], check=True)
-        # Small segments of the write-ahead log: a small disk holds many.
+        # Small segments of the write-ahead log, so that a small disk holds many.
         self.run("initdb", "-D", self.data, "-U", "carrel", "-A", "scram-sha-256", f"--pwfile={password}", "-E", "UTF8",
                  "--no-sync", "--no-locale", "--wal-segsize=1").check_returncode()
         with (self.data / "postgresql.conf").open("a") as settings:
@@ -39,7 +39,7 @@ class Postgres:
         command = [str(self.programs / program), *map(str, words)]
         if os.getuid() == 0:
             command = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *command]
-        # A server inherits what it is started with: a pipe would never end.
+        # The server inherits its output: reading a pipe would never end.
         with (self.folder / "output").open("ab") as output:
             return subprocess.run(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
 
@@ -50,7 +50,7 @@ class Postgres:
         return self.run("pg_ctl", "start", "-s", "-w", "-D", self.data, "-l", self.log).returncode == 0
 
     def stop(self) -> None:
-        """Like a crash: what was not written is recovered from the log at the next start."""
+        """Stops it like a crash: the next start recovers from the write-ahead log."""
         self.run("pg_ctl", "stop", "-s", "-w", "-D", self.data, "-m", "immediate")
 
     def is_running(self) -> bool:
@@ -70,7 +70,7 @@ class Postgres:
         return done.stdout.strip()
 
     def terminate_backends(self) -> int:
-        """Ends every connection of a client, whatever it does; how many there were."""
+        """Terminates every client connection; returns how many there were."""
         others = "FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
         ended = self.ask(f"SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) {others}")
         return int(ended or 0)

@@ -1,4 +1,4 @@
-"""Servers that the service asks, on this machine, which behave as badly as a test wants."""
+"""Stub servers that the service sends requests to. Tests choose how they fail."""
 
 import collections
 import contextlib
@@ -11,7 +11,7 @@ import time
 
 
 class Server(socketserver.ThreadingTCPServer):
-    """One thread a connection; a broken connection is no error."""
+    """A server with one thread per connection, which ignores broken connections."""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -33,7 +33,7 @@ def serving(server: socketserver.BaseServer):
 
 
 class Gate:
-    """What hangs goes on once it is opened."""
+    """Blocks handlers until it is opened."""
 
     def __init__(self) -> None:
         self.is_open = threading.Event()
@@ -47,7 +47,7 @@ class Gate:
 
 
 class ChatModel(Server):
-    """An OpenAI-compatible endpoint. `behave` is a list of what its next answers are; the last one stays."""
+    """An OpenAI-compatible endpoint. `behave` lists its next answers; the last one is repeated."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), ChatHandler)
@@ -120,7 +120,7 @@ class ChatHandler(http.server.BaseHTTPRequestHandler):
 
 
 class MailServer(Server):
-    """An SMTP server. `behave` says how it goes on from now on."""
+    """An SMTP server. `behave` says how it answers from now on."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), MailHandler)
@@ -169,7 +169,7 @@ class MailHandler(socketserver.StreamRequestHandler):
 
 
 class NameServer:
-    """A DNS server at port 53 of an address of the loopback network: every name is 127.0.0.1, once it answers at all."""
+    """A DNS server on port 53 of a loopback address. Once `answers` is set, every name resolves to 127.0.0.1."""
 
     ADDRESS = "127.83.83.83"
 
@@ -204,7 +204,7 @@ class NameServer:
 
 
 class Site(Server):
-    """A web server on every address of the loopback network: pages, feeds, and how many were asked for at once."""
+    """A web server on every loopback address, with pages and feeds. It counts concurrent requests."""
 
     def __init__(self) -> None:
         super().__init__(("0.0.0.0", 0), SiteHandler)

@@ -1,4 +1,4 @@
-"""A database whose file is cut or overwritten is never served as if it were whole."""
+"""A database whose file is truncated or overwritten is never served as if it were intact."""
 
 import contextlib
 import http.client
@@ -6,15 +6,14 @@ import json
 import os
 import pathlib
 import sqlite3
-import subprocess
 
+from background import database_file
 from harness import Account, FaultyService, Ledger, eventually
 
 
 def start_fails(service: FaultyService) -> str:
-    """How the program ends, in its own words."""
-    done = subprocess.run([service.program, "serve"], cwd=service.folder, env=service.environment(),
-                          capture_output=True, text=True, timeout=60)
+    """The error with which the service refuses to start."""
+    done = service.run("serve")
     assert done.returncode != 0
     return done.stderr
 
@@ -24,10 +23,10 @@ def filled(service: FaultyService) -> pathlib.Path:
     assert account.sign_in() == 200
     Ledger(account).mixed_load(10)
     service.stop()
-    return service.folder / "data" / "carrel.db"
+    return database_file(service)
 
 
-def test_cut_database_stops_the_start(service: FaultyService) -> None:
+def test_truncated_database_stops_the_start(service: FaultyService) -> None:
     database = filled(service)
     with database.open("r+b") as file:
         file.truncate(database.stat().st_size // 2)
@@ -46,7 +45,7 @@ def test_overwritten_pages_stop_the_start(service: FaultyService) -> None:
     assert "the database is damaged" in start_fails(service)
 
 
-def test_damage_met_while_serving_stops_writes(service: FaultyService) -> None:
+def test_damage_found_by_requests_stops_writes(service: FaultyService) -> None:
     account = Account(service)
     assert account.sign_in() == 200
     ledger = Ledger(account)
@@ -59,7 +58,7 @@ def test_damage_met_while_serving_stops_writes(service: FaultyService) -> None:
         for page in range(2, size // 4096):
             file.seek(page * 4096)
             file.write(b"\xa5" * 64)
-    # Pages that are cached are not read again, so the damage is met sooner or later.
+    # Cached pages are not read again, so the damage is found sooner or later.
     eventually(lambda: any(account.rest("GET", f"/v1/bookmarks/{id}")[0] >= 500 for id in ledger.bookmarks)
                or account.save(777)[0] >= 500)
 
@@ -72,7 +71,7 @@ def test_damage_met_while_serving_stops_writes(service: FaultyService) -> None:
 
 
 def add_damaged_table(database: pathlib.Path, megabytes: int) -> None:
-    """A table that the program never reads, with a root page that is overwritten."""
+    """Adds a table that the program never reads, and overwrites its root page."""
     with contextlib.closing(sqlite3.connect(database)) as rows:
         rows.execute("CREATE TABLE filling (content BLOB)")
         rows.executemany("INSERT INTO filling VALUES (randomblob(1000000))", [()] * megabytes)
@@ -99,11 +98,10 @@ def test_damage_of_a_large_database_is_found_while_serving(service: FaultyServic
     assert eventually(is_damaged)
 
 
-def test_doctor_finds_damage_that_was_not_met(service: FaultyService) -> None:
+def test_doctor_finds_damage_that_requests_did_not(service: FaultyService) -> None:
     add_damaged_table(filled(service), 1)
 
-    done = subprocess.run([service.program, "doctor", "--json"], cwd=service.folder, env=service.environment(),
-                          capture_output=True, text=True, timeout=60)
+    done = service.run("doctor", "--json")
 
     assert done.returncode != 0
     checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}

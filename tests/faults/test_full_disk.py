@@ -1,73 +1,49 @@
-"""A disk that is really full: reads go on, writes are refused with 507, and nothing is lost."""
+"""A full disk: reads continue, writes are refused with 507, and nothing is lost."""
 
 import contextlib
 import pathlib
 import sqlite3
-import subprocess
 import urllib.parse
 
 import pytest
-from harness import PASSWORD, Account, FaultyService, Ledger, eventually
-from mounts import Filler
+from harness import PASSWORD, Account, FaultyService, Ledger, eventually, started
+from mounts import MIB, Filler, ext4, ext4_image, tmpfs
 
-MIB = 1 << 20
 RESERVE_BYTES = 4 * MIB
 
 
-@contextlib.contextmanager
-def tmpfs(place: pathlib.Path):
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128m", "tmpfs", str(place)], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", str(place)], check=True)
+def small_tmpfs(place: pathlib.Path):
+    return tmpfs(place, 128 * MIB)
 
 
-@contextlib.contextmanager
-def ext4(place: pathlib.Path):
-    image = place.parent / "image"
-    with image.open("wb") as file:
-        file.truncate(160 * MIB)
-    subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], check=True)
-    subprocess.run(["mount", "-o", "loop", str(image), str(place)], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", str(place)], check=True)
+def small_ext4(place: pathlib.Path):
+    return ext4(place, ext4_image(place.with_name("image"), 160 * MIB))
 
 
-@pytest.fixture(params=[tmpfs, ext4], ids=["tmpfs", "ext4"])
+@pytest.fixture(params=[small_tmpfs, small_ext4], ids=["tmpfs", "ext4"])
 def small_disk(request, tmp_path: pathlib.Path):
-    place = tmp_path / "disk"
-    place.mkdir()
-    with request.param(place):
+    with request.param(tmp_path / "disk") as place:
         yield place
-
-
-def start(carrel: str, folder: pathlib.Path, disk: pathlib.Path, **settings: object) -> FaultyService:
-    made = FaultyService(carrel, folder, data_dir=disk / "data", models__dir=folder / "none", **settings)
-    made.start()
-    return made
 
 
 @pytest.fixture
 def service(carrel: str, tmp_path: pathlib.Path, small_disk: pathlib.Path):
-    made = start(carrel, tmp_path, small_disk)
+    made = started(carrel, tmp_path, data_dir=small_disk / "data")
     yield made
     made.kill()
 
 
 @pytest.fixture
 def service_with_high_floor(carrel: str, tmp_path: pathlib.Path, small_disk: pathlib.Path):
-    made = start(carrel, tmp_path, small_disk, storage__min_free_bytes=48 * MIB, accounts__signup="open")
+    made = started(carrel, tmp_path, data_dir=small_disk / "data", storage__min_free_bytes=48 * MIB,
+                   accounts__signup="open")
     yield made
     made.kill()
 
 
-def assert_reads_go_on(account: Account, ledger: Ledger) -> None:
+def assert_reads_work(account: Account, ledger: Ledger) -> None:
     assert ledger.faults() == []
-    status, body, _ = account.rest("GET", "/v2/search?q=word1")
-    assert status == 200 and body["data"]["results"]
+    assert account.finds("word1")
     assert account.service.readiness()[0] == 200
 
 
@@ -78,7 +54,7 @@ def count_jobs(disk: pathlib.Path, condition: str) -> int:
 
 
 def await_jobs(disk: pathlib.Path) -> None:
-    """Waits until no job is left: a disk that fills up within a write of the index ends the process."""
+    """Waits until no job is left: a disk that becomes full during a write of the index ends the process."""
     eventually(lambda: count_jobs(disk, "finished_at IS NULL") == 0)
 
 
@@ -91,17 +67,17 @@ def test_full_disk_refuses_writes_and_serves_reads(service: FaultyService, small
     assert account.sign_in() == 200
     ledger = Ledger(account)
     ledger.mixed_load(3)
-    eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1].get("data", {}).get("results"))
+    eventually(lambda: account.finds("word1"))
 
     await_jobs(small_disk)
     filler.fill()
-    # The service measures its disk four times a second, and tells of it every few seconds.
+    # The service measures its disk four times a second and reports it every few seconds.
     eventually(lambda: service.readiness()[1]["storage"] == "full")
     for number in range(20):
         status, body, headers = account.save(900 + number)
         assert (status, body["error"]["code"]) == (507, "STORAGE_FULL")
         assert "retry-after" in headers
-    assert_reads_go_on(account, ledger)
+    assert_reads_work(account, ledger)
     assert service.process.poll() is None
 
     filler.free()
@@ -136,7 +112,7 @@ def test_service_starts_on_a_full_disk(service: FaultyService, small_disk: pathl
     assert account.sign_in() == 200
     ledger = Ledger(account)
     ledger.mixed_load(2)
-    eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1].get("data", {}).get("results"))
+    eventually(lambda: account.finds("word1"))
     reserve = small_disk / "data" / "space-reserve"
     for starts, end in enumerate((service.stop, service.kill), 1):
         eventually(lambda: has_blocks(reserve))
@@ -149,7 +125,7 @@ def test_service_starts_on_a_full_disk(service: FaultyService, small_disk: pathl
 
         assert not reserve.exists()
         assert service.log().count("the space that was set aside is used to start") == starts
-        assert_reads_go_on(account, ledger)
+        assert_reads_work(account, ledger)
         assert account.save(900)[0] == 507
         filler.free()
         ledger.mixed_load(1)
@@ -167,8 +143,7 @@ def authorize(service: FaultyService, client: str) -> tuple[int, dict, dict]:
 
 
 def sign_up(service: FaultyService, email: str) -> tuple[int, dict, dict]:
-    origin = {"Origin": f"http://127.0.0.1:{service.port}"}
-    return service.send("POST", "/app/api/signup", {"email": email, "password": PASSWORD}, origin)
+    return service.send("POST", "/app/api/signup", {"email": email, "password": PASSWORD}, service.origin())
 
 
 def test_strangers_add_nothing_below_the_floor(
@@ -189,12 +164,12 @@ def test_strangers_add_nothing_below_the_floor(
     eventually(lambda: register(service)[0] == 201)
 
 
-def test_deletions_leave_the_index_below_the_floor(
+def test_deletions_reach_the_index_below_the_floor(
         service_with_high_floor: FaultyService, small_disk: pathlib.Path) -> None:
     service, filler = service_with_high_floor, Filler(small_disk)
     account = Account(service)
     bookmark = account.save(1)[1]["data"]["bookmark"]["bookmarkId"]
-    eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1].get("data", {}).get("results"))
+    eventually(lambda: account.finds("word1"))
 
     await_jobs(small_disk)
     filler.fill(leave=32 * MIB)
@@ -206,7 +181,7 @@ def test_deletions_leave_the_index_below_the_floor(
     eventually(lambda: count_jobs(small_disk, "kind = 'forget' AND finished_at IS NOT NULL") > 0)
 
 
-def test_import_that_adds_does_not_go_on_below_the_floor(
+def test_import_that_adds_waits_below_the_floor(
         service_with_high_floor: FaultyService, small_disk: pathlib.Path) -> None:
     service, filler = service_with_high_floor, Filler(small_disk)
     account = Account(service)

@@ -1,4 +1,4 @@
-"""Single calls of the storage fail under a mixed load: whatever was acknowledged is there, and work goes on."""
+"""Single storage calls fail under a mixed load: acknowledged writes are kept, and work continues."""
 
 import contextlib
 import os
@@ -14,14 +14,14 @@ from load import Load
 ROUNDS = int(os.environ.get("CARREL_FAULT_ROUNDS", "4"))
 EARLY_AND_LATE = (1, 6, 23, 60)
 CALLS = [(call, error) for call in ("pwrite64", "fdatasync", "ftruncate") for error in ("ENOSPC", "EIO")]
-# In these rounds the command line works beside the service; after these the service is killed and started again.
+# Every n-th round uses the command line while the service runs; after every n-th round the service is killed and restarted.
 CLI_EVERY, RESTART_EVERY = 10, 25
 
 
 def failing_calls(call: str) -> list[int]:
-    """Which call of each round fails, counted from the round's first step over all threads."""
+    """The number of the call that fails in each round, counted over all threads from the start of the round."""
     if call == "ftruncate":
-        # The file is truncated once in a checkpoint, always in the same way.
+        # A checkpoint truncates the file once, always in the same way.
         return [1 + number % 3 for number in range(ROUNDS)]
     if ROUNDS <= len(EARLY_AND_LATE):
         return list(EARLY_AND_LATE[:ROUNDS])
@@ -40,7 +40,7 @@ def service(carrel: str, tmp_path: pathlib.Path, injector: Injector, request):
 
 
 def make_small_pages(folder: pathlib.Path) -> None:
-    """SQLite truncates its file at the end of a checkpoint, and begins one every 1000 pages: of small pages there are more."""
+    """SQLite truncates its file at the end of a checkpoint, which starts every 1000 pages. Small pages make it more frequent."""
     folder.mkdir(mode=0o700)
     with contextlib.closing(sqlite3.connect(folder / "carrel.db")) as database:
         database.executescript("PRAGMA page_size = 512; PRAGMA journal_mode = WAL; CREATE TABLE t (n); DROP TABLE t")
@@ -82,7 +82,7 @@ def test_acknowledged_writes_survive_one_failed_call(
 
 
 @pytest.mark.parametrize(("call", "error"), [("pwrite64", "ENOSPC"), ("pwrite64", "EIO"), ("fdatasync", "EIO")])
-def test_work_goes_on_once_calls_stop_failing(
+def test_work_continues_once_calls_stop_failing(
         service: FaultyService, injector: Injector, summarize, call: str, error: str) -> None:
     load = Load(service)
     for when in (1, 40):

@@ -1,4 +1,4 @@
-"""The service is killed at random moments of a mixed load: whatever was acknowledged is there after the next start."""
+"""The service is killed at random moments of a mixed load: acknowledged writes exist after the next start."""
 
 import os
 import random
@@ -8,7 +8,7 @@ from harness import FaultyService
 from load import Load
 
 ROUNDS = int(os.environ.get("CARREL_FAULT_KILLS", "8"))
-# Between the start of the load and the kill, at most.
+# Maximum time between the start of the load and the kill.
 SECONDS = 0.5
 
 
@@ -19,7 +19,7 @@ def test_acknowledged_writes_survive_kills(service: FaultyService, summarize) ->
     for number in range(1, ROUNDS + 1):
         load.with_cli = number % 5 == 2
         load.start()
-        # A moment that is chosen without regard to what the service does.
+        # A random moment, independent of what the service does.
         time.sleep(moments.uniform(0, SECONDS))
         service.kill()
         load.stop()

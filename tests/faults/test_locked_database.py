@@ -1,4 +1,4 @@
-"""Another process holds the database: writes wait and are then refused, reads go on, and the write-ahead log is folded in later."""
+"""Another process locks the database: writes wait and are then refused, reads continue, and the log is checkpointed later."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ MAX_READ_SECONDS = 3
 MAX_LOCK_SECONDS = 30
 PATCH_SECONDS = float(os.environ.get("CARREL_FAULT_PATCH_SECONDS", "2"))
 LOG_MIB = int(os.environ.get("CARREL_FAULT_LOG_MIB", "8"))
-# A log over this is warned of.
+# Above this size the service logs a warning.
 WARNED_MIB = 256
 MIB = 1 << 20
 
@@ -32,7 +32,7 @@ def test_locked_database_refuses_writes_and_serves_reads(service: FaultyService)
     assert account.sign_in() == 200
     ledger = Ledger(account)
     ledger.mixed_load(2)
-    eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1].get("data", {}).get("results"))
+    eventually(lambda: account.finds("word1"))
 
     with write_lock(database_file(service)), Saves(account, first=1000) as saves:
         mixed = threading.Thread(target=ledger.mixed_load, args=(1,))
@@ -47,7 +47,7 @@ def test_locked_database_refuses_writes_and_serves_reads(service: FaultyService)
     mixed.join()
 
     assert set(saves.statuses) <= {201, 503} and saves.refusals_without_wait == 0, saves.statuses
-    # Nothing of what was refused is left half done, and work goes on at once.
+    # Refused writes leave nothing behind, and work continues at once.
     before = len(ledger.answers)
     ledger.mixed_load(1)
     assert 503 not in ledger.answers[before:]
@@ -67,7 +67,7 @@ def test_write_waits_for_a_short_lock(service: FaultyService) -> None:
     assert [status for status, _, _ in answers] == [201]
 
 
-def test_changes_of_one_row_at_once_are_all_kept(service: FaultyService) -> None:
+def test_concurrent_changes_of_one_row_are_all_kept(service: FaultyService) -> None:
     account = Account(service)
     bookmark = account.save(1)[1]["data"]["bookmark"]["bookmarkId"]
     end = time.monotonic() + PATCH_SECONDS
@@ -88,7 +88,7 @@ def test_changes_of_one_row_at_once_are_all_kept(service: FaultyService) -> None
     print(f"{len(statuses)} changes of one row, all acknowledged")
 
 
-def test_log_behind_a_long_reader_is_folded_in_afterwards(service: FaultyService) -> None:
+def test_log_is_checkpointed_after_a_long_reader(service: FaultyService) -> None:
     account = Account(service)
     file = database_file(service)
     log = file.with_name("carrel.db-wal")
@@ -99,10 +99,10 @@ def test_log_behind_a_long_reader_is_folded_in_afterwards(service: FaultyService
         assert reader.execute("SELECT count(*) FROM bookmark").fetchone() == (0,)
         assert eventually(lambda: metric(service, "carrel_database_log_bytes") > LOG_MIB * MIB)
         if LOG_MIB > WARNED_MIB:
-            assert "the write-ahead log of the database grows" in service.log()
+            assert "the write-ahead log of the database is growing" in service.log()
     grown = log.stat().st_size
 
-    # As much again is written into the space that the log has already.
+    # The same amount again fits into the space that the log already has.
     with Saves(account, threads=2, first=10_000, **text) as more:
         eventually(lambda: len(more.acknowledged) >= len(saves.acknowledged), 120)
     assert log.stat().st_size < grown + 6 * MIB

@@ -1,4 +1,4 @@
-"""A process that is killed while it makes the tables: the next start makes them, and nothing is left half done."""
+"""A process that is killed while it creates the tables: the next start completes them."""
 
 import os
 import pathlib
@@ -7,7 +7,7 @@ import re
 import sqlite3
 import subprocess
 
-from background import assert_rows_are_whole, opened
+from background import assert_rows_are_whole, database_file, opened
 from harness import Account, FaultyService
 
 ROUNDS = int(os.environ.get("CARREL_FAULT_MIGRATION_ROUNDS", "4"))
@@ -44,10 +44,10 @@ def fresh(carrel: str, folder: pathlib.Path) -> FaultyService:
     return FaultyService(carrel, folder)
 
 
-def test_kill_during_migration_is_made_good_by_the_next_start(carrel: str, tmp_path: pathlib.Path) -> None:
+def test_next_start_completes_a_killed_migration(carrel: str, tmp_path: pathlib.Path) -> None:
     clean = fresh(carrel, tmp_path / "clean")
     assert traced(clean).returncode == 0
-    with opened(clean.folder / "data" / "carrel.db") as connection:
+    with opened(database_file(clean)) as connection:
         expected = tables(connection)
     points = [(call, when) for call, count in calls_of_one_thread(clean).items() for when in range(1, count + 1)]
     chosen = random.sample(points, min(ROUNDS, len(points)))
@@ -61,13 +61,13 @@ def test_kill_during_migration_is_made_good_by_the_next_start(carrel: str, tmp_p
 
         service.cli("migrate")
 
-        with opened(service.folder / "data" / "carrel.db") as connection:
+        with opened(database_file(service)) as connection:
             assert tables(connection) == expected, (call, when)
             assert_rows_are_whole(connection)
     assert killed >= len(chosen) // 2, f"only {killed} of {len(chosen)} were killed"
 
 
-def test_kill_during_the_first_start_is_made_good_by_the_next(carrel: str, tmp_path: pathlib.Path) -> None:
+def test_next_start_succeeds_after_a_killed_first_start(carrel: str, tmp_path: pathlib.Path) -> None:
     measured = fresh(carrel, tmp_path / "measured")
     start_seconds = measured.start() / 1000
     measured.kill()
@@ -80,13 +80,13 @@ def test_kill_during_the_first_start_is_made_good_by_the_next(carrel: str, tmp_p
             process.wait(random.uniform(0, start_seconds))
         except subprocess.TimeoutExpired:
             process.kill()
-        assert process.wait() == -9, "it ended by itself"
+        assert process.wait() == -9, "it was not killed"
 
     service.start()
     try:
         account = Account(service)
         assert account.save(1)[0] == 201
-        with opened(service.folder / "data" / "carrel.db") as connection:
+        with opened(database_file(service)) as connection:
             assert_rows_are_whole(connection)
     finally:
         service.kill()

@@ -1,11 +1,11 @@
-"""Calls fail on the files beside the database: uploads are whole or refused, and the index ends with everything in it."""
+"""Calls fail on files other than the database: uploads are complete or refused, and the index becomes complete."""
 
 import hashlib
 import pathlib
 import urllib.parse
 
 import pytest
-from harness import FaultyService, eventually
+from harness import FaultyService, create_key, eventually, is_storage_refusal
 from injector import Injector
 from ledger import User
 from load import Load
@@ -24,7 +24,7 @@ def service(carrel: str, tmp_path: pathlib.Path, injector: Injector):
 
 
 def small_pdf(text: str) -> bytes:
-    """One page with one line."""
+    """A PDF of one page with one line."""
     stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET"
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
@@ -42,26 +42,24 @@ def small_pdf(text: str) -> bytes:
 
 
 class Uploads:
-    """Uploads of one key, and what was acknowledged of them."""
+    """Uploads with one key, and those that were acknowledged."""
 
     def __init__(self, service: FaultyService, user: User) -> None:
         self.service, self.user = service, user
-        scopes = [word for scope in SCOPES for word in ("--scope", scope)]
-        made = service.cli("key", "create", "--user", user.email, "--kind", "rest", "--name", "load", *scopes)
-        self.key = made["secret"]
+        self.key = create_key(service, user.email, "load", SCOPES)
         self.completed: dict[str, bytes] = {}
         self.bad: list[object] = []
 
     def is_acknowledged(self, what: str, answer: tuple[int, dict, dict]) -> bool:
-        status, body, headers = answer
-        if status in (503, 507) and "retry-after" in headers:
+        status, body, _ = answer
+        if is_storage_refusal(answer):
             return False
         if not 200 <= status < 300:
             self.bad.append((what, status, body))
         return 200 <= status < 300
 
     def upload(self, number: int) -> bool:
-        """Announces, sends and completes a file; each step again where it was refused. Whether no step was."""
+        """Announces, sends and completes a file, and retries refused steps. Returns whether no step was refused."""
         content, was_refused = small_pdf(f"heron{number} marsh"), False
         body = {"filename": f"{number}.pdf", "contentType": "application/pdf", "bytes": len(content)}
 
@@ -72,7 +70,7 @@ class Uploads:
                 if self.is_acknowledged(what, answer):
                     return answer[1]
                 was_refused = True
-            raise AssertionError(f"{what} is refused for ever: {self.bad} {answer}")
+            raise AssertionError(f"{what} is always refused: {self.bad} {answer}")
 
         made = again("announce", lambda: self.user.rest("POST", "/v2/uploads", body, key=self.key))["data"]
         address = urllib.parse.urlsplit(made["putUrl"])
@@ -83,17 +81,17 @@ class Uploads:
         self.completed[made["uploadId"]] = content
         return not was_refused
 
-    def assert_whole(self) -> None:
+    def assert_complete(self) -> None:
         folder = pathlib.Path(self.service.folder) / "data" / "files"
         kept = {hashlib.sha256(path.read_bytes()).digest() for path in folder.rglob("*") if path.is_file()}
         for id, content in self.completed.items():
-            assert hashlib.sha256(content).digest() in kept, "an acknowledged upload is not whole on the disk"
+            assert hashlib.sha256(content).digest() in kept, "an acknowledged upload is not complete on the disk"
             status, body, _ = self.user.rest("GET", f"/v2/uploads/{id}", key=self.key)
             assert status == 200 and body["data"]["status"] in ("processing", "ready"), body
 
 
 @pytest.mark.parametrize(("call", "error"), CALLS[:3])
-def test_acknowledged_uploads_are_whole(
+def test_acknowledged_uploads_are_complete(
         service: FaultyService, injector: Injector, summarize, call: str, error: str) -> None:
     load = Load(service, accounts=1)
     uploads = Uploads(service, load.users[0])
@@ -104,22 +102,22 @@ def test_acknowledged_uploads_are_whole(
         failed += injector.failed
         injector.disarm()
         assert uploads.bad == []
-    uploads.assert_whole()
+    uploads.assert_complete()
     service.kill()
     service.start()
 
-    uploads.assert_whole()
-    summarize(f"{failed} failed calls, {refused} uploads with a refused step, {len(uploads.completed)} acknowledged and whole")
+    uploads.assert_complete()
+    summarize(f"{failed} failed calls, {refused} uploads with a refused step, {len(uploads.completed)} acknowledged and complete")
     assert failed
 
 
 @pytest.mark.parametrize(("call", "error"), CALLS[:2])
-def test_large_body_is_kept_whole_or_refused(
+def test_large_body_is_stored_completely_or_refused(
         service: FaultyService, injector: Injector, summarize, call: str, error: str) -> None:
     load = Load(service, accounts=1)
     user, failed, answers = load.users[0], 0, []
     for when in (1, 2, 3):
-        # Too large to be held in memory while it arrives.
+        # Too large to be buffered in memory while it arrives.
         body = {"url": f"https://faults.example/{when}", "title": "t", "text": "heron marsh. " * 300_000}
         injector.arm(service.process.pid, call, error, when, part="/scratch/")
         answer = user.rest("POST", "/v1/bookmarks", body)

@@ -1,4 +1,4 @@
-"""Servers that the service asks and that hang, fail, flood or are not found: nothing waits for them, and nothing is lost."""
+"""External servers that hang, fail, flood or are not found: other requests do not wait for them, and nothing is lost."""
 
 import os
 import pathlib
@@ -6,11 +6,11 @@ import threading
 import time
 
 from background import database_file, key_with, make_jobs_due, opened, resident_mib, timed
-from harness import Account, FaultyService, eventually
+from harness import Account, FaultyService, eventually, started
 from stubs import ChatModel, Gate, MailServer, NameServer, Site, serving
 
 WITH_DEADLINES = bool(os.environ.get("CARREL_FAULT_DEADLINES"))
-# Of the requests in a test that go on beside what hangs.
+# Maximum duration of other requests while a server hangs.
 MAX_SECONDS = 3
 FEEDS = int(os.environ.get("CARREL_FAULT_FEEDS", "20"))
 
@@ -21,23 +21,17 @@ def jobs(service: FaultyService, kind: str) -> list[tuple]:
 
 
 def assert_others_are_served(account: Account, first: int) -> None:
-    """Searches and saves are answered, and what is saved with its text is read."""
+    """Searches and saves are answered, and saved texts are indexed."""
     for number in range(first, first + 5):
         for request in ((account.save, number), (account.rest, "GET", f"/v2/search?q=word{first}")):
             seconds, answer = timed(*request)
             assert answer[0] in (200, 201) and seconds < MAX_SECONDS, (answer[0], seconds)
-    eventually(lambda: account.rest("GET", f"/v2/search?q=word{first + 4}")[1]["data"]["results"])
+    eventually(lambda: account.finds(f"word{first + 4}"))
 
 
-def start(carrel: str, folder: pathlib.Path, **settings: object) -> FaultyService:
-    service = FaultyService(carrel, folder, **settings)
-    service.start()
-    return service
-
-
-def test_hanging_model_stops_no_search_and_costs_no_answer(carrel: str, tmp_path: pathlib.Path) -> None:
+def test_hanging_model_blocks_no_search_and_costs_no_answer(carrel: str, tmp_path: pathlib.Path) -> None:
     with serving(ChatModel()) as model:
-        service = start(carrel, tmp_path, **model.settings())
+        service = started(carrel, tmp_path, **model.settings())
         account = Account(service)
         asker = key_with(account, "ask:library", "read:library")
         question = {"question": "Where is word1 written?"}
@@ -70,7 +64,7 @@ def test_hanging_model_stops_no_search_and_costs_no_answer(carrel: str, tmp_path
 
 def test_faulty_models_cost_no_answer_and_no_memory(carrel: str, tmp_path: pathlib.Path) -> None:
     with serving(ChatModel()) as model:
-        service = start(carrel, tmp_path, **model.settings())
+        service = started(carrel, tmp_path, **model.settings())
         account = Account(service)
         asker = key_with(account, "ask:library", "read:library")
         assert_others_are_served(account, 1)
@@ -92,18 +86,18 @@ def test_faulty_models_cost_no_answer_and_no_memory(carrel: str, tmp_path: pathl
 
         model.behave, model.asked = ["busy", "answer"], []
         assert ask()[0] == 200
-        assert model.asked[1] - model.asked[0] >= 1, "it did not wait as it was asked to"
+        assert model.asked[1] - model.asked[0] >= 1, "it did not obey Retry-After"
         assert account.rest("GET", "/v2/usage", None, asker)[1]["data"]["answers"]["thisMonth"] == 1
         service.kill()
 
 
-def test_letters_outlast_mail_servers_that_fail(carrel: str, tmp_path: pathlib.Path) -> None:
+def test_emails_are_sent_after_mail_servers_fail(carrel: str, tmp_path: pathlib.Path) -> None:
     with serving(MailServer()) as mail:
-        service = start(carrel, tmp_path, **mail.settings())
+        service = started(carrel, tmp_path, **mail.settings())
         account = Account(service)
 
         def use_first(secret: str) -> None:
-            """The first use of a key is told by a letter."""
+            """Uses a new key, which queues an e-mail."""
             seconds, answer = timed(account.rest, "GET", "/v1/user", None, secret)
             assert answer[0] == 200 and seconds < MAX_SECONDS, (answer[0], seconds)
 
@@ -126,7 +120,7 @@ def test_letters_outlast_mail_servers_that_fail(carrel: str, tmp_path: pathlib.P
         due_until(lambda: mail.letters)
         mail.behave = "take"
         due_until(lambda: {state for state, _, _ in jobs(service, "letter")} == {"done"})
-        # The server had taken it before the connection was cut, and says so to nobody.
+        # The server had accepted the e-mail before the connection broke, but the service cannot know that.
         ids = [line for letter in mail.letters for line in letter.splitlines() if line.startswith("Message-ID")]
         assert len(ids) == 2 and len(set(ids)) == 1, ids
 
@@ -138,7 +132,7 @@ def test_letters_outlast_mail_servers_that_fail(carrel: str, tmp_path: pathlib.P
         service.kill()
 
 
-def test_pages_outlast_a_name_server_that_does_not_answer(carrel: str, tmp_path: pathlib.Path) -> None:
+def test_pages_are_fetched_after_a_name_server_hangs(carrel: str, tmp_path: pathlib.Path) -> None:
     resolver = tmp_path / "resolv.conf"
     resolver.write_text(f"nameserver {NameServer.ADDRESS}\noptions timeout:2 attempts:1\n")
     program = tmp_path / "program"
@@ -146,7 +140,7 @@ def test_pages_outlast_a_name_server_that_does_not_answer(carrel: str, tmp_path:
                        f"'mount --bind {resolver} /etc/resolv.conf && exec {carrel} \"$@\"' sh \"$@\"\n")
     program.chmod(0o755)
     with NameServer() as names, serving(Site()) as site:
-        service = start(str(program), tmp_path, fetch__allow_private="127.0.0.0/8")
+        service = started(str(program), tmp_path, fetch__allow_private="127.0.0.0/8")
         account = Account(service)
         for number in range(20):
             page = {"url": f"http://bird{number}.faults.test:{site.port}/"}
@@ -163,16 +157,16 @@ def test_pages_outlast_a_name_server_that_does_not_answer(carrel: str, tmp_path:
             return [state for state, _, _ in jobs(service, "page")] == ["done"] * 20
 
         eventually(all_are_read, 60)
-        assert eventually(lambda: account.rest("GET", "/v2/search?q=bird7")[1]["data"]["results"])
+        assert eventually(lambda: account.finds("bird7"))
         service.kill()
 
 
 def test_feeds_due_at_once_take_turns_and_others_are_served(carrel: str, tmp_path: pathlib.Path) -> None:
     fetches = 6
-    # The rest is left to what somebody waits for.
+    # The other slots are reserved for interactive jobs.
     feeds_at_once = 4
     with serving(Site()) as site:
-        service = start(carrel, tmp_path, fetch__allow_private="127.0.0.0/8", ingest__fetches=fetches)
+        service = started(carrel, tmp_path, fetch__allow_private="127.0.0.0/8", ingest__fetches=fetches)
         account = Account(service)
         assert_others_are_served(account, 1)
         reader = key_with(account, "read:feeds", "write:feeds")

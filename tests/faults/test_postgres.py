@@ -1,4 +1,4 @@
-"""PostgreSQL fails under a mixed load: whatever was acknowledged is there, and the service goes on by itself."""
+"""PostgreSQL fails under a mixed load: acknowledged writes are kept, and the service recovers without a restart."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ ROUNDS = int(os.environ.get("CARREL_FAULT_POSTGRES_ROUNDS", "2"))
 
 @pytest.fixture
 def home():
-    """A folder that another account may enter."""
+    """A folder that other users of the system can enter."""
     made = pathlib.Path(tempfile.mkdtemp(prefix="carrel-postgres-"))
     made.chmod(0o755)
     yield made
@@ -69,11 +69,11 @@ def test_acknowledged_writes_survive_crashes_of_postgres(service: FaultyService,
     moments = random.Random(load.seed)
     for number in range(1, ROUNDS + 1):
         load.start()
-        # A moment that is chosen without regard to what the service does.
+        # A random moment, independent of what the service does.
         time.sleep(moments.uniform(0, 1))
         postgres.stop()
         waited = time.monotonic()
-        # It is away long enough for requests to be refused.
+        # It is stopped long enough for requests to be refused.
         eventually(lambda: service.readiness()[0] == 503)
         assert postgres.start()
         eventually(service.is_ready)
@@ -86,7 +86,7 @@ def test_acknowledged_writes_survive_crashes_of_postgres(service: FaultyService,
     summarize(f"{ROUNDS} crashes, the last over after {waited:.1f} s; {load.summary()}")
 
 
-def test_locked_table_stops_nothing_else(service: FaultyService, postgres: Postgres, summarize) -> None:
+def test_locked_table_blocks_nothing_else(service: FaultyService, postgres: Postgres, summarize) -> None:
     load = Load(service, accounts=1)
     user, refused = load.users[0], []
     body = {"url": "https://faults.example/locked", "title": "t", "text": "t"}
@@ -107,7 +107,7 @@ def test_locked_table_stops_nothing_else(service: FaultyService, postgres: Postg
     held.wait()
 
     summarize(f"40 writes to a locked table were answered within {refused_after:.1f} s: {sorted({one[0] for one in refused})}; "
-              f"{len(others)} requests to other tables beside them, {others.count(200)} answered, the slowest after {slowest:.2f} s")
+              f"{len(others)} concurrent requests to other tables, {others.count(200)} answered, the slowest after {slowest:.2f} s")
     assert all(status == 503 and "retry-after" in headers for status, _, headers in refused), refused[:3]
     assert others.count(200) == len(others)
     load.verify()
@@ -137,9 +137,9 @@ def run_full(service: FaultyService, postgres: Postgres, disk: pathlib.Path, sum
     filler, before = Filler(disk), load.uncertain
     filler.fill()
     load.start()
-    # Its data cannot grow: requests are refused.
+    # The data cannot grow: requests are refused.
     eventually(lambda: load.uncertain > before + 15, 60)
-    # Nor can its write-ahead log: it ends all connections, and itself.
+    # The write-ahead log cannot grow either: PostgreSQL closes all connections and stops.
     eventually(lambda: has_panicked(postgres), 60)
     load.stop()
     filler.free()
@@ -147,7 +147,7 @@ def run_full(service: FaultyService, postgres: Postgres, disk: pathlib.Path, sum
     starts = 0
 
     def is_back() -> bool:
-        """Where it could not even recover, it has ended, and its operator starts it again. Nothing else is done."""
+        """Starts PostgreSQL again if it could not recover. Nothing else is done."""
         nonlocal starts
         if not postgres.is_running():
             starts += postgres.start()
@@ -159,6 +159,6 @@ def run_full(service: FaultyService, postgres: Postgres, disk: pathlib.Path, sum
 
 
 def has_panicked(postgres: Postgres) -> bool:
-    """Begins another segment of the write-ahead log; whether one of them could not be made."""
+    """Switches to another segment of the write-ahead log; whether creating one has failed."""
     postgres.ask("SELECT pg_logical_emit_message(true, 'a', 'b'), pg_switch_wal()")
     return "PANIC" in postgres.log.read_text(errors="replace")

@@ -1,4 +1,4 @@
-"""Little processor time, little memory and a log that cannot be written: the service goes on."""
+"""Little processor time, little memory and a log that cannot be written: the service continues."""
 
 import contextlib
 import os
@@ -8,17 +8,17 @@ import subprocess
 import threading
 
 import pytest
-from background import key_with, metric, timed
-from harness import Account, FaultyService, eventually
-from test_upload_faults import Upload
+from background import metric, timed
+from harness import Account, FaultyService, eventually, started
+from upload_client import Upload, uploader
 
-# Of searches beside sign-ins, which take all processors.
+# Maximum duration of searches during sign-ins, which use all processors.
 MAX_SECONDS = 3
 SEARCHES = int(os.environ.get("CARREL_FAULT_SEARCHES", "60"))
 # Unpacks to 3 GB.
 BOMB = pathlib.Path(__file__).resolve().parents[1] / "outside" / "bomb.pdf"
 MEMORY = 320 << 20
-# A name of its own for each process that runs tests.
+# A separate name for each process that runs tests.
 GROUP = f"carrel-faults-{os.getpid()}"
 
 
@@ -35,21 +35,12 @@ def p99(taken: list[float]) -> float:
     return statistics.quantiles(taken, n=100)[98]
 
 
-class PdfUpload(Upload):
-    """An upload of the bytes of a real file."""
-
-    def __init__(self, account: Account, content: bytes) -> None:
-        super().__init__(account, len(content))
-        self.content = content
-
-
-def test_sign_ins_and_parsers_do_not_hold_up_searches(service: FaultyService) -> None:
-    account, other = Account(service), Account(service)
+def test_sign_ins_and_parsers_do_not_block_searches(service: FaultyService) -> None:
+    account, other = Account(service), uploader(service)
     assert account.save(1)[0] == 201
-    eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1]["data"]["results"])
+    eventually(lambda: account.finds("word1"))
     idle = searches(account)
-    other.secret = key_with(other, "write:uploads", "read:library", "read:bookmarks")
-    upload = PdfUpload(other, BOMB.read_bytes())
+    upload = Upload(other, BOMB.read_bytes())
     assert upload.put()[0] == 200 and upload.complete()[0] == 202
     ended, statuses = threading.Event(), []
 
@@ -65,7 +56,7 @@ def test_sign_ins_and_parsers_do_not_hold_up_searches(service: FaultyService) ->
     for client in clients:
         client.join()
 
-    print(f"p99 of {SEARCHES} searches: {p99(idle) * 1000:.0f} ms idle, {p99(busy) * 1000:.0f} ms beside "
+    print(f"p99 of {SEARCHES} searches: {p99(idle) * 1000:.0f} ms idle, {p99(busy) * 1000:.0f} ms with "
           f"{len(statuses)} sign-ins and a PDF bomb")
     assert set(statuses) == {200}
     assert busy[-1] < MAX_SECONDS
@@ -73,7 +64,7 @@ def test_sign_ins_and_parsers_do_not_hold_up_searches(service: FaultyService) ->
 
 @contextlib.contextmanager
 def memory_group():
-    """A control group with little memory; processes join it by writing their id to a file of this name."""
+    """A control group with little memory; a process joins it by writing its id to the returned file."""
     unified, memory = pathlib.Path("/sys/fs/cgroup/cgroup.controllers"), pathlib.Path("/sys/fs/cgroup/memory")
     if unified.exists():
         place, limit = pathlib.Path(f"/sys/fs/cgroup/{GROUP}"), "memory.max"
@@ -96,18 +87,15 @@ def has_memory_groups() -> bool:
         return False
 
 
-@pytest.mark.skipif(not has_memory_groups(), reason="this account may not make control groups")
+@pytest.mark.skipif(not has_memory_groups(), reason="control groups cannot be created here")
 def test_file_over_the_memory_of_the_machine_fails_alone(carrel: str, tmp_path: pathlib.Path) -> None:
     with memory_group() as members:
         program = tmp_path / "program"
         program.write_text(f'#!/bin/sh\necho $$ > {members}\nexec {carrel} "$@"\n')
         program.chmod(0o755)
-        service = FaultyService(str(program), tmp_path)
-        service.start()
-        account = Account(service)
-        reader = Account(service)
-        account.secret = key_with(account, "write:uploads", "read:library", "read:bookmarks")
-        upload = PdfUpload(account, BOMB.read_bytes())
+        service = started(str(program), tmp_path)
+        account, reader = uploader(service), Account(service)
+        upload = Upload(account, BOMB.read_bytes())
         assert upload.put()[0] == 200
         status, body, _ = upload.complete()
         assert status == 202
@@ -116,12 +104,12 @@ def test_file_over_the_memory_of_the_machine_fails_alone(carrel: str, tmp_path: 
         eventually(lambda: account.rest("GET", document)[1]["data"]["status"] == "failed", 60)
         assert service.process.poll() is None
         assert reader.save(1)[0] == 201
-        eventually(lambda: reader.rest("GET", "/v2/search?q=word1")[1]["data"]["results"])
+        eventually(lambda: reader.finds("word1"))
         print(f"the service used at most {service.memory()['VmHWM']} MiB of {MEMORY >> 20}")
         service.kill()
 
 
-def test_full_disk_of_the_log_stops_nothing(carrel: str, tmp_path: pathlib.Path) -> None:
+def test_full_disk_of_the_log_blocks_nothing(carrel: str, tmp_path: pathlib.Path) -> None:
     service = FaultyService(carrel, tmp_path, log__level="debug")
     full = os.open("/dev/full", os.O_WRONLY)
     service.process = subprocess.Popen([service.program, "serve"], cwd=tmp_path, env=service.environment(),

@@ -12,7 +12,7 @@ from harness import Account, FaultyService, eventually
 
 SLOW_HEADS = int(os.environ.get("CARREL_FAULT_SLOW_HEADS", "500"))
 SLOW_READERS = int(os.environ.get("CARREL_FAULT_SLOW_READERS", "200"))
-# Of the requests in a test that go on beside slow clients.
+# Maximum duration of other requests while clients are slow.
 MAX_SECONDS = 3
 MAX_GROWTH_MIB = 64
 MAX_ENDLESS_SECONDS = 20
@@ -26,7 +26,7 @@ def connect(service: FaultyService) -> socket.socket:
 
 
 def drained(connection: socket.socket) -> bytes:
-    """All that comes until the connection ends."""
+    """Reads until the connection ends."""
     read = b""
     try:
         while got := connection.recv(1 << 16):
@@ -78,9 +78,9 @@ def test_slow_heads_get_408_and_others_are_served(service: FaultyService) -> Non
     ended.set()
 
     assert len(answers) == SLOW_HEADS
-    told = sum(answer.startswith(b"HTTP/1.1 408") for answer in answers.values())
-    print(f"{told} of {SLOW_HEADS} were told 408, the slowest of {number * 2} other requests took {slowest:.2f} s")
-    assert told > SLOW_HEADS / 2
+    timeouts = sum(answer.startswith(b"HTTP/1.1 408") for answer in answers.values())
+    print(f"{timeouts} of {SLOW_HEADS} got 408, the slowest of {number * 2} other requests took {slowest:.2f} s")
+    assert timeouts > SLOW_HEADS / 2
     assert slowest < MAX_SECONDS
 
 
@@ -91,7 +91,7 @@ def test_clients_that_read_nothing_cost_bounded_memory(service: FaultyService) -
     request = (f"GET /rest/v2/documents/{document}?maxChars=20000 HTTP/1.1\r\nHost: x\r\n"
                f"Authorization: Bearer {account.secret}\r\n\r\n").encode()
     eventually(lambda: account.rest("GET", f"/v2/documents/{document}")[1]["data"]["status"] == "ready")
-    # What the program allocates once for many requests, whoever sends them.
+    # Memory that the program allocates once, whatever the number of clients.
     for _ in range(50):
         account.rest("GET", f"/v2/documents/{document}?maxChars=20000")
     before = resident_mib(service)
@@ -135,7 +135,7 @@ def test_too_long_bodies_are_refused_and_cost_no_memory(service: FaultyService) 
     chunk = b"100000\r\n" + b" " * MIB + b"\r\n"
     sent, began = 0, time.monotonic()
     try:
-        # The answer comes at 32 MiB. What follows is thrown away for a second, so that a client sees it, and then the connection ends.
+        # The answer comes at 32 MiB. The rest is discarded for a second, so that the client sees it; then the connection ends.
         while time.monotonic() - began < MAX_ENDLESS_SECONDS:
             endless.sendall(chunk)
             sent += 1
@@ -177,7 +177,7 @@ def test_connections_over_the_file_limit_cost_no_processor_time(carrel: str, tmp
     for connection in flood:
         connection.close()
 
-    print(f"{asked} requests on an open connection beside 300 others: {used:.2f} s of processor time in {CPU_SECONDS} s")
+    print(f"{asked} requests on an open connection with 300 others: {used:.2f} s of processor time in {CPU_SECONDS} s")
     assert used < CPU_SECONDS / 2
     eventually(lambda: account.save(3)[0] == 201)
     assert "unable to open database file" not in service.log()

@@ -1,4 +1,4 @@
-"""A power cut: of a write-ahead log that is cut or damaged anywhere, a prefix of the commits is left, and nothing else."""
+"""A power failure: a write-ahead log that is truncated or damaged anywhere leaves a prefix of the commits, and nothing else."""
 
 import os
 import pathlib
@@ -29,7 +29,7 @@ def write_in_order(account: Account, acknowledged: list[int], ended: threading.E
 
 
 def copy(file: pathlib.Path, to: pathlib.Path) -> pathlib.Path:
-    """The database and its log, without the index of the log, which is lost with the power."""
+    """Copies the database and its log, without the index of the log, which a power failure loses."""
     to.mkdir(parents=True, mode=0o700)
     for name in ("carrel.db", "carrel.db-wal"):
         shutil.copyfile(file.with_name(name), to / name)
@@ -50,7 +50,7 @@ def flip(log: pathlib.Path, offset: int) -> None:
 
 
 def commits(file: pathlib.Path) -> tuple[int, int]:
-    """How many pages were saved, and how many of them changed; they are the first ones."""
+    """The number of saved pages, and of changed ones. Both are the first pages."""
     with opened(file) as connection:
         assert_rows_are_whole(connection)
         saved = saved_numbers(connection)
@@ -61,21 +61,20 @@ def commits(file: pathlib.Path) -> tuple[int, int]:
 
 
 def doctor(service: FaultyService, folder: pathlib.Path) -> str:
-    """What `carrel doctor` says of the files of a database in this folder."""
-    looking = FaultyService(service.program, folder.parent, data_dir=folder)
-    report = looking.cli("doctor")
+    """The state of the database files in this folder, as `carrel doctor` reports it."""
+    report = FaultyService(service.program, folder.parent, data_dir=folder).cli("doctor")
     return next(check["state"] for check in report["checks"] if check["name"] == "database files")
 
 
-def test_cut_log_leaves_a_prefix_of_the_commits(service: FaultyService, tmp_path: pathlib.Path) -> None:
+def test_truncated_log_leaves_a_prefix_of_the_commits(service: FaultyService, tmp_path: pathlib.Path) -> None:
     account, acknowledged, ended = Account(service), [], threading.Event()
     file = database_file(service)
     original = tmp_path / "original"
     writer = threading.Thread(target=write_in_order, args=(account, acknowledged, ended))
-    # Every cut leaves the tables and the account: the log begins after them.
+    # Every truncation keeps the tables and the account, because the log begins after them.
     with opened(file) as connection:
         assert connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
-    # The log is not folded in past a reader: what was folded in was synced before, so no power cut takes it from the log.
+    # The log is not checkpointed past a reader: checkpointed pages were synced before, so a power failure cannot lose them.
     with read_transaction(file):
         writer.start()
         eventually(lambda: len(acknowledged) >= SAVES)
@@ -104,7 +103,7 @@ def test_cut_log_leaves_a_prefix_of_the_commits(service: FaultyService, tmp_path
             assert doctor(service, folder) == "ok", (damage.__name__, offset)
         found[offset] = commits(torn)
         shutil.rmtree(folder)
-    # The later the log is cut, the more is left.
+    # The later the log is truncated, the more commits are left.
     in_order = [found[offset] for offset in sorted(found)]
     assert in_order == sorted(in_order)
     assert len(set(in_order)) > 5, "the cuts differ in nothing"

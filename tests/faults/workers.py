@@ -1,4 +1,4 @@
-"""What the accounts of a load do, each of them by several workers at once."""
+"""The steps of a load. Each account has several workers at once."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if typing.TYPE_CHECKING:
 
 # RFC 7636, appendix B.
 VERIFIER, CHALLENGE = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
-# Of a kind and an account: what is beyond is deleted.
+# Per kind and account; objects above this number are deleted.
 MAX_OBJECTS = 12
 
 
 class Worker:
-    """Takes the steps of a load for one account, one after the other, each kind of step as often as any other."""
+    """Runs the steps of a load for one account, one after the other, each kind of step equally often."""
 
     def __init__(self, load: Load, user: User, seed: str) -> None:
         self.load, self.user = load, user
@@ -43,17 +43,17 @@ class Worker:
         return self.load.note(what, answer)
 
     def choose(self, kind: str, prefix: str, usable=lambda record: True) -> Record | None:
-        """One of the own objects that are there for certain."""
+        """One of the worker's objects that certainly exists."""
         own = [record for word, record in self.user.records[kind].items()
                if word.startswith(prefix) and record.state() and usable(record)]
         return self.random.choice(own) if own else None
 
     def living(self, kind: str, prefix: str) -> int:
-        """How many of the own objects are there, or may be."""
+        """How many of the worker's objects exist, or may exist."""
         return sum(record.states != [GONE] for word, record in self.user.records[kind].items() if word.startswith(prefix))
 
     def post_once(self, what: str, path: str, body: dict, record: Record, name: str, kind: str | None) -> bool:
-        """A POST, half of the time with an Idempotency-Key and then again until its outcome is known."""
+        """A POST, half of the time with an Idempotency-Key and repeated until its outcome is known."""
         if self.random.random() < 0.5:
             answer = self.user.rest("POST", path, body)
             return self.take(what, answer, record, name, kind)
@@ -116,7 +116,7 @@ class LibraryWorker(Worker):
         word = self.word("h")
         made = self.user.record("highlight", word)
         record.children.append(made)
-        # Every text of a save begins with a word of eleven characters.
+        # The text of every save begins with a word of eleven characters.
         body = {"text": "heron marsh", "startOffset": 12, "endOffset": 23, "note": f"{word} 0"}
         path = f"/v1/bookmarks/{record.id}/highlights"
         made.change(self.post_once("highlight", path, body, made, "highlightId", "highlight"), note=body["note"])
@@ -209,7 +209,7 @@ class ProjectWorker(Worker):
             record.delete(self.done("delete a note", self.user.app("DELETE", f"/notes/{record.id}")))
 
     def save(self) -> None:
-        """Bookmarks that the other worker does not touch."""
+        """Saves bookmarks that the library worker does not change."""
         if self.living("bookmark", "i") >= 4:
             return
         word = self.word("i")
@@ -353,7 +353,7 @@ class SecurityWorker(Worker):
             eventually(lambda: self.user.works(self.user.session) or self.user.sign_in_again() or self.load.is_stopped())
 
     def take_password(self, new: str, acknowledged: bool, ended: list[Credential]) -> None:
-        """Sessions and connections end with it."""
+        """Records a new password; sessions and connections end with the old one."""
         self.user.is_password_checked = False
         if acknowledged:
             self.user.old_passwords += self.user.passwords
@@ -372,7 +372,7 @@ class SecurityWorker(Worker):
         asked = urllib.parse.urlencode({
             "response_type": "code", "client_id": self.user.client, "redirect_uri": REDIRECT, "scope": "read:library",
             "state": "s", "code_challenge": CHALLENGE, "code_challenge_method": "S256"})
-        headers = {"Cookie": self.user.session.secret, "Origin": self.user.origin()}
+        headers = self.user.browser_headers()
         status, page, answered = self.user.service.send("GET", f"/oauth/authorize?{asked}", headers=headers)
         if not self.done("ask for consent", (status, page, answered)):
             return

@@ -154,7 +154,7 @@ async fn session_cookie_on_http_has_no_prefix() {
     signed_in.get("/app/api/session").await.data(200);
 }
 
-/// Whoever planted or copied a session's cookie has nothing of it once its browser signs in.
+/// A session cookie that was planted or copied is useless once the browser that presents it has signed in.
 #[actix_web::test]
 async fn session_presented_at_a_sign_in_ends() {
     let server = Server::start().await;
@@ -173,4 +173,15 @@ async fn session_presented_at_a_sign_in_ends() {
     }
     let who = renewed.get("/app/api/session").await;
     assert_eq!(who.data(200)["user"]["email"], person.email());
+}
+
+#[actix_web::test]
+async fn session_presented_at_a_sign_up_ends() {
+    let server = Server::with(&[("ACCOUNTS__SIGNUP", "open")]).await;
+    let signed_in = server.user(Plan::Pro).await.sign_in().await;
+    let account = json!({ "email": "new@b.example", "password": PASSWORD });
+
+    signed_in.post("/app/api/signup", account).await.data(201);
+
+    assert_eq!(signed_in.get("/app/api/session").await.refused(401), "NOT_SIGNED_IN");
 }

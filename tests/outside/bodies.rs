@@ -10,7 +10,7 @@ use tokio::net::{TcpSocket, TcpStream};
 
 use crate::world::{Client, Home, Key, Program, Server, eventually, program};
 
-/// A connection from this address on which a sign-in was begun whose body does not come.
+/// Opens a connection from this address and sends the head of a sign-in request without its body.
 async fn begin_sign_in(service: SocketAddr, from: Ipv4Addr) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind((from, 0).into()).unwrap();
@@ -76,8 +76,8 @@ async fn stalled_bodies_of_one_key_leave_others_served() {
 }
 
 #[actix_web::test]
-async fn stalled_posts_of_many_addresses_leave_a_client_served() {
-    // 384 connections at once, whatever the number of workers: fewer than are opened.
+async fn client_is_served_despite_stalled_posts_of_many_addresses() {
+    // At most 384 connections at a time, whatever the number of workers: fewer than the test opens.
     const MAX_FILES: usize = 512;
     const ADDRESSES: u8 = 5;
     const CONNECTIONS_PER_ADDRESS: usize = 90;
@@ -95,7 +95,7 @@ async fn stalled_posts_of_many_addresses_leave_a_client_served() {
             stalled.push(begin_sign_in(service, Ipv4Addr::new(127, 0, 1, address)).await);
         }
     }
-    // On the connection that is open already.
+    // Uses the connection that is already open.
     let bookmark = key.save_text("https://example.org/a", "A heron in the reeds.").await;
 
     key.once(&bookmark, "ready").await;

@@ -83,7 +83,7 @@ async fn a_request_that_meets_dead_limits_is_told_so_and_the_day_goes_on_where_i
 }
 
 #[actix_web::test]
-async fn connection_outlives_the_death_of_its_actor() {
+async fn oauth_connection_survives_a_crash_of_its_actor() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -92,7 +92,7 @@ async fn connection_outlives_the_death_of_its_actor() {
 
     for deaths in 1..=3 {
         port.crash();
-        eventually("the actor died", async || {
+        eventually("the actor has crashed", async || {
             let report = port.health().report();
             (!report.up || report.restarts >= deaths).then_some(())
         })

@@ -164,7 +164,7 @@ async fn a_request_that_still_runs_is_waited_for_and_one_that_died_frees_its_key
     let Writer { owner, key, session, id, path } = Writer::of(&server, Plan::Pro).await;
     let replay = Replay::new(b"slow", "POST", &path, NOTE.as_bytes()).unwrap();
     let holder: KeyId = key.id.parse().unwrap();
-    // The request of a process that never answers.
+    // The process ends without answering the request.
     let claimed = server.app().idempotency.claim(owner, holder, replay).await.unwrap();
     let Claimed::First(claim) = claimed else { panic!("{claimed:?}") };
     drop(claim);
@@ -329,13 +329,13 @@ impl<'a> Answers<'a> {
         self.kept.claim(self.owner, self.key, replay).await
     }
 
-    /// Claims this name, which is free.
+    /// Claims this name, which must not be claimed yet.
     async fn first(&self, name: &str) -> Claim {
         let Claimed::First(claim) = self.claim(name).await.unwrap() else { panic!("{name} is taken") };
         claim
     }
 
-    /// Commits a change of the request that has this claim.
+    /// Commits a change of the request with this claim.
     async fn commit(&self, claim: &Claim) {
         let txn = begin_owned(&self.server.app().db, self.owner).await.unwrap();
         claim.id().mark_committed(&txn).await.unwrap();
@@ -411,7 +411,7 @@ async fn answer_over_its_bound_is_kept_as_given() {
 
 const FAULT: &str = "the storage failed";
 
-/// From now on no answer can be stored, while claims and their signs of life can.
+/// Makes every attempt to store an answer fail; claims and their heartbeats still succeed.
 async fn break_storing(server: &Server) {
     let db = &server.app().db;
     let fault = "CREATE TRIGGER fault BEFORE UPDATE OF status ON idempotency";
@@ -430,7 +430,7 @@ async fn break_storing(server: &Server) {
     }
 }
 
-async fn mend_storing(server: &Server) {
+async fn repair_storing(server: &Server) {
     let db = &server.app().db;
     let mended = if db.is_postgres() { "DROP TRIGGER fault ON idempotency" } else { "DROP TRIGGER fault" };
     db.write().execute_unprepared(mended).await.unwrap();
@@ -445,7 +445,7 @@ async fn answer_that_could_not_be_stored_is_stored_later() {
 
     let first = once.post_text(&path, NOTE).await;
     let running = once.post_text(&path, NOTE).await;
-    mend_storing(&server).await;
+    repair_storing(&server).await;
 
     first.data(201);
     assert_eq!((running.refused(409), running.number("retry-after")), ("CONFLICT", 1));
@@ -507,7 +507,7 @@ async fn committed_claim_without_answer_is_refused() {
     let txn = begin_owned(&app.db, owner).await.unwrap();
     claim.id().mark_committed(&txn).await.unwrap();
     txn.commit().await.unwrap();
-    // The request of a process that never answers.
+    // The process ends without answering the request.
     drop(claim);
 
     let running = with(&key, name).post_text(&path, NOTE).await;

@@ -261,19 +261,19 @@ async fn whole_index_is_not_filled_again_after_stop_or_kill() {
 }
 
 #[actix_web::test]
-async fn stop_while_the_index_opens_is_orderly_and_no_death() {
+async fn shutdown_while_the_index_opens_is_graceful() {
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
     let running = Program::start(&home, "data").await;
     let heron = save(&running.holder(&id, &secret), "heron").await;
     running.kill();
-    // The engine waits until the pipe has a writer, so the index opens for ever.
+    // The engine waits until the pipe has a writer, so opening the index never completes.
     let config = home.path("data/index/edge_config.json");
     let content = fs::read(&config).unwrap();
     fs::remove_file(&config).unwrap();
     mknodat(CWD, &config, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
 
-    // More often than the index may end its process before it is moved aside.
+    // More often than the number of crashes while opening after which the index is moved aside.
     for _ in 0..5 {
         let opening = Program::begin(&home, "data");
         eventually("the index is being opened", async || {
@@ -291,7 +291,7 @@ async fn stop_while_the_index_opens_is_orderly_and_no_death() {
     assert!(set_aside(&home.path("data")).is_empty());
 }
 
-/// A model to which everything means the same. While it is held it makes no vectors of passages.
+/// A model that embeds every text equally. While it is paused, it embeds no passages.
 #[derive(Default)]
 struct OneMeaning {
     is_held: Mutex<bool>,
@@ -360,10 +360,10 @@ async fn search_says_degraded_until_lost_documents_are_back() {
     assert_eq!(degraded(&key).await, "lexical");
     assert_eq!(degraded(&other).await, Value::Null, "nothing of theirs is lost");
 
-    // The words come back, and the vectors not yet.
+    // The words are restored, the vectors not yet.
     model.hold(true);
     server.app().ingest.port().crash();
-    eventually("its words are back", async || {
+    eventually("its words are restored", async || {
         (document_of(&server, owner.id()).await.indexed_version > 0).then_some(())
     })
     .await;
@@ -385,7 +385,7 @@ async fn document_of(server: &Server, owner: UserId) -> document::Model {
 }
 
 #[actix_web::test]
-async fn index_moved_away_and_back_is_taken_up_again() {
+async fn index_moved_away_and_back_is_used_again() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let heron = save(&key, "heron").await;
@@ -435,7 +435,7 @@ async fn jobs_of(server: &Server) -> u64 {
     jobs.count(server.app().db.read()).await.unwrap()
 }
 
-/// An index of which every read fails so.
+/// An index whose reads all fail with this fault.
 struct Failing(EngineFault);
 
 impl Failing {

@@ -225,7 +225,7 @@ async fn full_library_refuses_tags_feeds_and_files_that_grow() {
         assert_eq!(refused.refused(402), "PLAN_LIMIT_REACHED");
     }
     assert_eq!(key.get(&path(&bookmark)).await.data(200)["bookmark"]["tags"], json!(["reeds"]));
-    // What takes away, or adds nothing, passes.
+    // Changes that remove text or add none are accepted.
     key.patch("/rest/v1/tags/reeds", json!({ "name": "reed" })).await.data(200);
     key.patch(&path(&bookmark), json!({ "favorite": true })).await.data(200);
     key.patch(&feed, json!({ "title": "" })).await.data(200);
@@ -454,8 +454,8 @@ async fn count_equals_the_rows_after_any_statements() {
     }
 }
 
-/// A row of each counted table, and of those that they stand in, for a row of its parent: `{id}` stands for a new id, `{hex}` for
-/// its digits, `{text}` for some text, `{maybe}` for some text or none, `{number}` for a number and `{row}` for a small one.
+/// Statements that insert a row of each counted table and of its parent tables. Placeholders: `{id}` is a new id, `{hex}` its digits,
+/// `{text}` a random text, `{maybe}` a random text or NULL, `{number}` a random number and `{row}` the index of a parent row.
 const INSERTS: [(&str, &str); 19] = [
     (
         "user",
@@ -563,7 +563,7 @@ const INSERTS: [(&str, &str); 19] = [
     ),
 ];
 
-/// Columns that every row may have changed in, each to a longer text.
+/// Columns whose texts are made longer.
 const GROWING: [(&str, &str); 13] = [
     ("document", "title"),
     ("chunk", "text"),
@@ -580,7 +580,7 @@ const GROWING: [(&str, &str); 13] = [
     ("idempotency", "body"),
 ];
 
-/// Columns that may be emptied.
+/// Columns that are set to NULL.
 const NULLABLE: [(&str, &str); 8] = [
     ("document", "lacks"),
     ("source", "outline"),
@@ -596,7 +596,7 @@ const NULLABLE: [(&str, &str); 8] = [
 const UNCOUNTED: [(&str, &str); 3] =
     [("bookmark", "updated_at"), ("document", "updated_at"), ("entry", "sorted_at")];
 
-/// What a row is deleted by, and with it those that hang on it.
+/// Columns by which rows are deleted, together with the rows that reference them.
 const DELETED: [(&str, &str); 18] = [
     ("user", "id"),
     ("document", "id"),
@@ -618,14 +618,14 @@ const DELETED: [(&str, &str); 18] = [
     ("idempotency", "key_id"),
 ];
 
-/// Statements that follow from a seed, over the real tables.
+/// Random statements over the real tables, reproducible from a seed.
 struct RandomLoad {
     db: Db,
     state: u64,
 }
 
 impl RandomLoad {
-    /// A number below `bound` (splitmix64).
+    /// Returns a random number below `bound` (splitmix64).
     fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.random() % bound as u64).unwrap()
     }
@@ -642,7 +642,7 @@ impl RandomLoad {
         of[self.below(of.len())]
     }
 
-    /// A text as a literal, with characters of one to four bytes.
+    /// Returns a text as an SQL literal, with characters of one to four bytes.
     fn text(&mut self) -> String {
         let chars = self.below(40);
         let text: String =
@@ -674,7 +674,7 @@ impl RandomLoad {
         }
     }
 
-    /// Runs a statement, now and then within a transaction that is rolled back first.
+    /// Runs a statement; sometimes first in a transaction that is rolled back.
     async fn run(&mut self, statement: &str) {
         let statement = self.filled(statement);
         if self.below(10) == 0 {
@@ -761,7 +761,7 @@ async fn faulty_import_rows_beyond_the_first_are_counted_by_reason() {
 }
 
 #[actix_web::test]
-async fn rows_that_the_plan_refuses_do_not_end_an_import() {
+async fn rows_over_the_plan_do_not_end_an_import() {
     let server = Server::with(&[("PLANS__PRO__UPLOAD_BYTES", "8")]).await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let id = Uuid::from_u128(7);

@@ -26,9 +26,9 @@ use crate::world::{Client, Reply, Server, Site, eventually, has_postgres};
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const PAGES: usize = 200;
-/// Requests that are under way at once.
+/// Number of concurrent requests.
 const TASKS: usize = 6;
-/// Of so many bookmarks one is deleted.
+/// Every n-th bookmark is deleted.
 const DELETED_EACH: usize = 5;
 /// Feeds of a list: an odd number of lots, so that two lists in opposite orders meet in the same lot.
 const FEEDS: usize = 300;
@@ -43,7 +43,7 @@ fn page(n: usize) -> String {
     format!("https://reeds.example/{n:04}")
 }
 
-/// A list of all pages, with this tag and a note on each.
+/// A bookmark list of all pages, each with this tag and a note.
 fn pages(tag: &str) -> Vec<u8> {
     let link = |n| format!("<DT><A HREF=\"{}\" TAGS=\"{tag}\">Page {n}</A>\n<DD>Note of {tag}\n", page(n));
     list(&(0..PAGES).map(link).collect::<String>()).into_bytes()
@@ -62,7 +62,7 @@ async fn bookmarks(server: &Server, user: UserId) -> Vec<BookmarkId> {
     own.all(server.app().db.read()).await.unwrap().into_iter().map(|row| row.id).collect()
 }
 
-/// Deletes some of the bookmarks and changes the others, the last ones first: an import takes them the other way round.
+/// Deletes some of the bookmarks and changes the others, in reverse order: an import locks them first to last.
 async fn change(session: &Client, bookmarks: &[(usize, BookmarkId)]) {
     for (n, id) in bookmarks.iter().rev() {
         let path = format!("/app/api/library/bookmarks/{id}");

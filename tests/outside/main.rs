@@ -24,6 +24,7 @@ mod connection;
 mod crash;
 mod day;
 mod deaths;
+mod disk_floor;
 mod drain;
 mod exports;
 mod feed_push;

@@ -505,7 +505,7 @@ async fn slow_sites_do_not_hold_up_what_is_here_already() {
 }
 
 #[actix_web::test]
-async fn work_on_the_index_is_left_to_its_maintainer() {
+async fn index_jobs_are_left_to_the_maintainer() {
     let queue = Queue::new().await;
     let others = [Work::Text, Work::Deliver];
     for work in others.into_iter().chain([Work::Index, Work::Relabel, Work::Forget, Work::ForgetFeed]) {
@@ -517,9 +517,9 @@ async fn work_on_the_index_is_left_to_its_maintainer() {
         claimed.unwrap().jobs
     };
 
-    let beside = claim(Places { leaves_index: true, ..Places::any(9) }).await;
+    let without_index = claim(Places { leaves_index: true, ..Places::any(9) }).await;
 
-    let mut kinds: Vec<_> = beside.iter().map(|job| job.kind.as_str()).collect();
+    let mut kinds: Vec<_> = without_index.iter().map(|job| job.kind.as_str()).collect();
     kinds.sort_unstable();
     assert_eq!(kinds, [Work::Deliver.name(), Work::Text.name()]);
     assert_eq!(claim(Places::any(9)).await.len(), 4);

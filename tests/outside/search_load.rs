@@ -32,7 +32,7 @@ async fn five_hundred_searches_over_http_are_all_answered() {
     const DOCUMENTS: usize = 20;
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
-    // A process of its own: both ends of so many connections are more files than one process may have open by default.
+    // In a separate process: both ends of 500 connections exceed the default limit of open files of one process.
     let running = Program::start(&home, "data").await;
     let key = running.holder(&id, &secret);
     for number in 0..DOCUMENTS {

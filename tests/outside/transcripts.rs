@@ -608,7 +608,7 @@ async fn a_page_that_sends_its_readers_on_to_a_recording_is_that_recording() {
     assert_eq!(site.hits("/talk"), asked);
 }
 
-/// An episode whose page answers 404: what became of it, with the page's address.
+/// Follows a feed with one episode whose page answers 404; returns the entry and the URL of the page.
 async fn followed_episode(key: &Key, site: &Site) -> (Value, String) {
     let (page, file) = (site.page("/talk", [Reply::Status(404)]), site.page("/a.wav", [sound(2)]));
     let item = format!(
@@ -632,7 +632,7 @@ async fn saved_episode_can_be_transcribed_again_after_unfollow() {
     key.post(&asked, json!({})).await.data(202);
     eventually("it is fetched", async || site.was_asked("/a.wav").then_some(())).await;
     let saved = key.save(json!({ "url": page })).await;
-    // It may be ready with what the feed says of it, before it is transcribed.
+    // It may be ready with the text of the feed before it is transcribed.
     key.once(&saved, "ready").await;
     eventually("it is transcribed", async || {
         text_of(&key, &saved).await.starts_with("This is heron number ").then_some(())
@@ -641,16 +641,16 @@ async fn saved_episode_can_be_transcribed_again_after_unfollow() {
     key.delete(&format!("/rest/v1/feeds/{}", entry["feedId"].as_str().unwrap())).await.data(200);
 
     heard_again(&key, &saved).await;
-    assert!(!site.was_asked("/talk"), "its page took the place of what was said");
+    assert!(!site.was_asked("/talk"), "its page replaced the transcript");
 }
 
 #[actix_web::test]
-async fn feed_update_while_a_transcript_is_put_in_keeps_it() {
+async fn feed_update_keeps_a_concurrent_transcript() {
     let (server, site) = (Server::start().await, Site::start().await);
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     let (entry, page) = followed_episode(&key, &site).await;
-    no_work_is_left(&server, user.id()).await;
+    await_all_jobs(&server, user.id()).await;
     let file = site.page("/a.wav", [sound(2)]);
     let item = format!(
         "<item><title>A talk</title><link>{page}</link><description>Notes of it.</description><enclosure url=\"{file}\" type=\"audio/wav\"/></item>"
@@ -659,7 +659,7 @@ async fn feed_update_while_a_transcript_is_put_in_keeps_it() {
 
     let refresh = format!("/rest/v1/feeds/{}/refresh", entry["feedId"].as_str().unwrap());
     let refresh = key.post(&refresh, json!({}));
-    with_transcript_put_in(&server, user.id(), &entry["documentId"], refresh).await.data(202);
+    with_concurrent_transcript(&server, user.id(), &entry["documentId"], refresh).await.data(202);
 
     let path = format!("/rest/v1/entries/{}", entry["entryId"].as_str().unwrap());
     eventually("the update is there", async || {
@@ -667,14 +667,14 @@ async fn feed_update_while_a_transcript_is_put_in_keeps_it() {
         (shown["summary"] == "Notes of it.").then_some(())
     })
     .await;
-    no_work_is_left(&server, user.id()).await;
+    await_all_jobs(&server, user.id()).await;
     let document = format!("/rest/v2/documents/{}", entry["documentId"].as_str().unwrap());
     let text = key.get(&document).await.data(200)["text"].clone();
     assert!(!text.as_str().unwrap().contains("Notes of it."), "{text}");
 }
 
-/// Puts a transcript in within a transaction that is open while `meanwhile` runs, and is committed once that waits for it.
-async fn with_transcript_put_in<T>(
+/// Stores a transcript in a transaction that stays open while `meanwhile` runs, and commits once `meanwhile` waits for a lock.
+async fn with_concurrent_transcript<T>(
     server: &Server,
     user: UserId,
     document: &Value,
@@ -700,14 +700,14 @@ async fn with_transcript_put_in<T>(
     transcript::Entity::insert(transcribed.into_active_model()).exec_without_returning(&txn).await.unwrap();
     media::make_whole(&txn, &row).await.unwrap();
     let commit = async {
-        lock_is_awaited(server).await;
+        await_lock_wait(server).await;
         txn.commit().await.unwrap();
     };
     tokio::join!(meanwhile, commit).0
 }
 
-/// Waits until a statement waits for a lock. SQLite has one writer: who waits for it has read nothing yet.
-async fn lock_is_awaited(server: &Server) {
+/// Waits until a statement waits for a lock. On SQLite a transaction that waits for the only writer has read nothing yet.
+async fn await_lock_wait(server: &Server) {
     let db = server.app().db.read();
     if db.get_database_backend() != DatabaseBackend::Postgres {
         return;
@@ -721,7 +721,7 @@ async fn lock_is_awaited(server: &Server) {
     .await;
 }
 
-async fn no_work_is_left(server: &Server, user: UserId) {
+async fn await_all_jobs(server: &Server, user: UserId) {
     eventually("no work is left", async || {
         let open = job::Entity::owned_by(user)
             .filter(job::Column::State.is_in([JobState::Queued, JobState::Running]));
@@ -731,38 +731,38 @@ async fn no_work_is_left(server: &Server, user: UserId) {
 }
 
 #[actix_web::test]
-async fn save_while_a_transcript_is_put_in_fetches_no_page() {
+async fn save_during_a_transcript_fetches_no_page() {
     let (server, site) = (Server::start().await, Site::start().await);
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     let (entry, page) = followed_episode(&key, &site).await;
-    no_work_is_left(&server, user.id()).await;
+    await_all_jobs(&server, user.id()).await;
 
     let save = key.save(json!({ "url": page }));
-    let saved = with_transcript_put_in(&server, user.id(), &entry["documentId"], save).await;
+    let saved = with_concurrent_transcript(&server, user.id(), &entry["documentId"], save).await;
 
     assert_eq!(saved["documentId"], entry["documentId"]);
-    no_work_is_left(&server, user.id()).await;
-    assert!(!site.was_asked("/talk"), "its page is fetched over the transcript");
+    await_all_jobs(&server, user.id()).await;
+    assert!(!site.was_asked("/talk"), "its page was fetched despite the transcript");
 }
 
 #[actix_web::test]
-async fn refetch_while_a_transcript_is_put_in_fetches_no_page() {
+async fn refetch_during_a_transcript_fetches_no_page() {
     let (server, site) = (Server::start().await, Site::start().await);
     server.app().speech.set(Arc::new(Counting::default()));
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     let (entry, page) = followed_episode(&key, &site).await;
     let saved = key.save(json!({ "url": page })).await;
-    no_work_is_left(&server, user.id()).await;
+    await_all_jobs(&server, user.id()).await;
     let asked = site.hits("/talk");
 
     let path = format!("/rest/v1/bookmarks/{}/refetch", saved["bookmarkId"].as_str().unwrap());
     let refetch = key.post(&path, json!({}));
-    let answer = with_transcript_put_in(&server, user.id(), &entry["documentId"], refetch).await;
+    let answer = with_concurrent_transcript(&server, user.id(), &entry["documentId"], refetch).await;
 
     answer.data(202);
-    no_work_is_left(&server, user.id()).await;
+    await_all_jobs(&server, user.id()).await;
     assert_eq!((site.hits("/talk"), site.hits("/a.wav")), (asked, 1));
 }
 

@@ -82,7 +82,7 @@ async fn index_state(service: &Program) -> Value {
     service.stranger().get("/readyz").await.body["index"]["state"].clone()
 }
 
-/// How many documents the rows take for lost by the index.
+/// Number of documents that the rows mark as lost by the index.
 async fn lost_documents(home: &Home) -> u64 {
     let rows = Database::connect(home.database_url()).await.unwrap();
     let lost = document::Entity::find().filter(document::Column::IndexLostAt.is_not_null());

@@ -168,7 +168,7 @@ async fn client_that_does_not_read_is_closed() {
     .await;
 }
 
-/// The value of a metric without labels; 0 before it was counted.
+/// The value of a metric without labels; 0 before it is first recorded.
 fn metric(metrics: &str, name: &str) -> f64 {
     metrics.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or_default()
 }
@@ -210,7 +210,7 @@ async fn unread_answers_of_an_account_hold_bounded_memory() {
     key.get("/rest/v2/usage").await.data(200);
 
     drop(unread);
-    eventually("what they held is given back", async || {
+    eventually("their memory is released", async || {
         let metrics = stranger.get("/metrics").await.text;
         (metric(&metrics, "carrel_slow_readers_bytes") == 0.0).then_some(())
     })

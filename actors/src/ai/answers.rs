@@ -65,8 +65,8 @@ pub async fn claim(db: &Db, user: UserId, limits: &Limits, now: Timestamp) -> Re
     Ok(claim)
 }
 
-/// Makes the claim an answer that used so many tokens, within a transaction. Whether the AI pauses from now on, because the
-/// service's daily allowance is spent.
+/// Records, within a transaction, that the claimed answer was given and used `tokens`. Returns whether this pauses the AI because
+/// the service's daily allowance is used up.
 pub async fn settle(
     txn: &impl ConnectionTrait,
     claim: Claim,

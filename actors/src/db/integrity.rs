@@ -12,7 +12,7 @@ use super::{Db, StorageFault};
 /// second for every 200 MiB.
 const MAX_BYTES_CHECKED_AT_START: u64 = 16 << 20;
 
-/// Between the checks of two tables of a database that serves: writes move from the write-ahead log to the file meanwhile.
+/// Pause between the checks of two tables while the service runs: the write-ahead log is checkpointed meanwhile.
 const PAUSE_BETWEEN_TABLES: Duration = Duration::from_millis(20);
 
 /// The file of an SQLite database does not hold what was written to it.
@@ -111,10 +111,10 @@ impl Db {
         self.check("PRAGMA quick_check(1)").await
     }
 
-    /// Checks the pages of one table after another. Each check is one read transaction, and the write-ahead log cannot be cut before
-    /// its end: for all tables at once the log would grow for as long as the whole database takes.
+    /// Checks the pages of one table after another. Each check is one read transaction, and SQLite cannot truncate the write-ahead
+    /// log before it ends: a single check of all tables would let the log grow for as long as the check takes.
     async fn quick_check_by_table(&self) -> Result<(), OpenError> {
-        // The table of all tables comes with the list of unused pages.
+        // The check of `sqlite_schema` includes the list of unused pages.
         let tables = "SELECT 'sqlite_schema' UNION ALL SELECT name FROM sqlite_schema WHERE type = 'table'";
         for row in self.all(tables).await? {
             let table: String = row.try_get_by_index(0)?;
@@ -168,7 +168,7 @@ impl Db {
     }
 }
 
-/// Bytes of a file; 0 where there is none.
+/// Returns the size of a file in bytes, or 0 if it does not exist.
 pub(super) fn size_of(file: &Path) -> u64 {
     std::fs::metadata(file).map_or(0, |found| found.len())
 }

@@ -2,7 +2,7 @@
 //!
 //! SQLite takes one writer at a time, and a transaction that reads before it writes fails at once when another wrote in
 //! between; so writes go through a pool of one connection and begin IMMEDIATE, and reads have connections of their own.
-//! PostgreSQL has a pool for each too: writes that wait for a lock hold their connections, and reads go on beside them.
+//! PostgreSQL has a pool for each too: writes that wait for a lock hold their connections, and reads continue meanwhile.
 //!
 //! A storage fault (disk full, failed read or sync) of the writer never outlives its connection: [`Transaction`] refuses
 //! everything after a failed statement, and the connection is lent only outside of any transaction, else replaced.
@@ -309,7 +309,7 @@ async fn postgres(url: &str) -> Result<Db, DbErr> {
     let write = Database::connect(postgres_pool(url, POSTGRES_WRITERS)).await?;
     let read = Database::connect(postgres_pool(url, READERS)).await?;
     let mut session = postgres_pool(url, 1);
-    // Locks end with their connection, so it is opened when one is wanted and never renewed while it works.
+    // Locks end with their connection, so it is opened on first use and not replaced while it works.
     session.connect_lazy(true).idle_timeout(None::<Duration>).max_lifetime(None::<Duration>);
     let locks = LockHolder::Session(Database::connect(session).await?);
     Ok(Db::of(read, write, Arc::default(), locks))

@@ -14,7 +14,7 @@ use super::lock_file::LockFile;
 /// What is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionLock {
-    /// What the rows say of the passage index, and the jobs that change it.
+    /// Maintenance of the passage index: the rows that describe its content, and the jobs that change it.
     Index,
 }
 

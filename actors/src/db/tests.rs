@@ -195,7 +195,7 @@ async fn damaged_database_takes_no_writes() {
     assert_eq!(db.read().query_all_raw(select).await.unwrap().len(), 1);
 }
 
-/// Polls a future so many times at most, each time that it is woken, and drops it: its output where it has ended by then.
+/// Polls a future at most `times` times, each time that it is woken, and drops it. Returns its output if it has completed.
 async fn poll_times<F: Future>(mut future: Pin<Box<F>>, times: i64) -> Option<F::Output> {
     let mut polls = 0;
     poll_fn(|context| {
@@ -210,7 +210,7 @@ async fn poll_times<F: Future>(mut future: Pin<Box<F>>, times: i64) -> Option<F:
 }
 
 #[actix::test]
-async fn transaction_cut_at_any_poll_keeps_nothing() {
+async fn transaction_dropped_at_any_poll_keeps_nothing() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
 
@@ -227,15 +227,15 @@ async fn transaction_cut_at_any_poll_keeps_nothing() {
 
         insert(db.write(), later).await.unwrap();
         let numbers = database.numbers().await;
-        assert!(numbers.contains(&later), "cut after {polls} polls: {numbers:?}");
+        assert!(numbers.contains(&later), "dropped after {polls} polls: {numbers:?}");
         if let Some(ended) = ended {
             ended.unwrap();
             assert!(numbers.contains(&of_transaction) && polls > 1, "{polls} polls: {numbers:?}");
             return;
         }
-        // A commit that has begun may be done though nobody waits for it.
+        // A commit that has begun may complete although its future was dropped.
         let is_kept = numbers.contains(&of_transaction);
-        assert!(commits.get() || !is_kept, "cut after {polls} polls: {numbers:?}");
+        assert!(commits.get() || !is_kept, "dropped after {polls} polls: {numbers:?}");
         assert!(polls < 1000, "it never ends");
     }
 }
@@ -327,7 +327,7 @@ async fn overwritten_page_of_a_large_file_is_found_while_serving() {
 }
 
 #[actix::test]
-async fn whole_large_file_is_found_whole_while_serving() {
+async fn intact_large_file_passes_the_check_while_serving() {
     let database = TestDatabase::new();
     file_checked_while_serving(&database).await;
     let db = Db::open_checked(&database.url).await.unwrap();

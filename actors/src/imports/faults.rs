@@ -1,5 +1,5 @@
-//! Rows of an import that are not taken in: the first ones are kept one by one, the rest is counted by reason, and a long run of
-//! faulty ones without a good row between ends the import, because its file is not what it is said to be.
+//! Rows of an import that are skipped. The first ones are listed one by one, the rest is counted by reason. A long run of faulty
+//! rows without a good one in between ends the import, because its file is not of the declared format.
 
 use std::collections::BTreeMap;
 
@@ -48,14 +48,14 @@ impl Faults {
         self.list(reason)
     }
 
-    /// Counts a row that is as it should be and that the plan refuses: it is listed like a faulty one, and shows like a good one
-    /// that the file is of its format. Returns whether it is to be kept by itself.
+    /// Counts a valid row that exceeds a limit of the plan. It is listed like a faulty row, and ends a run of faulty rows like a good
+    /// one. Returns whether it is to be listed individually.
     pub fn record_refused(&mut self, reason: &str) -> bool {
         self.in_a_row = 0;
         self.list(reason)
     }
 
-    /// Whether a row that was not taken in is kept by itself; else it is counted by its reason.
+    /// Lists a skipped row, or counts it by its reason. Returns whether it is to be listed individually.
     fn list(&mut self, reason: &str) -> bool {
         if self.listed < MAX_LISTED_FAULTS {
             self.listed += 1;
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_the_plan_refuses_are_no_run_of_faults() {
+    fn rows_over_the_plan_do_not_count_as_a_run_of_faults() {
         let mut faults = Faults::default();
         for _ in 1..MAX_FAULTS_IN_A_ROW {
             faults.record_faulty("a");

@@ -175,7 +175,7 @@ async fn let_go(db: &impl ConnectionTrait, which: Condition) -> Result<(), Error
     Ok(())
 }
 
-/// Takes rows in that came with a request, as an import of their own.
+/// Imports the rows of a request, as an import of their own.
 ///
 /// # Errors
 /// [`Error::LibraryFull`], the database; the lots before are in.

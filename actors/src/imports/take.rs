@@ -33,9 +33,9 @@ pub enum Became {
     Created(ImportedKind, Uuid, Box<Added>),
     /// It was there already; what was new to it.
     Updated(ImportedKind, Uuid, Box<Added>),
-    /// Nothing, because the row is faulty: why.
+    /// Nothing, because the row is faulty; the reason.
     Passed(String),
-    /// Nothing, because the plan takes no more; the row is as it should be.
+    /// Nothing, because a limit of the plan is reached; the row is valid.
     OverPlan(String),
 }
 

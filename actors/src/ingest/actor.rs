@@ -114,7 +114,7 @@ impl IngestActor {
         }
     }
 
-    /// Starts a chore that adds to the disk, unless the disk is below its floor.
+    /// Starts a maintenance task that adds data, unless the disk is below its floor.
     fn begin_with_room<F>(&mut self, chore: Chore, context: &mut Context<Self>, work: impl FnOnce(App) -> F)
     where
         F: Future<Output = Result<(), Error>> + 'static,
@@ -151,8 +151,8 @@ impl IngestActor {
         });
     }
 
-    /// Claims as many due jobs as there is room for. Below the floor of the disk only those that delete: the others would use up
-    /// what is left, and the index writes through mapped files, where a full disk ends the process.
+    /// Claims as many due jobs as there are free slots. Below the floor of the disk, only jobs that delete: the others would use up
+    /// the remaining space, and the index writes through mapped files, where a full disk ends the process.
     fn claim(&mut self, context: &mut Context<Self>) {
         let Some(app) = (self.find_app)() else { return };
         let level = app.disk.level();

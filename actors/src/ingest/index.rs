@@ -71,7 +71,7 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         app.ingest.wake();
         return Ok(());
     }
-    // The model may come later than the service. Without one that was there before nothing is awaited.
+    // The model may be loaded after the start of the service. If there has never been one, no vectors are expected.
     let is_awaiting_vectors = document.index_lost_at.is_some()
         && model.is_none()
         && (!is_words_only || document.vectors_of.is_some() || app.retrieval.model().is_some());
@@ -84,7 +84,7 @@ struct Indexed {
     model: Option<String>,
     /// How many passages.
     passages: i32,
-    /// Whether the index lost vectors of it that are still to come back.
+    /// Whether the index has lost vectors of the document that are not restored yet.
     is_awaiting_vectors: bool,
 }
 
@@ -141,7 +141,7 @@ async fn finish(
         .exec(&txn)
         .await?;
     if lost_at.is_some() && updated.rows_affected > 0 && app.retrieval.model().is_some() {
-        // Behind the words of all others. Where there is no model, its arrival asks for the vectors.
+        // After the words of all other documents. Without a model, loading one queues the vectors.
         queue::ask(&txn, job.user_id, Work::Index, job.subject, Priority::Backlog, now).await?;
     }
     txn.commit().await?;

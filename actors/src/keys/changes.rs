@@ -103,7 +103,7 @@ pub async fn regenerate(db: &Db, user: UserId, key: KeyId) -> Result<(api_key::M
 
 /// Removes a key; what it did stays in the activity.
 pub async fn revoke(db: &Db, user: UserId, key: KeyId) -> Result<(), Error> {
-    // The answers that were stored for it go with it, and they are counted.
+    // This deletes the stored answers of the key too, and they count towards the library.
     let txn = begin_owned(db, user).await?;
     one_of(&txn, user, key).await?.into_active_model().delete(&txn).await?;
     commit(txn).await

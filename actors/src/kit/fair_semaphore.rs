@@ -1,5 +1,5 @@
-//! A semaphore whose permits are given to waiting accounts in turn: one that asks 500 times at once delays itself, not the
-//! others.
+//! A semaphore that gives its permits to waiting accounts in turn: an account with 500 simultaneous requests delays itself, not
+//! the others.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -10,11 +10,11 @@ use tokio::sync::oneshot;
 
 use crate::error::Error;
 
-/// Callers that wait for one semaphore at most.
+/// Maximum number of callers that wait for one semaphore.
 const MAX_WAITING: usize = 4096;
-/// Callers of one account that wait at most, so that others may wait too.
+/// Maximum number of waiting callers of one account, so that others can wait too.
 const MAX_WAITING_PER_ACCOUNT: usize = 1024;
-/// When a caller that got no permit may come again.
+/// When a caller that got no permit may retry.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The semaphore. Clones share it.
@@ -41,7 +41,7 @@ struct State<K: Copy + Eq + Hash> {
     available: usize,
     /// Callers in all queues of `waiting`.
     length: usize,
-    /// Callers that wait, by account, in the order in which they came.
+    /// Waiting callers by account, in the order of their arrival.
     waiting: HashMap<K, VecDeque<oneshot::Sender<FairPermit<K>>>>,
     /// Accounts in the order of their turns, each once.
     turns: VecDeque<K>,
@@ -54,7 +54,7 @@ pub struct FairPermit<K: Copy + Eq + Hash> {
 }
 
 impl<K: Copy + Eq + Hash> FairSemaphore<K> {
-    /// With so many permits, for one of which a caller waits for `max_wait` at most.
+    /// Creates a semaphore with this many permits. A caller waits at most `max_wait` for one.
     pub fn new(permits: usize, max_wait: Duration) -> Self {
         let state = State { available: permits, length: 0, waiting: HashMap::new(), turns: VecDeque::new() };
         Self { inner: Arc::new(Inner { max_wait, state: Mutex::new(state) }) }
@@ -63,7 +63,7 @@ impl<K: Copy + Eq + Hash> FairSemaphore<K> {
     /// Waits for a permit.
     ///
     /// # Errors
-    /// [`Error::Busy`] when none became available in time, or when too many wait already.
+    /// [`Error::Busy`] when none became available in time, or when too many callers are waiting.
     pub async fn acquire(&self, account: K) -> Result<FairPermit<K>, Error> {
         let turn = {
             let mut state = self.inner.state();
@@ -109,7 +109,7 @@ impl<K: Copy + Eq + Hash> State<K> {
         self.length >= MAX_WAITING || own >= MAX_WAITING_PER_ACCOUNT
     }
 
-    /// Removes callers that wait no longer.
+    /// Removes callers that no longer wait.
     fn remove_cancelled(&mut self) {
         self.waiting.retain(|_, own| {
             own.retain(|sender| !sender.is_closed());
@@ -145,7 +145,7 @@ impl<K: Copy + Eq + Hash> Drop for FairPermit<K> {
         while let Some(next) = state.next() {
             match next.send(FairPermit { semaphore: Some(semaphore.clone()) }) {
                 Ok(()) => return,
-                // That caller waits no longer. The permit must not give itself back: the state is locked.
+                // That caller no longer waits. The permit must not release itself: the state is locked.
                 Err(mut permit) => permit.semaphore = None,
             }
         }
@@ -183,7 +183,7 @@ mod tests {
             drop(permit);
         }
 
-        // a, b, c, a, a: places shift as those before them leave.
+        // a, b, c, a, a: indices shift as earlier callers leave.
         assert_eq!(order, [0, 2, 2, 0, 0]);
         assert_eq!(semaphore.inner.state().available, 1);
     }
@@ -211,7 +211,7 @@ mod tests {
 
         assert!(matches!(semaphore.acquire(0).await, Err(Error::Busy(_))));
 
-        // A permit is not given to a caller that waits no longer.
+        // A permit is not given to a caller that no longer waits.
         drop(permit);
         assert!(semaphore.acquire(0).now_or_never().is_some());
     }

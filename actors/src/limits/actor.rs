@@ -90,7 +90,7 @@ impl LimitActor {
         entered
     }
 
-    /// Reads the rows of a day that has become today. Nothing may be counted meanwhile.
+    /// Reads the counts of the day that has just begun. Nothing may be counted until this completes.
     fn read_day(&self, day: Day, entered: Entered) -> ResponseActFuture<Self, Result<(), Error>> {
         let db = self.db.clone();
         let read = async move {
@@ -103,7 +103,7 @@ impl LimitActor {
                 }
                 Ok(())
             }
-            // The keeper starts a fresh one, which reads again: counting from nothing would give the day anew.
+            // The supervisor restarts the actor, which reads again: counting from zero would grant the daily limit twice.
             Err(error) if actor.days.is_only(day) => panic_for_restart(&error),
             Err(error) => {
                 warn!(%error, "could not read the counts of a day that began");
@@ -250,7 +250,7 @@ impl Handler<Admit> for LimitActor {
     }
 }
 
-/// Today's counts of a user. Where the day has just begun, or the clock was set back, they are read first.
+/// Requests today's counts of a user. If the day has just begun or the clock was set back, they are read first.
 #[derive(Message)]
 #[rtype(result = "Result<Counts, Error>")]
 pub struct Today(pub UserId);
@@ -264,7 +264,7 @@ impl Handler<Today> for LimitActor {
             Entered::Known => Box::pin(ready(Ok::<(), Error>(()))),
             entered @ (Entered::Later | Entered::Earlier) => self.read_day(day, entered),
         };
-        // Atomic: nothing is counted on the day before its rows were read.
+        // Atomic: nothing is counted on the new day before its rows were read.
         let answer = move |read: Result<(), Error>, actor: &mut Self, _: &mut Context<Self>| {
             read.map(|()| actor.counts_of(user, day))
         };
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[actix::test]
-    async fn first_question_about_a_day_waits_for_its_rows() {
+    async fn first_query_of_a_day_waits_for_its_rows() {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
         let (db, clock) = (Db::open(&url).await.unwrap(), Arc::new(TestClock::at(NOON)));
@@ -335,9 +335,9 @@ mod tests {
 
         let first = loop {
             match limits.today(id).await {
-                // It has not read its rows yet, and says so.
+                // The actor has not read its rows yet.
                 Err(Error::Busy(_)) => tokio::time::sleep(Duration::from_millis(10)).await,
-                told => break told,
+                counts => break counts,
             }
         };
         assert_eq!(first.unwrap().rest, 5);

@@ -84,7 +84,7 @@ impl Limits {
     /// Today's counts of a user.
     ///
     /// # Errors
-    /// [`Error::Busy`]; the database does not give the counts of a day that has just begun.
+    /// [`Error::Busy`] when the actor does not answer in time; [`Error::Internal`] when the counts of a new day cannot be read.
     pub async fn today(&self, user: UserId) -> Result<Counts, Error> {
         self.port.ask(Today(user)).await?
     }

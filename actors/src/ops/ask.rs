@@ -116,7 +116,7 @@ pub struct Citation {
 impl Operation for Ask {
     type Reply = Answered;
     const SCOPES: &'static [Scope] = &[Scope::AskLibrary];
-    /// Its scope writes nothing of the library, but each answer is claimed and counted in rows.
+    /// Its scope does not write to the library, but each answer is claimed and counted in rows.
     const NEEDS_SPACE: bool = true;
 
     fn count(reply: &Answered) -> Option<usize> {

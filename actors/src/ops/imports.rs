@@ -295,7 +295,7 @@ impl Operation for MoveImport {
     type Reply = OneImport;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    /// The job that these steps ask for writes rows, also when it takes others back, and does not run below the floor.
+    /// The job that these steps queue writes rows, also when it undoes an import, and does not run below the floor.
     fn needs_space(&self) -> bool {
         match self.1 {
             Step::Start | Step::Resume | Step::Undo => true,

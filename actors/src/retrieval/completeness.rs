@@ -11,14 +11,14 @@ pub enum Completeness {
     Complete,
     /// It is being compared with the database.
     Checking,
-    /// It lost passages or their vectors, which are being put in again.
+    /// It has lost passages or vectors, which are being restored.
     Rebuilding {
-        /// Documents of which passages or vectors are still to be put in.
+        /// Documents whose passages or vectors are not restored yet.
         documents_left: u64,
         /// Documents that were to be put in when the rebuild began, or more were found since.
         documents_total: u64,
     },
-    /// Another service on the same database maintains an index of its own, and this one is as it was left.
+    /// Another service on the same database maintains its own index; this one is not updated.
     MaintainedElsewhere,
 }
 
@@ -64,16 +64,16 @@ mod tests {
     }
 
     #[test]
-    fn completeness_is_told_as_fields_of_one_object() {
-        let told = |state: Completeness| serde_json::to_value(state).unwrap();
+    fn completeness_is_serialized_as_one_object() {
+        let json = |state: Completeness| serde_json::to_value(state).unwrap();
 
-        assert_eq!(told(Completeness::Complete), serde_json::json!({ "state": "complete" }));
+        assert_eq!(json(Completeness::Complete), serde_json::json!({ "state": "complete" }));
         assert_eq!(
-            told(Completeness::MaintainedElsewhere),
+            json(Completeness::MaintainedElsewhere),
             serde_json::json!({ "state": "maintainedElsewhere" })
         );
         assert_eq!(
-            told(Completeness::Rebuilding { documents_left: 1, documents_total: 3 }),
+            json(Completeness::Rebuilding { documents_left: 1, documents_total: 3 }),
             serde_json::json!({ "state": "rebuilding", "documentsLeft": 1, "documentsTotal": 3 })
         );
     }

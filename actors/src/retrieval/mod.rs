@@ -157,12 +157,12 @@ impl Retrieval {
         self.engine.set_embedder(embedder);
     }
 
-    /// Passages in the index, of all users; may be too high ([`PassageIndex::estimate_count`]).
+    /// Returns the number of passages of all users; it may be too high ([`PassageIndex::estimate_count`]).
     pub async fn count(&self) -> Result<usize, Error> {
         self.engine.count().await
     }
 
-    /// Passages in the index, of all users, counted one by one.
+    /// Counts the passages of all users one by one.
     ///
     /// # Errors
     /// [`Error::Internal`] when the index fails.
@@ -227,7 +227,7 @@ impl Retrieval {
         self.engine.commit().await
     }
 
-    /// Gives the index up and returns it: it is searched on, and nothing is written to its folder any more.
+    /// Stops all writes to the folder of the index, and returns the index. It still answers searches.
     ///
     /// # Errors
     /// [`Error::Internal`] when a write that it waited for panicked.

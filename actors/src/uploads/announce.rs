@@ -60,12 +60,12 @@ pub async fn announce(app: &App, caller: &Caller, new: Announced) -> Result<Tick
     let txn = begin_request(&app.db, caller).await?;
     // Two announcements at once are counted one after the other.
     user::Entity::find_by_id(user).lock_exclusive().one(&txn).await?.ok_or(Error::NotFound)?;
-    // Its text would not fit: better said before the file is sent.
+    // Refused before the file is sent: its text would exceed the library.
     let room = LibraryRoom::of_owner(&txn, app, user).await?;
     room.must_fit(0)?;
     let asked = u64::try_from(row.bytes).unwrap_or(u64::MAX);
     if stored_bytes(&txn, user, now).await?.saturating_add(asked) > limits.stored_bytes {
-        return Err(Error::PlanLimit("the plan stores no more bytes of uploads"));
+        return Err(Error::PlanLimit("the storage that the plan allows for uploads is used up"));
     }
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
     if app.uploads.store.direct().is_some() {

@@ -60,7 +60,7 @@ struct Copied {
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::UploadIncomplete`] before the bytes have come and where their sum differs,
-/// [`Error::UploadExpired`] where none came in time, [`Error::LibraryFull`]: then it may be completed when there is room.
+/// [`Error::UploadExpired`] when none came in time; [`Error::LibraryFull`]: it can be completed later, once there is space.
 pub async fn complete(app: &App, asked: Completion<'_>) -> Result<Completed, Error> {
     let row =
         Entity::one_of(asked.caller.user, asked.upload).one(app.db.read()).await?.ok_or(Error::NotFound)?;
@@ -150,7 +150,7 @@ async fn take_over(
     // Late bytes were not counted meanwhile: whether they came is known only now.
     if now >= row.expires_at && stored_bytes(txn, asked.caller.user, now).await?.saturating_add(bytes) > most
     {
-        return Err(Error::PlanLimit("the plan stores no more bytes of uploads"));
+        return Err(Error::PlanLimit("the storage that the plan allows for uploads is used up"));
     }
     if stored::attach(txn, copied.held.id, row.id, sent_by(row)).await? {
         Ok(())

@@ -158,11 +158,11 @@ impl Arrival {
     }
 }
 
-/// A store that failed may take the bytes when they are sent again.
+/// Converts a failure to store an upload. After a failed write the client may send the bytes again.
 fn not_stored(failure: BlobError) -> Error {
     match failure {
         BlobError::Failed(cause) => {
-            error!(%cause, "the store of files did not take an upload");
+            error!(%cause, "could not store an upload");
             Error::StorageFailed(STORAGE_RETRY_AFTER)
         }
         BlobError::Missing | BlobError::Full | BlobError::NotHere => failure.into(),

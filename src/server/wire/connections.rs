@@ -16,7 +16,7 @@ const MAX_PER_WORKER: usize = 25_600;
 #[derive(Debug)]
 pub struct Connections {
     max_per_address: usize,
-    /// Proxies bring the connections of many clients and are not bounded.
+    /// Proxies forward the connections of many clients and are not limited.
     trusted: Vec<IpNet>,
     open: Mutex<HashMap<IpAddr, usize>>,
 }
@@ -35,7 +35,7 @@ impl Connections {
         Arc::new(Self { max_per_address, trusted, open: Mutex::default() })
     }
 
-    /// Counts a connection of this peer; none where it has as many as it may have.
+    /// Counts a connection of this peer; `None` if it already has the maximum.
     pub fn admit(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<ConnectionSlot> {
         let peer = peer.map(|address| address.to_canonical());
         let bounded = peer.filter(|address| !self.trusted.iter().any(|proxies| proxies.contains(address)));

@@ -1,5 +1,5 @@
-//! What a connection and the answers on it know of each other: whether an answer is still being sent, how much of it is in
-//! memory and for whom, and whether the service drains.
+//! State that a connection shares with the answers on it: whether an answer is still being sent, how much of it is in memory and
+//! for whom, and whether the service drains.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -64,12 +64,12 @@ impl Exchange {
         self.has_ended.replace(false)
     }
 
-    /// Bytes of the answer that are in memory for it alone and not encoded yet.
+    /// Bytes of the answer that are not encoded yet and whose memory it does not share.
     pub fn unsent(&self) -> usize {
         self.unsent.get()
     }
 
-    /// Who gets the answer.
+    /// The caller that the answer is for.
     pub fn caller(&self) -> Sender {
         self.caller.get()
     }
@@ -117,7 +117,7 @@ struct TrackedBody {
     body: BoxBody,
     /// What of the body's last chunk was not handed on yet.
     rest: Bytes,
-    /// Others hold the chunk's memory too, as that of the API's description.
+    /// Whether the chunk's memory is shared, such as that of the OpenAPI document.
     is_shared: bool,
     guard: Option<AnswerGuard>,
 }
@@ -178,7 +178,7 @@ mod tests {
         assert!(!exchange.is_answering() && exchange.take_ended() && !exchange.take_ended());
     }
 
-    /// What of this body is unsent after its first piece, and after its end.
+    /// Returns the unsent bytes of this body after its first piece, and after its end.
     async fn unsent(whole: Bytes) -> [usize; 2] {
         let exchange = Exchange::new(CancellationToken::new());
         let mut body = Box::pin(TrackedBody::new(BoxBody::new(whole), Some(AnswerGuard(exchange.clone()))));
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn rest_of_a_body_is_unsent_unless_others_hold_it() {
+    async fn rest_of_a_body_is_unsent_unless_shared() {
         let own = Bytes::from(vec![b'x'; 40_000]);
         let shared = own.clone();
 

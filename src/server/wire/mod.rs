@@ -5,11 +5,11 @@
 //! | connections of one address | `server.max_connections_per_address`; further ones are closed at once |
 //! | connections of a worker | by the files that the process may open; further ones wait in the socket's queue |
 //! | a head | 5 seconds and 128 KiB |
-//! | a client that does not read | `server.write_timeout_seconds` and 64 KiB; what of its answer is longer counts for a budget of 160 MiB for all clients and 32 MiB for each account, beyond which the connection is closed unless it is read at once |
+//! | a client that does not read | `server.write_timeout_seconds` and 64 KiB; the rest of a longer answer counts towards a budget of 160 MiB for all clients and 32 MiB for each account; beyond it the connection is closed unless the client reads at once |
 //! | pipelined requests | one is handled; the next when its answer has left |
-//! | what the kernel buffers of answers | 128 KiB for each connection, and what is on its way |
+//! | answers buffered by the kernel | 128 KiB for each connection, plus the bytes in flight |
 //!
-//! What the kernel buffers of requests comes on top and is bounded by `net.ipv4.tcp_rmem`.
+//! Requests buffered by the kernel are added to this; `net.ipv4.tcp_rmem` bounds them.
 
 mod connections;
 mod exchange;
@@ -54,7 +54,7 @@ const UNREAD_BODY: Duration = Duration::from_secs(1);
 const DRAIN: Duration = Duration::from_millis(300);
 /// Encoded bytes after which no more of an answer is encoded until they are written.
 const WRITE_BUFFER_BYTES: usize = 16 << 10;
-/// Bytes that the kernel takes of an answer beyond those that are on their way. Without a bound it takes up to 4 MiB for a peer that
+/// Bytes of an answer that the kernel buffers in addition to those in flight. Without a limit it buffers up to 4 MiB for a peer that
 /// does not read.
 const MAX_KERNEL_UNSENT_BYTES: u32 = 128 << 10;
 

@@ -90,7 +90,7 @@ enum ScanStep {
     HeadComplete(Framing),
     /// The request ends here.
     RequestComplete,
-    /// It is no request, or no longer HTTP.
+    /// This is not a request, or no longer HTTP.
     NotHttp,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! actix-http reads ahead up to 128 KiB and handles up to 16 pipelined requests before the first answer is out, and it has
 //! no deadline for writing, for heads but the first, or for the rest of a body whose answer is out. Here the next request
-//! is handed on only when the answer before it has left, so a client that does not read costs one answer, whose rest counts for a
-//! budget ([`super::unsent`]).
+//! is passed on only when the answer before it has been written, so a client that does not read costs one answer, whose rest counts
+//! towards a budget ([`super::unsent`]).
 
 use std::io;
 use std::pin::Pin;
@@ -34,11 +34,11 @@ pub struct Deadlines {
     pub unread_body: Duration,
     /// For a next request while the service drains.
     pub drain: Duration,
-    /// For room to write in: what a peer may be late by in all while it takes one answer.
+    /// For a peer that blocks writing: the total delay that it may cause while it receives one answer.
     pub write: Duration,
 }
 
-/// The deadlines for what a peer has to send.
+/// Which deadline applies to what a peer has to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReadDeadline {
     Head,
@@ -56,13 +56,13 @@ pub struct Transport {
     read_ahead: Vec<u8>,
     burst: usize,
     reading: Option<(ReadDeadline, Pin<Box<Sleep>>)>,
-    /// Since when there is no room to write in, and the end of the allowance.
+    /// Since when writing is blocked, and the timer of the remaining allowance.
     writing: Option<(Instant, Pin<Box<Sleep>>)>,
     allowance: WriteAllowance,
     /// The peer has not taken all that was written.
     is_blocked: bool,
     unsent: UnsentAnswers,
-    /// What of the budget the answer holds, from when there was no room to write in until it has left.
+    /// The answer's share of the budget, from when writing was first blocked until the answer has been written.
     unsent_hold: Option<UnsentHold>,
     drain: Pin<Box<WaitForCancellationFutureOwned>>,
     is_draining: bool,
@@ -107,7 +107,7 @@ impl Transport {
         self.scanner.position() == Position::Boundary && (self.exchange.is_answering() || self.is_blocked)
     }
 
-    /// Fills the buffer with what was read ahead, or else from the stream.
+    /// Fills the buffer from the bytes that were read ahead, or else from the stream.
     fn poll_fill(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.read_ahead.is_empty() {
             return Pin::new(&mut self.io).poll_read(context, buffer);
@@ -118,7 +118,7 @@ impl Transport {
         Poll::Ready(Ok(()))
     }
 
-    /// Leaves what was filled in behind `before` in the buffer up to the end of the request at hand, and keeps the rest.
+    /// Keeps the bytes after `before` in the buffer up to the end of the current request, and moves the rest to `read_ahead`.
     fn keep_next_requests(&mut self, before: usize, buffer: &mut ReadBuf<'_>) {
         let Some(fresh) = buffer.filled_mut().get_mut(before..) else { return };
         let scanned = self.scanner.scan(fresh);
@@ -136,7 +136,7 @@ impl Transport {
         }
     }
 
-    /// Whether there is room in the budget for what of the answer is in memory.
+    /// Whether the budget allows the part of the answer that is in memory.
     fn holds_unsent(&mut self) -> bool {
         let length = self.exchange.unsent();
         let (unsent, caller) = (&self.unsent, self.exchange.caller());
@@ -157,7 +157,7 @@ impl Transport {
         timer.as_mut().poll(context).map(Ok)
     }
 
-    /// The deadline that holds while nothing comes.
+    /// Returns the deadline that applies while no bytes arrive.
     fn read_deadline(&mut self, context: &mut Context<'_>) -> Option<(ReadDeadline, Duration)> {
         if !self.is_draining {
             self.is_draining = self.drain.as_mut().poll(context).is_ready();
@@ -232,7 +232,7 @@ impl AsyncWrite for Transport {
         let was_blocked = std::mem::take(&mut this.is_blocked);
         let has_ended = this.exchange.take_ended();
         if has_ended {
-            // Not before: a reader that is slow but reads must not lose its room in the middle of an answer.
+            // Not earlier: a slow reader must not lose its share in the middle of an answer.
             this.unsent_hold = None;
             this.allowance = WriteAllowance::new(this.deadlines.write);
         }

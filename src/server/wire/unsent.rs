@@ -1,26 +1,26 @@
 //! The memory of answers whose readers are slow.
 //!
-//! What is encoded of an answer is bounded for each connection, but an answer in memory of which only the beginning is
-//! encoded can have megabytes. Once its reader leaves no room to write, its rest counts for a budget with shares. A connection
-//! whose rest finds no room there is closed, unless its reader goes on at once.
+//! The encoded part of an answer is bounded for each connection, but an answer in memory of which only the beginning is encoded can
+//! have megabytes. Once its reader blocks writing, the rest counts towards a budget with shares. If the rest exceeds the budget,
+//! the connection is closed, unless its reader continues at once.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::http::budget::{Budget, Hold, Sender, Shares};
 
-/// The rest of an answer that counts for nothing. With what is encoded it is at most 64 KiB.
+/// A rest of this size does not count. Together with the encoded part it is at most 64 KiB.
 pub const FREE_BYTES: usize = 32 << 10;
-/// Memory of all such rests. A page of a hundred notes of full length has some 10 MB. Strangers get short answers, and those that
-/// are in memory once for all.
+/// Memory of all such rests. A page of a hundred notes of full length has about 10 MB. Strangers get short answers, or ones whose
+/// memory is shared.
 const SHARES: Shares =
     Shares { total: 160 << 20, reserve: 32 << 20, account: 32 << 20, network: 8 << 20, strangers: 32 << 20 };
-/// A peer whose answer finds no room in the budget may leave no room to write in for so long: those that read all the time are
-/// not closed because others do not.
+/// How long a peer may block writing when its answer exceeds the budget: peers that read continuously are not closed because others
+/// do not read.
 pub const MAX_UNHELD: Duration = Duration::from_millis(250);
-/// A peer that takes less than this uses its allowance up.
+/// A peer that reads more slowly than this uses up its allowance.
 const MIN_BYTES_PER_SECOND: u64 = 8 << 10;
-/// The bytes that are held.
+/// The gauge of the held bytes.
 const GAUGE: &str = "carrel_slow_readers_bytes";
 
 /// The budget, for all workers together. Clones share it.
@@ -33,20 +33,20 @@ impl UnsentAnswers {
         Self(Budget::new(SHARES))
     }
 
-    /// What one connection holds of it; nothing at first.
+    /// Returns the share of one connection, which is empty at first.
     pub fn hold(&self, sender: Sender) -> UnsentHold {
         UnsentHold { hold: self.0.hold(sender) }
     }
 }
 
-/// What one connection holds of the budget; given back when this is dropped.
+/// The share of one connection in the budget; released when this is dropped.
 #[derive(Debug)]
 pub struct UnsentHold {
     hold: Hold,
 }
 
 impl UnsentHold {
-    /// Takes what a rest of this length needs more; whether there is room for it.
+    /// Takes the additional bytes that a rest of this length needs. Returns whether the budget allows it.
     pub fn grow_to(&mut self, length: usize) -> bool {
         if length <= FREE_BYTES {
             return true;
@@ -66,8 +66,8 @@ impl Drop for UnsentHold {
     }
 }
 
-/// How long a peer may still leave no room to write in. It earns time by what it takes, so one that takes a little now and then
-/// is told from one that is slow.
+/// How long a peer may still block writing. It earns time by the bytes that it reads, which distinguishes a slow peer from one that
+/// hardly reads at all.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteAllowance {
     max: Duration,
@@ -75,17 +75,17 @@ pub struct WriteAllowance {
 }
 
 impl WriteAllowance {
-    /// All of it is left.
+    /// Starts with the full allowance.
     pub fn new(max: Duration) -> Self {
         Self { max, left: max }
     }
 
-    /// The time that is left.
+    /// Returns the remaining time.
     pub fn left(&self) -> Duration {
         self.left
     }
 
-    /// Bytes were written after this time without room.
+    /// Records that `written` bytes were written after writing was blocked for this time.
     pub fn settle(&mut self, blocked: Duration, written: usize) {
         let written = u64::try_from(written).unwrap_or(u64::MAX);
         let earned = Duration::from_millis(written.saturating_mul(1000) / MIN_BYTES_PER_SECOND);
@@ -102,7 +102,7 @@ mod tests {
     const KIB: usize = 1 << 10;
 
     #[test]
-    fn short_rest_of_an_answer_counts_for_nothing() {
+    fn short_rest_of_an_answer_does_not_count() {
         let unsent = UnsentAnswers::new();
         let mut hold = unsent.hold(Sender::stranger(None));
 
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn one_address_holds_its_share_and_leaves_room_to_others() {
+    fn one_address_holds_at_most_its_share() {
         let unsent = UnsentAnswers::new();
         let address = |last| Sender::stranger(Some(IpAddr::from([192, 0, 2, last])));
         let mut held = Vec::new();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn peer_below_the_least_rate_uses_its_allowance_up() {
+    fn peer_below_the_minimum_rate_uses_up_its_allowance() {
         let second = Duration::from_secs(1);
         let mut slow = WriteAllowance::new(10 * second);
         let mut steady = slow;

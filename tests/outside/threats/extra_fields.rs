@@ -1,15 +1,14 @@
-//! Fields that a caller may not set, in every body that is read (row T5).
+//! Mass assignment: fields that a caller may not set, in every request body (row T5).
 
-use carrel::{app, rest};
 use entity::plan::Plan;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 
-use super::key_and_browser;
-use crate::world::table::{self, Asked};
+use super::routes;
+use crate::world::table::Asked;
 use crate::world::{Answer, PASSWORD, Server};
 
-/// Names that rows have, and that other services take from a body.
+/// Names of columns that other services have accepted from a body.
 const EXTRA: [&str; 18] = [
     "userId",
     "user_id",
@@ -50,30 +49,24 @@ fn names_all(answer: &Answer, names: &[&str], what: &str) {
 }
 
 #[actix_web::test]
-async fn every_body_refuses_the_fields_that_rows_have() {
+async fn every_body_refuses_foreign_columns() {
     let server = Server::start().await;
-    let (key, browser) = key_and_browser(&server).await;
-    let tables = [
-        (&key, table::all("/rest/v1", rest::V1)),
-        (&key, table::all("/rest/v2", rest::V2)),
-        (&browser, table::all("/app/api", app::ROUTES)),
-        (&browser, table::all("/app/api/library", rest::V1)),
-        (&browser, table::all("/app/api/library", rest::V2)),
-    ];
+    let tables = routes(&server).await;
 
-    for (client, routes) in tables {
+    for (client, routes) in &tables {
         for asked in routes.iter().filter(|asked| asked.body().is_some()) {
             let names = foreign(asked);
             let answer = asked.with(client, "", Some(object(&names))).await;
             names_all(&answer, &names, asked.route.name);
         }
     }
+    let [_, (browser, _)] = &tables;
     let mine = browser.get("/app/api/session").await.data(200)["user"].clone();
     assert_eq!(mine["plan"], "pro");
 }
 
 #[actix_web::test]
-async fn account_bodies_refuse_the_fields_that_rows_have() {
+async fn account_bodies_refuse_foreign_columns() {
     let server = Server::with(&[("ACCOUNTS__SIGNUP", "open")]).await;
     let account = json!({ "email": "a@reader.example", "password": PASSWORD, "name": "A" });
     let signed_out = server.stranger();
@@ -98,7 +91,7 @@ async fn account_bodies_refuse_the_fields_that_rows_have() {
 }
 
 #[actix_web::test]
-async fn objects_within_bodies_refuse_the_fields_that_rows_have() {
+async fn nested_objects_refuse_foreign_columns() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, browser, assistant) = (user.full_key().await, user.sign_in().await, user.assistant().await);

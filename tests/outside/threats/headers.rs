@@ -1,28 +1,13 @@
-//! What a client writes into the head of a request: line breaks, two lengths, another host, another origin, another sender
-//! (rows H1 to H3, H5, H7 and X9).
+//! Attacks in the head of a request: line breaks, ambiguous framing, and a forged host, origin or sender (rows H1 to H3, H5, H7
+//! and X9).
 
-use carrel::http::table::Route;
-use carrel::{app, rest};
-use entity::plan::Plan;
 use reqwest::Method;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::key_and_browser;
+use super::{key_and_browser, routes};
 use crate::wire::exchange;
-use crate::world::table::{self, Asked};
 use crate::world::{Answer, Assistant, Client, Server, sent_back};
-
-/// Every route, with what lets a caller in: a key, or a session.
-async fn routes(server: &Server) -> [(Client, Vec<Asked>); 2] {
-    let (key, browser) = key_and_browser(server).await;
-    let of = |mounted: [(&str, &'static [Route]); 2]| -> Vec<Asked> {
-        mounted.into_iter().flat_map(|(path, routes)| table::all(path, routes)).collect()
-    };
-    let keyed = of([("/rest/v1", rest::V1), ("/rest/v2", rest::V2)]);
-    let own = of([("/app/api", app::ROUTES), ("/app/api/library", rest::V2)]);
-    [(key, keyed), (browser, own)]
-}
 
 fn headers(answer: &Answer) -> String {
     format!("{:?}", answer.headers).to_ascii_lowercase()
@@ -32,8 +17,7 @@ fn headers(answer: &Answer) -> String {
 async fn line_breaks_in_a_request_split_no_header() {
     const BREAK: &str = "\r\nX-Forged: 1\r\n\r\n<script>";
     let server = Server::start().await;
-    let user = server.user(Plan::Pro).await;
-    let (key, browser) = (user.full_key().await, user.sign_in().await);
+    let (key, browser) = key_and_browser(&server).await;
     let assistant = Assistant::new(server.stranger()).await;
 
     let back = browser.get(&assistant.address(&[("state", BREAK), ("scope", "mcp")])).await;
@@ -99,9 +83,9 @@ async fn ambiguous_framing_gets_400_and_a_closed_connection() {
     let server = Server::start().await;
 
     for ambiguous in AMBIGUOUS {
-        let behind = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        let pipelined = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
         let head = format!("POST /oauth/token HTTP/1.1\r\nHost: x\r\n{ambiguous}\r\n");
-        let answer = exchange(&server, &format!("{head}0\r\n\r\n{behind}")).await;
+        let answer = exchange(&server, &format!("{head}0\r\n\r\n{pipelined}")).await;
 
         assert!(answer.starts_with("HTTP/1.1 400 "), "{ambiguous:?}: {answer}");
         assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{ambiguous:?}: {answer}");
@@ -109,7 +93,7 @@ async fn ambiguous_framing_gets_400_and_a_closed_connection() {
 }
 
 #[actix_web::test]
-async fn host_of_a_request_stands_in_no_answer() {
+async fn no_answer_contains_the_host_of_its_request() {
     let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
     let forged = |client: &Client| {
         // A name of the local network: requests with it are served.
@@ -119,7 +103,7 @@ async fn host_of_a_request_stands_in_no_answer() {
     let mut answers = Vec::new();
     for (client, routes) in routes(&server).await {
         let client = forged(&client);
-        // The self-test fetches the service by its configured name, which leads nowhere here.
+        // The self-test fetches the service by its configured name, which does not resolve here.
         for asked in routes.iter().filter(|asked| asked.route.name != "POST /connection-test") {
             answers.push(asked.by(&client).await);
         }
@@ -190,9 +174,9 @@ async fn every_answer_of_the_apis_is_json_and_not_sniffed() {
 
     for (client, routes) in routes(&server).await {
         for asked in &routes {
-            for behind in ["", "?q=%3Cscript%3Ealert(1)%3C/script%3E"] {
+            for query in ["", "?q=%3Cscript%3Ealert(1)%3C/script%3E"] {
                 let browser = client.clone().with("accept", "text/html");
-                let answer = asked.with(&browser, behind, asked.body()).await;
+                let answer = asked.with(&browser, query, asked.body()).await;
 
                 assert_eq!(answer.said("content-type"), "application/json", "{}", asked.route.name);
                 assert_eq!(answer.said("x-content-type-options"), "nosniff", "{}", asked.route.name);
@@ -224,7 +208,7 @@ async fn forwarded_addresses_count_behind_a_trusted_proxy_only() {
             "API_KEY_INVALID"
         );
     }
-    // What stands before the last address is the client's own word.
+    // The addresses before the last one are sent by the client and not trusted.
     for n in 0..21 {
         let chain = format!("192.0.2.{n}, 198.51.100.200");
         let client = proxied.stranger().with_key("no key at all").with("x-forwarded-for", &chain);

@@ -23,7 +23,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Over a folder that is there. Files stop growing where one of these disks has reached its floor: an upload of gigabytes must
+    /// Opens a store in an existing folder. Writes fail once one of these disks has reached its floor: an upload of gigabytes must
     /// not take the space that the database and the index need.
     ///
     /// # Errors

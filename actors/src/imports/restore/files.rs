@@ -25,17 +25,17 @@ pub enum Brought {
     Refused(Refusal),
 }
 
-/// Why a file is not taken.
+/// Why a file is not restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The import's file is not as it should be.
+    /// The archive is faulty.
     Faulty(&'static str),
-    /// The plan takes no more.
+    /// A limit of the plan is reached.
     OverPlan(&'static str),
 }
 
 impl Refusal {
-    /// What becomes of the row that comes with the file, and with nothing else.
+    /// The outcome of a row that holds only the file.
     pub fn outcome(self) -> Became {
         match self {
             Self::Faulty(why) => Became::Passed(why.to_owned()),
@@ -80,7 +80,7 @@ pub async fn bring(
         Ok(Some(sum)) => Ok(Brought::Here(written.finish(&means.desk, store).await?, sum)),
         Ok(None) => {
             written.abort(&means.desk, store).await;
-            Ok(Brought::Refused(Refusal::Faulty("its file is not as the export says")))
+            Ok(Brought::Refused(Refusal::Faulty("its file does not match the export")))
         }
         Err(Unread::Sandbox(SandboxError::NoImport(_))) => {
             written.abort(&means.desk, store).await;
@@ -120,11 +120,11 @@ pub async fn refusal(
 ) -> Result<Option<Refusal>, Error> {
     let db = means.desk.db.read();
     let Some(owner) = user::Entity::find_by_id(import.user_id).one(db).await? else {
-        return Ok(Some(Refusal::Faulty("its owner is gone")));
+        return Ok(Some(Refusal::Faulty("the account was removed")));
     };
     let limits = means.desk.plans.limits(owner.plan);
     if MediaType::parse(&file.content_type).and_then(|kind| kind.content_type()).is_none() {
-        return Ok(Some(Refusal::Faulty("its file is of a kind that is not read")));
+        return Ok(Some(Refusal::Faulty("its file type is not supported")));
     }
     if file.bytes == 0 {
         return Ok(Some(Refusal::Faulty("its file is empty")));
@@ -134,7 +134,7 @@ pub async fn refusal(
     }
     let stored = uploads::stored_bytes(db, owner.id, means.desk.clock.now()).await?;
     let full = stored.saturating_add(before).saturating_add(file.bytes) > limits.stored_bytes;
-    Ok(full.then_some(Refusal::OverPlan("the plan stores no more bytes of uploads")))
+    Ok(full.then_some(Refusal::OverPlan("the storage that the plan allows for uploads is used up")))
 }
 
 /// The sum of what was copied; `None` where it is not what was said.

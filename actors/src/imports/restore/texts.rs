@@ -56,8 +56,8 @@ pub fn sound(text: Option<Text>) -> Option<Text> {
     text.filter(|text| is_sound(text) && is_spoken_well(text))
 }
 
-/// Whether what was said was said one after the other, and is about as long as the passages. Those count towards the library's
-/// size, and what was said does not, because it is a copy of them.
+/// Whether the segments of a transcript are in order and not much longer than the passages. The passages count towards the size
+/// of the library; the segments do not, because they are a copy.
 fn is_spoken_well(given: &Text) -> bool {
     let spoken = &given.spoken;
     let bytes: usize = spoken.iter().map(|said| said.text.len()).sum();
@@ -196,7 +196,7 @@ mod tests {
     use crate::exports::record::Passage;
 
     #[test]
-    fn speech_far_longer_than_the_passages_is_not_taken() {
+    fn transcript_far_longer_than_its_passages_is_refused() {
         let text = |said: &str| {
             let passage = Passage {
                 text: "Herons wade.".to_owned(),

@@ -116,7 +116,7 @@ pub async fn deliver(
             None => new.push(coming),
         }
     }
-    hold_unsaved(txn, feed, &changed).await?;
+    lock_unsaved(txn, feed, &changed).await?;
     for (row, coming) in changed {
         change(txn, feed, row, coming, now).await?;
     }
@@ -192,9 +192,9 @@ async fn there(txn: &impl ConnectionTrait, feed: &feed::Model, coming: &[Coming]
     Ok(There { known: known.into_iter().map(|row| (row.key_hash.clone(), row)).collect(), others })
 }
 
-/// Holds the documents of these entries, but for saved ones, whose texts stay. A transcript that is put in at the same time is there
-/// when they are looked at, or withdraws the work that is asked for here. In one order: nobody waits in a circle.
-async fn hold_unsaved(
+/// Locks the documents of these entries, except saved ones, whose texts stay. A transcript that is stored at the same time is then
+/// either visible here, or cancels the jobs that are queued here. Locked in the order of their ids, which prevents deadlocks.
+async fn lock_unsaved(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,
     changed: &[(entry::Model, Coming)],
@@ -239,7 +239,7 @@ async fn change(
     // What the person does with it meanwhile stays.
     (changed.read, changed.starred) = (NotSet, NotSet);
     if saved.is_some() || heard {
-        // A transcript may have made it whole since the row was read.
+        // A transcript may have completed it since the row was read.
         changed.whole = NotSet;
     }
     entry::Entity::update(changed).exec(txn).await?;

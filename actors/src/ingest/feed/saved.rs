@@ -60,7 +60,7 @@ pub async fn attach(
     Ok(())
 }
 
-/// The entry and its document as they are now; unchanged where they are gone.
+/// Reads the entry and its document again; returns the given ones if they were deleted.
 pub async fn reread(
     txn: &impl ConnectionTrait,
     entry: &entry::Model,

@@ -54,9 +54,9 @@ pub struct Places {
     pub each: u64,
     /// Who has how many now.
     pub taken: HashMap<UserId, u64>,
-    /// Whether work that changes the index is left to another service.
+    /// Whether jobs that change the index are left to another service.
     pub leaves_index: bool,
-    /// Only work that deletes may have them: the disk is below its floor.
+    /// Whether only jobs that delete are claimed, because the disk is below its floor.
     pub only_deletions: bool,
 }
 
@@ -79,7 +79,7 @@ impl Places {
         true
     }
 
-    /// Only the kinds of work that may be taken.
+    /// Restricts a query to the kinds of jobs that may be claimed.
     fn filter(&self, work: Select<Entity>) -> Select<Entity> {
         if !self.leaves_index && !self.only_deletions {
             return work;

@@ -61,7 +61,7 @@ pub async fn promote(db: &Db, now: Timestamp) -> Result<(), DbErr> {
         return Ok(());
     }
     let txn = db.begin().await?;
-    // It holds jobs of many users, so it never waits for one: what another transaction holds gets its turn at the next look.
+    // It locks jobs of many users, so it never waits for one: a job that is locked gets its turn at the next call.
     let due = due.lock_with_behavior(LockType::Update, LockBehavior::SkipLocked);
     for job in due.all(&txn).await? {
         let turn = next(&txn, job.user_id, &job.kind, (job.track, job.priority)).await?;

@@ -96,20 +96,21 @@ impl Work {
         }
     }
 
+    /// What jobs of this kind do. The methods below read it, so that a new kind is classified once.
+    fn effect(self) -> Effect {
+        match self {
+            Work::Page | Work::Text | Work::File | Work::Hear => Effect::MakesText,
+            Work::Index => Effect::IndexesDocument,
+            Work::Relabel => Effect::UpdatesIndex,
+            Work::Forget | Work::ForgetFeed => Effect::Deletes,
+            Work::Poll | Work::Subscribe => Effect::ServesFollowers,
+            Work::Deliver | Work::Letter | Work::Import | Work::Export => Effect::Other,
+        }
+    }
+
     /// Whether it makes a document's text or puts it into the index: then its failure is the document's.
     pub fn makes_document(self) -> bool {
-        match self {
-            Work::Page | Work::Text | Work::File | Work::Hear | Work::Index => true,
-            Work::Relabel
-            | Work::Forget
-            | Work::Poll
-            | Work::Deliver
-            | Work::ForgetFeed
-            | Work::Subscribe
-            | Work::Letter
-            | Work::Import
-            | Work::Export => false,
-        }
+        matches!(self.effect(), Effect::MakesText | Effect::IndexesDocument)
     }
 
     /// The names of those that do.
@@ -117,60 +118,20 @@ impl Work {
         Self::ALL.into_iter().filter(|work| work.makes_document()).map(Self::name)
     }
 
-    /// Whether it changes the passage index, and what the rows say of it: the service that maintains the index does it.
+    /// Whether it changes the passage index and the rows that describe its content. Only the service that maintains the index
+    /// runs such jobs.
     pub fn changes_index(self) -> bool {
-        match self {
-            Work::Index | Work::Relabel | Work::Forget | Work::ForgetFeed => true,
-            Work::Page
-            | Work::Text
-            | Work::File
-            | Work::Hear
-            | Work::Poll
-            | Work::Deliver
-            | Work::Subscribe
-            | Work::Letter
-            | Work::Import
-            | Work::Export => false,
-        }
+        matches!(self.effect(), Effect::IndexesDocument | Effect::UpdatesIndex | Effect::Deletes)
     }
 
-    /// Whether it only takes away. Such work goes on below the floor of the disk; an import does not, because its rows may be
-    /// taken in as well as back.
+    /// Whether it only deletes. Such jobs run below the floor of the disk too.
     pub fn only_deletes(self) -> bool {
-        match self {
-            Work::Forget | Work::ForgetFeed => true,
-            Work::Page
-            | Work::Text
-            | Work::File
-            | Work::Hear
-            | Work::Index
-            | Work::Relabel
-            | Work::Poll
-            | Work::Deliver
-            | Work::Subscribe
-            | Work::Letter
-            | Work::Import
-            | Work::Export => false,
-        }
+        self.effect() == Effect::Deletes
     }
 
     /// Whether it is done for all who follow a feed, in the name of one of them. (An index and [`super::turn`] name these.)
     pub fn serves_all(self) -> bool {
-        match self {
-            Work::Poll | Work::Subscribe => true,
-            Work::Page
-            | Work::Text
-            | Work::File
-            | Work::Hear
-            | Work::Index
-            | Work::Relabel
-            | Work::Forget
-            | Work::Deliver
-            | Work::ForgetFeed
-            | Work::Letter
-            | Work::Import
-            | Work::Export => false,
-        }
+        self.effect() == Effect::ServesFollowers
     }
 
     /// Where it waits.
@@ -186,6 +147,23 @@ impl Work {
             Work::Export => Track::Exports,
         }
     }
+}
+
+/// What a job does to documents, to the passage index, and for whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    /// Makes a document's text.
+    MakesText,
+    /// Puts a document's passages into the index, the last step of making a document.
+    IndexesDocument,
+    /// Changes what the index says of a document.
+    UpdatesIndex,
+    /// Removes documents, or their passages from the index.
+    Deletes,
+    /// Works for all followers of a feed.
+    ServesFollowers,
+    /// None of these. An import is here because it may add rows as well as undo them.
+    Other,
 }
 
 /// Work of one kind of need waits on a track of its own, so that slow sites do not hold up what is here already.

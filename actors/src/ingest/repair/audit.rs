@@ -113,13 +113,13 @@ async fn with_missing_passages(app: &App, page: &[IndexedDocument]) -> Result<Ha
     Ok(missing.iter().filter_map(|id| expected.get(id).copied()).collect())
 }
 
-/// A passage as its row has it.
+/// A passage as stored in its row.
 struct PassageRow {
     document: DocumentId,
     version: i32,
 }
 
-/// The rows of passages, by their ids.
+/// Returns the matching rows of passages by their ids.
 async fn passages_in_rows(app: &App, which: SimpleExpr) -> Result<HashMap<Uuid, PassageRow>, Error> {
     let rows = chunk::Entity::of_every_user()
         .filter(which)

@@ -6,11 +6,11 @@
 //! [comparison](audit) of every passage runs only after one of these, or a search that failed, raised a
 //! [doubt](crate::adapters::index::doubt). It writes down which documents are lost; jobs of the queue put these in again,
 //! newest first and behind everything that a user waits for: first by their words, which takes moments, then by their
-//! vectors. Until both are back search says `degraded` to users who miss something.
+//! vectors. Until both are restored, search reports `degraded` to the affected users.
 //!
 //! After a crash nothing is lost: the marker is written only when a comparison has ended, and what it found is in rows.
 //!
-//! Of several services on one database only the [maintainer] of the index does all this: the rows speak of its index.
+//! With several services on one database, only the [maintainer] of the index does this: the rows describe its index.
 
 mod audit;
 mod maintainer;
@@ -52,7 +52,7 @@ const STUCK_AFTER: Duration = Duration::from_secs(60);
 const REOPEN_EVERY: Duration = Duration::from_secs(30);
 /// After so many reads that the index failed to answer it is taken for damaged.
 const MAX_FAILED_READS: u32 = 3;
-/// How long an orderly stop reads files for their checksums.
+/// How long a graceful shutdown may take to compute the checksums of the files.
 const MAX_CHECKSUM_TIME: Duration = Duration::from_secs(3);
 /// For failed reads an index is moved aside no sooner again: a query that always fails must not keep it empty.
 const SET_ASIDE_EVERY: Duration = Duration::from_secs(24 * 3600);
@@ -96,7 +96,7 @@ struct Watched {
     /// The changes of the index that the marker follows.
     marked_changes: u64,
     counted_at: Duration,
-    /// So many passages are counted twice by an estimate, as far as is known.
+    /// By how much the estimate of passages is too high, as far as is known.
     counted_twice: u64,
     /// Counts in a row that were too low.
     low_counts: u32,
@@ -109,13 +109,13 @@ struct Watched {
     reopened_at: Option<Duration>,
     /// Documents that were left to be put in, and since when they are as many.
     left: (u64, Duration),
-    /// Indexes that were given up because their folder was gone. They keep it locked, so one whose folder comes back is taken
-    /// up again.
-    given_up: Vec<Arc<dyn PassageIndex>>,
+    /// Indexes that were abandoned because their folder was removed. They keep it locked, so an index is used again if its folder
+    /// comes back.
+    abandoned: Vec<Arc<dyn PassageIndex>>,
 }
 
 impl Watched {
-    /// How many passages the index holds. An estimate that is odd is not believed: then they are counted one by one.
+    /// Returns how many passages the index holds. If the estimate is implausible, they are counted one by one.
     async fn count_held(
         &mut self,
         retrieval: &Retrieval,
@@ -131,11 +131,11 @@ impl Watched {
         Ok(exact)
     }
 
-    /// Takes the index up again whose files are back in the folder, if there is one.
+    /// Returns the abandoned index whose files are back in the folder, if there is one.
     async fn resume(&self) -> Result<Option<Arc<dyn PassageIndex>>, Error> {
-        let given_up = self.given_up.clone();
+        let abandoned = self.abandoned.clone();
         let resumed =
-            tokio::task::spawn_blocking(move || given_up.into_iter().find(|index| index.resume())).await;
+            tokio::task::spawn_blocking(move || abandoned.into_iter().find(|index| index.resume())).await;
         resumed.map_err(Error::internal)
     }
 }
@@ -146,8 +146,8 @@ fn has_passed(since: Option<Duration>, period: Duration, now: Duration) -> bool 
 }
 
 impl IndexWatch {
-    /// Begins to watch an index that was opened, and to maintain it where no other service does. An empty index of an empty
-    /// library is new, and needs no comparison.
+    /// Starts to watch an index that was opened, and to maintain it if no other service does. An empty index of an empty library is
+    /// new, and needs no comparison.
     ///
     /// # Errors
     /// The database fails.
@@ -175,14 +175,14 @@ impl IndexWatch {
             set_aside_at: None,
             reopened_at: None,
             left: (0, start),
-            given_up: Vec::new(),
+            abandoned: Vec::new(),
         };
         let watch = Self { folder, is_maintainer: AtomicBool::new(false), watched: Mutex::new(watched) };
         watch.begin_maintenance(db, retrieval, clock).await?;
         Ok(watch)
     }
 
-    /// Tells whether the index can be relied on, from its doubts and a count, where the rows speak of it from now on.
+    /// Determines whether the index is complete, from its doubts and a count. From now on the rows describe this index.
     async fn assess(
         &self,
         db: &Db,
@@ -190,7 +190,7 @@ impl IndexWatch {
         watched: &mut Watched,
         clock: &dyn Clock,
     ) -> Result<(), Error> {
-        // At the start no job runs yet, so the two numbers are equal where nothing is wrong and no job was interrupted.
+        // At the start no job runs yet, so the numbers are equal unless the index is damaged or a job was interrupted.
         let expected = rows::expected_passages(db.read()).await?;
         let held = watched.count_held(retrieval, |held| held != expected).await.ok();
         let has_surplus = watched.suspicion.is_none() && held.is_some_and(|held| held > expected);
@@ -229,25 +229,25 @@ impl IndexWatch {
         watched.reopened_at = Some(now);
         app.retrieval.set_completeness(Completeness::Checking);
         // Before its folder is made anew: what it still writes would go there.
-        let given_up = app.retrieval.abandon().await?;
+        let abandoned = app.retrieval.abandon().await?;
         if is_failing {
             watched.set_aside_at = Some(now);
         } else {
             error!("the folder of the passage index was removed or replaced: it is opened anew");
-            if !watched.given_up.iter().any(|known| Arc::ptr_eq(known, &given_up)) {
-                watched.given_up.push(given_up);
+            if !watched.abandoned.iter().any(|known| Arc::ptr_eq(known, &abandoned)) {
+                watched.abandoned.push(abandoned);
             }
         }
         let resumed = if is_failing { None } else { watched.resume().await? };
         let (index, found, doubt) = if let Some(index) = resumed {
-            // What was changed meanwhile is in another index, or nowhere.
+            // The changes since are in another index, or lost.
             (index, Marker::read(&self.folder.path()), Doubt::Older)
         } else {
             let opened = self.reopen(watched.marker.clone(), is_failing, app.clock.now()).await?;
             let doubt = match opened.doubt {
                 _ if is_failing => Doubt::Damaged,
                 Some(Doubt::Missing) => Doubt::Removed,
-                // A copy that was made within this run.
+                // A copy that was made while this service runs.
                 None => Doubt::Older,
                 Some(other) => other,
             };
@@ -406,7 +406,7 @@ impl IndexWatch {
     }
 }
 
-/// Keeps the index whole, where this service maintains it: opens it anew, counts, compares and follows a rebuild, as each is
+/// Checks and repairs the index if this service maintains it: reopens it, counts, compares and follows a rebuild, each when
 /// necessary. Called every two seconds.
 ///
 /// # Errors
@@ -436,7 +436,7 @@ pub async fn check_index(app: &App) -> Result<(), Error> {
 
 /// Closes the index at the end of the service, once nothing is written to it any more.
 pub async fn close_index(app: &App) {
-    // With a comparison or an opening under way the next start finds the index as after a kill.
+    // If a comparison or an opening is in progress, the next start finds the index as after a crash.
     app.index_watch.folder.cancel_opening();
     let Ok(watched) = app.index_watch.watched.try_lock() else { return };
     if !app.index_watch.is_maintainer() {

@@ -30,7 +30,7 @@ pub async fn expected_passages(db: &impl ConnectionTrait) -> Result<u64, DbErr> 
     Ok(sum.map_or(0, |sum| u64::try_from(sum).unwrap_or(0)))
 }
 
-/// How many documents in sight the index lost and has not got back with passages and vectors, of all users.
+/// Counts the visible documents of all users whose passages or vectors the index has lost and not yet restored.
 ///
 /// # Errors
 /// The database fails.
@@ -54,7 +54,7 @@ pub async fn mark_lost(
         document::Entity::update_many()
             .col_expr(document::Column::IndexedVersion, Expr::value(0))
             .col_expr(document::Column::IndexedPassages, Expr::value(0))
-            // The model stays: it tells that vectors are to come back too.
+            // The model stays: it shows that vectors must be restored too.
             .col_expr(document::Column::IndexLostAt, Expr::value(Some(read_at)))
             .filter(document::Column::UserId.eq(user))
             .filter(document::Column::Id.is_in(ids.iter().copied()))
@@ -72,7 +72,7 @@ pub async fn mark_lost(
     Ok(())
 }
 
-/// Asks again for lost documents that no job stands for; without a model, for those alone that lack more than their vectors.
+/// Queues lost documents again that have no job; without a model, only those that lack more than their vectors.
 pub async fn ask_for_lost(db: &Db, has_model: bool, now: Timestamp) -> Result<(), Error> {
     let mut left = document::Entity::lost_by_index();
     if !has_model {

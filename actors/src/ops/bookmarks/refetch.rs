@@ -54,7 +54,7 @@ impl Operation for RefetchBookmark {
 /// What makes the text anew. A transcript is made from its recording, which may stand elsewhere: no page takes its place.
 async fn work(txn: &impl ConnectionTrait, row: &bookmark::Model) -> Result<Work, Error> {
     let of_kind = Work::of_bookmark(row.kind);
-    // Held, so that a transcript is either there now or withdraws the fetch of the page when it is put in.
+    // Locked, so that a concurrent transcript is either visible here or cancels the fetch of the page when it is stored.
     let found = document::Entity::one_of(row.user_id, row.document_id).lock(LockType::NoKeyUpdate);
     let found = found.one(txn).await?;
     let Some(document) = found.filter(|_| row.kind == BookmarkKind::Page) else { return Ok(of_kind) };

@@ -117,7 +117,7 @@ pub fn tidy_tags(tags: Vec<String>) -> Vec<String> {
 /// Saves a page. An address that is saved already only gets the tags (`false`).
 ///
 /// # Errors
-/// [`Error::LibraryFull`] when what is new does not fit into the caller's library; then nothing is saved.
+/// [`Error::LibraryFull`] when the new texts exceed the size of the caller's library; then nothing is saved.
 pub async fn save(
     desk: &Desk,
     caller: &Caller,
@@ -127,7 +127,7 @@ pub async fn save(
     let txn = begin_request(&desk.db, caller).await?;
     let room = LibraryRoom::of_caller(&txn, desk, caller).await?;
     if !room.fits(new.text_bytes()) {
-        // Before megabytes are written in vain. Of a page that is there only the tags are new.
+        // Checked before megabytes are written and rolled back. For a page that exists only the tags are new.
         own_collections(&txn, caller.user, &new.collections).await?;
         let key = parse(&new.url)?.key();
         if with_address(&txn, caller.user, &key).await?.is_none() {
@@ -203,8 +203,8 @@ async fn save_entry(
         return Ok((there, false));
     }
     saved::attach(txn, &document, Some(row.id), now).await?;
-    // On PostgreSQL a transcript may have been put in since the first look: no page takes its place. The update above holds the
-    // document, so one that is put in from here on withdraws what is asked for below.
+    // On PostgreSQL a transcript may have been stored since the first read, and no page may replace it. The update above locks the
+    // document, so a transcript that is stored from here on cancels the job that is queued below.
     let (entry, document) = saved::reread(txn, entry, document).await?;
     if let Some(title) = &new.title {
         document::Entity::update_many()

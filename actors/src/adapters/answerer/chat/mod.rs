@@ -134,10 +134,10 @@ impl Chat {
     }
 }
 
-/// The tokens of an answer as its endpoint tells them. A number that cannot be true would use up a user's month, or the day
-/// of everybody; another try would only cost more.
-fn checked_tokens(told: &Number) -> Result<u64, Failure> {
-    let tokens = told.as_u64().filter(|tokens| *tokens <= MAX_TOTAL_TOKENS);
+/// The tokens of an answer as its endpoint reports them. An impossible number would use up a user's monthly allowance, or the
+/// daily allowance of all users; a retry would only cost more.
+fn checked_tokens(reported: &Number) -> Result<u64, Failure> {
+    let tokens = reported.as_u64().filter(|tokens| *tokens <= MAX_TOTAL_TOKENS);
     tokens.ok_or(Failure::Unreadable("its usage.total_tokens is not between 0 and 10 million"))
 }
 

@@ -40,7 +40,7 @@ impl Extent {
 pub fn check(html: &str) -> Result<Extent, Unreadable> {
     let mut scan = Scan::of(html);
     while let Some(tag) = scan.next_tag() {
-        scan.skip_insides(&tag);
+        scan.skip_raw_text(&tag);
         match tag {
             Tag::Opening { name, attributes } if attributes > ATTRIBUTES && !name.is_empty() => {
                 return Err(Unreadable::TooManyAttributes);
@@ -52,8 +52,8 @@ pub fn check(html: &str) -> Result<Extent, Unreadable> {
     Ok(scan.extent)
 }
 
-/// Whether a tag has more attributes than any honest one, where a tokenizer alone reads the markup: it compares each attribute
-/// with all before it, and to it the insides of scripts and the like are markup too.
+/// Whether a tag has too many attributes for markup that only a tokenizer reads. The tokenizer compares each attribute with all
+/// the ones before it, and it reads the content of scripts and other raw-text elements as markup.
 pub fn floods_a_tokenizer(html: &str) -> bool {
     let mut scan = Scan::of(html);
     std::iter::from_fn(|| scan.next_tag())
@@ -76,7 +76,7 @@ impl<'a> Scan<'a> {
         Self { rest: html.as_bytes(), open: Vec::new(), extent: Extent::default() }
     }
 
-    /// The next tag. Comments are passed over.
+    /// Returns the next tag; skips comments.
     fn next_tag(&mut self) -> Option<Tag<'a>> {
         loop {
             let before = self.rest.len();
@@ -85,7 +85,7 @@ impl<'a> Scan<'a> {
             found?;
             match self.rest.first()? {
                 b'!' if self.rest.starts_with(b"!--") => self.skip_comment()?,
-                // The type of the document, and comments of other languages: their first `>` ends them, quoted or not.
+                // DOCTYPE and bogus comments such as `<?php`: the first `>` ends them, quoted or not.
                 b'!' | b'?' => self.skip_past(b">")?,
                 b'/' => {
                     let name = self.take_name(1);
@@ -171,8 +171,8 @@ impl<'a> Scan<'a> {
         count
     }
 
-    /// Passes over the insides of scripts, styles and the like.
-    fn skip_insides(&mut self, tag: &Tag<'_>) {
+    /// Skips the content of scripts, styles and other raw-text elements.
+    fn skip_raw_text(&mut self, tag: &Tag<'_>) {
         let &Tag::Opening { name, .. } = tag else { return };
         let raw = [
             &b"script"[..],
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn bogus_comments_hide_nothing_behind_them() {
+    fn bogus_comments_do_not_hide_the_next_tag() {
         let many = " a".repeat(1_000);
         for comment in ["<!x <a x=\">", "<?x <a x=\">", "<!DOCTYPE html \">", "</ <a x=\">"] {
             let html = format!("{comment}<div{many}>\">");
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn insides_of_scripts_are_markup_for_a_tokenizer_alone() {
+    fn script_content_is_markup_for_the_tokenizer() {
         let html = format!("<script><div{}></script><p>words</p>", " a".repeat(1_000));
 
         assert!(check(&html).is_ok() && floods_a_tokenizer(&html));

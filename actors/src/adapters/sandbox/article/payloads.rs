@@ -1,4 +1,4 @@
-//! Markup that attacks its readers, and what is left of it: only elements and attributes that run and load nothing but pictures
+//! Tests with XSS payloads: after sanitizing, only elements and attributes remain that run nothing and load nothing but images
 //! (faults-and-threats.md, X1 to X3 and X7).
 
 use trafilatura::dom::{Document, NodeId};
@@ -7,8 +7,8 @@ use url::Url;
 use super::safe::cleaned;
 use super::{read, whole};
 
-/// The elements and attributes that may remain. Not derived from the sanitizer's own lists, so that a mistake there is found.
-const SHOWN: [(&str, &[&str]); 46] = [
+/// The elements and attributes that may remain. Not derived from the sanitizer's own lists, so that an error there is found.
+const ALLOWED: [(&str, &[&str]); 46] = [
     ("p", &["data-start", "dir"]),
     ("span", &["data-start", "dir"]),
     ("pre", &["data-start", "dir"]),
@@ -57,7 +57,7 @@ const SHOWN: [(&str, &[&str]); 46] = [
     ("abbr", &["title"]),
 ];
 
-/// Scripts in every place where browsers have run them, after the lists of OWASP, PayloadsAllTheThings and DOMPurify.
+/// Scripts in all places where browsers have run them, from the lists of OWASP, PayloadsAllTheThings and DOMPurify.
 const SCRIPTS: [&str; 66] = [
     "<script>alert(1)</script>",
     "<ScRiPt >alert(1)</ScRiPt >",
@@ -127,7 +127,7 @@ const SCRIPTS: [&str; 66] = [
     "<x contenteditable onblur=alert(1)>x</x>",
 ];
 
-/// Markup that one parser reads otherwise than the next (mutation XSS, RUSTSEC-2025-0071, RUSTSEC-2026-0193 and -0213 among it).
+/// Markup that parsers read differently (mutation XSS; includes RUSTSEC-2025-0071, RUSTSEC-2026-0193 and -0213).
 const MUTATIONS: [&str; 34] = [
     "<svg onload=alert(1)>",
     "<svg><script>alert(1)</script></svg>",
@@ -165,8 +165,8 @@ const MUTATIONS: [&str; 34] = [
     "<abbr title=\"x&quot; onmouseover=&quot;alert(1)\">x</abbr><img alt='\"><script>alert(1)</script>' src=/x>",
 ];
 
-/// Addresses that lead to no page, as browsers have understood them.
-const ADDRESSES: [&str; 36] = [
+/// URLs that browsers have executed or resolved to something other than a web page.
+const HOSTILE_URLS: [&str; 36] = [
     "javascript:alert(1)",
     "JaVaScRiPt:alert(1)",
     " javascript:alert(1)",
@@ -205,7 +205,7 @@ const ADDRESSES: [&str; 36] = [
     "https:evil.example\\@example.org:99999/",
 ];
 
-/// Names by which elements would stand in the place of what scripts look for.
+/// Elements whose ids and names replace properties that scripts read (DOM clobbering).
 const CLOBBERING: [&str; 10] = [
     "<a id=config href=/x>x</a>",
     "<a id=x><a id=x name=y href=javascript:alert(1)>x</a>",
@@ -219,22 +219,22 @@ const CLOBBERING: [&str; 10] = [
     "<a data-config=x data-start=9 tabindex=1 accesskey=x autofocus href=/x>x</a>",
 ];
 
-/// What of this markup is more than may be shown.
-fn wrong(html: &str) -> Vec<String> {
+/// Returns what this markup holds that is not in the allow list.
+fn disallowed(html: &str) -> Vec<String> {
     let page = Document::parse(html);
     let elements = page.iter_descendants(page.root(), &[]).into_iter();
-    let mut wrong: Vec<String> = elements.flat_map(|element| wrong_of(&page, element)).collect();
+    let mut wrong: Vec<String> = elements.flat_map(|element| disallowed_in(&page, element)).collect();
     if !page.collect_comment_nodes(page.root()).is_empty() {
         wrong.push("a comment".to_owned());
     }
     wrong
 }
 
-fn wrong_of(page: &Document, element: NodeId) -> Vec<String> {
+fn disallowed_in(page: &Document, element: NodeId) -> Vec<String> {
     let tag = page.tag_name(element);
     // The parser puts these around every fragment.
     let around: [(&str, &[&str]); 3] = [("html", &[]), ("head", &[]), ("body", &[])];
-    let Some((_, attributes)) = SHOWN.iter().chain(&around).find(|(shown, _)| *shown == tag) else {
+    let Some((_, attributes)) = ALLOWED.iter().chain(&around).find(|(shown, _)| *shown == tag) else {
         return vec![format!("<{tag}>")];
     };
     let names = page.attribute_names(element).into_iter();
@@ -262,24 +262,24 @@ fn wrong_of(page: &Document, element: NodeId) -> Vec<String> {
     wrong
 }
 
-/// `kept` is what the sanitizer keeps beyond [`SHOWN`], as [`wrong`] names it.
+/// `kept` is what the sanitizer keeps in addition to [`ALLOWED`], as [`disallowed`] names it.
 #[track_caller]
 fn assert_harmless(html: &str, payload: &str, kept: &[&str]) {
     let wrong = |html: &str| -> Vec<String> {
-        wrong(html).into_iter().filter(|name| !kept.contains(&name.as_str())).collect()
+        disallowed(html).into_iter().filter(|name| !kept.contains(&name.as_str())).collect()
     };
     assert_eq!(wrong(html), [""; 0], "{payload}\nbecame {html}");
-    // Parsing and serializing it once more must not bring markup back (mutation XSS).
+    // Parsing and serializing it again must not restore markup (mutation XSS).
     let page = Document::parse(html);
     let again = page.inner_html(page.body().unwrap_or_else(|| page.root()));
     assert_eq!(wrong(&again), [""; 0], "{payload}\nbecame {html}\nand then {again}");
 }
 
-/// A page that holds this between words, in a cell, in a list, and in a heading.
+/// A page with the payload between words, in a table cell, in a list and in a heading.
 fn page(payload: &str) -> String {
     format!(
         "<html><head><title>Herons</title></head><body><article><h1>Herons</h1><p>Herons stand in the reeds for an hour, waiting.</p>\
-         <p>Before {payload} behind.</p><table><tr><td>{payload}</td></tr></table><ul><li>{payload}</li></ul><h2>Next {payload}</h2>\
+         <p>Before {payload} after.</p><table><tr><td>{payload}</td></tr></table><ul><li>{payload}</li></ul><h2>Next {payload}</h2>\
          <p>They are as still as the water, and then they strike.</p></article></body></html>"
     )
 }
@@ -287,7 +287,7 @@ fn page(payload: &str) -> String {
 fn payloads() -> Vec<String> {
     let mut all: Vec<String> =
         [&SCRIPTS[..], &MUTATIONS, &CLOBBERING].concat().into_iter().map(str::to_owned).collect();
-    for address in ADDRESSES {
+    for address in HOSTILE_URLS {
         all.push(format!("<a href=\"{address}\">x</a>"));
         all.push(format!("<img src=\"{address}\" alt=x width=600 height=600>"));
         all.push(format!("<a href='{address}' target=_blank rel=opener ping=//evil.example><b>x</b></a>"));
@@ -296,7 +296,7 @@ fn payloads() -> Vec<String> {
 }
 
 #[test]
-fn html_of_a_hostile_page_holds_nothing_that_runs() {
+fn html_of_a_hostile_page_is_harmless() {
     let url = Url::parse("https://site.example/a/page").unwrap();
     for payload in payloads() {
         let markup = page(&payload);
@@ -309,7 +309,7 @@ fn html_of_a_hostile_page_holds_nothing_that_runs() {
 }
 
 #[test]
-fn article_of_a_hostile_page_holds_nothing_that_runs() {
+fn article_of_a_hostile_page_is_harmless() {
     for payload in payloads() {
         let markup = page(&payload);
 

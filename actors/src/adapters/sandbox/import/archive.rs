@@ -83,18 +83,19 @@ impl Archive {
         if !self.given.insert(name.to_owned()) {
             return Err("its text is another row's");
         }
-        self.count(&text).map_err(|_| "the archive unpacks to more than is taken in")?;
+        self.count(&text).map_err(|_| "the archive is too large when unpacked")?;
         Ok(Some(text))
     }
 
-    /// A list of at most so many bytes, which counts as the texts do: thousands of lists may lie on the same packed bytes.
+    /// A list of at most `most` bytes. It counts towards the unpacked total as texts do, because thousands of entries may share the
+    /// same packed bytes.
     pub fn list(&mut self, name: &str, most: usize) -> Result<Vec<u8>, NoImport> {
         let list = self.short(name, most).ok_or(NoImport::Damaged)?;
         self.count(&list)?;
         Ok(list)
     }
 
-    /// Counts what was unpacked.
+    /// Adds to the number of unpacked bytes.
     fn count(&mut self, unpacked: &[u8]) -> Result<(), NoImport> {
         self.left = self.left.checked_sub(unpacked.len() as u64).ok_or(NoImport::Bomb)?;
         Ok(())
@@ -176,7 +177,7 @@ pub mod tests {
     }
 
     #[test]
-    fn texts_of_an_archive_are_given_once_and_bounded_together() {
+    fn texts_of_an_archive_are_read_once_and_bounded_together() {
         let zeroes = vec![0; 1 << 20];
         let names: Vec<String> = (0..80).map(|n| n.to_string()).collect();
         let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &zeroes[..])).collect();
@@ -184,9 +185,9 @@ pub mod tests {
 
         let texts: Vec<_> = names.iter().map(|name| archive.text(name, 1 << 20)).collect();
 
-        // Each is short enough to be no bomb, and all of them are packed to a hundredth.
+        // Each text is within the limit of one text; together they exceed the limit of the archive.
         assert!(texts.iter().take(64).all(|text| matches!(text, Ok(Some(_)))));
-        assert_eq!(texts[64], Err("the archive unpacks to more than is taken in"));
+        assert_eq!(texts[64], Err("the archive is too large when unpacked"));
         assert_eq!(archive.text("0", 1 << 20), Err("its text is another row's"));
     }
 
@@ -204,7 +205,7 @@ pub mod tests {
         assert_eq!(archive.list("none.csv", 1 << 20), Err(NoImport::Damaged));
     }
 
-    /// Entries that lie on each other: the list of files names the same bytes many times.
+    /// Overlapping entries: the central directory names the same bytes many times.
     #[test]
     fn overlapping_entries_are_bounded_together() {
         const ENTRIES: u16 = 200;
@@ -229,7 +230,7 @@ pub mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&forged).unwrap();
 
-        // The reader may refuse such a list whole; what it takes counts like any other.
+        // The reader may refuse such a directory as a whole. Entries that it accepts count like any others.
         let mut archive = match Archive::open(Arc::new(file)) {
             Ok(archive) => archive,
             Err(refused) => return assert_eq!(refused, NoImport::Damaged),

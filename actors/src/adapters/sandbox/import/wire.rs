@@ -84,7 +84,7 @@ pub enum NoImport {
     #[error("the file is damaged")]
     Damaged,
     /// An archive that unpacks to far more than an honest one.
-    #[error("the archive unpacks to more than is taken in")]
+    #[error("the archive is too large when unpacked")]
     Bomb,
     /// The archive has no such file.
     #[error("the archive lacks a file that it names")]

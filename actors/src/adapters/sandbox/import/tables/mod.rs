@@ -26,9 +26,9 @@ pub struct Table {
     read: fn(&Cells<'_>) -> Result<Page, &'static str>,
 }
 
-/// Columns that are told of as not read.
+/// Unread columns that are reported at most.
 const MAX_UNREAD_COLUMNS: usize = 100;
-/// Characters of the name of such a column.
+/// Characters that are reported of the name of an unread column.
 const MAX_UNREAD_CHARS: usize = 100;
 
 /// The one that names the fewest columns comes last.
@@ -75,7 +75,7 @@ fn header(text: &str) -> Vec<String> {
 }
 
 impl Table {
-    /// Columns of a table that are not read: the first ones, with the beginnings of their names.
+    /// Returns the first columns that are not read, with their names shortened.
     pub fn unread(&self, text: &str) -> Vec<String> {
         let is_known = |name: &String| self.known.contains(&name.as_str());
         let unread = header(text).into_iter().filter(|name| !is_known(name));

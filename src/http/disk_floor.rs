@@ -1,0 +1,91 @@
+//! The disk floor of routes that need no account ([`actors::disk`]): strangers must not use up the space that is left for those
+//! who have one.
+//!
+//! An operation states by [`actors::perform::Operation::NEEDS_SPACE`] whether it is refused below the floor. Routes that strangers
+//! reach have no operation. They are mounted by [`resource`], which takes their rule, so none of them can be without one
+//! (`tests/tidy.rs` lists the exceptions).
+
+use actix_web::body::BoxBody;
+use actix_web::dev::{ServiceFactory, ServiceRequest, ServiceResponse};
+use actix_web::http::Method;
+use actix_web::middleware::{Next, from_fn};
+use actix_web::web::{self, Data};
+use actix_web::{HttpRequest, HttpResponse, Resource};
+use actors::app::App;
+use actors::error::Error;
+
+use crate::app::signed_in;
+
+/// Whose requests a resource serves while the disk is below its floor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BelowFloor {
+    /// Those of all clients: it adds no rows, or it is part of signing in or of the end of a connection.
+    ServesAll,
+    /// Those of signed-in users: a stranger's request adds a row.
+    ServesSignedIn,
+    /// No requests: each one adds rows.
+    Refuses,
+}
+
+/// How the surface of a resource answers a request that it refuses.
+pub type Refusal = fn(&HttpRequest, &App, Error) -> HttpResponse;
+
+/// The rule of one resource.
+#[derive(Clone, Copy)]
+struct Rule {
+    below_floor: BelowFloor,
+    refusal: Refusal,
+}
+
+/// A resource whose requests below the floor are served or refused by this rule. A preflight is always served, so that pages of
+/// other origins can read the refusal.
+pub fn resource(
+    path: &'static str,
+    below_floor: BelowFloor,
+    refusal: Refusal,
+) -> Resource<
+    impl ServiceFactory<
+        ServiceRequest,
+        Config = (),
+        Response = ServiceResponse<BoxBody>,
+        Error = actix_web::Error,
+        InitError = (),
+    >,
+> {
+    web::resource(path).app_data(Rule { below_floor, refusal }).wrap(from_fn(require_room))
+}
+
+async fn require_room(
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
+    let refusal = refused(request.request()).await;
+    match refusal {
+        Some(response) => Ok(request.into_response(response)),
+        None => next.call(request).await,
+    }
+}
+
+async fn refused(request: &HttpRequest) -> Option<HttpResponse> {
+    let (rule, app) = (request.app_data::<Rule>()?, request.app_data::<Data<App>>()?);
+    if *request.method() == Method::OPTIONS {
+        return None;
+    }
+    let error = check(request, app, rule.below_floor).await.err()?;
+    Some((rule.refusal)(request, app, error))
+}
+
+async fn check(request: &HttpRequest, app: &App, below_floor: BelowFloor) -> Result<(), Error> {
+    match below_floor {
+        BelowFloor::ServesAll => Ok(()),
+        BelowFloor::ServesSignedIn => {
+            let Err(full) = app.disk.require_room() else { return Ok(()) };
+            match signed_in(request, app).await {
+                Ok(_) => Ok(()),
+                Err(Error::NotSignedIn) => Err(full),
+                Err(other) => Err(other),
+            }
+        }
+        BelowFloor::Refuses => app.disk.require_room(),
+    }
+}
