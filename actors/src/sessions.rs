@@ -66,8 +66,12 @@ async fn is_right(app: &App, attempt: &Attempt, typed: String, hash: String) -> 
     compared
 }
 
-/// Begins a session for a user whose password was checked, or who has just made the account.
-pub async fn open(app: &App, user: &user::Model) -> Result<Secret, Error> {
+/// Begins a session for a user whose password was checked, or who has just created the account. The session that the browser
+/// presented ends: its secret may have been planted or copied (faults-and-threats, row C2).
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn open(app: &App, user: &user::Model, presented: Option<&Secret>) -> Result<Secret, Error> {
     let (now, secret) = (app.clock.now(), Secret::new_token(PREFIX).map_err(Error::internal)?);
     let row = session::Model {
         id: SessionId::new(now),
