@@ -10,7 +10,8 @@ use sea_orm::sea_query::SimpleExpr;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
-use super::{StalePeriod, rows};
+use super::rows;
+use super::watch::StalePeriod;
 use crate::app::App;
 use crate::error::Error;
 

@@ -1,0 +1,98 @@
+//! What the watch over the index remembers from one check to the next.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use entity::time::Timestamp;
+use tokio::sync::Mutex;
+
+use crate::adapters::index::{Doubt, IndexFolder, Marker, OpenedIndex, PassageIndex};
+use crate::clock::Clock;
+
+/// Watches the index of a running service.
+pub struct IndexWatch {
+    pub(super) folder: IndexFolder,
+    pub(super) is_maintainer: AtomicBool,
+    pub(super) watched: Mutex<Watched>,
+}
+
+impl IndexWatch {
+    pub(super) fn new(opened: OpenedIndex, clock: &dyn Clock) -> Self {
+        let OpenedIndex { folder, index: _, doubt, found, recorded } = opened;
+        let start = clock.elapsed();
+        let watched = Watched {
+            // The row, not the folder: a folder that is one ahead is written again with the same number, so it never gets
+            // further ahead however often the row cannot be written.
+            marker: recorded,
+            suspicion: doubt.map(|doubt| Suspicion::new(doubt, found.as_ref(), clock.now())),
+            marked_at: start,
+            marked_changes: 0,
+            counted_at: start,
+            counted_twice: 0,
+            low_counts: 0,
+            comparison_failed_at: None,
+            doubted_count_at: None,
+            set_aside_at: None,
+            reopened_at: None,
+            left: (0, start),
+            given_up: Vec::new(),
+        };
+        Self { folder, is_maintainer: AtomicBool::new(false), watched: Mutex::new(watched) }
+    }
+}
+
+/// A doubt, and since when documents are stale because of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Suspicion {
+    pub doubt: Doubt,
+    pub stale: Option<StalePeriod>,
+}
+
+/// What the index was told of within this period counts as lost, whatever it holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StalePeriod {
+    pub since: Timestamp,
+    /// When the doubt was raised: what was put in afterwards is not stale.
+    pub until: Timestamp,
+}
+
+impl Suspicion {
+    pub fn new(doubt: Doubt, found: Option<&Marker>, now: Timestamp) -> Self {
+        let stale = doubt.stale_since(found).map(|since| StalePeriod { since, until: now });
+        Self { doubt, stale }
+    }
+}
+
+/// Times are those of the clock's [`Clock::elapsed`], which never goes back.
+pub(super) struct Watched {
+    /// The marker that folder and database have; none until both have one.
+    pub marker: Option<Marker>,
+    /// Why the index is to be compared with the database; none where it was, or need not be.
+    pub suspicion: Option<Suspicion>,
+    pub marked_at: Duration,
+    /// The changes of the index that the marker follows.
+    pub marked_changes: u64,
+    pub counted_at: Duration,
+    /// So many passages are counted twice by an estimate, as far as is known.
+    pub counted_twice: u64,
+    /// Counts in a row that were too low.
+    pub low_counts: u32,
+    /// When the last comparison failed.
+    pub comparison_failed_at: Option<Duration>,
+    /// When a count raised a doubt.
+    pub doubted_count_at: Option<Duration>,
+    pub set_aside_at: Option<Duration>,
+    /// When the index was last tried to be opened anew, where it could not be.
+    pub reopened_at: Option<Duration>,
+    /// Documents that were left to be put in, and since when they are as many.
+    pub left: (u64, Duration),
+    /// Indexes that were given up because their folder was gone. They keep it locked, so one whose folder comes back is taken
+    /// up again.
+    pub given_up: Vec<Arc<dyn PassageIndex>>,
+}
+
+/// Whether a period has passed since then, or there is no such time.
+pub(super) fn has_passed(since: Option<Duration>, period: Duration, now: Duration) -> bool {
+    since.is_none_or(|since| now.saturating_sub(since) >= period)
+}
