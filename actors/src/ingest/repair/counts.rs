@@ -8,7 +8,6 @@ use tracing::warn;
 use super::rows;
 use super::watch::{IndexWatch, Suspicion, Watched, has_passed};
 use crate::adapters::index::Doubt;
-use crate::adapters::index::doubt::is_short;
 use crate::app::App;
 use crate::clock::Clock;
 use crate::db::Db;
@@ -86,11 +85,12 @@ impl IndexWatch {
         {
             return Ok(());
         }
-        // On both sides of the count, for passages come and go meanwhile.
+        // On both sides of the count, for passages come and go meanwhile. Only fewer passages tell of a loss: the index may hold
+        // more than it should, of a text that comes in or of one that is about to be taken out.
         let before = rows::expected_passages(app.db.read()).await?;
-        let held = watched.count_held(&app.retrieval, |held| is_short(held, before)).await?;
+        let held = watched.count_held(&app.retrieval, |held| held < before).await?;
         let expected = before.min(rows::expected_passages(app.db.read()).await?);
-        watched.low_counts = if is_short(held, expected) { watched.low_counts + 1 } else { 0 };
+        watched.low_counts = if held < expected { watched.low_counts + 1 } else { 0 };
         // One low count may have met a text that was just becoming shorter.
         if watched.low_counts >= LOW_COUNTS_OF_DOUBT {
             watched.low_counts = 0;
