@@ -114,25 +114,27 @@ impl Engine {
 
     /// Passages of all users, by a pass over all of them: background work.
     pub async fn count_exactly(&self) -> Result<usize, Error> {
-        self.read(|index| index.count()).await
+        self.read(Lane::Long, |index| index.count()).await
     }
 
     /// Which of these passages the index does not hold: background work.
     pub async fn missing(&self, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
-        self.read(move |index| index.missing(&passages)).await
+        // Not behind vectors, each of which takes seconds: until a comparison ends, every search is lexical.
+        self.read(Lane::Background, move |index| index.missing(&passages)).await
     }
 
-    /// Passages of all users, from one on: background work.
+    /// Passages of all users, from one on: background work, and short as [`Self::missing`].
     pub async fn passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, Error> {
-        self.read(move |index| index.passages(from, limit)).await
+        self.read(Lane::Background, move |index| index.passages(from, limit)).await
     }
 
     async fn read<T: Send + 'static>(
         &self,
+        lane: Lane,
         read: impl FnOnce(&dyn PassageIndex) -> Result<T, IndexError> + Send + 'static,
     ) -> Result<T, Error> {
         let index = self.index();
-        let read = self.workers.run(Lane::Long, move || guarded(|| read(&*index))).await?;
+        let read = self.workers.run(lane, move || guarded(|| read(&*index))).await?;
         self.note_failure(&read);
         read.map_err(Error::internal)
     }
@@ -283,5 +285,38 @@ fn meaning(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>>, T
             warn!(%error, "could not make the vector of a query; searching by words alone");
             (None, trust)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use entity::time::Timestamp;
+    use futures_util::poll;
+
+    use super::*;
+    use crate::adapters::index::EdgeIndex;
+    use crate::clock::TestClock;
+
+    #[tokio::test]
+    async fn comparison_does_not_wait_behind_the_long_lane() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = Arc::new(EdgeIndex::open(folder.path(), None).unwrap());
+        let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
+        let workers = Workers::new(1, 1);
+        let engine = Engine::new(index, clock, Pause::default(), workers.clone());
+        let (release, held) = mpsc::channel::<()>();
+        let mut embedding = Box::pin(workers.run(Lane::Long, move || held.recv().is_ok()));
+        assert!(poll!(&mut embedding).is_pending());
+
+        let passage = Uuid::from_u128(1);
+        let missing = tokio::time::timeout(PATIENCE, engine.missing(vec![passage])).await;
+        let page = tokio::time::timeout(PATIENCE, engine.passages(None, 1)).await;
+
+        assert_eq!(missing.unwrap().unwrap(), [passage]);
+        assert_eq!(page.unwrap().unwrap(), PassagePage::default());
+        release.send(()).unwrap();
+        assert!(embedding.await.unwrap());
     }
 }
