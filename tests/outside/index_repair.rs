@@ -16,7 +16,7 @@ use entity::id::{DocumentId, UserId};
 use entity::plan::Plan;
 use entity::{chunk, document, job};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
-use sea_orm::{ColumnTrait, Database, EntityTrait, PaginatorTrait, QueryFilter};
+use sea_orm::{ColumnTrait, Database, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -427,6 +427,25 @@ async fn partial_index_gets_back_only_what_it_lost() {
     complete(&server.stranger(), 2).await;
     assert!(finds(&key, "kingfisher", &kingfisher).await);
     assert_eq!(jobs_of(&server).await, jobs + 1);
+}
+
+#[actix_web::test]
+async fn passage_lost_at_the_end_of_a_long_text_comes_back() {
+    let server = Server::start().await;
+    let owner = server.user(Plan::Pro).await;
+    let key = owner.full_key().await;
+    let text = format!("{}\n\nThe spoonbill comes last.", "7 ".repeat(600_000));
+    let long = key.save_text("https://example.org/long", &text).await;
+    key.once(&long, "ready").await;
+    let passages = chunk::Entity::owned_by(owner.id()).order_by_desc(chunk::Column::Ordinal);
+    let last = passages.one(server.app().db.read()).await.unwrap().unwrap();
+    assert!(last.ordinal > 1000, "its rows are read in more than one slice");
+
+    server.app().retrieval.remove(vec![last.id.0]).await.unwrap();
+    assert!(key.search("spoonbill").await.is_empty());
+    server.clock.advance(Duration::from_secs(601));
+
+    eventually_finds(&key, "spoonbill", &long).await;
 }
 
 /// How many jobs that fill the index there are or were.
