@@ -407,6 +407,15 @@ async fn index_moved_away_and_back_is_taken_up_again() {
     assert!(set_aside(&server.app().data_dir).is_empty());
 }
 
+/// Takes the passages of a document out of the index, without a word in the database.
+async fn lose(server: &Server, owner: UserId, saved: &Value) {
+    let lost: DocumentId = saved["documentId"].as_str().unwrap().parse().unwrap();
+    let passages = chunk::Entity::owned_by(owner).filter(chunk::Column::DocumentId.eq(lost));
+    let passages = passages.all(server.app().db.read()).await.unwrap();
+    let ids = passages.iter().map(|passage| passage.id.0).collect();
+    server.app().retrieval.remove(ids).await.unwrap();
+}
+
 #[actix_web::test]
 async fn partial_index_gets_back_only_what_it_lost() {
     let server = Server::start().await;
@@ -414,12 +423,8 @@ async fn partial_index_gets_back_only_what_it_lost() {
     let key = owner.full_key().await;
     let (heron, kingfisher) = (save(&key, "heron").await, save(&key, "kingfisher").await);
     let jobs = jobs_of(&server).await;
-    let lost: DocumentId = heron["documentId"].as_str().unwrap().parse().unwrap();
-    let passages = chunk::Entity::owned_by(owner.id()).filter(chunk::Column::DocumentId.eq(lost));
-    let passages = passages.all(server.app().db.read()).await.unwrap();
 
-    let ids = passages.iter().map(|passage| passage.id.0).collect();
-    server.app().retrieval.remove(ids).await.unwrap();
+    lose(&server, owner.id(), &heron).await;
     assert!(key.search("heron").await.is_empty());
     server.clock.advance(Duration::from_secs(601));
 
@@ -427,6 +432,22 @@ async fn partial_index_gets_back_only_what_it_lost() {
     complete(&server.stranger(), 2).await;
     assert!(finds(&key, "kingfisher", &kingfisher).await);
     assert_eq!(jobs_of(&server).await, jobs + 1);
+}
+
+#[actix_web::test]
+async fn document_indexed_before_the_clock_was_set_back_comes_back() {
+    let server = Server::start().await;
+    let owner = server.user(Plan::Pro).await;
+    let key = owner.full_key().await;
+    let heron = save(&key, "heron").await;
+    server.clock.set_back(Duration::from_secs(3600));
+
+    lose(&server, owner.id(), &heron).await;
+    assert!(key.search("heron").await.is_empty());
+    server.clock.advance(Duration::from_secs(601));
+
+    eventually_finds(&key, "heron", &heron).await;
+    complete(&server.stranger(), 1).await;
 }
 
 #[actix_web::test]

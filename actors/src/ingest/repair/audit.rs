@@ -10,7 +10,7 @@ use entity::{chunk, document};
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
-use super::rows;
+use super::rows::{self, IndexedDocument};
 use super::watch::StalePeriod;
 use crate::app::App;
 use crate::error::Error;
@@ -33,15 +33,6 @@ pub struct Findings {
     pub passages_removed: u64,
 }
 
-/// A document whose passages the index is to hold.
-struct IndexedDocument {
-    id: DocumentId,
-    user: UserId,
-    version: i32,
-    passages: i32,
-    indexed_at: Option<Timestamp>,
-}
-
 /// Compares the whole index with the rows. Documents that the index was told of within the stale period count as lost,
 /// whatever it holds of them. The newest documents come first.
 pub(super) async fn compare(app: &App, stale: Option<StalePeriod>) -> Result<Findings, Error> {
@@ -55,24 +46,17 @@ async fn find_lost(app: &App, stale: Option<StalePeriod>) -> Result<u64, Error> 
     let is_empty = app.retrieval.count().await? == 0;
     let (mut before, mut lost) = (None, 0);
     loop {
-        let read_at = app.clock.now();
         let page = cut_page(held_documents(app, before).await?);
         let Some(last) = page.last() else { return Ok(lost) };
         before = Some(last.id);
         let missing = if is_empty { HashSet::new() } else { with_missing_passages(app, &page).await? };
-        let is_stale = |held: &IndexedDocument| match (stale, held.indexed_at) {
-            (Some(stale), Some(at)) => at >= stale.since && at < stale.until,
-            (Some(_), None) => true,
-            (None, _) => false,
-        };
-        let gone: Vec<(UserId, DocumentId)> = page
-            .iter()
-            .filter(|held| is_empty || missing.contains(&held.id) || is_stale(held))
-            .map(|held| (held.user, held.id))
-            .collect();
+        let now = app.clock.now();
+        let is_stale =
+            |held: &IndexedDocument| stale.is_some_and(|stale| stale.includes(held.indexed_at, now));
+        let is_lost = |held: &IndexedDocument| is_empty || missing.contains(&held.id) || is_stale(held);
+        let gone: Vec<IndexedDocument> = page.into_iter().filter(is_lost).collect();
         if !gone.is_empty() {
-            lost += gone.len() as u64;
-            rows::mark_lost(&app.db, gone.into_iter(), read_at).await?;
+            lost += rows::mark_lost(&app.db, &gone, now).await?;
             app.ingest.wake();
         }
     }

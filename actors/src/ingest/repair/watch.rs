@@ -57,6 +57,14 @@ pub(super) struct StalePeriod {
     pub until: Timestamp,
 }
 
+impl StalePeriod {
+    /// Whether it includes a document that the index was last told of at this time, or before such times were kept. A time after
+    /// `now` was written before the clock was set back, so before the doubt.
+    pub fn includes(self, indexed_at: Option<Timestamp>, now: Timestamp) -> bool {
+        indexed_at.is_none_or(|at| at >= self.since && (at < self.until || at > now))
+    }
+}
+
 impl Suspicion {
     pub fn new(doubt: Doubt, found: Option<&Marker>, now: Timestamp) -> Self {
         let stale = doubt.stale_since(found).map(|since| StalePeriod { since, until: now });
@@ -95,4 +103,31 @@ pub(super) struct Watched {
 /// Whether a period has passed since then, or there is no such time.
 pub(super) fn has_passed(since: Option<Duration>, period: Duration, now: Duration) -> bool {
     since.is_none_or(|since| now.saturating_sub(since) >= period)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(minute: u64) -> Timestamp {
+        Timestamp::from_millis(1_714_996_800_000) + Duration::from_secs(minute * 60)
+    }
+
+    #[test]
+    fn stale_is_what_was_indexed_within_the_period() {
+        let period = StalePeriod { since: at(10), until: at(20) };
+        let includes = |minute| period.includes(Some(at(minute)), at(30));
+
+        assert!(includes(10) && includes(19));
+        assert!(!includes(9), "the old copy holds it");
+        assert!(!includes(20) && !includes(30), "it was put in after the doubt");
+        assert!(period.includes(None, at(30)));
+    }
+
+    #[test]
+    fn stale_is_what_was_indexed_before_the_clock_was_set_back() {
+        let period = StalePeriod { since: at(10), until: at(20) };
+
+        assert!(period.includes(Some(at(70)), at(21)));
+    }
 }
