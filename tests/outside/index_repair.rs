@@ -476,12 +476,20 @@ async fn jobs_of(server: &Server) -> u64 {
 }
 
 /// An index of which every read fails so.
-struct Failing(EngineFault);
+struct Failing(fn() -> IndexError);
 
 impl Failing {
     fn answer<T>(&self) -> Result<T, IndexError> {
-        Err(IndexError::Engine { doing: "search", fault: self.0, source: "a reason of its own".into() })
+        Err((self.0)())
     }
+}
+
+fn damaged() -> IndexError {
+    of_the_engine(EngineFault::Damage)
+}
+
+fn of_the_engine(fault: EngineFault) -> IndexError {
+    IndexError::Engine { doing: "search", fault, source: "a reason of its own".into() }
 }
 
 impl PassageIndex for Failing {
@@ -555,7 +563,7 @@ async fn index_that_fails_searches_is_moved_aside_and_filled_again() {
     let heron = save(&key, "heron").await;
     assert!(set_aside(&server.app().data_dir).is_empty());
 
-    server.app().retrieval.replace_index(Arc::new(Failing(EngineFault::Damage)));
+    server.app().retrieval.replace_index(Arc::new(Failing(damaged)));
 
     eventually("search answers and finds again", async || {
         let answer = key.get("/rest/v2/search?q=heron").await;
@@ -571,12 +579,31 @@ async fn index_that_refuses_queries_is_not_moved_aside() {
     let key = server.user(Plan::Pro).await.full_key().await;
     save(&key, "heron").await;
 
-    server.app().retrieval.replace_index(Arc::new(Failing(EngineFault::Refused)));
+    let refused = || of_the_engine(EngineFault::Refused);
+    server.app().retrieval.replace_index(Arc::new(Failing(refused)));
     for _ in 0..6 {
         assert_eq!(key.get("/rest/v2/search?q=heron").await.status, 500);
     }
     repair::check_index(server.app()).await.unwrap();
 
+    assert_eq!(server.app().retrieval.failures(), 0);
+    assert!(set_aside(&server.app().data_dir).is_empty());
+}
+
+#[actix_web::test]
+async fn search_alone_is_refused_while_the_index_is_loaded_again() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    save(&key, "heron").await;
+
+    server.app().retrieval.replace_index(Arc::new(Failing(|| IndexError::Blocked)));
+    let searched = key.get("/rest/v2/search?q=heron").await;
+    let index = index_of(&server.stranger()).await;
+    repair::check_index(server.app()).await.unwrap();
+
+    assert_eq!(searched.refused(503), "OVERLOADED");
+    assert_eq!(searched.number("retry-after"), 2);
+    assert_eq!((&index["ok"], &index["passages"]), (&json!(true), &Value::Null));
     assert_eq!(server.app().retrieval.failures(), 0);
     assert!(set_aside(&server.app().data_dir).is_empty());
 }

@@ -24,6 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PROBE: Duration = Duration::from_secs(2);
 /// An index that was removed or replaced is opened anew within it.
 const REOPENS_WITHIN: Duration = Duration::from_secs(2);
+/// A read that meets an index which is loaded again may be tried again after this.
+const RELOAD_RETRY_AFTER: Duration = Duration::from_secs(2);
 /// Passages that each leg brings.
 const DEPTH: usize = 100;
 /// And at most, where a few long documents take all places.
@@ -136,7 +138,7 @@ impl Engine {
         let index = self.index();
         let read = self.workers.run(lane, move || guarded(|| read(&*index))).await?;
         self.note_failure(&read);
-        read.map_err(Error::internal)
+        read.map_err(not_read)
     }
 
     /// The model, where it is there.
@@ -172,7 +174,7 @@ impl Engine {
         let ranked = tokio::time::timeout(PATIENCE, search).await;
         let ranked = ranked.map_err(|_| Error::Busy(Duration::from_secs(1)))??;
         self.note_failure(&ranked);
-        ranked.map_err(Error::internal)
+        ranked.map_err(not_read)
     }
 
     /// Changes the index: background work.
@@ -207,14 +209,24 @@ impl Engine {
         self.workers.run(Lane::Long, move || index.maintain()).await?.map_err(not_written)
     }
 
-    /// Passages of everybody; beside the lanes, so that a busy service says so and still is there.
+    /// Passages of everybody.
     pub async fn count(&self) -> Result<usize, Error> {
+        self.probe().await?.ok_or(Error::Busy(RELOAD_RETRY_AFTER))
+    }
+
+    /// Passages of everybody, none while the index is loaded again; beside the lanes, so that a busy service says so and still
+    /// is there.
+    pub async fn probe(&self) -> Result<Option<usize>, Error> {
         let index = self.index();
         let count = tokio::task::spawn_blocking(move || guarded(|| index.estimate_count()));
         let count = tokio::time::timeout(PROBE, count).await;
         let count = count.map_err(|_| Error::Busy(Duration::from_secs(1)))?.map_err(Error::internal)?;
         self.note_failure(&count);
-        count.map_err(Error::internal)
+        match count {
+            Ok(count) => Ok(Some(count)),
+            Err(IndexError::Blocked) => Ok(None),
+            Err(error) => Err(Error::internal(error)),
+        }
     }
 
     /// Counts what only damage makes fail: a read that the engine did not answer.
@@ -227,6 +239,13 @@ impl Engine {
             }
             Err(_) => {}
         }
+    }
+}
+
+fn not_read(error: IndexError) -> Error {
+    match error {
+        IndexError::Blocked => Error::Busy(RELOAD_RETRY_AFTER),
+        other => Error::internal(other),
     }
 }
 

@@ -101,7 +101,8 @@ impl Retrieval {
     /// The best passages of a user's library.
     ///
     /// # Errors
-    /// [`Error::Busy`] when the search has waited for five seconds, or when too many wait already.
+    /// [`Error::Busy`] when the search has waited for five seconds, when too many wait already, or while the index is loaded
+    /// again after a failed write; [`Error::Internal`] when the index fails.
     pub async fn search(&self, user: UserId, wanted: Wanted) -> Result<Ranked, Error> {
         let _permit = self.searches.acquire(user).await?;
         self.port.ask(Retrieve { user, wanted }).await?
@@ -158,14 +159,26 @@ impl Retrieval {
     }
 
     /// Passages in the index, of all users; may be too high ([`PassageIndex::estimate_count`]).
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when the index does not answer within two seconds, or is loaded again after a failed write;
+    /// [`Error::Internal`] when it fails.
     pub async fn count(&self) -> Result<usize, Error> {
         self.engine.count().await
+    }
+
+    /// Passages in the index, for health: as [`Self::count`], and none while it is loaded again.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when the index does not answer within two seconds; [`Error::Internal`] when it fails.
+    pub async fn probe(&self) -> Result<Option<usize>, Error> {
+        self.engine.probe().await
     }
 
     /// Passages in the index, of all users, counted one by one.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the index fails.
+    /// [`Error::Busy`] while the index is loaded again after a failed write; [`Error::Internal`] when it fails.
     pub async fn count_exactly(&self) -> Result<usize, Error> {
         self.engine.count_exactly().await
     }
@@ -183,7 +196,7 @@ impl Retrieval {
     /// Which of these passages the index does not hold.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the index fails.
+    /// As [`Self::count_exactly`].
     pub async fn missing(&self, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
         self.engine.missing(passages).await
     }
@@ -191,7 +204,7 @@ impl Retrieval {
     /// At most `limit` passages of all users, from one on.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the index fails.
+    /// As [`Self::count_exactly`].
     pub async fn passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, Error> {
         self.engine.passages(from, limit).await
     }
