@@ -143,8 +143,13 @@ impl Shard {
     }
 }
 
+/// Whether a folder has a shard in it, which would not have to be made.
+pub fn exists_in(folder: &Path) -> bool {
+    folder.join("edge_config.json").exists()
+}
+
 fn load(folder: &Path, model: Option<&Model>) -> Result<EdgeShard, OperationError> {
-    let shard = if folder.join("edge_config.json").exists() {
+    let shard = if exists_in(folder) {
         EdgeShard::load(folder, Some(schema::tunables().build()))?
     } else {
         EdgeShard::new(folder, schema::fresh(model))?
