@@ -565,11 +565,40 @@ async fn index_that_fails_searches_is_moved_aside_and_filled_again() {
 
     server.app().retrieval.replace_index(Arc::new(Failing(damaged)));
 
+    eventually_answers(&key, &heron).await;
+    assert_eq!(set_aside(&server.app().data_dir).len(), 1);
+}
+
+/// Waits until searches succeed again, and the heron is found.
+async fn eventually_answers(key: &Key, heron: &Value) {
     eventually("search answers and finds again", async || {
         let answer = key.get("/rest/v2/search?q=heron").await;
         (answer.body["data"]["results"][0]["documentId"] == heron["documentId"]).then_some(())
     })
     .await;
+}
+
+#[actix_web::test]
+async fn index_that_cannot_be_moved_aside_is_moved_at_the_next_try() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let heron = save(&key, "heron").await;
+    // A file where the damaged index is to be moved.
+    let obstacle = server.app().data_dir.join("index.damaged-2024-05-06T12-00-00.000Z");
+    fs::write(&obstacle, "").unwrap();
+
+    server.app().retrieval.replace_index(Arc::new(Failing(damaged)));
+    for _ in 0..3 {
+        assert_eq!(key.get("/rest/v2/search?q=heron").await.status, 500);
+    }
+    // Fails here, or has failed in the background just before.
+    let _ = repair::check_index(server.app()).await;
+    assert!(server.app().retrieval.is_in_place());
+    assert_eq!(set_aside(&server.app().data_dir), [obstacle.clone()]);
+
+    fs::remove_file(&obstacle).unwrap();
+    server.clock.advance(Duration::from_secs(31));
+    eventually_answers(&key, &heron).await;
     assert_eq!(set_aside(&server.app().data_dir).len(), 1);
 }
 

@@ -252,7 +252,7 @@ fn not_read(error: IndexError) -> Error {
 fn not_written(error: IndexError) -> Error {
     match error {
         IndexError::Full => Error::StorageFull,
-        IndexError::Blocked | IndexError::Unloaded(_) => Error::Busy(REOPENS_WITHIN),
+        IndexError::Abandoned | IndexError::Blocked | IndexError::Unloaded(_) => Error::Busy(REOPENS_WITHIN),
         other => Error::internal(other),
     }
 }

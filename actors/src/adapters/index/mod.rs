@@ -168,7 +168,7 @@ pub enum IndexError {
     },
     /// A damaged index cannot be moved aside.
     #[error(
-        "the passage index in {} is damaged and cannot be moved aside: remove the folder, the next start fills a new \
+        "the passage index in {} is damaged and cannot be moved aside: remove the folder, and the service fills a new \
          one from the database", .folder.display()
     )]
     SetAside {

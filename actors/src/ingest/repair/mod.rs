@@ -65,6 +65,10 @@ pub async fn check_index(app: &App) -> Result<(), Error> {
         return Ok(());
     }
     watch.reopen_if_gone(app, &mut watched).await?;
+    if watched.reopened_at.is_some() {
+        // An index that is still to be replaced is neither counted nor compared.
+        return Ok(());
+    }
     if watched.suspicion.is_none() {
         watch.compare_counts(app, &mut watched).await?;
     }

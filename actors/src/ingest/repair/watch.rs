@@ -34,6 +34,7 @@ impl IndexWatch {
             comparison_failed_at: None,
             doubted_count_at: None,
             set_aside_at: None,
+            damage: None,
             reopened_at: None,
             left: (0, start),
             given_up: Vec::new(),
@@ -72,6 +73,15 @@ impl Suspicion {
     }
 }
 
+/// What became of an index that failed to answer reads, until another one is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Damage {
+    /// It is to be moved aside.
+    InPlace,
+    /// It was moved aside.
+    MovedAside,
+}
+
 /// Times are those of the clock's [`Clock::elapsed`], which never goes back.
 pub(super) struct Watched {
     /// The marker that folder and database have; none until both have one.
@@ -90,8 +100,11 @@ pub(super) struct Watched {
     pub comparison_failed_at: Option<Duration>,
     /// When a count raised a doubt.
     pub doubted_count_at: Option<Duration>,
+    /// When an index was last moved aside because it failed to answer reads.
     pub set_aside_at: Option<Duration>,
-    /// When the index was last tried to be opened anew, where it could not be.
+    /// How far the replacement of an index is that failed to answer reads.
+    pub damage: Option<Damage>,
+    /// When another index was last tried to be opened, where the one that is searched is to be replaced and could not be yet.
     pub reopened_at: Option<Duration>,
     /// Documents that were left to be put in, and since when they are as many.
     pub left: (u64, Duration),
