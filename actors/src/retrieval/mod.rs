@@ -109,26 +109,41 @@ impl Retrieval {
     }
 
     /// Puts the passages of a document's version in, and takes those of its other versions out; durable when it returns.
+    ///
+    /// # Errors
+    /// As [`Self::remove`].
     pub async fn put(&self, put: Put) -> Result<(), Error> {
         self.port.ask(Change::Put(put)).await?
     }
 
     /// Takes a document out.
+    ///
+    /// # Errors
+    /// As [`Self::remove`].
     pub async fn forget(&self, user: UserId, document: DocumentId) -> Result<(), Error> {
         self.port.ask(Change::Forget(user, document)).await?
     }
 
     /// Files a document's passages anew.
+    ///
+    /// # Errors
+    /// As [`Self::remove`].
     pub async fn relabel(&self, user: UserId, document: DocumentId, labels: Labels) -> Result<(), Error> {
         self.port.ask(Change::Relabel(user, document, labels)).await?
     }
 
     /// Takes everything of a user out.
+    ///
+    /// # Errors
+    /// As [`Self::remove`].
     pub async fn forget_user(&self, user: UserId) -> Result<(), Error> {
         self.port.ask(Change::ForgetUser(user)).await?
     }
 
-    /// Packs the index where there is something to pack.
+    /// Packs the index where there is something to pack; whether there was.
+    ///
+    /// # Errors
+    /// As [`Self::remove`].
     pub async fn maintain(&self) -> Result<bool, Error> {
         self.port.ask(Maintain).await?
     }
@@ -212,7 +227,8 @@ impl Retrieval {
     /// Takes passages out that are in no row of the database.
     ///
     /// # Errors
-    /// [`Error::Busy`] when the actor has no room, [`Error::Internal`] when the index fails.
+    /// [`Error::StorageFull`] when the disk of the index is full; [`Error::Busy`] when the actor has no room, or while the index
+    /// cannot be written: it is to be loaded again after a failed write, or to be replaced; [`Error::Internal`] when it fails.
     pub async fn remove(&self, passages: Vec<Uuid>) -> Result<(), Error> {
         self.port.ask(Change::Remove(passages)).await?
     }
@@ -222,7 +238,7 @@ impl Retrieval {
         self.engine.is_in_place()
     }
 
-    /// Reads that the index failed to answer since it was opened.
+    /// Reads in a row that the index failed to answer: one that succeeds, or another index, begins at 0 again.
     pub fn failures(&self) -> u32 {
         self.engine.failures()
     }
@@ -235,7 +251,8 @@ impl Retrieval {
     /// Makes all changes of the index durable.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the index fails.
+    /// [`Error::StorageFull`] when the disk of the index is full; [`Error::Busy`] while the index cannot be written, as in
+    /// [`Self::remove`]; [`Error::Internal`] when it fails.
     pub async fn commit(&self) -> Result<(), Error> {
         self.engine.commit().await
     }
@@ -243,7 +260,7 @@ impl Retrieval {
     /// Gives the index up and returns it: it is searched on, and nothing is written to its folder any more.
     ///
     /// # Errors
-    /// [`Error::Internal`] when a write that it waited for panicked.
+    /// [`Error::Internal`] when the service ends before it began.
     pub async fn abandon(&self) -> Result<Arc<dyn PassageIndex>, Error> {
         self.engine.abandon().await
     }
