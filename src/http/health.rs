@@ -95,6 +95,8 @@ impl Counted {
 struct Found {
     database: bool,
     storage: StorageCheck,
+    /// The index answers, or is being loaded again: then search alone is refused.
+    is_index_well: bool,
     /// How many passages the index has; none where it cannot be asked.
     passages: Option<u64>,
 }
@@ -153,8 +155,10 @@ impl Readiness {
         }
         let database = app.reaches_database().await;
         let storage = self.check_storage(app).await;
-        let passages = app.retrieval.count().await.ok().map(|count| count as u64);
-        let found = Found { database, storage, passages };
+        let probed = app.retrieval.probe().await;
+        let is_index_well = probed.is_ok();
+        let passages = probed.ok().flatten().map(|count| count as u64);
+        let found = Found { database, storage, is_index_well, passages };
         *last = Some((Instant::now(), found));
         found
     }
@@ -181,13 +185,13 @@ async fn alive() -> impl Responder {
 
 async fn ready(app: Data<App>, readiness: Data<Readiness>) -> impl Responder {
     let actors = app.health();
-    let Found { database, storage, passages } = readiness.look(&app).await;
+    let Found { database, storage, is_index_well, passages } = readiness.look(&app).await;
     let up = readiness.is()
         && database
         && storage.is_ready()
-        && passages.is_some()
+        && is_index_well
         && actors.iter().all(|actor| actor.up);
-    let index = IndexHealth { ok: passages.is_some(), passages, completeness: app.retrieval.completeness() };
+    let index = IndexHealth { ok: is_index_well, passages, completeness: app.retrieval.completeness() };
     let body = json!({
         "ready": up,
         "database": database,

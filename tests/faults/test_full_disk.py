@@ -2,6 +2,7 @@
 
 import contextlib
 import pathlib
+import shutil
 import sqlite3
 import urllib.parse
 
@@ -130,6 +131,38 @@ def test_service_starts_on_a_full_disk(service: FaultyService, small_disk: pathl
         filler.free()
         ledger.mixed_load(1)
         assert ledger.faults() == []
+
+
+def damage(index: pathlib.Path) -> None:
+    (index / "edge_config.json").write_text("garbage")
+
+
+@pytest.mark.parametrize("harm", [damage, shutil.rmtree], ids=["damaged", "missing"])
+def test_start_that_needs_a_new_index_says_so_on_a_full_disk(
+        service: FaultyService, small_disk: pathlib.Path, harm) -> None:
+    account, filler = Account(service), Filler(small_disk)
+    assert account.save(1)[0] == 201
+    eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1].get("data", {}).get("results"))
+    await_jobs(small_disk)
+    data = small_disk / "data"
+    eventually(lambda: has_blocks(data / "space-reserve"))
+    service.stop()
+    before = data / "index.damaged-2024-05-06T12-00-00.000Z"
+    before.mkdir()
+    harm(data / "index")
+    filler.fill()
+
+    done = subprocess.run([service.program, "serve"], cwd=service.folder, env=service.environment(),
+                          capture_output=True, text=True, timeout=60)
+
+    assert done.returncode == 1, done.stderr
+    assert "make room on its disk" in done.stderr and "a new index takes 32" in done.stderr
+    assert list(data.glob("index.damaged-*")) == [before]
+
+    filler.free()
+    service.start()
+    eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1].get("data", {}).get("results"))
+    assert before.exists() == (harm is shutil.rmtree), "only the newest is kept"
 
 
 def register(service: FaultyService) -> tuple[int, dict, dict]:

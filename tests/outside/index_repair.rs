@@ -16,7 +16,7 @@ use entity::id::{DocumentId, UserId};
 use entity::plan::Plan;
 use entity::{chunk, document, job};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
-use sea_orm::{ColumnTrait, Database, EntityTrait, PaginatorTrait, QueryFilter};
+use sea_orm::{ColumnTrait, Database, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -407,6 +407,15 @@ async fn index_moved_away_and_back_is_used_again() {
     assert!(set_aside(&server.app().data_dir).is_empty());
 }
 
+/// Takes the passages of a document out of the index, without a word in the database.
+async fn lose(server: &Server, owner: UserId, saved: &Value) {
+    let lost: DocumentId = saved["documentId"].as_str().unwrap().parse().unwrap();
+    let passages = chunk::Entity::owned_by(owner).filter(chunk::Column::DocumentId.eq(lost));
+    let passages = passages.all(server.app().db.read()).await.unwrap();
+    let ids = passages.iter().map(|passage| passage.id.0).collect();
+    server.app().retrieval.remove(ids).await.unwrap();
+}
+
 #[actix_web::test]
 async fn partial_index_gets_back_only_what_it_lost() {
     let server = Server::start().await;
@@ -414,12 +423,8 @@ async fn partial_index_gets_back_only_what_it_lost() {
     let key = owner.full_key().await;
     let (heron, kingfisher) = (save(&key, "heron").await, save(&key, "kingfisher").await);
     let jobs = jobs_of(&server).await;
-    let lost: DocumentId = heron["documentId"].as_str().unwrap().parse().unwrap();
-    let passages = chunk::Entity::owned_by(owner.id()).filter(chunk::Column::DocumentId.eq(lost));
-    let passages = passages.all(server.app().db.read()).await.unwrap();
 
-    let ids = passages.iter().map(|passage| passage.id.0).collect();
-    server.app().retrieval.remove(ids).await.unwrap();
+    lose(&server, owner.id(), &heron).await;
     assert!(key.search("heron").await.is_empty());
     server.clock.advance(Duration::from_secs(601));
 
@@ -429,19 +434,62 @@ async fn partial_index_gets_back_only_what_it_lost() {
     assert_eq!(jobs_of(&server).await, jobs + 1);
 }
 
+#[actix_web::test]
+async fn document_indexed_before_the_clock_was_set_back_comes_back() {
+    let server = Server::start().await;
+    let owner = server.user(Plan::Pro).await;
+    let key = owner.full_key().await;
+    let heron = save(&key, "heron").await;
+    server.clock.set_back(Duration::from_secs(3600));
+
+    lose(&server, owner.id(), &heron).await;
+    assert!(key.search("heron").await.is_empty());
+    server.clock.advance(Duration::from_secs(601));
+
+    eventually_finds(&key, "heron", &heron).await;
+    complete(&server.stranger(), 1).await;
+}
+
+#[actix_web::test]
+async fn passage_lost_at_the_end_of_a_long_text_comes_back() {
+    let server = Server::start().await;
+    let owner = server.user(Plan::Pro).await;
+    let key = owner.full_key().await;
+    let text = format!("{}\n\nThe spoonbill comes last.", "7 ".repeat(600_000));
+    let long = key.save_text("https://example.org/long", &text).await;
+    key.once(&long, "ready").await;
+    let passages = chunk::Entity::owned_by(owner.id()).order_by_desc(chunk::Column::Ordinal);
+    let last = passages.one(server.app().db.read()).await.unwrap().unwrap();
+    assert!(last.ordinal > 1000, "its rows are read in more than one slice");
+
+    server.app().retrieval.remove(vec![last.id.0]).await.unwrap();
+    assert!(key.search("spoonbill").await.is_empty());
+    server.clock.advance(Duration::from_secs(601));
+
+    eventually_finds(&key, "spoonbill", &long).await;
+}
+
 /// How many jobs that fill the index there are or were.
 async fn jobs_of(server: &Server) -> u64 {
     let jobs = job::Entity::find().filter(job::Column::Kind.eq("index"));
     jobs.count(server.app().db.read()).await.unwrap()
 }
 
-/// An index whose reads all fail with this fault.
-struct Failing(EngineFault);
+/// An index of which every read fails so.
+struct Failing(fn() -> IndexError);
 
 impl Failing {
     fn answer<T>(&self) -> Result<T, IndexError> {
-        Err(IndexError::Engine { doing: "search", fault: self.0, source: "a reason of its own".into() })
+        Err((self.0)())
     }
+}
+
+fn damaged() -> IndexError {
+    of_the_engine(EngineFault::Damage)
+}
+
+fn of_the_engine(fault: EngineFault) -> IndexError {
+    IndexError::Engine { doing: "search", fault, source: "a reason of its own".into() }
 }
 
 impl PassageIndex for Failing {
@@ -515,13 +563,42 @@ async fn index_that_fails_searches_is_moved_aside_and_filled_again() {
     let heron = save(&key, "heron").await;
     assert!(set_aside(&server.app().data_dir).is_empty());
 
-    server.app().retrieval.replace_index(Arc::new(Failing(EngineFault::Damage)));
+    server.app().retrieval.replace_index(Arc::new(Failing(damaged)));
 
+    eventually_answers(&key, &heron).await;
+    assert_eq!(set_aside(&server.app().data_dir).len(), 1);
+}
+
+/// Waits until searches succeed again, and the heron is found.
+async fn eventually_answers(key: &Key, heron: &Value) {
     eventually("search answers and finds again", async || {
         let answer = key.get("/rest/v2/search?q=heron").await;
         (answer.body["data"]["results"][0]["documentId"] == heron["documentId"]).then_some(())
     })
     .await;
+}
+
+#[actix_web::test]
+async fn index_that_cannot_be_moved_aside_is_moved_at_the_next_try() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let heron = save(&key, "heron").await;
+    // A file where the damaged index is to be moved.
+    let obstacle = server.app().data_dir.join("index.damaged-2024-05-06T12-00-00.000Z");
+    fs::write(&obstacle, "").unwrap();
+
+    server.app().retrieval.replace_index(Arc::new(Failing(damaged)));
+    for _ in 0..3 {
+        assert_eq!(key.get("/rest/v2/search?q=heron").await.status, 500);
+    }
+    // Fails here, or has failed in the background just before.
+    let _ = repair::check_index(server.app()).await;
+    assert!(server.app().retrieval.is_in_place());
+    assert_eq!(set_aside(&server.app().data_dir), [obstacle.clone()]);
+
+    fs::remove_file(&obstacle).unwrap();
+    server.clock.advance(Duration::from_secs(31));
+    eventually_answers(&key, &heron).await;
     assert_eq!(set_aside(&server.app().data_dir).len(), 1);
 }
 
@@ -531,12 +608,31 @@ async fn index_that_refuses_queries_is_not_moved_aside() {
     let key = server.user(Plan::Pro).await.full_key().await;
     save(&key, "heron").await;
 
-    server.app().retrieval.replace_index(Arc::new(Failing(EngineFault::Refused)));
+    let refused = || of_the_engine(EngineFault::Refused);
+    server.app().retrieval.replace_index(Arc::new(Failing(refused)));
     for _ in 0..6 {
         assert_eq!(key.get("/rest/v2/search?q=heron").await.status, 500);
     }
     repair::check_index(server.app()).await.unwrap();
 
+    assert_eq!(server.app().retrieval.failures(), 0);
+    assert!(set_aside(&server.app().data_dir).is_empty());
+}
+
+#[actix_web::test]
+async fn search_alone_is_refused_while_the_index_is_loaded_again() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    save(&key, "heron").await;
+
+    server.app().retrieval.replace_index(Arc::new(Failing(|| IndexError::Blocked)));
+    let searched = key.get("/rest/v2/search?q=heron").await;
+    let index = index_of(&server.stranger()).await;
+    repair::check_index(server.app()).await.unwrap();
+
+    assert_eq!(searched.refused(503), "OVERLOADED");
+    assert_eq!(searched.number("retry-after"), 2);
+    assert_eq!((&index["ok"], &index["passages"]), (&json!(true), &Value::Null));
     assert_eq!(server.app().retrieval.failures(), 0);
     assert!(set_aside(&server.app().data_dir).is_empty());
 }

@@ -24,6 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PROBE: Duration = Duration::from_secs(2);
 /// An index that was removed or replaced is opened anew within it.
 const REOPENS_WITHIN: Duration = Duration::from_secs(2);
+/// A read that meets an index which is loaded again may be tried again after this.
+const RELOAD_RETRY_AFTER: Duration = Duration::from_secs(2);
 /// Passages that each leg brings.
 const DEPTH: usize = 100;
 /// And at most, where a few long documents take all places.
@@ -114,27 +116,29 @@ impl Engine {
 
     /// Passages of all users, by a pass over all of them: background work.
     pub async fn count_exactly(&self) -> Result<usize, Error> {
-        self.read(|index| index.count()).await
+        self.read(Lane::Long, |index| index.count()).await
     }
 
     /// Which of these passages the index does not hold: background work.
     pub async fn missing(&self, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
-        self.read(move |index| index.missing(&passages)).await
+        // Not behind vectors, each of which takes seconds: until a comparison ends, every search is lexical.
+        self.read(Lane::Background, move |index| index.missing(&passages)).await
     }
 
-    /// Passages of all users, from one on: background work.
+    /// Passages of all users, from one on: background work, and short as [`Self::missing`].
     pub async fn passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, Error> {
-        self.read(move |index| index.passages(from, limit)).await
+        self.read(Lane::Background, move |index| index.passages(from, limit)).await
     }
 
     async fn read<T: Send + 'static>(
         &self,
+        lane: Lane,
         read: impl FnOnce(&dyn PassageIndex) -> Result<T, IndexError> + Send + 'static,
     ) -> Result<T, Error> {
         let index = self.index();
-        let read = self.workers.run(Lane::Long, move || guarded(|| read(&*index))).await?;
+        let read = self.workers.run(lane, move || guarded(|| read(&*index))).await?;
         self.note_failure(&read);
-        read.map_err(Error::internal)
+        read.map_err(not_read)
     }
 
     /// The model, where it is there.
@@ -170,7 +174,7 @@ impl Engine {
         let ranked = tokio::time::timeout(PATIENCE, search).await;
         let ranked = ranked.map_err(|_| Error::Busy(Duration::from_secs(1)))??;
         self.note_failure(&ranked);
-        ranked.map_err(Error::internal)
+        ranked.map_err(not_read)
     }
 
     /// Changes the index: background work.
@@ -205,14 +209,24 @@ impl Engine {
         self.workers.run(Lane::Long, move || index.maintain()).await?.map_err(not_written)
     }
 
-    /// Passages of everybody; beside the lanes, so that a busy service says so and still is there.
+    /// Passages of everybody.
     pub async fn count(&self) -> Result<usize, Error> {
+        self.probe().await?.ok_or(Error::Busy(RELOAD_RETRY_AFTER))
+    }
+
+    /// Passages of everybody, none while the index is loaded again; beside the lanes, so that a busy service says so and still
+    /// is there.
+    pub async fn probe(&self) -> Result<Option<usize>, Error> {
         let index = self.index();
         let count = tokio::task::spawn_blocking(move || guarded(|| index.estimate_count()));
         let count = tokio::time::timeout(PROBE, count).await;
         let count = count.map_err(|_| Error::Busy(Duration::from_secs(1)))?.map_err(Error::internal)?;
         self.note_failure(&count);
-        count.map_err(Error::internal)
+        match count {
+            Ok(count) => Ok(Some(count)),
+            Err(IndexError::Blocked) => Ok(None),
+            Err(error) => Err(Error::internal(error)),
+        }
     }
 
     /// Counts what only damage makes fail: a read that the engine did not answer.
@@ -228,10 +242,17 @@ impl Engine {
     }
 }
 
+fn not_read(error: IndexError) -> Error {
+    match error {
+        IndexError::Blocked => Error::Busy(RELOAD_RETRY_AFTER),
+        other => Error::internal(other),
+    }
+}
+
 fn not_written(error: IndexError) -> Error {
     match error {
         IndexError::Full => Error::StorageFull,
-        IndexError::Blocked | IndexError::Unloaded(_) => Error::Busy(REOPENS_WITHIN),
+        IndexError::Abandoned | IndexError::Blocked | IndexError::Unloaded(_) => Error::Busy(REOPENS_WITHIN),
         other => Error::internal(other),
     }
 }
@@ -283,5 +304,38 @@ fn meaning(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>>, T
             warn!(%error, "could not make the vector of a query; searching by words alone");
             (None, trust)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use entity::time::Timestamp;
+    use futures_util::poll;
+
+    use super::*;
+    use crate::adapters::index::EdgeIndex;
+    use crate::clock::TestClock;
+
+    #[tokio::test]
+    async fn comparison_does_not_wait_behind_the_long_lane() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = Arc::new(EdgeIndex::open(folder.path(), None).unwrap());
+        let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
+        let workers = Workers::new(1, 1);
+        let engine = Engine::new(index, clock, Pause::default(), workers.clone());
+        let (release, held) = mpsc::channel::<()>();
+        let mut embedding = Box::pin(workers.run(Lane::Long, move || held.recv().is_ok()));
+        assert!(poll!(&mut embedding).is_pending());
+
+        let passage = Uuid::from_u128(1);
+        let missing = tokio::time::timeout(PATIENCE, engine.missing(vec![passage])).await;
+        let page = tokio::time::timeout(PATIENCE, engine.passages(None, 1)).await;
+
+        assert_eq!(missing.unwrap().unwrap(), [passage]);
+        assert_eq!(page.unwrap().unwrap(), PassagePage::default());
+        release.send(()).unwrap();
+        assert!(embedding.await.unwrap());
     }
 }

@@ -101,33 +101,49 @@ impl Retrieval {
     /// The best passages of a user's library.
     ///
     /// # Errors
-    /// [`Error::Busy`] when the search has waited for five seconds, or when too many wait already.
+    /// [`Error::Busy`] when the search has waited for five seconds, when too many wait already, or while the index is loaded
+    /// again after a failed write; [`Error::Internal`] when the index fails.
     pub async fn search(&self, user: UserId, wanted: Wanted) -> Result<Ranked, Error> {
         let _permit = self.searches.acquire(user).await?;
         self.port.ask(Retrieve { user, wanted }).await?
     }
 
     /// Puts the passages of a document's version in, and takes those of its other versions out; durable when it returns.
+    ///
+    /// # Errors
+    /// As [`Self::remove`].
     pub async fn put(&self, put: Put) -> Result<(), Error> {
         self.port.ask(Change::Put(put)).await?
     }
 
     /// Takes a document out.
+    ///
+    /// # Errors
+    /// As [`Self::remove`].
     pub async fn forget(&self, user: UserId, document: DocumentId) -> Result<(), Error> {
         self.port.ask(Change::Forget(user, document)).await?
     }
 
     /// Files a document's passages anew.
+    ///
+    /// # Errors
+    /// As [`Self::remove`].
     pub async fn relabel(&self, user: UserId, document: DocumentId, labels: Labels) -> Result<(), Error> {
         self.port.ask(Change::Relabel(user, document, labels)).await?
     }
 
     /// Takes everything of a user out.
+    ///
+    /// # Errors
+    /// As [`Self::remove`].
     pub async fn forget_user(&self, user: UserId) -> Result<(), Error> {
         self.port.ask(Change::ForgetUser(user)).await?
     }
 
-    /// Packs the index where there is something to pack.
+    /// Packs the index where there is something to pack; whether there was.
+    ///
+    /// # Errors
+    /// As [`Self::remove`].
     pub async fn maintain(&self) -> Result<bool, Error> {
         self.port.ask(Maintain).await?
     }
@@ -157,15 +173,27 @@ impl Retrieval {
         self.engine.set_embedder(embedder);
     }
 
-    /// Returns the number of passages of all users; it may be too high ([`PassageIndex::estimate_count`]).
+    /// Passages in the index, of all users; may be too high ([`PassageIndex::estimate_count`]).
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when the index does not answer within two seconds, or is loaded again after a failed write;
+    /// [`Error::Internal`] when it fails.
     pub async fn count(&self) -> Result<usize, Error> {
         self.engine.count().await
     }
 
-    /// Counts the passages of all users one by one.
+    /// Passages in the index, for health: as [`Self::count`], and none while it is loaded again.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the index fails.
+    /// [`Error::Busy`] when the index does not answer within two seconds; [`Error::Internal`] when it fails.
+    pub async fn probe(&self) -> Result<Option<usize>, Error> {
+        self.engine.probe().await
+    }
+
+    /// Passages in the index, of all users, counted one by one.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] while the index is loaded again after a failed write; [`Error::Internal`] when it fails.
     pub async fn count_exactly(&self) -> Result<usize, Error> {
         self.engine.count_exactly().await
     }
@@ -183,7 +211,7 @@ impl Retrieval {
     /// Which of these passages the index does not hold.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the index fails.
+    /// As [`Self::count_exactly`].
     pub async fn missing(&self, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
         self.engine.missing(passages).await
     }
@@ -191,7 +219,7 @@ impl Retrieval {
     /// At most `limit` passages of all users, from one on.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the index fails.
+    /// As [`Self::count_exactly`].
     pub async fn passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, Error> {
         self.engine.passages(from, limit).await
     }
@@ -199,7 +227,8 @@ impl Retrieval {
     /// Takes passages out that are in no row of the database.
     ///
     /// # Errors
-    /// [`Error::Busy`] when the actor has no room, [`Error::Internal`] when the index fails.
+    /// [`Error::StorageFull`] when the disk of the index is full; [`Error::Busy`] when the actor has no room, or while the index
+    /// cannot be written: it is to be loaded again after a failed write, or to be replaced; [`Error::Internal`] when it fails.
     pub async fn remove(&self, passages: Vec<Uuid>) -> Result<(), Error> {
         self.port.ask(Change::Remove(passages)).await?
     }
@@ -209,7 +238,7 @@ impl Retrieval {
         self.engine.is_in_place()
     }
 
-    /// Reads that the index failed to answer since it was opened.
+    /// Reads in a row that the index failed to answer: one that succeeds, or another index, begins at 0 again.
     pub fn failures(&self) -> u32 {
         self.engine.failures()
     }
@@ -222,7 +251,8 @@ impl Retrieval {
     /// Makes all changes of the index durable.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the index fails.
+    /// [`Error::StorageFull`] when the disk of the index is full; [`Error::Busy`] while the index cannot be written, as in
+    /// [`Self::remove`]; [`Error::Internal`] when it fails.
     pub async fn commit(&self) -> Result<(), Error> {
         self.engine.commit().await
     }
@@ -230,7 +260,7 @@ impl Retrieval {
     /// Stops all writes to the folder of the index, and returns the index. It still answers searches.
     ///
     /// # Errors
-    /// [`Error::Internal`] when a write that it waited for panicked.
+    /// [`Error::Internal`] when the service ends before it began.
     pub async fn abandon(&self) -> Result<Arc<dyn PassageIndex>, Error> {
         self.engine.abandon().await
     }

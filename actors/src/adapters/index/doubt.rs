@@ -88,13 +88,6 @@ pub fn judge(found: Option<&Marker>, recorded: Option<&Marker>) -> Option<Doubt>
     }
 }
 
-/// Whether the number of passages in an index says that it lost some. While the service runs it may hold more than it
-/// should: passages of a text that comes in, or of one that is about to be taken out.
-#[must_use]
-pub fn is_short(held: u64, expected: u64) -> bool {
-    held < expected
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,11 +137,5 @@ mod tests {
         assert_eq!(Doubt::Newer.stale_since(Some(&found)), Some(Timestamp::from_millis(0)));
         assert_eq!(Doubt::Missing.stale_since(None), None);
         assert_eq!(Doubt::Unmarked.stale_since(Some(&found)), None);
-    }
-
-    #[test]
-    fn only_fewer_passages_are_short() {
-        assert!(is_short(9, 10));
-        assert!(!is_short(10, 10) && !is_short(11, 10));
     }
 }

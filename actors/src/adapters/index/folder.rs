@@ -20,6 +20,7 @@ use super::fault::is_outside;
 use super::marker::{FilesState, MARKER_FILE, Marker};
 use super::openings::OpeningCount;
 use super::{IndexError, PassageIndex};
+use crate::disk::available_bytes;
 
 /// The index within the data folder.
 const INDEX_FOLDER: &str = "index";
@@ -31,6 +32,9 @@ const SET_ASIDE_PREFIX: &str = "index.damaged-";
 const ID_FILE: &str = "carrel.id";
 /// An index is taken for damaged after this many processes in a row ended while they opened it.
 const MAX_DEATHS_WHILE_OPENING: u32 = 4;
+/// Space that must be free before a new index is made. On file systems that give mapped files their blocks when they are read,
+/// such as tmpfs, it takes 30 MiB, and the process ends (SIGBUS) where they run out.
+const MIN_FREE_TO_MAKE_BYTES: u64 = 32 << 20;
 
 /// Where the embedded index is, and what it is opened with.
 #[derive(Clone, Debug)]
@@ -122,9 +126,9 @@ impl IndexFolder {
     /// Opens the index, or makes a new one where there is none or the one that is there is damaged. Blocks.
     ///
     /// # Errors
-    /// [`IndexError::InUse`] when another process has it open; [`IndexError::Outside`] when it cannot be opened for a reason
-    /// that lies outside of its files; [`IndexError::SetAside`] when a damaged one cannot be moved aside;
-    /// [`IndexError::Open`] when not even a new one can be made.
+    /// [`IndexError::InUse`] when another process has it open; [`IndexError::Outside`] when it cannot be opened, or a new one
+    /// cannot be made, for a reason that lies outside of its files; [`IndexError::SetAside`] when a damaged one cannot be moved
+    /// aside. A damaged one stays where it is while the disk has no room for a new one.
     pub fn open(&self, recorded: Option<Marker>, now: Timestamp) -> Result<OpenedIndex, IndexError> {
         let path = self.path();
         make_private(&path).map_err(|cause| outside(&path, cause))?;
@@ -141,9 +145,8 @@ impl IndexFolder {
         let index = match opened {
             Ok(index) => index,
             Err(cause) => {
-                self.set_aside(&cause, now)?;
                 doubt = Some(Doubt::Damaged);
-                EdgeIndex::open(&path, self.model.clone())?
+                self.replace_damaged(&cause, now)?
             }
         };
         Ok(OpenedIndex { folder: self.clone(), index: Arc::new(index), doubt, found, recorded })
@@ -176,21 +179,22 @@ impl IndexFolder {
         self.openings.cancel();
     }
 
-    /// Moves the index aside, in the place of one that was moved aside before, and makes an empty folder for the next. It
-    /// must not be written to any more. Blocks.
+    /// Moves the index aside, in the place of one that was moved aside before. It must not be written to any more. Blocks.
     ///
     /// # Errors
-    /// [`IndexError::SetAside`].
+    /// [`IndexError::SetAside`]; [`IndexError::Outside`] when the disk has no room for another index. Then nothing was moved or
+    /// removed.
     pub fn set_aside(&self, cause: &str, now: Timestamp) -> Result<(), IndexError> {
-        for older in set_aside_folders(&self.data_dir) {
+        let (path, time) = (self.path(), now.to_string().replace(':', "-"));
+        require_room_to_make(&path)?;
+        let before = set_aside_folders(&self.data_dir);
+        let target = self.data_dir.join(format!("{SET_ASIDE_PREFIX}{time}"));
+        fs::rename(&path, &target).map_err(|source| IndexError::SetAside { folder: path, source })?;
+        for older in before {
             if let Err(cause) = fs::remove_dir_all(&older) {
                 warn!(%cause, folder = %older.display(), "could not remove an index that was moved aside before");
             }
         }
-        let (path, time) = (self.path(), now.to_string().replace(':', "-"));
-        let target = self.data_dir.join(format!("{SET_ASIDE_PREFIX}{time}"));
-        let moved = fs::rename(&path, &target).and_then(|()| make_private(&path));
-        moved.map_err(|source| IndexError::SetAside { folder: path, source })?;
         error!(
             cause,
             folder = %target.display(),
@@ -199,8 +203,21 @@ impl IndexFolder {
         Ok(())
     }
 
+    /// Moves a damaged index aside and makes a new one.
+    fn replace_damaged(&self, cause: &str, now: Timestamp) -> Result<EdgeIndex, IndexError> {
+        self.set_aside(cause, now)?;
+        let path = self.path();
+        make_private(&path).map_err(|cause| outside(&path, cause))?;
+        // The folder is empty, so that whatever fails lies outside of it.
+        let made = EdgeIndex::open(&path, self.model.clone());
+        made.map_err(|error| IndexError::Outside { folder: path, source: error.into() })
+    }
+
     /// The index, or why it is taken for damaged. A process that dies of opening it leaves a count behind.
     fn try_open(&self, path: &Path) -> Result<Result<EdgeIndex, String>, IndexError> {
+        if !EdgeIndex::exists_in(path) {
+            require_room_to_make(path)?;
+        }
         let deaths = self.openings.deaths();
         if deaths >= MAX_DEATHS_WHILE_OPENING {
             self.openings.end();
@@ -243,6 +260,17 @@ fn write_whole(data_dir: &Path, id: &str) -> io::Result<()> {
     file.write_all(id.as_bytes())?;
     file.sync_all()?;
     fs::rename(&draft, data_dir.join(ID_FILE))
+}
+
+/// Refuses to make a new index where its disk has too little room.
+fn require_room_to_make(folder: &Path) -> Result<(), IndexError> {
+    let free = available_bytes(folder).map_err(|cause| outside(folder, cause))?;
+    if free >= MIN_FREE_TO_MAKE_BYTES {
+        return Ok(());
+    }
+    let source =
+        format!("{} MiB are free, and a new index takes {}", free >> 20, MIN_FREE_TO_MAKE_BYTES >> 20);
+    Err(IndexError::Outside { folder: folder.to_owned(), source: source.into() })
 }
 
 /// Makes a folder for its owner alone, unless it is there.
@@ -425,6 +453,19 @@ mod tests {
         let opened = folder.open(Some(marker), NOW).unwrap();
 
         assert_eq!(opened.doubt, Some(Doubt::Damaged));
+    }
+
+    #[test]
+    fn index_that_cannot_be_moved_aside_keeps_the_one_before() {
+        let home = tempfile::tempdir().unwrap();
+        let before = home.path().join("index.damaged-2024-05-05T12-00-00.000Z");
+        fs::create_dir(&before).unwrap();
+
+        // There is no index, so its disk cannot be measured either.
+        let refused = folder(home.path()).set_aside("a test", NOW);
+
+        assert!(matches!(refused, Err(IndexError::Outside { .. })));
+        assert_eq!(set_aside_folders(home.path()), [before]);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! The database is the truth and holds the text; the index holds ids, labels and vectors, and can be built again from
 //! the database at any time. No query and no change exists without a [`Tenant`], and a tenant is made from a user's id
 //! alone, so one user's passages never meet another's; the comparison with the database alone speaks of bare ids. Every method blocks: run it as blocking work. Reads run beside
-//! each other and beside a write; writes wait for one another.
+//! each other and beside a write; writes wait for one another. While an index is loaded again after a write that failed, reads do
+//! not wait: they fail as [`IndexError::Blocked`].
 
 #[cfg(test)]
 mod contract;
@@ -167,7 +168,7 @@ pub enum IndexError {
     },
     /// A damaged index cannot be moved aside.
     #[error(
-        "the passage index in {} is damaged and cannot be moved aside: remove the folder, the next start fills a new \
+        "the passage index in {} is damaged and cannot be moved aside: remove the folder, and the service fills a new \
          one from the database", .folder.display()
     )]
     SetAside {
@@ -194,8 +195,9 @@ pub enum IndexError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A write failed, and the index cannot be loaded again yet: it is being packed, or its folder is not in its place.
-    #[error("write the passage index: it must be loaded again after a failed write")]
+    /// A write failed, and the index is being loaded again, or cannot be yet: it is being packed, or its folder is not in its
+    /// place.
+    #[error("use the passage index: it must be loaded again after a failed write")]
     Blocked,
     /// A write failed, and the index could not be loaded again.
     #[error("use the passage index: it could not be loaded again after a failed write")]

@@ -2,21 +2,26 @@
 //! and passages that are in no row are taken out.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use entity::id::{ChunkId, DocumentId, UserId};
 use entity::time::Timestamp;
 use entity::{chunk, document};
-use sea_orm::sea_query::SimpleExpr;
-use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
-use super::{StalePeriod, rows};
+use super::rows::{self, IndexedDocument};
+use super::watch::StalePeriod;
 use crate::app::App;
 use crate::error::Error;
 
 /// Documents that are compared at a time: with ten passages each that is a read of a few milliseconds.
-const DOCUMENTS_AT_ONCE: u64 = 100;
-/// Passages of the index that are compared at a time.
+const MAX_PAGE_DOCUMENTS: u64 = 100;
+/// Passages of the documents that are compared at a time. One document may have tens of thousands: it is compared alone.
+const MAX_PAGE_PASSAGES: i64 = 5000;
+/// Rows of passages that are read at a time, of each document of a page.
+const ORDINALS_AT_ONCE: u16 = 1000;
+/// Passages that the index is asked for, or lists, at a time.
 const PASSAGES_AT_ONCE: usize = 1000;
 
 /// What a comparison found, and has begun to mend.
@@ -26,14 +31,6 @@ pub struct Findings {
     pub documents_lost: u64,
     /// Passages that were taken out.
     pub passages_removed: u64,
-}
-
-/// A document whose passages the index is to hold.
-struct IndexedDocument {
-    id: DocumentId,
-    user: UserId,
-    version: i32,
-    indexed_at: Option<Timestamp>,
 }
 
 /// Compares the whole index with the rows. Documents that the index was told of within the stale period count as lost,
@@ -49,24 +46,17 @@ async fn find_lost(app: &App, stale: Option<StalePeriod>) -> Result<u64, Error> 
     let is_empty = app.retrieval.count().await? == 0;
     let (mut before, mut lost) = (None, 0);
     loop {
-        let read_at = app.clock.now();
-        let page = held_documents(app, before).await?;
+        let page = cut_page(held_documents(app, before).await?);
         let Some(last) = page.last() else { return Ok(lost) };
         before = Some(last.id);
         let missing = if is_empty { HashSet::new() } else { with_missing_passages(app, &page).await? };
-        let is_stale = |held: &IndexedDocument| match (stale, held.indexed_at) {
-            (Some(stale), Some(at)) => at >= stale.since && at < stale.until,
-            (Some(_), None) => true,
-            (None, _) => false,
-        };
-        let gone: Vec<(UserId, DocumentId)> = page
-            .iter()
-            .filter(|held| is_empty || missing.contains(&held.id) || is_stale(held))
-            .map(|held| (held.user, held.id))
-            .collect();
+        let now = app.clock.now();
+        let is_stale =
+            |held: &IndexedDocument| stale.is_some_and(|stale| stale.includes(held.indexed_at, now));
+        let is_lost = |held: &IndexedDocument| is_empty || missing.contains(&held.id) || is_stale(held);
+        let gone: Vec<IndexedDocument> = page.into_iter().filter(is_lost).collect();
         if !gone.is_empty() {
-            lost += gone.len() as u64;
-            rows::mark_lost(&app.db, gone.into_iter(), read_at).await?;
+            lost += rows::mark_lost(&app.db, &gone, now).await?;
             app.ingest.wake();
         }
     }
@@ -81,36 +71,76 @@ async fn held_documents(app: &App, before: Option<DocumentId>) -> Result<Vec<Ind
     }
     let rows = held
         .order_by_desc(Column::Id)
-        .limit(DOCUMENTS_AT_ONCE)
+        .limit(MAX_PAGE_DOCUMENTS)
         .select_only()
         .column(Column::Id)
         .column(Column::UserId)
         .column(Column::IndexedVersion)
+        .column(Column::IndexedPassages)
         .column(Column::IndexedAt)
-        .into_tuple::<(DocumentId, UserId, i32, Option<Timestamp>)>()
+        .into_tuple::<(DocumentId, UserId, i32, i32, Option<Timestamp>)>()
         .all(app.db.read())
         .await?;
-    let held = rows.into_iter().map(|(id, user, version, indexed_at)| IndexedDocument {
+    let held = rows.into_iter().map(|(id, user, version, passages, indexed_at)| IndexedDocument {
         id,
         user,
         version,
+        passages,
         indexed_at,
     });
     Ok(held.collect())
 }
 
+/// The first documents of a page that have no more passages together than are compared at a time; at least one.
+fn cut_page(mut page: Vec<IndexedDocument>) -> Vec<IndexedDocument> {
+    let mut passages = 0;
+    let within = page.iter().take_while(|held| {
+        passages += i64::from(held.passages);
+        passages <= MAX_PAGE_PASSAGES
+    });
+    let within = within.count();
+    page.truncate(within.max(1));
+    page
+}
+
 /// Those of the documents of which the index lacks a passage.
 async fn with_missing_passages(app: &App, page: &[IndexedDocument]) -> Result<HashSet<DocumentId>, Error> {
+    let longest = page.iter().map(|held| held.passages).max().unwrap_or(0);
+    let mut lacking = HashSet::new();
+    for ordinals in ordinal_slices(longest) {
+        let expected = expected_passages(app, page, ordinals).await?;
+        let ids: Vec<Uuid> = expected.keys().copied().collect();
+        for asked in ids.chunks(PASSAGES_AT_ONCE) {
+            let missing = app.retrieval.missing(asked.to_vec()).await?;
+            lacking.extend(missing.iter().filter_map(|id| expected.get(id).copied()));
+        }
+    }
+    Ok(lacking)
+}
+
+/// The ordinals of so many passages, slice by slice.
+fn ordinal_slices(passages: i32) -> impl Iterator<Item = Range<i32>> {
+    let starts = (0..passages).step_by(usize::from(ORDINALS_AT_ONCE));
+    starts.map(|start| start..start.saturating_add(i32::from(ORDINALS_AT_ONCE)))
+}
+
+/// The passages with these ordinals that the index is to hold of the documents.
+async fn expected_passages(
+    app: &App,
+    page: &[IndexedDocument],
+    ordinals: Range<i32>,
+) -> Result<HashMap<Uuid, DocumentId>, Error> {
     let versions: HashMap<DocumentId, i32> = page.iter().map(|held| (held.id, held.version)).collect();
-    let of_page = chunk::Column::DocumentId.is_in(versions.keys().copied());
-    let expected: HashMap<Uuid, DocumentId> = passages_in_rows(app, of_page)
-        .await?
-        .into_iter()
-        .filter(|(_, passage)| versions.get(&passage.document) == Some(&passage.version))
-        .map(|(id, passage)| (id, passage.document))
-        .collect();
-    let missing = app.retrieval.missing(expected.keys().copied().collect()).await?;
-    Ok(missing.iter().filter_map(|id| expected.get(id).copied()).collect())
+    let distinct: HashSet<i32> = versions.values().copied().collect();
+    // With the versions, so that the index `chunk_place` leads to a slice of a long document without a pass over the rest.
+    let slice = Condition::all()
+        .add(chunk::Column::DocumentId.is_in(versions.keys().copied()))
+        .add(chunk::Column::Version.is_in(distinct))
+        .add(chunk::Column::Ordinal.gte(ordinals.start))
+        .add(chunk::Column::Ordinal.lt(ordinals.end));
+    let rows = passages_in_rows(app, slice).await?.into_iter();
+    let expected = rows.filter(|(_, passage)| versions.get(&passage.document) == Some(&passage.version));
+    Ok(expected.map(|(id, passage)| (id, passage.document)).collect())
 }
 
 /// A passage as stored in its row.
@@ -119,8 +149,8 @@ struct PassageRow {
     version: i32,
 }
 
-/// Returns the matching rows of passages by their ids.
-async fn passages_in_rows(app: &App, which: SimpleExpr) -> Result<HashMap<Uuid, PassageRow>, Error> {
+/// The rows of passages, by their ids.
+async fn passages_in_rows(app: &App, which: Condition) -> Result<HashMap<Uuid, PassageRow>, Error> {
     let rows = chunk::Entity::of_every_user()
         .filter(which)
         .select_only()
@@ -152,7 +182,8 @@ async fn remove_strays(app: &App) -> Result<u64, Error> {
 }
 
 async fn strays(app: &App, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
-    let found = passages_in_rows(app, chunk::Column::Id.is_in(passages.iter().copied().map(ChunkId))).await?;
+    let listed = chunk::Column::Id.is_in(passages.iter().copied().map(ChunkId));
+    let found = passages_in_rows(app, Condition::all().add(listed)).await?;
     let ids: HashSet<DocumentId> = found.values().map(|passage| passage.document).collect();
     let documents: HashMap<DocumentId, Versions> = document::Entity::of_every_user_with_hidden()
         .filter(document::Column::Id.is_in(ids))
@@ -196,6 +227,36 @@ impl Versions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The numbers of passages of the documents that stay on a page of these.
+    fn cut(passages: &[i32]) -> Vec<i32> {
+        let document = |passages: &i32| IndexedDocument {
+            id: DocumentId(Uuid::nil()),
+            user: UserId(Uuid::nil()),
+            version: 1,
+            passages: *passages,
+            indexed_at: None,
+        };
+        cut_page(passages.iter().map(document).collect()).iter().map(|held| held.passages).collect()
+    }
+
+    #[test]
+    fn page_has_few_passages_or_one_document() {
+        assert!(cut(&[]).is_empty());
+        assert_eq!(cut(&[10, 0, 20]), [10, 0, 20]);
+        assert_eq!(cut(&[4000, 1000, 1]), [4000, 1000]);
+        assert_eq!(cut(&[80_000, 1]), [80_000]);
+        assert_eq!(cut(&[i32::MAX, i32::MAX]), [i32::MAX]);
+    }
+
+    #[test]
+    fn slices_of_ordinals_hold_each_once() {
+        let slices = |passages| ordinal_slices(passages).map(|slice| (slice.start, slice.end));
+
+        assert_eq!(slices(0).count(), 0);
+        assert_eq!(slices(1).collect::<Vec<_>>(), [(0, 1000)]);
+        assert_eq!(slices(1001).collect::<Vec<_>>(), [(0, 1000), (1000, 2000)]);
+    }
 
     #[test]
     fn passages_that_are_held_or_come_in_stay() {

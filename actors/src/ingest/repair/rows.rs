@@ -16,6 +16,19 @@ use crate::owned_transaction::begin_owned;
 /// Lost documents without a job that are asked for at a time.
 const ASKED_AT_ONCE: u64 = 500;
 
+/// A document whose passages the index is to hold.
+#[derive(Clone, Copy, Debug)]
+pub struct IndexedDocument {
+    pub id: DocumentId,
+    pub user: UserId,
+    /// The version of its text that the index is to hold.
+    pub version: i32,
+    /// How many passages that version has.
+    pub passages: i32,
+    /// When the index was last told something about it.
+    pub indexed_at: Option<Timestamp>,
+}
+
 /// How many passages the index is to hold, of all users.
 ///
 /// # Errors
@@ -43,33 +56,40 @@ pub async fn count_lost(db: &impl ConnectionTrait) -> Result<u64, DbErr> {
 }
 
 /// Writes down that the index lost these documents, and asks for them to be put in again, in the order given and behind
-/// everything that a user waits for. What was put in since the rows were read, at `read_at`, is left alone.
-pub async fn mark_lost(
-    db: &Db,
-    documents: impl Iterator<Item = (UserId, DocumentId)>,
-    read_at: Timestamp,
-) -> Result<(), Error> {
-    for (user, ids) in group_by_user(documents) {
+/// everything that a user waits for; how many it wrote down. What the index was told of since its row was read is left alone.
+pub async fn mark_lost(db: &Db, lost: &[IndexedDocument], now: Timestamp) -> Result<u64, Error> {
+    let mut marked = 0;
+    for (user, documents) in group_by_user(lost.iter().map(|document| (document.user, document))) {
+        let ids: Vec<DocumentId> = documents.iter().map(|document| document.id).collect();
         let txn = begin_owned(db, user).await?;
-        document::Entity::update_many()
+        let updated = document::Entity::update_many()
             .col_expr(document::Column::IndexedVersion, Expr::value(0))
             .col_expr(document::Column::IndexedPassages, Expr::value(0))
-            // The model stays: it shows that vectors must be restored too.
-            .col_expr(document::Column::IndexLostAt, Expr::value(Some(read_at)))
+            // The model stays: it tells that vectors are to come back too.
+            .col_expr(document::Column::IndexLostAt, Expr::value(Some(now)))
             .filter(document::Column::UserId.eq(user))
             .filter(document::Column::Id.is_in(ids.iter().copied()))
             .filter(document::Column::HiddenAt.is_null())
-            .filter(
-                Condition::any()
-                    .add(document::Column::IndexedAt.is_null())
-                    .add(document::Column::IndexedAt.lte(read_at)),
-            )
+            .filter(are_as_read(&documents))
             .exec(&txn)
             .await?;
-        ask(&txn, user, ids, read_at).await?;
+        marked += updated.rows_affected;
+        ask(&txn, user, ids, now).await?;
         txn.commit().await?;
     }
-    Ok(())
+    Ok(marked)
+}
+
+/// Rows that still say what was read of them. Not compared with the time of the reading: a clock that was set back makes rows
+/// from before look newer.
+fn are_as_read(documents: &[&IndexedDocument]) -> Condition {
+    documents.iter().fold(Condition::any(), |any, document| {
+        let is_as_read = match document.indexed_at {
+            Some(at) => document::Column::IndexedAt.eq(at),
+            None => document::Column::IndexedAt.is_null(),
+        };
+        any.add(Condition::all().add(document::Column::Id.eq(document.id)).add(is_as_read))
+    })
 }
 
 /// Queues lost documents again that have no job; without a model, only those that lack more than their vectors.
@@ -94,10 +114,10 @@ pub async fn ask_for_lost(db: &Db, has_model: bool, now: Timestamp) -> Result<()
     Ok(())
 }
 
-fn group_by_user(documents: impl Iterator<Item = (UserId, DocumentId)>) -> BTreeMap<UserId, Vec<DocumentId>> {
-    let mut by_user: BTreeMap<UserId, Vec<DocumentId>> = BTreeMap::new();
-    for (user, id) in documents {
-        by_user.entry(user).or_default().push(id);
+fn group_by_user<T>(documents: impl Iterator<Item = (UserId, T)>) -> BTreeMap<UserId, Vec<T>> {
+    let mut by_user: BTreeMap<UserId, Vec<T>> = BTreeMap::new();
+    for (user, document) in documents {
+        by_user.entry(user).or_default().push(document);
     }
     by_user
 }

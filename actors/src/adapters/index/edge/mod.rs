@@ -79,7 +79,7 @@ impl EdgeIndex {
     /// # Errors
     /// When another process has it open, or the files cannot be read or written.
     pub fn open(folder: &Path, model: Option<Model>) -> Result<Self, IndexError> {
-        if !folder.join("edge_config.json").exists() {
+        if !Self::exists_in(folder) {
             // On file systems that give mapped files their blocks when they are read, such as tmpfs, loading takes 30 MiB.
             // They are taken while there is space: a start on a full disk would die of it (SIGBUS).
             drop(Self::open_once(folder, model.clone())?);
@@ -98,6 +98,12 @@ impl EdgeIndex {
             writing: Mutex::new(()),
             languages: Mutex::new(HashMap::new()),
         })
+    }
+
+    /// Whether a folder has an index in it, which [`Self::open`] would not have to make.
+    #[must_use]
+    pub fn exists_in(folder: &Path) -> bool {
+        shard::exists_in(folder)
     }
 
     /// Whether the disk of a folder has room enough to write there.

@@ -6,7 +6,7 @@
 use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock, TryLockError};
 
 use qdrant_edge::{EdgeShard, OperationError, UpdateOperation};
 use tracing::warn;
@@ -42,16 +42,22 @@ impl Shard {
         self.model.as_ref()
     }
 
-    /// Reads from the shard; `doing` names it in an error.
+    /// Reads from the shard; `doing` names it in an error. Does not wait while the shard is loaded again: that may take long,
+    /// and reads that wait would take every place of those that are awaited.
     ///
     /// # Errors
-    /// [`IndexError::Engine`], or [`IndexError::Unloaded`].
+    /// [`IndexError::Engine`], or [`IndexError::Unloaded`]; [`IndexError::Blocked`] while the shard is loaded again.
     pub fn read<T>(
         &self,
         doing: &'static str,
         read: impl FnOnce(&EdgeShard) -> Result<T, OperationError>,
     ) -> Result<T, IndexError> {
-        let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
+        let loaded = match self.loaded.try_read() {
+            Ok(loaded) => loaded,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            // Only a reload writes, so it has the lock, or waits for the reads that have it.
+            Err(TryLockError::WouldBlock) => return Err(IndexError::Blocked),
+        };
         match &*loaded {
             Ok(shard) => read(shard).map_err(failed(doing)),
             Err(fault) => Err(IndexError::Unloaded(*fault)),
@@ -90,8 +96,9 @@ impl Shard {
         self.is_blocked.load(Ordering::SeqCst)
     }
 
-    /// Loads the shard again and lifts the block. Waits for reads; the caller sees to it that nothing is written meanwhile and
-    /// that the folder is still the shard's own, for the engine flushes a shard that is dropped.
+    /// Loads the shard again and lifts the block. Waits for reads that are under way; others fail meanwhile
+    /// ([`IndexError::Blocked`]). The caller sees to it that nothing is written meanwhile and that the folder is still the
+    /// shard's own, for the engine flushes a shard that is dropped.
     ///
     /// # Errors
     /// [`IndexError::Unloaded`]: until another call succeeds, reads fail too.
@@ -136,8 +143,13 @@ impl Shard {
     }
 }
 
+/// Whether a folder has a shard in it, which would not have to be made.
+pub fn exists_in(folder: &Path) -> bool {
+    folder.join("edge_config.json").exists()
+}
+
 fn load(folder: &Path, model: Option<&Model>) -> Result<EdgeShard, OperationError> {
-    let shard = if folder.join("edge_config.json").exists() {
+    let shard = if exists_in(folder) {
         EdgeShard::load(folder, Some(schema::tunables().build()))?
     } else {
         EdgeShard::new(folder, schema::fresh(model))?
@@ -161,4 +173,23 @@ fn complete(shard: &EdgeShard, model: Option<&Model>) -> Result<(), OperationErr
         }
     }
     shard.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn read_is_refused_at_once_while_the_shard_is_loaded_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let shard = Shard::open(folder.path(), None).unwrap();
+        let read = || shard.read("read", |shard| shard.info().map(drop));
+
+        let reload = shard.loaded.write().unwrap();
+        let refused = read().unwrap_err();
+
+        assert!(matches!(refused, IndexError::Blocked) && !refused.is_damage());
+        drop(reload);
+        assert!(read().is_ok());
+    }
 }
