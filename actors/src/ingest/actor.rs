@@ -82,6 +82,8 @@ enum Chore {
     Pack,
     /// Keeping the index whole.
     Repair,
+    /// Checking that this service still maintains the index.
+    Maintainer,
 }
 
 /// See the file's head.
@@ -270,7 +272,8 @@ impl IngestActor {
     }
 
     fn repair(&mut self, context: &mut Context<Self>) {
-        self.begin_with_room(Chore::Repair, context, |app| async move { repair::check_index(&app).await });
+        self.begin(Chore::Maintainer, context, |app| async move { repair::check_maintainer(&app).await });
+        self.begin(Chore::Repair, context, |app| async move { repair::check_index(&app).await });
     }
 
     /// When nothing is running: it takes the index for itself.

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::time::Duration;
 
 use entity::id::{ChunkId, DocumentId, UserId};
 use entity::time::Timestamp;
@@ -24,6 +25,9 @@ const ORDINALS_AT_ONCE: u16 = 1000;
 /// Passages that the index is asked for, or lists, at a time.
 const PASSAGES_AT_ONCE: usize = 1000;
 
+/// When the comparison may be possible again: the lock is looked at every two seconds.
+const LOCK_RETRY: Duration = Duration::from_secs(2);
+
 /// What a comparison found, and has begun to mend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
@@ -41,11 +45,17 @@ pub(super) async fn compare(app: &App, stale: Option<StalePeriod>) -> Result<Fin
     Ok(Findings { documents_lost, passages_removed })
 }
 
+/// Ends a comparison once another service maintains the index: the rows no longer describe this one.
+fn must_be_maintainer(app: &App) -> Result<(), Error> {
+    if app.index_watch.is_maintainer() { Ok(()) } else { Err(Error::Busy(LOCK_RETRY)) }
+}
+
 async fn find_lost(app: &App, stale: Option<StalePeriod>) -> Result<u64, Error> {
     // An empty index need not be asked for each passage.
     let is_empty = app.retrieval.count().await? == 0;
     let (mut before, mut lost) = (None, 0);
     loop {
+        must_be_maintainer(app)?;
         let page = cut_page(held_documents(app, before).await?);
         let Some(last) = page.last() else { return Ok(lost) };
         before = Some(last.id);
@@ -167,6 +177,7 @@ async fn passages_in_rows(app: &App, which: Condition) -> Result<HashMap<Uuid, P
 async fn remove_strays(app: &App) -> Result<u64, Error> {
     let (mut from, mut removed) = (None, 0);
     loop {
+        must_be_maintainer(app)?;
         // The index before the rows: a row is there before its passage, so none that comes in meanwhile is taken for a stray.
         let page = app.retrieval.passages(from, PASSAGES_AT_ONCE).await?;
         let strays = strays(app, page.ids).await?;

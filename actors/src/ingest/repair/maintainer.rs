@@ -54,7 +54,7 @@ impl IndexWatch {
         watched: &mut Watched,
         clock: &dyn Clock,
     ) -> Result<bool, Error> {
-        let has_lock = db.hold_lock(SessionLock::Index).await?;
+        let has_lock = self.hold_lock(db).await?;
         let was_elsewhere = retrieval.completeness() == Completeness::MaintainedElsewhere;
         if has_lock && !self.is_maintainer() {
             self.succeed(db, watched, clock).await?;
@@ -71,6 +71,24 @@ impl IndexWatch {
         }
         self.is_maintainer.store(has_lock, Ordering::SeqCst);
         Ok(has_lock)
+    }
+
+    /// Stops the maintenance if the lock was lost. A comparison takes minutes, and each of its steps asks whether this service still
+    /// is the maintainer.
+    pub(super) async fn check_lock(&self, db: &Db) -> Result<(), Error> {
+        if self.is_maintainer() && !self.hold_lock(db).await? {
+            self.is_maintainer.store(false, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    /// A lock that cannot be verified counts as lost: another service may have it by now.
+    async fn hold_lock(&self, db: &Db) -> Result<bool, Error> {
+        let held = db.hold_lock(SessionLock::Index).await;
+        if held.is_err() {
+            self.is_maintainer.store(false, Ordering::SeqCst);
+        }
+        Ok(held?)
     }
 
     /// From now on the rows speak of this index. One that another service maintained before knows nothing of the changes since.

@@ -64,6 +64,10 @@ pub async fn check_index(app: &App) -> Result<(), Error> {
     if !watch.maintain(&app.db, &app.retrieval, &mut watched, &*app.clock).await? {
         return Ok(());
     }
+    if !app.disk.has_room() {
+        // Whatever repairs the index adds to it.
+        return Ok(());
+    }
     watch.reopen_if_gone(app, &mut watched).await?;
     if watched.reopened_at.is_some() {
         // An index that is still to be replaced is neither counted nor compared.
@@ -76,6 +80,14 @@ pub async fn check_index(app: &App) -> Result<(), Error> {
     watch.follow_rebuild(app, &mut watched).await?;
     watch.follow_changes(app, &mut watched).await;
     Ok(())
+}
+
+/// Notices that another service maintains the index, also while [`check_index`] compares it. Called every two seconds.
+///
+/// # Errors
+/// The database fails: until it is reached again, no service counts as the maintainer.
+pub async fn check_maintainer(app: &App) -> Result<(), Error> {
+    app.index_watch.check_lock(&app.db).await
 }
 
 /// Closes the index at the end of the service, once nothing is written to it any more.
