@@ -118,8 +118,11 @@ impl DiskSpace {
 /// # Errors
 /// The folder is not there, or its disk cannot be measured.
 pub fn available_bytes(folder: &Path) -> io::Result<u64> {
-    let disk = statvfs(folder)?;
-    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+    Ok(free_bytes(&statvfs(folder)?))
+}
+
+fn free_bytes(disk: &StatVfs) -> u64 {
+    disk.f_bavail.saturating_mul(disk.f_frsize)
 }
 
 fn level_of(folder: &Path, min_free_bytes: u64) -> SpaceLevel {

@@ -323,7 +323,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let index = Arc::new(EdgeIndex::open(folder.path(), None).unwrap());
         let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
-        let workers = Workers::new(1, 1);
+        let workers = Workers::new(1);
         let engine = Engine::new(index, clock, Pause::default(), workers.clone());
         let (release, held) = mpsc::channel::<()>();
         let mut embedding = Box::pin(workers.run(Lane::Long, move || held.recv().is_ok()));
