@@ -91,13 +91,9 @@ async fn lost_documents(home: &Home) -> u64 {
     count
 }
 
-#[actix_web::test]
-async fn second_service_leaves_the_index_to_the_first_until_it_ends() {
+/// The second of two services leaves the index to the first. Once `end` has ended that one, it takes over.
+async fn second_service_takes_over_after(end: impl AsyncFnOnce(Program)) {
     let home = Home::new().await;
-    // SQLite has no locks across processes.
-    if home.database_file().is_some() {
-        return;
-    }
     let (id, secret) = program::make_account(&home);
     let one = Program::start(&home, "data").await;
     let here = one.holder(&id, &secret);
@@ -113,11 +109,21 @@ async fn second_service_leaves_the_index_to_the_first_until_it_ends() {
     eventually_finds(&here, "kingfisher", &kingfisher).await;
     assert_eq!(lost_documents(&home).await, 0);
     assert_eq!(index_state(&one).await, "complete");
-    assert!(one.terminate().await.success());
+    end(one).await;
     eventually_finds(&there, "heron", &heron).await;
     eventually_finds(&there, "kingfisher", &kingfisher).await;
     eventually("the second service has the whole index", async || {
         (index_state(&other).await == "complete").then_some(())
     })
     .await;
+}
+
+#[actix_web::test]
+async fn second_service_leaves_the_index_to_the_first_until_it_ends() {
+    second_service_takes_over_after(async |first| assert!(first.terminate().await.success())).await;
+}
+
+#[actix_web::test]
+async fn second_service_takes_the_index_over_from_a_killed_one() {
+    second_service_takes_over_after(async |first| first.kill()).await;
 }

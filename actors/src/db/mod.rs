@@ -11,6 +11,7 @@ mod connection;
 mod fault;
 mod health;
 mod integrity;
+mod lock_file;
 mod log_size;
 mod session_lock;
 mod transaction;
@@ -33,6 +34,7 @@ pub use connection::Connection;
 pub use fault::StorageFault;
 pub use health::StorageHealth;
 pub use integrity::{Damage, OpenError};
+use session_lock::LockHolder;
 pub use session_lock::SessionLock;
 pub use transaction::Transaction;
 
@@ -80,8 +82,8 @@ pub struct Db {
     read: Connection,
     write: Connection,
     health: Arc<StorageHealth>,
-    /// The one connection of [`SessionLock`]s; none on SQLite.
-    session: Option<DatabaseConnection>,
+    /// What holds the [`SessionLock`]s of this process.
+    locks: LockHolder,
 }
 
 impl Db {
@@ -109,10 +111,15 @@ impl Db {
         if url.starts_with("sqlite:") { sqlite(url).await } else { postgres(url).await }
     }
 
-    fn of(read: DatabaseConnection, write: DatabaseConnection, health: Arc<StorageHealth>) -> Self {
+    fn of(
+        read: DatabaseConnection,
+        write: DatabaseConnection,
+        health: Arc<StorageHealth>,
+        locks: LockHolder,
+    ) -> Self {
         let connection = |pool, access| Connection { pool, access, health: health.clone() };
         let (read, write) = (connection(read, Access::Read), connection(write, Access::Write));
-        Self { read, write, health, session: None }
+        Self { read, write, health, locks }
     }
 
     /// How many steps the tables are behind; none of them is made.
@@ -186,7 +193,7 @@ impl Db {
         self.write.get_database_backend() == DatabaseBackend::Postgres
     }
 
-    /// Folds the write-ahead log in and closes every connection.
+    /// Folds the write-ahead log in, releases the locks and closes every connection.
     ///
     /// # Errors
     /// The log could not be folded in, as on a full disk; the connections are closed all the same.
@@ -196,12 +203,9 @@ impl Db {
         } else {
             self.write.execute_unprepared("PRAGMA wal_checkpoint(TRUNCATE)").await.map(drop)
         };
-        let session = match self.session {
-            Some(session) => session_lock::release_all(session).await,
-            None => Ok(()),
-        };
+        let locks = self.locks.release_all().await;
         let (readers, writer) = (self.read.pool.close().await, self.write.pool.close().await);
-        folded.and(session).and(readers).and(writer)
+        folded.and(locks).and(readers).and(writer)
     }
 
     async fn migrate(&self) -> Result<(), DbErr> {
@@ -230,7 +234,7 @@ async fn sqlite(url: &str) -> Result<Db, DbErr> {
     let writer = || guarded(pool(url, 1, "FULL"), &health);
     let write = once_free(async || Database::connect(writer()).await).await?;
     let read = once_free(async || Database::connect(pool(url, READERS, "NORMAL")).await).await?;
-    Ok(Db::of(read, write, health))
+    Ok(Db::of(read, write, health, LockHolder::Files(Arc::default())))
 }
 
 /// Tries until no other process holds the file: where two turn the write-ahead log on at once, SQLite fails one of them at once,
@@ -307,8 +311,8 @@ async fn postgres(url: &str) -> Result<Db, DbErr> {
     let mut session = postgres_pool(url, 1);
     // Locks end with their connection, so it is opened when one is wanted and never renewed while it works.
     session.connect_lazy(true).idle_timeout(None::<Duration>).max_lifetime(None::<Duration>);
-    let session = Some(Database::connect(session).await?);
-    Ok(Db { session, ..Db::of(read, write, Arc::default()) })
+    let locks = LockHolder::Session(Database::connect(session).await?);
+    Ok(Db::of(read, write, Arc::default(), locks))
 }
 
 fn postgres_pool(url: &str, connections: u32) -> ConnectOptions {

@@ -1,8 +1,15 @@
 //! Locks that one process at a time has for as long as it lives. Every process of the database sees them.
+//!
+//! PostgreSQL has such locks: a session takes them, and they end with it. SQLite has none, so there they are locks of files beside
+//! the database.
 
-use sea_orm::{ConnectionTrait, DatabaseBackend, DatabaseConnection, DbErr, Statement};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sea_orm::{ConnAcquireErr, ConnectionTrait, DatabaseBackend, DatabaseConnection, DbErr, Statement};
 
 use super::Db;
+use super::lock_file::LockFile;
 
 /// What is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,31 +20,105 @@ pub enum SessionLock {
 
 impl SessionLock {
     /// Any number that nothing else in the database locks.
-    fn number(self) -> i64 {
+    pub(super) fn number(self) -> i64 {
         match self {
             SessionLock::Index => 0x4361_7272_656d,
+        }
+    }
+
+    /// What the name of its file adds to that of the SQLite database.
+    fn file_suffix(self) -> &'static str {
+        match self {
+            SessionLock::Index => ".maintainer",
+        }
+    }
+}
+
+/// What holds the locks of this process. Clones share it.
+#[derive(Clone)]
+pub(super) enum LockHolder {
+    /// The session of the one connection to PostgreSQL in this pool.
+    Session(DatabaseConnection),
+    /// Files beside an SQLite database.
+    Files(Arc<Mutex<LockFiles>>),
+}
+
+/// The files of the locks, each once it is wanted.
+#[derive(Default)]
+pub(super) struct LockFiles {
+    index: Option<LockFile>,
+    is_closed: bool,
+}
+
+impl LockFiles {
+    fn hold(&mut self, lock: SessionLock, database: &Path) -> Result<bool, DbErr> {
+        // A check that is still under way must not take a lock that nothing would release.
+        if self.is_closed {
+            return Err(DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed));
+        }
+        let file = match lock {
+            SessionLock::Index => &mut self.index,
+        };
+        Ok(file.get_or_insert_with(|| LockFile::beside(database, lock.file_suffix())).hold())
+    }
+}
+
+impl LockHolder {
+    /// Releases every lock, also for clones: none is taken any more.
+    pub(super) async fn release_all(self) -> Result<(), DbErr> {
+        match self {
+            LockHolder::Session(session) => release_session(session).await,
+            LockHolder::Files(files) => {
+                *files.lock().unwrap_or_else(PoisonError::into_inner) =
+                    LockFiles { index: None, is_closed: true };
+                Ok(())
+            }
         }
     }
 }
 
 impl Db {
-    /// Takes a lock, or finds that this process has it already; whether it has it. It is kept until the database is closed or the
-    /// connection of the lock breaks, so a caller who has it asks again. SQLite has no such locks, and one service at a time:
-    /// there the answer is always yes.
+    /// Takes a lock, or makes sure that this process still has it; whether it has it. It is kept until the database is closed, the
+    /// process ends or the connection of the lock breaks, so a caller who has it asks again.
+    ///
+    /// An SQLite database in memory is its process's alone: there the answer is always yes. It is yes too where the file of the lock
+    /// can be neither opened nor made from the beginning, as on a full disk.
     ///
     /// # Errors
-    /// The database cannot be reached.
+    /// The database cannot be reached, or is closed.
     pub async fn hold_lock(&self, lock: SessionLock) -> Result<bool, DbErr> {
-        let Some(session) = &self.session else { return Ok(true) };
-        // A session that has the lock takes it once more. Nothing gives it back one by one: it ends with the session.
-        let query = format!("SELECT pg_try_advisory_lock({})", lock.number());
-        let taken = session.query_one_raw(Statement::from_string(DatabaseBackend::Postgres, query)).await?;
-        taken.map_or(Ok(false), |row| row.try_get_by_index(0))
+        match &self.locks {
+            LockHolder::Session(session) => hold_in_session(session, lock).await,
+            LockHolder::Files(files) => {
+                let Some(database) = self.file().await? else { return Ok(true) };
+                let files = files.clone();
+                let held = tokio::task::spawn_blocking(move || {
+                    files.lock().unwrap_or_else(PoisonError::into_inner).hold(lock, &database)
+                });
+                held.await.map_err(|cause| DbErr::Custom(format!("the lock file was not tried: {cause}")))?
+            }
+        }
     }
 }
 
+async fn hold_in_session(session: &DatabaseConnection, lock: SessionLock) -> Result<bool, DbErr> {
+    let number = lock.number();
+    // A session can take a lock any number of times, and PostgreSQL counts them: where it has the lock, this only looks. In one
+    // statement, for the pool may replace a broken connection between two. A key of 64 bits has its halves in two columns of
+    // pg_locks, and objsubid 1.
+    let query = format!(
+        "SELECT CASE WHEN EXISTS (
+             SELECT 1 FROM pg_locks
+             WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted AND objsubid = 1
+               AND ((classid::bigint << 32) | objid::bigint) = {number}
+         ) THEN TRUE ELSE pg_try_advisory_lock({number}) END"
+    );
+    let held = session.query_one_raw(Statement::from_string(DatabaseBackend::Postgres, query)).await?;
+    held.map_or(Ok(false), |row| row.try_get_by_index(0))
+}
+
 /// Gives every lock back before the connection is closed: the server may be late to see its end.
-pub(super) async fn release_all(session: DatabaseConnection) -> Result<(), DbErr> {
+async fn release_session(session: DatabaseConnection) -> Result<(), DbErr> {
     if session.get_postgres_connection_pool().size() == 0 {
         return session.close().await;
     }

@@ -61,6 +61,60 @@ async fn any_number_may_open_a_new_file_at_once() {
 }
 
 #[actix::test]
+async fn lock_is_held_by_one_until_its_database_is_closed() {
+    let database = TestDatabase::new();
+    let (one, other) = (database.with_numbers().await, sqlite(&database.url).await.unwrap());
+
+    assert!(one.hold_lock(SessionLock::Index).await.unwrap());
+    assert!(one.hold_lock(SessionLock::Index).await.unwrap());
+    assert!(!other.hold_lock(SessionLock::Index).await.unwrap());
+
+    one.clone().close().await.unwrap();
+    one.hold_lock(SessionLock::Index).await.unwrap_err();
+    assert!(other.hold_lock(SessionLock::Index).await.unwrap());
+}
+
+#[actix::test]
+async fn lock_is_of_the_database_whatever_its_path() {
+    let database = TestDatabase::new();
+    let one = database.with_numbers().await;
+    let links = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(database._folder.path(), links.path().join("link")).unwrap();
+    let url = format!("sqlite:{}", links.path().join("link/a.db").display());
+    let other = sqlite(&url).await.unwrap();
+
+    assert!(one.hold_lock(SessionLock::Index).await.unwrap());
+
+    assert!(!other.hold_lock(SessionLock::Index).await.unwrap());
+}
+
+#[actix::test]
+async fn database_in_memory_needs_no_lock() {
+    let (one, other) = (sqlite("sqlite::memory:").await.unwrap(), sqlite("sqlite::memory:").await.unwrap());
+
+    assert!(one.hold_lock(SessionLock::Index).await.unwrap());
+    assert!(other.hold_lock(SessionLock::Index).await.unwrap());
+}
+
+#[actix::test]
+async fn postgres_session_takes_its_lock_once() {
+    let Ok(server) = std::env::var("CARREL_TEST_POSTGRES") else { return };
+    let db = Db::connect(&server).await.unwrap();
+    let LockHolder::Session(session) = &db.locks else { panic!("PostgreSQL has locks of sessions") };
+    let release = format!("SELECT pg_advisory_unlock({})", SessionLock::Index.number());
+    let release = || Statement::from_string(DatabaseBackend::Postgres, release.clone());
+
+    assert!(db.hold_lock(SessionLock::Index).await.unwrap());
+    assert!(db.hold_lock(SessionLock::Index).await.unwrap());
+
+    for was_held in [true, false] {
+        let released = session.query_one_raw(release()).await.unwrap().unwrap();
+        assert_eq!(released.try_get_by_index::<bool>(0).unwrap(), was_held);
+    }
+    db.close().await.unwrap();
+}
+
+#[actix::test]
 async fn tables_are_looked_at_without_being_changed() {
     let database = TestDatabase::new();
 

@@ -2,8 +2,8 @@
 //!
 //! The rows say what one index holds, and every service has an index of its own. Two that fill and compare theirs by the same
 //! rows would each take the other's documents for lost, for ever. So the maintainer is the service that has a lock of the
-//! database; the others leave the work that changes the index to it, and their own index as it is. When the lock passes to another
-//! service, that one compares its index with the rows.
+//! database ([`SessionLock`]); the others leave the work that changes the index to it, and their own index as it is. When the lock
+//! passes to another service, that one compares its index with the rows.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
