@@ -48,7 +48,7 @@ pub struct Server {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Database {
-    /// The database; see `Settings::database_url` for none.
+    /// The database; see `Settings::database_url` for none. On PostgreSQL a service opens at most 32 connections to it.
     #[serde(deserialize_with = "optional")]
     pub url: Option<DatabaseUrl>,
 }
