@@ -30,7 +30,7 @@ pub struct Server {
     /// Proxies whose `X-Forwarded-For` is believed.
     #[serde(deserialize_with = "list")]
     pub trusted_proxies: Vec<IpNet>,
-    /// Open connections of one address that is no trusted proxy.
+    /// Open connections of one address that is no trusted proxy; never more than a quarter of all that there may be.
     #[serde(deserialize_with = "whole::<_, usize, 1, 1_000_000>")]
     pub max_connections_per_address: usize,
     /// A connection is closed whose peer leaves no room to write in for longer, or is late by more with an answer at the least rate.
