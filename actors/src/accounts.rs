@@ -2,7 +2,7 @@
 //!
 //! Each change is one transaction that raises the generation; the running service also forgets its cached keys.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use entity::id::UserId;
 use entity::plan::Plan;
@@ -13,6 +13,7 @@ use sea_orm::{
 };
 use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, SqlErr};
 
+use crate::db::on_behalf_of;
 use crate::desk::Desk;
 use crate::error::{Error, Fault, Invalid};
 use crate::owned_transaction::begin_owned;
@@ -36,18 +37,18 @@ pub struct NewAccount {
 /// Makes an account.
 pub async fn create(desk: &Desk, new: NewAccount) -> Result<user::Model, Error> {
     let row = prepare(desk, new).await?;
-    insert(desk.db.write(), row).await
+    insert(desk.accounts_db.write(), row).await
 }
 
 /// Makes the first account, while there is none.
 pub async fn set_up(desk: &Desk, new: NewAccount) -> Result<user::Model, Error> {
     const DONE: Error = Error::Closed("the service has been set up already");
     // A look before the password is hashed: strangers may ask for this for ever.
-    if user::Entity::find().limit(1).one(desk.db.read()).await?.is_some() {
+    if user::Entity::find().limit(1).one(desk.accounts_db.read()).await?.is_some() {
         return Err(DONE);
     }
     let row = prepare(desk, new).await?;
-    let txn = desk.db.begin().await?;
+    let txn = desk.accounts_db.begin().await?;
     // On PostgreSQL two set-ups at once are told apart here; SQLite has one writer anyway.
     state::raise_generation(&txn).await?;
     if user::Entity::find().count(&txn).await? > 0 {
@@ -96,7 +97,7 @@ async fn insert(db: &impl ConnectionTrait, row: user::Model) -> Result<user::Mod
 
 /// The account with this address.
 pub async fn by_email(desk: &Desk, email: &str) -> Result<user::Model, Error> {
-    user::Entity::by_email(email.trim()).one(desk.db.read()).await?.ok_or(Error::NotFound)
+    user::Entity::by_email(email.trim()).one(desk.accounts_db.read()).await?.ok_or(Error::NotFound)
 }
 
 /// Moves an account to another plan.
@@ -107,7 +108,7 @@ pub async fn set_plan(desk: &Desk, user: UserId, plan: Plan) -> Result<(), Error
 /// Shuts an account, or opens it again: its keys are refused meanwhile, its sessions and connections end.
 pub async fn set_disabled(desk: &Desk, user: UserId, disabled: bool) -> Result<(), Error> {
     let at: Option<Timestamp> = disabled.then(|| desk.clock.now());
-    let txn = desk.db.begin().await?;
+    let txn = desk.accounts_db.begin().await?;
     let mut row = locked(&txn, user).await?.into_active_model();
     row.disabled_at = Set(at);
     row.update(&txn).await?;
@@ -129,7 +130,7 @@ pub async fn set_password(
 ) -> Result<(), Error> {
     password::acceptable(&password).map_err(|reason| Error::invalid("password", reason))?;
     let hash = hash(desk, password).await?;
-    let txn = desk.db.begin().await?;
+    let txn = on_behalf_of(user, desk.accounts_db.begin()).await?;
     let mut row = locked(&txn, user).await?.into_active_model();
     row.password_hash = Set(hash);
     row.update(&txn).await?;
@@ -147,13 +148,16 @@ pub async fn set_password(
 /// the other is soon over.
 const TRIES: usize = 5;
 const PAUSE: Duration = Duration::from_millis(100);
+/// A try that waited as long as this waited for a lock that is held for longer.
+const MAX_DEADLOCK_WAIT: Duration = Duration::from_secs(2);
 
 /// Removes an account and everything of it: rows at once; the index forgets it by a job of the service's own.
 pub async fn delete(desk: &Desk, user: UserId) -> Result<(), Error> {
     let mut tries = 1;
     loop {
+        let begun = Instant::now();
         match remove(desk, user).await {
-            Err(Error::Busy(_)) if tries < TRIES => {
+            Err(Error::Busy(_)) if tries < TRIES && begun.elapsed() < MAX_DEADLOCK_WAIT => {
                 tries += 1;
                 tokio::time::sleep(PAUSE).await;
             }
@@ -163,7 +167,7 @@ pub async fn delete(desk: &Desk, user: UserId) -> Result<(), Error> {
 }
 
 async fn remove(desk: &Desk, user: UserId) -> Result<(), Error> {
-    let txn = begin_owned(&desk.db, user).await?;
+    let txn = on_behalf_of(user, begin_owned(&desk.db, user)).await?;
     let row = locked(&txn, user).await?;
     activity::Entity::delete_many().filter(activity::Column::UserId.eq(user)).exec(&txn).await?;
     grants::end_all(&txn, user).await?;
@@ -176,11 +180,11 @@ async fn remove(desk: &Desk, user: UserId) -> Result<(), Error> {
 
 /// All accounts, oldest first.
 pub async fn all(desk: &Desk) -> Result<Vec<user::Model>, Error> {
-    Ok(user::Entity::find().order_by_asc(user::Column::CreatedAt).all(desk.db.read()).await?)
+    Ok(user::Entity::find().order_by_asc(user::Column::CreatedAt).all(desk.accounts_db.read()).await?)
 }
 
 async fn update(desk: &Desk, user: UserId, change: impl FnOnce(&mut user::ActiveModel)) -> Result<(), Error> {
-    let txn = desk.db.begin().await?;
+    let txn = desk.accounts_db.begin().await?;
     let mut row = locked(&txn, user).await?.into_active_model();
     change(&mut row);
     if row.is_changed() {

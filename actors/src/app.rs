@@ -114,6 +114,7 @@ pub enum StorageState {
 pub struct App(Arc<Parts>);
 
 /// What an [`App`] is made of.
+#[derive(Clone)]
 pub struct Parts {
     /// What needs no actor.
     pub desk: Desk,
@@ -124,9 +125,9 @@ pub struct Parts {
     /// Hours and days.
     pub limits: Limits,
     /// Addresses that fail to authenticate.
-    pub failures: Failures,
+    pub failures: Arc<Failures>,
     /// Failed sign-ins.
-    pub sign_ins: SignIns,
+    pub sign_ins: Arc<SignIns>,
     /// Slows the making of accounts by strangers.
     pub sign_ups: Arc<Addresses>,
     /// The activity view.
@@ -138,7 +139,7 @@ pub struct Parts {
     /// Search.
     pub retrieval: Retrieval,
     /// Keeps the index whole.
-    pub index_watch: IndexWatch,
+    pub index_watch: Arc<IndexWatch>,
     /// Background work.
     pub ingest: Ingest,
     /// As which this process claims jobs.
@@ -165,7 +166,7 @@ pub struct Parts {
     /// Tokens of all users in a UTC day before the AI pauses; 0 is no limit.
     pub daily_tokens: u64,
     /// How letters leave.
-    pub mail: Option<Mail>,
+    pub mail: Option<Arc<Mail>>,
     /// The free-space floor.
     pub disk: DiskSpace,
     arbiters: [ArbiterHandle; 2],
@@ -194,30 +195,38 @@ impl App {
         end_leases_of_the_dead(&desk, setup.lease_owner).await;
         let (short, long) = (Arbiter::new().handle(), Arbiter::new().handle());
         let (db, clock) = (desk.db.clone(), desk.clock.clone());
+        let (accounts, jobs) = (desk.accounts_db.clone(), desk.db.for_jobs());
         let pause = Pause::default();
         pause.look(&db).await?;
-        let notices = Notices::start(&short, db.clone(), clock.clone());
+        let notices = Notices::start(&short, jobs.clone(), clock.clone());
         let this: Arc<OnceLock<App>> = Arc::default();
         let later = this.clone();
         let workers = desk.workers.clone();
-        let keys = Keys::start(&short, db.clone(), clock.clone(), notices.clone());
+        let keys = Keys::start(&short, accounts.clone(), clock.clone(), notices.clone());
         let fresh = keys.freshness();
         let index = setup.index.index.clone();
         let retrieval = Retrieval::start(&long, db.clone(), clock.clone(), workers.clone(), index, pause);
         let index_watch = IndexWatch::begin(&db, &retrieval, setup.index, &*clock).await?;
         let answerer = answerer(setup.chat, &retrieval, workers, clock.clone())?;
         let parts = Parts {
-            grants: Grants::start(&short, db.clone(), clock.clone(), fresh, &desk.base_url, setup.grants),
+            grants: Grants::start(
+                &short,
+                accounts.clone(),
+                clock.clone(),
+                fresh,
+                &desk.base_url,
+                setup.grants,
+            ),
             keys,
-            limits: Limits::start(&short, db.clone(), clock.clone()),
-            failures: Failures::new(setup.failures_per_minute, clock.clone()),
-            sign_ins: SignIns::default(),
+            limits: Limits::start(&short, accounts, clock.clone()),
+            failures: Arc::new(Failures::new(setup.failures_per_minute, clock.clone())),
+            sign_ins: Arc::default(),
             sign_ups: Arc::new(Addresses::an_hour(SIGN_UPS_PER_HOUR, clock.clone())),
-            activity: Activity::start(&short, db.clone(), clock.clone(), setup.activity_kept),
+            activity: Activity::start(&short, jobs, clock.clone(), setup.activity_kept),
             notices,
             idempotency: Idempotency::new(db, clock.clone()),
             retrieval,
-            index_watch,
+            index_watch: Arc::new(index_watch),
             ingest: Ingest::start(&long, move || later.get().cloned(), setup.room),
             lease_owner: setup.lease_owner,
             fetcher: Fetcher::new(setup.fetch).map_err(Error::internal)?,
@@ -238,15 +247,23 @@ impl App {
             signup: setup.signup,
             answerer,
             daily_tokens: setup.daily_tokens,
-            mail: setup.mail,
+            mail: setup.mail.map(Arc::new),
             disk: setup.disk,
             arbiters: [short, long],
             desk,
         };
         let app = Self(Arc::new(parts));
         // Every actor may be given the whole by now; the first claim of jobs waits for it.
-        let _ = this.set(app.clone());
+        let _ = this.set(app.for_jobs());
         Ok(app)
+    }
+
+    /// The same service for background work. On PostgreSQL it has connections of its own: jobs that wait for locks leave requests
+    /// theirs, and the other way round.
+    fn for_jobs(&self) -> Self {
+        let desk = self.desk.for_jobs();
+        let idempotency = Idempotency::new(desk.db.clone(), desk.clock.clone());
+        Self(Arc::new(Parts { desk, idempotency, ..Parts::clone(self) }))
     }
 
     /// The plan of whoever signs up.

@@ -16,6 +16,8 @@ use crate::kit::Workers;
 pub struct Desk {
     /// Rows.
     pub db: Db,
+    /// The rows of account security, by connections of their own ([`Db::for_accounts`]).
+    pub accounts_db: Db,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// What each plan allows.
@@ -44,6 +46,7 @@ impl Desk {
     pub fn of(db: Db, data_dir: PathBuf, base_url: &str, plans: Plans, clock: Arc<dyn Clock>) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         Self {
+            accounts_db: db.for_accounts(),
             db,
             clock,
             plans: Arc::new(plans),
@@ -51,6 +54,12 @@ impl Desk {
             base_url: base_url.into(),
             data_dir: Arc::new(data_dir),
         }
+    }
+
+    /// The same desk for background work, whose rows come by connections of their own ([`Db::for_jobs`]).
+    #[must_use]
+    pub fn for_jobs(&self) -> Self {
+        Self { db: self.db.for_jobs(), ..self.clone() }
     }
 
     /// The way back to a document: its own address, or its page in the web app.

@@ -20,6 +20,7 @@ use serde_json::Value;
 
 use crate::app::App;
 use crate::caller::{Caller, Credential, Proof, Via};
+use crate::db::on_behalf_of;
 use crate::error::Error;
 use crate::idempotency::{Claim, Claimed, Replay, Stored};
 use crate::limits::{Ask, Quota};
@@ -197,19 +198,26 @@ async fn admitted<O: Operation>(app: &App, caller: &Caller, asked: Asked<O>) -> 
         Ok(quota) => quota,
         Err(error) => return Performed::uncounted(error),
     };
+    let (result, claim) = on_behalf_of(caller.user, carry_out(app, caller, asked)).await;
+    Performed { quota, result, claim }
+}
+
+/// Does what is asked, or finds the answer that was given before; with the claim of an Idempotency-Key, where there is one.
+async fn carry_out<O: Operation>(
+    app: &App,
+    caller: &Caller,
+    asked: Asked<O>,
+) -> (Result<Answer<O::Reply>, Error>, Option<Claim>) {
     match allowed(app, caller, asked).await {
         Ok((operation, claim)) => {
             let result = match &claim {
                 Some(claim) => run(operation, &caller.with_claim(claim.id()), app).await,
                 None => run(operation, caller, app).await,
             };
-            Performed { quota, result: result.map(Answer::Fresh), claim }
+            (result.map(Answer::Fresh), claim)
         }
-        Err(Refused::With(error)) => Performed { quota, result: Err(error), claim: None },
-        Err(Refused::For(stored)) => {
-            let result = renewed::<O>(stored, caller, app).await.map(Answer::Stored);
-            Performed { quota, result, claim: None }
-        }
+        Err(Refused::With(error)) => (Err(error), None),
+        Err(Refused::For(stored)) => (renewed::<O>(stored, caller, app).await.map(Answer::Stored), None),
     }
 }
 
@@ -341,7 +349,7 @@ pub async fn perform_for<O: Operation>(
     caller: &Caller,
     asked: impl AsyncFnOnce() -> Result<O, Error>,
 ) -> Result<O::Reply, Error> {
-    run(asked().await?, caller, app).await
+    on_behalf_of(caller.user, async { run(asked().await?, caller, app).await }).await
 }
 
 /// The caller behind the session's door.

@@ -11,6 +11,7 @@ use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
 use crate::app::App;
 use crate::caller::{Caller, Via};
+use crate::db::on_behalf_of;
 use crate::error::Error;
 use crate::keys::secret::Secret;
 use crate::limits::network;
@@ -44,7 +45,7 @@ pub async fn authenticate(
     let email = email.trim().to_lowercase();
     let attempt = (email, address);
     app.sign_ins.begin(&attempt, app.clock.elapsed())?;
-    let found = user::Entity::by_email(&attempt.0).one(app.db.read()).await?;
+    let found = user::Entity::by_email(&attempt.0).one(app.accounts_db.read()).await?;
     let hash = found.as_ref().map_or_else(|| NOBODY.to_owned(), |user| user.password_hash.clone());
     let right = is_right(app, &attempt, typed, hash).await?;
     match found.filter(|user| right && user.disabled_at.is_none()) {
@@ -80,32 +81,40 @@ pub async fn open(app: &App, user: &user::Model, presented: Option<&Secret>) -> 
         created_at: now,
         expires_at: now + LIFE,
     };
-    let txn = app.db.begin().await?;
-    session::Entity::insert(row.into_active_model()).exec_without_returning(&txn).await?;
-    if let Some(presented) = presented {
-        let hash = presented.hash().bytes().to_vec();
-        session::Entity::delete_many().filter(session::Column::SecretHash.eq(hash)).exec(&txn).await?;
-    }
-    txn.commit().await?;
+    let insert = session::Entity::insert(row.into_active_model());
+    on_behalf_of(user.id, insert.exec_without_returning(app.accounts_db.write())).await?;
     Ok(secret)
 }
 
 /// Who has this session's cookie.
 pub async fn recognise(app: &App, secret: &Secret) -> Result<(Caller, user::Model), Error> {
-    let found = session::Entity::living(secret.hash().bytes(), app.clock.now()).one(app.db.read()).await?;
+    let found =
+        session::Entity::living(secret.hash().bytes(), app.clock.now()).one(app.accounts_db.read()).await?;
     let session = found.ok_or(Error::NotSignedIn)?;
     // What a person sees in the app, a plan say, holds for their keys too from then on.
-    app.keys.catch_up(&app.db).await?;
-    let owner = user::Entity::find_by_id(session.user_id).one(app.db.read()).await?;
+    app.keys.catch_up(&app.accounts_db).await?;
+    let owner = user::Entity::find_by_id(session.user_id).one(app.accounts_db.read()).await?;
     let owner = owner.filter(|owner| owner.disabled_at.is_none()).ok_or(Error::NotSignedIn)?;
     Ok((perform::own_caller(owner.id, owner.plan, Via::Session(session.id)), owner))
+}
+
+/// Ends the session of this secret, where there is one: a browser that signs in anew leaves none behind that somebody may have
+/// planted or copied (faults-and-threats, row C2).
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn end(app: &App, secret: &Secret) -> Result<(), Error> {
+    let hash = secret.hash().bytes().to_vec();
+    let own = session::Entity::delete_many().filter(session::Column::SecretHash.eq(hash));
+    own.exec(app.accounts_db.write()).await?;
+    Ok(())
 }
 
 /// Ends a session.
 pub async fn sign_out(app: &App, caller: &Caller) -> Result<(), Error> {
     let Via::Session(id) = &caller.via else { return Ok(()) };
     let own = session::Entity::delete_many().filter(session::Column::UserId.eq(caller.user));
-    own.filter(session::Column::Id.eq(*id)).exec(app.db.write()).await?;
+    own.filter(session::Column::Id.eq(*id)).exec(app.accounts_db.write()).await?;
     Ok(())
 }
 
@@ -129,7 +138,8 @@ pub async fn remove_account(app: &App, caller: &Caller, typed: String) -> Result
 
 /// Has the signed-in person type the password again, as slowed as a sign-in is: the browser may be in other hands.
 async fn confirm(app: &App, caller: &Caller, field: &'static str, typed: String) -> Result<(), Error> {
-    let owner = user::Entity::find_by_id(caller.user).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+    let owner =
+        user::Entity::find_by_id(caller.user).one(app.accounts_db.read()).await?.ok_or(Error::NotFound)?;
     let attempt = (owner.email, None);
     app.sign_ins.begin(&attempt, app.clock.elapsed())?;
     if !is_right(app, &attempt, typed, owner.password_hash).await? {

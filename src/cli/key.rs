@@ -93,7 +93,7 @@ async fn make(create: Create, settings: &Settings) -> Result<Said, Failure> {
     let scopes = (!scopes.is_empty()).then(|| Scopes::from_iter(scopes));
     let wish = Wish { name, kind, scopes, hourly_limit, expires_at };
     let limits = desk.plans.limits(owner.plan);
-    let (row, secret) = changes::create(&desk.db, owner.id, owner.plan, limits, wish, now).await?;
+    let (row, secret) = changes::create(&desk.accounts_db, owner.id, owner.plan, limits, wish, now).await?;
     Said::of(&Made { secret: secret.expose(), key: Key::of(row, owner.plan, limits) })
 }
 
@@ -101,15 +101,15 @@ async fn list(email: &str, settings: &Settings) -> Result<Said, Failure> {
     let desk = opening::desk(settings).await?;
     let owner = opening::account(&desk, email).await?;
     let limits = desk.plans.limits(owner.plan);
-    let rows = changes::list(&desk.db, owner.id).await?;
+    let rows = changes::list(&desk.accounts_db, owner.id).await?;
     Said::of(&Listed { keys: rows.into_iter().map(|row| Key::of(row, owner.plan, limits)).collect() })
 }
 
 async fn revoke(id: KeyId, settings: &Settings) -> Result<Said, Failure> {
     let desk = opening::desk(settings).await?;
     let gone = async {
-        let owner = changes::owner_of(&desk.db, id).await?;
-        changes::revoke(&desk.db, owner, id).await
+        let owner = changes::owner_of(&desk.accounts_db, id).await?;
+        changes::revoke(&desk.accounts_db, owner, id).await
     };
     match gone.await {
         Ok(()) => Said::of(&Revoked { id, revoked: true }),

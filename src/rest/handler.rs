@@ -8,6 +8,7 @@ use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
 use actors::caller::Caller;
+use actors::db::on_behalf_of;
 use actors::error::{Error, Invalid};
 use actors::fields::{self, Field, Values};
 use actors::idempotency::{Claim, Replay, Stored};
@@ -181,7 +182,11 @@ async fn answer<O: Operation>(
         envelope::limit(&mut answer, quota);
     }
     if let Some(claim) = claim {
-        settle::<O>(app, claim, &result, success).await;
+        let settled = settle::<O>(app, claim, &result, success);
+        match Sender::of(request) {
+            Sender::Account(user) => on_behalf_of(user, settled).await,
+            Sender::Network(_) => settled.await,
+        }
     }
     answer
 }

@@ -30,7 +30,7 @@ pub struct Server {
     /// Proxies whose `X-Forwarded-For` is believed.
     #[serde(deserialize_with = "list")]
     pub trusted_proxies: Vec<IpNet>,
-    /// Open connections of one address that is no trusted proxy.
+    /// Open connections of one address that is no trusted proxy; never more than a quarter of all that there may be.
     #[serde(deserialize_with = "whole::<_, usize, 1, 1_000_000>")]
     pub max_connections_per_address: usize,
     /// A connection is closed if its peer blocks writing for longer, or delays an answer by more at the minimum rate.
@@ -48,7 +48,7 @@ pub struct Server {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Database {
-    /// The database; see `Settings::database_url` for none.
+    /// The database; see `Settings::database_url` for none. On PostgreSQL a service opens at most 32 connections to it.
     #[serde(deserialize_with = "optional")]
     pub url: Option<DatabaseUrl>,
 }

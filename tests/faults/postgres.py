@@ -75,6 +75,10 @@ class Postgres:
         ended = self.ask(f"SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) {others}")
         return int(ended or 0)
 
+    def lock_waits(self) -> int:
+        """How many connections wait for a lock."""
+        return int(self.ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") or 0)
+
     def hold_lock(self, table: str) -> subprocess.Popen:
         """Locks a table until the process ends."""
         held = subprocess.Popen([*self.command()], env=self.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -1,13 +1,16 @@
 """Clients that send slowly, read nothing, send too much or connect too often: others are served, and memory stays bounded."""
 
+import contextlib
 import http.client
 import os
 import pathlib
+import resource
 import socket
 import threading
 import time
 
-from background import resident_mib, timed
+import pytest
+from background import metric, resident_mib, timed
 from harness import Account, FaultyService, eventually
 
 SLOW_HEADS = int(os.environ.get("CARREL_FAULT_SLOW_HEADS", "500"))
@@ -16,13 +19,24 @@ SLOW_READERS = int(os.environ.get("CARREL_FAULT_SLOW_READERS", "200"))
 MAX_SECONDS = 3
 MAX_GROWTH_MIB = 64
 MAX_ENDLESS_SECONDS = 20
+# Of one address, and in which time another one is served beside them.
+GREEDY_CONNECTIONS = 1000
+MAX_SECONDS_BESIDE_GREEDY = 2
 # How long processor time is measured: a loop that spins uses all of it.
 CPU_SECONDS = 2
 MIB = 1 << 20
 
 
-def connect(service: FaultyService) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", service.port), 60)
+def connect(service: FaultyService, source: str = "127.0.0.1") -> socket.socket:
+    return socket.create_connection(("127.0.0.1", service.port), 60, (source, 0))
+
+
+def limit_files(service: FaultyService, folder: pathlib.Path, most: int) -> None:
+    """Has the service start with so many files that it may open."""
+    limited = folder / "limited"
+    limited.write_text(f'#!/bin/sh\nulimit -n {most}\nexec {service.program} "$@"\n')
+    limited.chmod(0o755)
+    service.program = str(limited)
 
 
 def drained(connection: socket.socket) -> bytes:
@@ -152,18 +166,16 @@ def test_too_long_bodies_are_refused_and_cost_no_memory(service: FaultyService) 
 
 
 def test_connections_over_the_file_limit_cost_no_processor_time(carrel: str, tmp_path: pathlib.Path) -> None:
-    service = FaultyService(carrel, tmp_path, server__max_connections_per_address=10_000)
-    limited = tmp_path / "limited"
-    limited.write_text(f'#!/bin/sh\nulimit -n 256\nexec {service.program} "$@"\n')
-    limited.chmod(0o755)
-    service.program = str(limited)
+    service = FaultyService(carrel, tmp_path)
+    limit_files(service, tmp_path, 256)
     service.start()
     account = Account(service)
     before = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
     headers = {"Authorization": f"Bearer {account.secret}"}
     before.request("GET", "/rest/v1/user", headers=headers)
     before.getresponse().read()
-    flood = [connect(service) for _ in range(300)]
+    # An address may have 32 of 128 connections.
+    flood = [connect(service, f"127.0.1.{1 + number % 6}") for number in range(300)]
 
     used, began, asked = service.cpu_seconds(), time.monotonic(), 0
     while time.monotonic() - began < CPU_SECONDS:
@@ -181,4 +193,32 @@ def test_connections_over_the_file_limit_cost_no_processor_time(carrel: str, tmp
     assert used < CPU_SECONDS / 2
     eventually(lambda: account.save(3)[0] == 201)
     assert "unable to open database file" not in service.log()
+    service.kill()
+
+
+@pytest.mark.parametrize("sent", [
+    pytest.param(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", id="waiting for requests"),
+    pytest.param(b"POST /app/api/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n",
+                 id="waiting for bodies"),
+])
+def test_connections_of_one_address_leave_others_room(carrel: str, tmp_path: pathlib.Path, sent: bytes, summarize) -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, [resource.getrlimit(resource.RLIMIT_NOFILE)[1]] * 2)
+    service = FaultyService(carrel, tmp_path)
+    # The usual limit of a login, which a service manager may have too.
+    limit_files(service, tmp_path, 1024)
+    service.start()
+
+    greedy = [connect(service, "127.0.0.2") for _ in range(GREEDY_CONNECTIONS)]
+    for connection in greedy:
+        # One over the limit may be closed already.
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(sent)
+    seconds, answer = timed(service.send, "GET", "/healthz", None, None, "127.0.0.9")
+
+    refused = metric(service, "carrel_connections_refused_total")
+    summarize(f"another address was served after {seconds:.2f} s beside {GREEDY_CONNECTIONS} connections of one, {refused:.0f} refused")
+    assert answer[0] == 200 and seconds < MAX_SECONDS_BESIDE_GREEDY
+    assert refused > 0
+    for connection in greedy:
+        connection.close()
     service.kill()

@@ -6,15 +6,14 @@ use entity::plan::Plan;
 use reqwest::Method;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::TcpStream;
 
+use super::wire::connect_from;
 use crate::world::{Client, Home, Key, Program, Server, eventually, program};
 
 /// Opens a connection from this address and sends the head of a sign-in request without its body.
 async fn begin_sign_in(service: SocketAddr, from: Ipv4Addr) -> TcpStream {
-    let socket = TcpSocket::new_v4().unwrap();
-    socket.bind((from, 0).into()).unwrap();
-    let mut stream = socket.connect(service).await.unwrap();
+    let mut stream = connect_from(service, from).await;
     let head = format!(
         "POST /app/api/session HTTP/1.1\r\nHost: {service}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
     );

@@ -1,18 +1,28 @@
 //! The connection below the routes: how many there may be, what a slow reader gets, and requests that are none.
 
 use std::io::ErrorKind;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use entity::plan::Plan;
 use reqwest::Method;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::timeout;
 
 use crate::world::{Home, Program, Server, eventually, program};
 
 async fn connect(server: &Server) -> TcpStream {
     let stranger = server.stranger();
     TcpStream::connect(stranger.base().trim_start_matches("http://")).await.unwrap()
+}
+
+/// A connection from this address of the machine.
+pub async fn connect_from(service: SocketAddr, from: Ipv4Addr) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind((from, 0).into()).unwrap();
+    socket.connect(service).await.unwrap()
 }
 
 /// Sends this, and reads until the connection ends.
@@ -53,18 +63,21 @@ async fn connections_over_the_limit_of_an_address_are_closed() {
 
 #[actix_web::test]
 async fn flood_of_connections_leaves_files_to_the_database() {
+    // 128 connections at once, and of each address 32.
     const MAX_FILES: usize = 256;
-    const FLOOD: usize = 300;
+    const ADDRESSES: u8 = 6;
+    const CONNECTIONS_PER_ADDRESS: usize = 50;
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
-    let settings = [("SERVER__MAX_CONNECTIONS_PER_ADDRESS", "1000")];
-    let running = Program::start_with_files(&home, "data", MAX_FILES, &settings).await;
+    let running = Program::start_with_files(&home, "data", MAX_FILES, &[]).await;
     let key = running.holder(&id, &secret);
     key.get("/rest/v2/usage").await.data(200);
-    let address = running.stranger().base().trim_start_matches("http://").to_owned();
+    let service = running.stranger().base().trim_start_matches("http://").parse().unwrap();
     let mut flood = Vec::new();
-    for _ in 0..FLOOD {
-        flood.push(TcpStream::connect(&address).await.unwrap());
+    for address in 0..ADDRESSES {
+        for _ in 0..CONNECTIONS_PER_ADDRESS {
+            flood.push(connect_from(service, Ipv4Addr::new(127, 0, 1, address)).await);
+        }
     }
 
     // On the connection that is open already.
@@ -78,6 +91,34 @@ async fn flood_of_connections_leaves_files_to_the_database() {
         answer.is_ok_and(|answer| answer.status == 200).then_some(())
     })
     .await;
+}
+
+#[actix_web::test]
+async fn connections_of_one_address_leave_others_room() {
+    // 384 connections at once: fewer than the one address opens.
+    const MAX_FILES: usize = 512;
+    const CONNECTIONS: usize = 400;
+    const WAITS_FOR_REQUEST: &str = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+    const WAITS_FOR_BODY: &str = "POST /app/api/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n";
+    for sent in [WAITS_FOR_REQUEST, WAITS_FOR_BODY] {
+        let home = Home::new().await;
+        let running = Program::start_with_files(&home, "data", MAX_FILES, &[]).await;
+        let stranger = running.stranger();
+        let service = stranger.base().trim_start_matches("http://").parse().unwrap();
+
+        let mut held = Vec::new();
+        for _ in 0..CONNECTIONS {
+            let mut stream = connect_from(service, Ipv4Addr::new(127, 0, 1, 1)).await;
+            // One over the limit may be closed already.
+            let _ = stream.write_all(sent.as_bytes()).await;
+            held.push(stream);
+        }
+        let asked = timeout(Duration::from_secs(2), stranger.try_send(Method::GET, "/healthz", None)).await;
+
+        let answer =
+            asked.unwrap_or_else(|_| panic!("a new connection waits beside {CONNECTIONS} of {sent:?}"));
+        assert_eq!(answer.unwrap().status, 200);
+    }
 }
 
 #[actix_web::test]

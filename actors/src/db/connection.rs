@@ -5,11 +5,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, QueryResult, Statement};
 
+use super::account_share::{AccountShares, ShareHold};
 use super::health::StorageHealth;
 
 /// Whether a pool may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+enum Access {
     /// Reads are allowed on a damaged database.
     Read,
     /// Nothing is written to a damaged database.
@@ -20,11 +21,35 @@ pub(super) enum Access {
 #[derive(Clone, Debug)]
 pub struct Connection {
     pub(super) pool: DatabaseConnection,
-    pub(super) access: Access,
+    access: Access,
     pub(super) health: Arc<StorageHealth>,
+    /// What each account may hold of the pool; `None` where that is not bounded.
+    shares: Option<AccountShares>,
 }
 
 impl Connection {
+    /// A pool for reading.
+    pub(super) fn reader(pool: DatabaseConnection, health: Arc<StorageHealth>) -> Self {
+        Self { pool, access: Access::Read, health, shares: None }
+    }
+
+    /// A pool for writing.
+    pub(super) fn writer(
+        pool: DatabaseConnection,
+        health: Arc<StorageHealth>,
+        shares: Option<AccountShares>,
+    ) -> Self {
+        Self { pool, access: Access::Write, health, shares }
+    }
+
+    /// Waits until the account for which the work at hand is done may hold one more connection.
+    pub(super) async fn share(&self) -> Result<Option<ShareHold>, DbErr> {
+        match &self.shares {
+            Some(shares) => shares.acquire().await,
+            None => Ok(None),
+        }
+    }
+
     pub(super) fn allow(&self) -> Result<(), DbErr> {
         match self.access {
             Access::Read => Ok(()),
@@ -32,12 +57,18 @@ impl Connection {
         }
     }
 
-    fn record<T>(&self, result: Result<T, DbErr>) -> Result<T, DbErr> {
-        result.inspect_err(|error| match self.access {
-            Access::Read => {
-                self.health.record_read(error);
+    /// Looks at the result of a statement, which needs its account's share no longer.
+    fn record<T>(&self, share: Option<ShareHold>, result: Result<T, DbErr>) -> Result<T, DbErr> {
+        result.inspect_err(|error| {
+            match self.access {
+                Access::Read => {
+                    self.health.record_read(error);
+                }
+                Access::Write => self.health.record_write(error),
             }
-            Access::Write => self.health.record_write(error),
+            if let Some(share) = &share {
+                share.record(error);
+            }
         })
     }
 
@@ -58,21 +89,25 @@ impl ConnectionTrait for Connection {
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
         self.allow()?;
-        self.record(self.pool.execute_raw(statement).await)
+        let share = self.share().await?;
+        self.record(share, self.pool.execute_raw(statement).await)
     }
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
         self.allow()?;
-        self.record(self.pool.execute_unprepared(sql).await)
+        let share = self.share().await?;
+        self.record(share, self.pool.execute_unprepared(sql).await)
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
         self.allow()?;
-        self.record(self.pool.query_one_raw(statement).await)
+        let share = self.share().await?;
+        self.record(share, self.pool.query_one_raw(statement).await)
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         self.allow()?;
-        self.record(self.pool.query_all_raw(statement).await)
+        let share = self.share().await?;
+        self.record(share, self.pool.query_all_raw(statement).await)
     }
 }

@@ -79,6 +79,15 @@ pub(super) fn driver_error(error: &DbErr) -> Option<&Arc<sqlx::Error>> {
     }
 }
 
+/// Whether the database is away, or a connection or a lock was not free in time: the next statement would wait as long.
+pub(super) fn is_unavailable(error: &DbErr) -> bool {
+    const LOCK_NOT_AVAILABLE: &str = "55P03";
+    let database = driver_error(error).and_then(|cause| cause.as_database_error());
+    let code = database.and_then(|database| database.code());
+    matches!(error, DbErr::ConnectionAcquire(_) | DbErr::Conn(_))
+        || code.is_some_and(|code| code == LOCK_NOT_AVAILABLE)
+}
+
 /// The error of a write to a database that is known to be damaged.
 pub(super) fn damaged() -> DbErr {
     DbErr::Custom(DAMAGED.to_owned())

@@ -2,17 +2,20 @@
 //!
 //! SQLite takes one writer at a time, and a transaction that reads before it writes fails at once when another wrote in
 //! between; so writes go through a pool of one connection and begin IMMEDIATE, and reads have connections of their own.
-//! PostgreSQL has a pool for each too: writes that wait for a lock hold their connections, and reads continue meanwhile.
+//! On PostgreSQL requests, account security and jobs have pools of their own, one for reads and one for writes: what waits for a lock
+//! holds its connection, and the rest goes on beside it. An account has a share of them ([`on_behalf_of`]).
 //!
 //! A storage fault (disk full, failed read or sync) of the writer never outlives its connection: [`Transaction`] refuses
 //! everything after a failed statement, and the connection is lent only outside of any transaction, else replaced.
 
+mod account_share;
 mod connection;
 mod fault;
 mod health;
 mod integrity;
 mod lock_file;
 mod log_size;
+mod postgres;
 mod session_lock;
 mod transaction;
 
@@ -29,11 +32,12 @@ use sea_orm::{
 use sqlx::Connection as _;
 use tracing::log::LevelFilter;
 
-use connection::Access;
+pub use account_share::on_behalf_of;
 pub use connection::Connection;
 pub use fault::StorageFault;
 pub use health::StorageHealth;
 pub use integrity::{Damage, OpenError};
+use postgres::{Pools, PoolsByWork};
 use session_lock::LockHolder;
 pub use session_lock::SessionLock;
 pub use transaction::Transaction;
@@ -45,7 +49,6 @@ const STARTING: Duration = Duration::from_secs(60);
 /// Between two looks at a file that another process holds.
 const LOOK: Duration = Duration::from_millis(20);
 const READERS: u32 = 8;
-const POSTGRES_WRITERS: u32 = 12;
 /// Any number that nothing else in the database locks: one node migrates at a time.
 const MIGRATION_LOCK: i64 = 0x4361_7272_656c;
 
@@ -81,6 +84,8 @@ where
 pub struct Db {
     read: Connection,
     write: Connection,
+    /// The pools of each kind of work; `None` on SQLite, where one writer does all of it.
+    by_work: Option<Arc<PoolsByWork>>,
     health: Arc<StorageHealth>,
     /// What holds the [`SessionLock`]s of this process.
     locks: LockHolder,
@@ -108,18 +113,24 @@ impl Db {
 
     /// Opens it and leaves the tables as they are.
     pub async fn connect(url: &str) -> Result<Self, DbErr> {
-        if url.starts_with("sqlite:") { sqlite(url).await } else { postgres(url).await }
+        if url.starts_with("sqlite:") { sqlite(url).await } else { postgres::connect(url).await }
     }
 
-    fn of(
-        read: DatabaseConnection,
-        write: DatabaseConnection,
-        health: Arc<StorageHealth>,
-        locks: LockHolder,
-    ) -> Self {
-        let connection = |pool, access| Connection { pool, access, health: health.clone() };
-        let (read, write) = (connection(read, Access::Read), connection(write, Access::Write));
-        Self { read, write, health, locks }
+    /// The same database for account security: sign-in, sessions, keys, connections by OAuth, limits. On PostgreSQL it has
+    /// connections of its own, so that it works while requests and jobs wait for locks of content.
+    #[must_use]
+    pub fn for_accounts(&self) -> Self {
+        self.by_work.as_ref().map_or_else(|| self.clone(), |by_work| self.over(&by_work.accounts))
+    }
+
+    /// The same database for jobs and clean-ups. On PostgreSQL it has connections of its own.
+    #[must_use]
+    pub fn for_jobs(&self) -> Self {
+        self.by_work.as_ref().map_or_else(|| self.clone(), |by_work| self.over(&by_work.jobs))
+    }
+
+    fn over(&self, pools: &Pools) -> Self {
+        Self { read: pools.read.clone(), write: pools.write.clone(), ..self.clone() }
     }
 
     /// How many steps the tables are behind; none of them is made.
@@ -168,9 +179,11 @@ impl Db {
     /// Begins a transaction that may write. On SQLite nobody else writes until it ends.
     ///
     /// # Errors
-    /// The database is damaged or cannot be reached, or another process writes for longer than the busy timeout.
+    /// The database is damaged or cannot be reached, another process writes for longer than the busy timeout, or the account for
+    /// which this is done holds its share of the connections ([`on_behalf_of`]).
     pub async fn begin(&self) -> Result<Transaction, DbErr> {
         self.write.allow()?;
+        let share = self.write.share().await?;
         let begun = if self.is_postgres() {
             // A caller that goes away while PostgreSQL answers BEGIN would leave a transaction open that the driver does not
             // know of: what others write through that connection would be acknowledged and lost. So BEGIN is never cut off.
@@ -184,8 +197,13 @@ impl Db {
             };
             self.write.pool.begin_with_options(options).await
         };
-        let inner = begun.inspect_err(|error| self.health.record_write(error))?;
-        Ok(Transaction::new(inner, self.health.clone()))
+        let inner = begun.inspect_err(|error| {
+            self.health.record_write(error);
+            if let Some(share) = &share {
+                share.record(error);
+            }
+        })?;
+        Ok(Transaction::new(inner, self.health.clone(), share))
     }
 
     /// Whether rows can be locked against each other (`FOR UPDATE`); SQLite's one writer needs no locks.
@@ -203,9 +221,20 @@ impl Db {
         } else {
             self.write.execute_unprepared("PRAGMA wal_checkpoint(TRUNCATE)").await.map(drop)
         };
-        let locks = self.locks.release_all().await;
-        let (readers, writer) = (self.read.pool.close().await, self.write.pool.close().await);
-        folded.and(locks).and(readers).and(writer)
+        let pools = self.pools();
+        let mut closed = folded.and(self.locks.release_all().await);
+        for pool in pools {
+            closed = closed.and(pool.close().await);
+        }
+        closed
+    }
+
+    /// Every pool, of other kinds of work too.
+    fn pools(&self) -> Vec<DatabaseConnection> {
+        match &self.by_work {
+            Some(by_work) => by_work.all(),
+            None => vec![self.read.pool.clone(), self.write.pool.clone()],
+        }
     }
 
     async fn migrate(&self) -> Result<(), DbErr> {
@@ -215,13 +244,14 @@ impl Db {
             Migrator::up(txn.inner(), None).await?;
             return txn.commit().await;
         }
-        let guard = self.write.pool.begin().await?;
+        let jobs = self.for_jobs();
+        let guard = jobs.write.pool.begin().await?;
         // Another node's migration, and the own one, may take longer than any request.
         for patience in ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"] {
             guard.execute_unprepared(&format!("SET LOCAL {patience} = 0")).await?;
         }
         guard.execute_unprepared(&format!("SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")).await?;
-        let done = Migrator::up(&self.write.pool, None).await;
+        let done = Migrator::up(&jobs.write.pool, None).await;
         guard.commit().await?;
         done
     }
@@ -234,7 +264,9 @@ async fn sqlite(url: &str) -> Result<Db, DbErr> {
     let writer = || guarded(pool(url, 1, "FULL"), &health);
     let write = once_free(async || Database::connect(writer()).await).await?;
     let read = once_free(async || Database::connect(pool(url, READERS, "NORMAL")).await).await?;
-    Ok(Db::of(read, write, health, LockHolder::Files(Arc::default())))
+    let (read, write) =
+        (Connection::reader(read, health.clone()), Connection::writer(write, health.clone(), None));
+    Ok(Db { read, write, by_work: None, health, locks: LockHolder::Files(Arc::default()) })
 }
 
 /// Tries until no other process holds the file: where two turn the write-ahead log on at once, SQLite fails one of them at once,
@@ -302,32 +334,6 @@ fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectO
             })
         })
     });
-    options
-}
-
-async fn postgres(url: &str) -> Result<Db, DbErr> {
-    let write = Database::connect(postgres_pool(url, POSTGRES_WRITERS)).await?;
-    let read = Database::connect(postgres_pool(url, READERS)).await?;
-    let mut session = postgres_pool(url, 1);
-    // Locks end with their connection, so it is opened on first use and not replaced while it works.
-    session.connect_lazy(true).idle_timeout(None::<Duration>).max_lifetime(None::<Duration>);
-    let locks = LockHolder::Session(Database::connect(session).await?);
-    Ok(Db::of(read, write, Arc::default(), locks))
-}
-
-fn postgres_pool(url: &str, connections: u32) -> ConnectOptions {
-    let mut options = ConnectOptions::new(url);
-    options
-        .max_connections(connections)
-        .acquire_timeout(Duration::from_secs(3))
-        .sqlx_logging_level(LevelFilter::Trace)
-        .map_sqlx_postgres_opts(|postgres| {
-            postgres.options([
-                ("statement_timeout", "30s"),
-                ("lock_timeout", "10s"),
-                ("idle_in_transaction_session_timeout", "30s"),
-            ])
-        });
     options
 }
 

@@ -7,6 +7,7 @@ use sea_orm::{
     ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement,
 };
 
+use super::account_share::ShareHold;
 use super::fault::driver_error;
 use super::health::StorageHealth;
 
@@ -19,6 +20,8 @@ pub struct Transaction {
     inner: DatabaseTransaction,
     failure: OnceLock<Failure>,
     health: Arc<StorageHealth>,
+    /// What it holds of its account's share of the connections.
+    share: Option<ShareHold>,
 }
 
 /// The first failure of a transaction, in a form that each later statement can be answered with.
@@ -48,8 +51,12 @@ impl From<&Failure> for DbErr {
 }
 
 impl Transaction {
-    pub(super) fn new(inner: DatabaseTransaction, health: Arc<StorageHealth>) -> Self {
-        Self { inner, failure: OnceLock::new(), health }
+    pub(super) fn new(
+        inner: DatabaseTransaction,
+        health: Arc<StorageHealth>,
+        share: Option<ShareHold>,
+    ) -> Self {
+        Self { inner, failure: OnceLock::new(), health, share }
     }
 
     /// The driver's own transaction, for migrations.
@@ -64,7 +71,7 @@ impl Transaction {
     /// but where a sync failed, or the connection to PostgreSQL broke, a restart may still find it.
     pub async fn commit(self) -> Result<(), DbErr> {
         self.allow()?;
-        let Self { inner, health, .. } = self;
+        let Self { inner, health, share: _share, .. } = self;
         inner.commit().await.inspect_err(|error| {
             health.record_write(error);
             // Whether SQLite has left the transaction is not known: the connection is not used again.
@@ -82,6 +89,9 @@ impl Transaction {
     fn record<T>(&self, result: Result<T, DbErr>) -> Result<T, DbErr> {
         result.inspect_err(|error| {
             self.health.record_write(error);
+            if let Some(share) = &self.share {
+                share.record(error);
+            }
             let _ = self.failure.set(error.into());
         })
     }

@@ -23,7 +23,7 @@ use super::end::{Ending, end, living_owner};
 use super::refused::Refused;
 use super::token::{self, Issued, Refresh};
 use super::{Terms, sweep};
-use crate::db::Db;
+use crate::db::{Db, on_behalf_of};
 use crate::error::Error;
 use crate::keys::secret::Secret;
 use crate::kit::{Flush, Gathers, Turn, Write};
@@ -198,7 +198,7 @@ impl Handler<Disconnect> for GrantActor {
     fn handle(&mut self, Disconnect(user, id): Disconnect, _: &mut Self::Context) -> Self::Result {
         let terms = self.terms.clone();
         Box::pin(async move {
-            let txn = terms.db.begin().await?;
+            let txn = on_behalf_of(user, terms.db.begin()).await?;
             living_owner(&txn, user).await?.ok_or(Error::NotFound)?;
             let grant = oauth_grant::Entity::one_of(user, id).one(&txn).await?.ok_or(Error::NotFound)?;
             if !end(&txn, &grant, Ending::Disconnected).await? {

@@ -17,7 +17,7 @@ use super::lifecycle::{Untaken, present, redeem};
 use super::refused::Refused;
 use super::token::{Issued, issue, tell_reuse};
 use super::{Terms, client, pkce};
-use crate::db::Transaction;
+use crate::db::{Transaction, on_behalf_of};
 use crate::keys::secret::Secret;
 use crate::{notices, state};
 
@@ -65,7 +65,7 @@ pub(super) async fn exchange(terms: &Terms, asked: Exchange) -> Result<Issued, R
     let now = terms.clock.now();
     let hash = Secret::parse_token(CODE_PREFIX, &asked.code).ok_or(GUESSED)?.hash();
     let mut found = oauth_code::Entity::by_hash(hash.bytes()).one(terms.db.read()).await?.ok_or(GUESSED)?;
-    let txn = terms.db.begin().await?;
+    let txn = on_behalf_of(found.user_id, terms.db.begin()).await?;
     let owner = living_owner(&txn, found.user_id).await?.ok_or(UNKNOWN)?;
     if !client::touch(&txn, asked.client.id, now).await? {
         return Err(Refused::Client);

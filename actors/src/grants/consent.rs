@@ -16,7 +16,7 @@ use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
 use super::end::living_owner;
 use super::{Terms, client};
-use crate::db::Transaction;
+use crate::db::{Transaction, on_behalf_of};
 use crate::error::Error;
 use crate::keys::secret::Secret;
 
@@ -90,7 +90,7 @@ pub(super) async fn ask(
         scopes: offered,
         expires_at: now + TICKET_LIFE,
     };
-    let txn = terms.db.begin().await?;
+    let txn = on_behalf_of(browser.user, terms.db.begin()).await?;
     let hash = row.hash.clone();
     oauth_consent::Entity::insert(row.into_active_model()).exec_without_returning(&txn).await?;
     let newest = Query::select()
@@ -119,7 +119,7 @@ pub(super) async fn decide(
     ticked: Scopes,
 ) -> Result<Option<Decided>, Error> {
     let (now, hash) = (terms.clock.now(), ticket.hash());
-    let txn = terms.db.begin().await?;
+    let txn = on_behalf_of(browser.user, terms.db.begin()).await?;
     // Whoever changes the password or shuts the account waits, or has ended the session before.
     let Some(owner) = living_owner(&txn, browser.user).await? else { return Ok(None) };
     if session::Entity::owned_by(owner.id)

@@ -16,7 +16,7 @@ use super::end::{Ending, end, living_owner};
 use super::lifecycle::{Untaken, spend};
 use super::refused::Refused;
 use super::{Terms, client};
-use crate::db::Transaction;
+use crate::db::{Transaction, on_behalf_of};
 use crate::error::Error;
 use crate::keys::secret::Secret;
 
@@ -118,7 +118,7 @@ pub(super) async fn refresh(terms: &Terms, asked: Refresh) -> Result<Issued, Ref
         grant.client_id == asked.client.id && is_of(terms, token, grant) && now < token.expires_at
     };
     let (mut token, grant) = found.filter(good).ok_or(UNKNOWN)?;
-    let txn = terms.db.begin().await?;
+    let txn = on_behalf_of(grant.user_id, terms.db.begin()).await?;
     living_owner(&txn, grant.user_id).await?.ok_or(UNKNOWN)?;
     if !client::touch(&txn, asked.client.id, now).await? {
         return Err(Refused::Client);
@@ -180,7 +180,7 @@ pub(super) async fn tell_reuse(
 pub(super) async fn revoke(terms: &Terms, client: oauth_client::Model, sent: String) -> Result<(), Refused> {
     let found = look_up(terms.db.read(), &sent, &[ACCESS_PREFIX, REFRESH_PREFIX]).await?;
     let Some((token, grant)) = found.filter(|(_, grant)| grant.client_id == client.id) else { return Ok(()) };
-    let txn = terms.db.begin().await?;
+    let txn = on_behalf_of(grant.user_id, terms.db.begin()).await?;
     if living_owner(&txn, grant.user_id).await?.is_none() {
         return Ok(());
     }

@@ -13,7 +13,7 @@ use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::secret::Secret;
 use super::{Changes, Wish, rules};
-use crate::db::{Db, Transaction};
+use crate::db::{Db, Transaction, on_behalf_of};
 use crate::error::Error;
 use crate::owned_transaction::begin_owned;
 use crate::state;
@@ -28,7 +28,7 @@ pub async fn create(
     now: Timestamp,
 ) -> Result<(api_key::Model, Secret), Error> {
     let scopes = rules::scopes(wish.kind, plan, wish.scopes)?;
-    let txn = db.begin().await?;
+    let txn = on_behalf_of(user, db.begin()).await?;
     lock_owner(&txn, user).await?;
     let kept =
         api_key::Entity::owned_by(user).filter(api_key::Column::Kind.eq(wish.kind)).count(&txn).await?;
@@ -65,7 +65,7 @@ pub async fn change(
     key: KeyId,
     changes: Changes,
 ) -> Result<api_key::Model, Error> {
-    let txn = db.begin().await?;
+    let txn = on_behalf_of(user, db.begin()).await?;
     let row = one_of(&txn, user, key).await?;
     let kind = row.kind;
     let mut changed = row.clone().into_active_model();
@@ -91,7 +91,7 @@ pub async fn change(
 
 /// Gives a key a new secret; id, scopes and history stay.
 pub async fn regenerate(db: &Db, user: UserId, key: KeyId) -> Result<(api_key::Model, Secret), Error> {
-    let txn = db.begin().await?;
+    let txn = on_behalf_of(user, db.begin()).await?;
     let secret = Secret::new_key().map_err(Error::internal)?;
     let mut row = one_of(&txn, user, key).await?.into_active_model();
     row.secret_hash = Set(secret.hash().bytes().to_vec());
@@ -103,8 +103,8 @@ pub async fn regenerate(db: &Db, user: UserId, key: KeyId) -> Result<(api_key::M
 
 /// Removes a key; what it did stays in the activity.
 pub async fn revoke(db: &Db, user: UserId, key: KeyId) -> Result<(), Error> {
-    // This deletes the stored answers of the key too, and they count towards the library.
-    let txn = begin_owned(db, user).await?;
+    // The answers that were stored for it go with it, and they are counted.
+    let txn = on_behalf_of(user, begin_owned(db, user)).await?;
     one_of(&txn, user, key).await?.into_active_model().delete(&txn).await?;
     commit(txn).await
 }

@@ -102,7 +102,7 @@ impl Operation for ListKeys {
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Keys, Error> {
-        let rows = changes::list(&app.db, caller.user).await?;
+        let rows = changes::list(&app.accounts_db, caller.user).await?;
         Ok(Keys { keys: rows.into_iter().map(|row| view(app, caller, row)).collect() })
     }
 }

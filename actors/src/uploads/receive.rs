@@ -17,6 +17,7 @@ use super::stored::{self, Held};
 use super::turns::Turn;
 use crate::adapters::blobs::{BlobError, PART, Writing, path_of};
 use crate::app::App;
+use crate::db::on_behalf_of;
 use crate::error::{Error, STORAGE_RETRY_AFTER};
 use crate::text::hexadecimal;
 
@@ -203,7 +204,7 @@ fn fits(upload: &Model, announced: u64, said: &Said) -> Result<(), Error> {
 
 async fn give(app: &App, upload: &Model, held: &Held, sha256: String) -> Result<(), Error> {
     let now = app.clock.now();
-    let txn = app.db.begin().await?;
+    let txn = on_behalf_of(upload.user_id, app.db.begin()).await?;
     let arrived = Entity::update_many()
         .col_expr(Column::ArrivedAt, Expr::value(Some(now)))
         .col_expr(Column::Sha256, Expr::value(Some(sha256)))

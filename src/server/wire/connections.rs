@@ -1,8 +1,8 @@
-//! Open connections, counted by the network address of their peer.
+//! Open connections, counted by the network address of their peer, so that one address cannot use all that there may be.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use actors::limits::network;
 use ipnet::IpNet;
@@ -12,27 +12,40 @@ const RESERVED_FILES: usize = 128;
 /// More connections of one worker than these are never served at once.
 const MAX_PER_WORKER: usize = 25_600;
 
+/// It takes so many addresses to use up all connections.
+const MIN_ADDRESSES_TO_FILL: usize = 4;
+
 /// The connections of the service, for all workers together.
 #[derive(Debug)]
 pub struct Connections {
+    max: usize,
     max_per_address: usize,
     /// Proxies forward the connections of many clients and are not limited.
     trusted: Vec<IpNet>,
-    open: Mutex<HashMap<IpAddr, usize>>,
+    open: Mutex<Open>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    /// Those of trusted proxies are among them.
+    all: usize,
+    by_network: HashMap<IpAddr, usize>,
 }
 
 /// One connection, counted until this is dropped.
 #[derive(Debug)]
 pub struct ConnectionSlot {
     connections: Arc<Connections>,
-    /// None where the connection is not counted.
+    /// None where the connection is not counted for an address.
     network: Option<IpAddr>,
 }
 
 impl Connections {
-    /// At most `max_per_address` connections of one address that is no trusted proxy.
-    pub fn new(max_per_address: usize, trusted: Vec<IpNet>) -> Arc<Self> {
-        Arc::new(Self { max_per_address, trusted, open: Mutex::default() })
+    /// Of the `max` connections that there may be, one address that is no trusted proxy may have `max_per_address`, and at most a
+    /// quarter.
+    pub fn new(max: usize, max_per_address: usize, trusted: Vec<IpNet>) -> Arc<Self> {
+        let max_per_address = max_per_address.min(max / MIN_ADDRESSES_TO_FILL).max(1);
+        Arc::new(Self { max, max_per_address, trusted, open: Mutex::default() })
     }
 
     /// Counts a connection of this peer; `None` if it already has the maximum.
@@ -40,26 +53,43 @@ impl Connections {
         let peer = peer.map(|address| address.to_canonical());
         let bounded = peer.filter(|address| !self.trusted.iter().any(|proxies| proxies.contains(address)));
         let network = bounded.map(network);
+        let mut open = self.open();
         if let Some(network) = network {
-            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-            let count = open.entry(network).or_default();
+            let count = open.by_network.entry(network).or_default();
             if *count >= self.max_per_address {
                 return None;
             }
             *count += 1;
         }
+        open.all += 1;
         Some(ConnectionSlot { connections: self.clone(), network })
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ConnectionSlot {
+    /// Whether more than half of all connections that there may be are open, or of those that the peer's address may have. Then
+    /// connections without a request have to make room.
+    pub fn is_crowded(&self) -> bool {
+        let open = self.connections.open();
+        let of_address = self.network.and_then(|network| open.by_network.get(&network).copied());
+        open.all > self.connections.max / 2
+            || of_address.is_some_and(|count| count > self.connections.max_per_address / 2)
     }
 }
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
+        let mut open = self.connections.open();
+        open.all = open.all.saturating_sub(1);
         let Some(network) = self.network else { return };
-        let mut open = self.connections.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = open.get_mut(&network) {
+        if let Some(count) = open.by_network.get_mut(&network) {
             *count = count.saturating_sub(1);
             if *count == 0 {
-                open.remove(&network);
+                open.by_network.remove(&network);
             }
         }
     }
@@ -83,7 +113,7 @@ mod tests {
 
     #[test]
     fn connections_of_an_address_are_bounded() {
-        let connections = Connections::new(2, Vec::new());
+        let connections = Connections::new(100, 2, Vec::new());
         let first = connections.admit(peer("192.0.2.1"));
         let second = connections.admit(peer("::ffff:192.0.2.1"));
         assert!(first.is_some() && second.is_some());
@@ -93,12 +123,40 @@ mod tests {
         drop(second);
         assert!(connections.admit(peer("192.0.2.1")).is_some());
         drop(first);
-        assert!(connections.open.lock().unwrap().is_empty());
+        let open = connections.open.lock().unwrap();
+        assert!(open.by_network.is_empty() && open.all == 0);
+    }
+
+    #[test]
+    fn address_gets_a_quarter_of_all_connections_at_most() {
+        for (max, setting, expected) in [(896, 1024, 224), (896, 100, 100), (100, 1024, 25), (2, 1024, 1)] {
+            let connections = Connections::new(max, setting, Vec::new());
+
+            let held: Vec<_> = (0..max).filter_map(|_| connections.admit(peer("192.0.2.1"))).collect();
+
+            assert_eq!(held.len(), expected, "{setting} of {max}");
+            assert!(connections.admit(peer("192.0.2.2")).is_some());
+        }
+    }
+
+    #[test]
+    fn connection_is_crowded_by_its_address_or_by_all() {
+        let connections = Connections::new(16, 4, Vec::new());
+        let of = |host: &str, count: usize| -> Vec<_> {
+            (0..count).filter_map(|_| connections.admit(peer(host))).collect()
+        };
+
+        let (first, second) = (of("192.0.2.1", 2), of("192.0.2.2", 3));
+        assert!(!first[0].is_crowded() && second[0].is_crowded());
+        let others = [of("192.0.2.3", 2), of("192.0.2.4", 2)];
+        assert!(first[0].is_crowded());
+        drop(others);
+        assert!(!first[0].is_crowded());
     }
 
     #[test]
     fn trusted_proxy_is_not_bounded() {
-        let connections = Connections::new(1, vec!["10.0.0.0/8".parse().unwrap()]);
+        let connections = Connections::new(4, 1, vec!["10.0.0.0/8".parse().unwrap()]);
 
         let held: Vec<_> = (0..9).filter_map(|_| connections.admit(peer("10.1.2.3"))).collect();
 

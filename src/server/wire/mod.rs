@@ -2,8 +2,9 @@
 //!
 //! | What | Bound |
 //! |---|---|
-//! | connections of one address | `server.max_connections_per_address`; further ones are closed at once |
+//! | connections of one address | `server.max_connections_per_address`, and a quarter of all; further ones are closed at once |
 //! | connections of a worker | by the files that the process may open; further ones wait in the socket's queue |
+//! | a connection without a request | 60 seconds, and 5 while more than half of all connections or of its address's are open |
 //! | a head | 5 seconds and 128 KiB |
 //! | a client that does not read | `server.write_timeout_seconds` and 64 KiB; the rest of a longer answer counts towards a budget of 160 MiB for all clients and 32 MiB for each account; beyond it the connection is closed unless the client reads at once |
 //! | pipelined requests | one is handled; the next when its answer has left |
@@ -47,6 +48,8 @@ pub use exchange::track;
 const SHUTDOWN_SECONDS: u64 = 28;
 /// A client that comes back within this finds its connection open.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
+/// While many connections are open, one that has been without a request for this long makes room for others. Looked at this often.
+const CROWDED_KEEP_ALIVE: Duration = Duration::from_secs(5);
 /// Time for the rest of a body that nobody reads any more, so that its sender sees the answer before the connection ends.
 const UNREAD_BODY: Duration = Duration::from_secs(1);
 /// Time for a next request on an open connection while the service stops. One that was sent before the client could know
@@ -65,6 +68,8 @@ pub struct Wire {
     deadlines: Deadlines,
     unsent: UnsentAnswers,
     drain: CancellationToken,
+    workers: usize,
+    max_connections_per_worker: usize,
 }
 
 impl Wire {
@@ -75,12 +80,19 @@ impl Wire {
             // After that of actix-http, which answers 408 where it is the first head of a connection.
             head: SLOW_HEADERS + Duration::from_secs(1),
             unread_body: UNREAD_BODY,
+            idle: CROWDED_KEEP_ALIVE,
             drain: DRAIN,
             write: settings.write_timeout,
         };
-        let connections =
-            Connections::new(settings.max_connections_per_address, settings.trusted_proxies.clone());
-        Self { connections, deadlines, unsent: UnsentAnswers::new(), drain }
+        let workers = std::thread::available_parallelism().map_or(2, NonZeroUsize::get);
+        let max_per_worker = connections::max_per_worker(getrlimit(Resource::Nofile).current, workers);
+        let connections = Connections::new(
+            workers * max_per_worker,
+            settings.max_connections_per_address,
+            settings.trusted_proxies.clone(),
+        );
+        let unsent = UnsentAnswers::new();
+        Self { connections, deadlines, unsent, drain, workers, max_connections_per_worker: max_per_worker }
     }
 
     fn accept(&self, io: TcpStream) -> Result<(Transport, Protocol, Option<SocketAddr>), DispatchError> {
@@ -114,13 +126,11 @@ where
     S::Service: 'static,
     B: MessageBody + 'static,
 {
-    let workers = std::thread::available_parallelism().map_or(2, NonZeroUsize::get);
-    let max_connections = connections::max_per_worker(getrlimit(Resource::Nofile).current, workers);
     let server = Server::build()
         .disable_signals()
-        .workers(workers)
+        .workers(wire.workers)
         .shutdown_timeout(SHUTDOWN_SECONDS)
-        .max_concurrent_connections(max_connections)
+        .max_concurrent_connections(wire.max_connections_per_worker)
         .listen("http", listener, move || {
             let application = factory().into_factory().map_err(|error| {
                 let error: actix_web::Error = error.into();

@@ -32,6 +32,8 @@ pub struct Deadlines {
     pub head: Duration,
     /// For the rest of a body whose answer is out.
     pub unread_body: Duration,
+    /// For a next request while others need the connection ([`ConnectionSlot::is_crowded`]).
+    pub idle: Duration,
     /// For a next request while the service drains.
     pub drain: Duration,
     /// For a peer that blocks writing: the total delay that it may cause while it receives one answer.
@@ -43,6 +45,8 @@ pub struct Deadlines {
 enum ReadDeadline {
     Head,
     UnreadBody,
+    /// Holds only while the connection is crowded.
+    Idle,
     Drain,
 }
 
@@ -66,7 +70,9 @@ pub struct Transport {
     unsent_hold: Option<UnsentHold>,
     drain: Pin<Box<WaitForCancellationFutureOwned>>,
     is_draining: bool,
-    _slot: ConnectionSlot,
+    /// A head has ended.
+    has_had_request: bool,
+    slot: ConnectionSlot,
 }
 
 impl Transport {
@@ -93,7 +99,8 @@ impl Transport {
             unsent_hold: None,
             drain: Box::pin(drain.cancelled_owned()),
             is_draining: false,
-            _slot: slot,
+            has_had_request: false,
+            slot,
         }
     }
 
@@ -132,6 +139,7 @@ impl Transport {
         self.burst += scanned.consumed;
         if scanned.head_ended {
             self.exchange.begin();
+            self.has_had_request = true;
             self.reading = None;
         }
     }
@@ -154,7 +162,16 @@ impl Transport {
             Some(_) | None => Box::pin(sleep(limit)),
         };
         let (_, timer) = self.reading.insert((deadline, timer));
-        timer.as_mut().poll(context).map(Ok)
+        ready!(timer.as_mut().poll(context));
+        if deadline == ReadDeadline::Idle {
+            if !self.slot.is_crowded() {
+                // Looked at again after the same time. The timer that has passed wakes nobody any more.
+                timer.as_mut().reset(Instant::now() + limit);
+                return timer.as_mut().poll(context).map(Ok);
+            }
+            metrics::counter!("carrel_idle_connections_closed_total").increment(1);
+        }
+        Poll::Ready(Ok(()))
     }
 
     /// Returns the deadline that applies while no bytes arrive.
@@ -170,6 +187,10 @@ impl Transport {
             }
             Position::Boundary if self.is_draining && !is_answering => {
                 Some((ReadDeadline::Drain, self.deadlines.drain))
+            }
+            // actix-http has a deadline for the first request itself.
+            Position::Boundary if self.has_had_request && !is_answering => {
+                Some((ReadDeadline::Idle, self.deadlines.idle))
             }
             Position::Boundary | Position::Body | Position::Opaque => None,
         }
@@ -249,32 +270,38 @@ impl AsyncWrite for Transport {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use futures_util::FutureExt;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
+    use tokio::time::timeout;
 
     use super::*;
     use crate::server::wire::connections::Connections;
 
     const SHORT_DEADLINE: Duration = Duration::from_millis(20);
     const NEVER: Duration = Duration::from_secs(3600);
-    const PATIENT: Deadlines = Deadlines { head: NEVER, unread_body: NEVER, drain: NEVER, write: NEVER };
+    const PATIENT: Deadlines =
+        Deadlines { head: NEVER, unread_body: NEVER, idle: NEVER, drain: NEVER, write: NEVER };
     const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
     struct Pair {
         transport: Transport,
         peer: TcpStream,
         drain: CancellationToken,
+        connections: Arc<Connections>,
     }
 
     async fn pair(deadlines: Deadlines) -> Pair {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let peer = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (io, _) = listener.accept().await.unwrap();
-        let slot = Connections::new(1, Vec::new()).admit(None).unwrap();
+        let connections = Connections::new(2, 1, Vec::new());
+        let slot = connections.admit(None).unwrap();
         let drain = CancellationToken::new();
         let transport = Transport::new(io, slot, deadlines, UnsentAnswers::new(), drain.clone());
-        Pair { transport, peer, drain }
+        Pair { transport, peer, drain, connections }
     }
 
     async fn read(transport: &mut Transport) -> Vec<u8> {
@@ -336,13 +363,39 @@ mod tests {
 
     #[actix_web::test]
     async fn idle_connection_is_closed_by_a_drain() {
-        let Pair { mut transport, peer: _peer, drain } =
+        let Pair { mut transport, peer: _peer, drain, .. } =
             pair(Deadlines { drain: SHORT_DEADLINE, ..PATIENT }).await;
         assert!(read(&mut transport).now_or_never().is_none());
 
         drain.cancel();
 
         assert!(read(&mut transport).await.is_empty());
+    }
+
+    #[actix_web::test]
+    async fn idle_connection_is_closed_once_it_is_crowded() {
+        let Pair { mut transport, mut peer, connections, .. } =
+            pair(Deadlines { idle: SHORT_DEADLINE, ..PATIENT }).await;
+        peer.write_all(GET).await.unwrap();
+        read(&mut transport).await;
+        answer(&mut transport).await;
+
+        assert!(timeout(SHORT_DEADLINE * 5, read(&mut transport)).await.is_err());
+        let _other = connections.admit(None).unwrap();
+
+        assert!(read(&mut transport).await.is_empty());
+    }
+
+    #[actix_web::test]
+    async fn crowded_connection_waits_for_its_first_request() {
+        let Pair { mut transport, mut peer, connections, .. } =
+            pair(Deadlines { idle: SHORT_DEADLINE, ..PATIENT }).await;
+        let _other = connections.admit(None).unwrap();
+
+        assert!(timeout(SHORT_DEADLINE * 5, read(&mut transport)).await.is_err());
+        peer.write_all(GET).await.unwrap();
+
+        assert_eq!(read(&mut transport).await, GET);
     }
 
     #[actix_web::test]
