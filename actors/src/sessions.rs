@@ -81,8 +81,13 @@ pub async fn open(app: &App, user: &user::Model, presented: Option<&Secret>) -> 
         created_at: now,
         expires_at: now + LIFE,
     };
-    let insert = session::Entity::insert(row.into_active_model());
-    on_behalf_of(user.id, insert.exec_without_returning(app.accounts_db.write())).await?;
+    let txn = on_behalf_of(user.id, app.accounts_db.begin()).await?;
+    session::Entity::insert(row.into_active_model()).exec_without_returning(&txn).await?;
+    if let Some(presented) = presented {
+        let hash = presented.hash().bytes().to_vec();
+        session::Entity::delete_many().filter(session::Column::SecretHash.eq(hash)).exec(&txn).await?;
+    }
+    txn.commit().await?;
     Ok(secret)
 }
 
@@ -96,18 +101,6 @@ pub async fn recognise(app: &App, secret: &Secret) -> Result<(Caller, user::Mode
     let owner = user::Entity::find_by_id(session.user_id).one(app.accounts_db.read()).await?;
     let owner = owner.filter(|owner| owner.disabled_at.is_none()).ok_or(Error::NotSignedIn)?;
     Ok((perform::own_caller(owner.id, owner.plan, Via::Session(session.id)), owner))
-}
-
-/// Ends the session of this secret, where there is one: a browser that signs in anew leaves none behind that somebody may have
-/// planted or copied (faults-and-threats, row C2).
-///
-/// # Errors
-/// [`Error::Internal`] when the database fails.
-pub async fn end(app: &App, secret: &Secret) -> Result<(), Error> {
-    let hash = secret.hash().bytes().to_vec();
-    let own = session::Entity::delete_many().filter(session::Column::SecretHash.eq(hash));
-    own.exec(app.accounts_db.write()).await?;
-    Ok(())
 }
 
 /// Ends a session.
