@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, QueryResult, Statement};
+use sqlx::sqlite::SqliteConnectOptions;
 use tracing::{error, info, warn};
 
 use super::{Db, StorageFault};
@@ -158,6 +159,15 @@ impl Db {
         let rows = self.all("PRAGMA database_list").await?;
         let file = rows.first().map(|row| row.try_get_by_index::<String>(2)).transpose()?;
         Ok(file.filter(|file| !file.is_empty()).map(PathBuf::from))
+    }
+
+    /// The file that the URL of an SQLite database names, as the driver reads it; `None` for PostgreSQL.
+    pub fn file_of(url: &str) -> Option<PathBuf> {
+        if !url.starts_with("sqlite:") {
+            return None;
+        }
+        let options = url.parse::<SqliteConnectOptions>().ok()?;
+        Some(options.get_filename().to_owned())
     }
 
     async fn number(&self, pragma: &str) -> Result<u64, DbErr> {
