@@ -99,7 +99,7 @@ def test_log_behind_a_long_reader_is_folded_in_afterwards(service: FaultyService
         assert reader.execute("SELECT count(*) FROM bookmark").fetchone() == (0,)
         assert eventually(lambda: metric(service, "carrel_database_log_bytes") > LOG_MIB * MIB)
         if LOG_MIB > WARNED_MIB:
-            assert "the write-ahead log of the database grows" in service.log()
+            assert "the write-ahead log of the database is growing" in service.log()
     grown = log.stat().st_size
 
     # As much again is written into the space that the log has already.

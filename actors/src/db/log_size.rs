@@ -1,5 +1,5 @@
-//! The size of SQLite's write-ahead log. A reader that stays open keeps it from being folded into the database, and then it grows
-//! with every write.
+//! The size of SQLite's write-ahead log. A read transaction that stays open blocks checkpoints, and then the log grows with every
+//! write.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use super::integrity::size_of;
 
 /// How often the log is measured.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
-/// SQLite folds the log in from 4 MB on, and `journal_size_limit` cuts it to 64 MiB: beyond this something keeps it from both.
+/// SQLite checkpoints the log from 4 MB on, and `journal_size_limit` truncates it to 64 MiB: above this size something blocks both.
 const MAX_USUAL_BYTES: u64 = 256 << 20;
 
 impl Db {
-    /// Measures the log until it is aborted (`carrel_database_log_bytes`), and says when it becomes unusually large. PostgreSQL has
-    /// none of ours.
+    /// Measures the log (`carrel_database_log_bytes`) and logs a warning when it becomes unusually large. Runs until it is aborted.
+    /// Returns at once on PostgreSQL.
     pub async fn watch_log(&self) {
         let database = match self.file().await {
             Ok(Some(database)) => database,
@@ -32,9 +32,9 @@ impl Db {
             match (was_large, is_large) {
                 (false, true) => warn!(
                     bytes,
-                    "the write-ahead log of the database grows: a reader that does not end keeps it from being folded in"
+                    "the write-ahead log of the database is growing: a read transaction that stays open blocks checkpoints"
                 ),
-                (true, false) => info!(bytes, "the write-ahead log of the database was folded in"),
+                (true, false) => info!(bytes, "the write-ahead log of the database was checkpointed"),
                 (false, false) | (true, true) => {}
             }
             was_large = is_large;
