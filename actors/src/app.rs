@@ -19,6 +19,7 @@ use crate::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use crate::adapters::transcriber::{Endpoint, EndpointSettings, Speech, Transcriber};
 use crate::ai::Pause;
 use crate::clock::Clock;
+use crate::db::Db;
 use crate::desk::Desk;
 use crate::disk::DiskSpace;
 use crate::error::Error;
@@ -42,7 +43,7 @@ use crate::uploads::{Signatures, Turns, Uploads};
 
 /// Accounts that strangers make from one address: an office may, a script may not.
 const SIGN_UPS_PER_HOUR: u32 = 30;
-/// How long each actor has to finish at the end.
+/// How long each actor, and then the database, has to finish at the end.
 const DRAIN: Duration = Duration::from_secs(8);
 /// A test write may wait this long for its turn at the writer.
 const STORAGE_CHECK_TIMEOUT: Duration = Duration::from_secs(6);
@@ -310,9 +311,7 @@ impl App {
         within("activity", self.activity.port().drain()).await;
         within("notices", self.notices.port().drain()).await;
         // Before the arbiters stop: a connection that is given back to a pool needs the runtime that it was taken in.
-        if let Err(error) = self.db.clone().close().await {
-            warn!(%error, "could not close the database");
-        }
+        within("database", close_database(self.db.clone())).await;
         for arbiter in &self.arbiters {
             arbiter.stop();
         }
@@ -346,9 +345,16 @@ impl App {
     }
 }
 
-async fn within(actor: &'static str, drained: impl Future<Output = ()>) {
+async fn within(part: &'static str, drained: impl Future<Output = ()>) {
     if tokio::time::timeout(DRAIN, drained).await.is_err() {
-        warn!(actor, "an actor did not finish in time");
+        warn!(part, "a part of the service did not finish in time");
+    }
+}
+
+/// Closes every connection. A statement that outlasts [`DRAIN`] ends with the process; the next start reads the write-ahead log.
+async fn close_database(db: Db) {
+    if let Err(error) = db.close().await {
+        warn!(%error, "could not close the database");
     }
 }
 

@@ -1,4 +1,5 @@
-//! Budgets with shares for the memory of requests and answers, so that one sender cannot use up what all others need.
+//! Shares of the bytes that bodies of requests and unsent answers hold, so that one account or address cannot take what all
+//! others need.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -14,14 +15,14 @@ use tokio::time::{Instant, timeout_at};
 
 use super::peer;
 
-/// A body of at most this many bytes may use the reserve.
-pub const SMALL_BODY_BYTES: usize = 64 << 10;
+/// A body, or an unsent answer, of at most this many bytes may use the reserve.
+pub const SMALL_HOLD_BYTES: usize = 64 << 10;
 /// Bytes are taken in pieces of this size.
 const PIECE_BYTES: usize = 16 << 10;
-/// A sender over its share is told to come again after this time.
+/// An account or address over its share is told to come again after this time.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The sender of a request, for which a share is counted.
+/// The account or address that sent a request. The bytes of the request's body and of its answer count against its share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sender {
     /// A caller whose credential was recognised.
@@ -31,7 +32,7 @@ pub enum Sender {
 }
 
 impl Sender {
-    /// A sender that is not authenticated.
+    /// The address of a request that is not authenticated.
     pub fn stranger(address: Option<IpAddr>) -> Self {
         Self::Network(address.map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), network))
     }
@@ -51,15 +52,15 @@ impl Sender {
 /// The sizes of a budget, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Shares {
-    /// All bodies together.
+    /// Bytes of all accounts and addresses together.
     pub total: usize,
-    /// The part of `total` that only bodies of at most [`SMALL_BODY_BYTES`] may use.
+    /// The part of `total` that is left for bodies and answers of at most [`SMALL_HOLD_BYTES`].
     pub reserve: usize,
-    /// All bodies of one account.
+    /// Bytes of one account.
     pub account: usize,
-    /// All bodies of one network address that is not authenticated.
+    /// Bytes of one network address that is not authenticated.
     pub network: usize,
-    /// All bodies of senders that are not authenticated.
+    /// Bytes of all addresses that are not authenticated.
     pub strangers: usize,
 }
 
@@ -70,7 +71,7 @@ struct Usage {
     by_sender: HashMap<Sender, usize>,
 }
 
-/// Bytes that are shared among senders.
+/// Bytes that are shared among accounts and addresses.
 #[derive(Debug)]
 pub struct Budget {
     shares: Shares,
@@ -85,12 +86,12 @@ impl Budget {
         Arc::new(Self { shares, usage: Mutex::default(), freed: Notify::new() })
     }
 
-    /// What one body of this sender holds; nothing at first.
+    /// What one body or answer of this account or address holds; nothing at first.
     pub fn hold(self: &Arc<Self>, sender: Sender) -> Hold {
         Hold { budget: self.clone(), sender, bytes: 0 }
     }
 
-    /// Returns the bytes that all senders hold.
+    /// Returns the bytes that all accounts and addresses hold.
     #[cfg(test)]
     pub fn held(&self) -> usize {
         self.usage.lock().unwrap_or_else(PoisonError::into_inner).total
@@ -130,7 +131,7 @@ impl Budget {
     }
 }
 
-/// What one body holds of a budget; given back when this is dropped.
+/// The bytes of a budget that one body or answer holds; given back when this is dropped.
 #[derive(Debug)]
 pub struct Hold {
     budget: Arc<Budget>,
@@ -139,24 +140,24 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Takes what a body of this length needs more.
+    /// Takes the additional bytes of a body or answer of this length.
     ///
     /// # Errors
-    /// [`Error::Busy`] when the share of the sender or the budget is used up.
+    /// [`Error::Busy`] when the share of the account or address, or the budget, is used up.
     pub fn grow_to(&mut self, length: usize) -> Result<(), Error> {
         let wanted = length.next_multiple_of(PIECE_BYTES);
         let more = wanted.saturating_sub(self.bytes);
         if more == 0 {
             return Ok(());
         }
-        if !self.budget.try_take(self.sender, more, wanted <= SMALL_BODY_BYTES) {
+        if !self.budget.try_take(self.sender, more, wanted <= SMALL_HOLD_BYTES) {
             return Err(Error::Busy(RETRY_AFTER));
         }
         self.bytes = wanted;
         Ok(())
     }
 
-    /// Waits until the budget allows the additional bytes of a body of this length.
+    /// Waits until the budget allows the additional bytes of a body or answer of this length.
     ///
     /// # Errors
     /// [`Error::Busy`] when it does not in time.
@@ -247,7 +248,7 @@ mod tests {
         assert_eq!(large.iter().map(Vec::len).sum::<usize>(), 2);
 
         assert!(budget.hold(account()).grow_to(128 * KIB).is_err());
-        assert!(budget.hold(account()).grow_to(SMALL_BODY_BYTES).is_ok());
+        assert!(budget.hold(account()).grow_to(SMALL_HOLD_BYTES).is_ok());
     }
 
     #[test]

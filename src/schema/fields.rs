@@ -10,12 +10,20 @@ const TEXT: &str = r"^[^\u0000]*$";
 const FILENAME: &str =
     r"^[^/\\\u0000-\u001f\u007f-\u009f]*[^/\\\s\u0000-\u001f\u007f-\u009f][^/\\\u0000-\u001f\u007f-\u009f]*$";
 
-/// No control characters, no characters that change the direction of text, and not only spaces.
-const LABEL: &str = concat!(
-    r"^[^\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]*",
-    r"[^\s\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]",
-    r"[^\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]*$",
-);
+/// Control characters, format characters but joiners, and others that are not seen ([`actors::fields::label`]). Those beyond
+/// U+FFFF are left out, because patterns of different languages have no common escape for them.
+macro_rules! unseen {
+    () => {
+        concat!(
+            r"\u0000-\u001f\u007f-\u009f\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2",
+            r"\u115f-\u1160\u180e\u200b\u200e-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0",
+            r"\ufff9-\ufffb",
+        )
+    };
+}
+
+/// None of these, and not only spaces and joiners.
+const LABEL: &str = concat!("^[^", unseen!(), r"]*[^\s\u200c\u200d", unseen!(), "][^", unseen!(), "]*$");
 
 const SHA_256: &str = "^[0-9A-Fa-f]{64}$";
 
@@ -120,12 +128,38 @@ fn text(mut schema: Value, pattern: &str, reader: Reader) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use actors::fields::label;
+
     use super::*;
 
     const FIELDS: &[Field] = &[
         Field::required("title", Kind::Words { min: 1, max: 300 }, "A title."),
         Field::optional("progress", Kind::Number { min: 0.0, max: 1.0 }, ""),
     ];
+
+    /// Whether `unseen!` has this character.
+    fn is_unseen(c: char) -> bool {
+        let number = |code| u32::from_str_radix(code, 16).unwrap();
+        let mut codes = unseen!().split(r"\u").skip(1);
+        while let Some(code) = codes.next() {
+            let (first, last) = match code.strip_suffix('-') {
+                Some(first) => (first, codes.next().unwrap()),
+                None => (code, code),
+            };
+            if (number(first)..=number(last)).contains(&u32::from(c)) {
+                return true;
+            }
+        }
+        false
+    }
+
+    #[test]
+    fn pattern_of_a_label_refuses_what_its_rule_refuses() {
+        for c in (0..=0xffff).filter_map(char::from_u32) {
+            let is_refused = label(&format!("a{c}"), 2).is_err();
+            assert_eq!(is_unseen(c), is_refused, "{c:?}");
+        }
+    }
 
     #[test]
     fn a_field_that_may_be_left_out_may_be_null_where_that_is_said() {

@@ -11,8 +11,8 @@ use actors::app::App;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio_util::sync::CancellationToken;
 
-use super::StartError;
 use super::wire::{self, Wire};
+use super::{StartError, unserved};
 use crate::http::body::BodyLimits;
 use crate::http::health::{self, Readiness};
 use crate::http::peer::TrustedProxies;
@@ -80,7 +80,7 @@ fn main_server(
             .app_data(proxies.clone())
             .app_data(origins.clone())
             .app_data(recorder.clone())
-            .wrap(middleware::from_fn(http::methods::refuse_unserved))
+            .wrap(middleware::from_fn(unserved::refuse))
             .wrap(middleware::from_fn(http::host::refuse_unknown))
             .wrap(middleware::from_fn(http::head::as_get))
             .wrap(middleware::from_fn(http::log::request))

@@ -9,6 +9,7 @@ mod listen;
 mod models;
 mod setup;
 mod space_reserve;
+mod unserved;
 mod wire;
 
 use std::error::Error;

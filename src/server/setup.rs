@@ -13,6 +13,7 @@ use actors::adapters::sandbox::SandboxSettings;
 use actors::adapters::transcriber::EndpointSettings;
 use actors::address::PageUrl;
 use actors::app::{Setup, index_folder, scratch_folder};
+use actors::db::Db;
 use actors::desk::Desk;
 use actors::disk::DiskSpace;
 use actors::grants::GrantSettings;
@@ -100,7 +101,7 @@ pub fn setup(
 /// The floor for the disks of the index and, where SQLite is elsewhere, of the database.
 fn disk_space(settings: &Settings) -> DiskSpace {
     let mut folders = vec![settings.data_dir.clone()];
-    let file = settings.database_url().sqlite_file();
+    let file = Db::file_of(settings.database_url().expose());
     folders
         .extend(file.as_deref().and_then(Path::parent).filter(|folder| folder.exists()).map(Path::to_owned));
     DiskSpace::new(folders, settings.storage.min_free_bytes)

@@ -4,7 +4,6 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 
 use super::value::{Secret, Text};
@@ -114,14 +113,6 @@ impl DatabaseUrl {
     /// The address with its password, for the one place that connects.
     pub fn expose(&self) -> &str {
         self.0.expose()
-    }
-
-    /// The file of an SQLite database.
-    pub fn sqlite_file(&self) -> Option<PathBuf> {
-        let address = self.expose().strip_prefix("sqlite:")?;
-        let path = address.strip_prefix("//").unwrap_or(address);
-        let path = path.split_once('?').map_or(path, |(path, _)| path);
-        Some(percent_decode_str(path).decode_utf8().ok()?.into_owned().into())
     }
 
     /// Whether it is PostgreSQL; else it is SQLite.

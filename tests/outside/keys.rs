@@ -111,7 +111,7 @@ async fn names_that_deceive_are_refused_with_every_other_fault() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    for name in ["a\u{202e}gpj.exe", "a\nb", "a\u{7}", "a\u{2066}b", "a\u{200f}"] {
+    for name in ["a\u{202e}gpj.exe", "a\nb", "a\u{7}", "a\u{2066}b", "a\u{200f}", "a\u{200b}b"] {
         let asked = json!({ "name": name, "kind": "rest", "hourlyLimit": 0 });
         let made = session.post("/app/api/keys", asked).await;
         assert_eq!(made.refused(400), "VALIDATION_FAILED", "{name:?}");

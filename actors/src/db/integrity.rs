@@ -1,12 +1,16 @@
 //! Whether the file of an SQLite database is whole. PostgreSQL looks after its own files.
 
+mod table_check;
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, QueryResult, Statement};
+use sqlx::sqlite::SqliteConnectOptions;
 use tracing::{error, info, warn};
 
 use super::{Db, StorageFault};
+use table_check::TableCheck;
 
 /// A database up to this size is checked before the service starts on it, a larger one while it serves: checking takes about a
 /// second for every 200 MiB.
@@ -70,7 +74,8 @@ impl Db {
         Ok(())
     }
 
-    /// Checks the pages of a database that was too large to be checked before the start. Damage stops all writes.
+    /// Checks the pages of a database that was too large to be checked before the start. Damage stops all writes. Dropping the
+    /// future interrupts the check.
     pub async fn check_while_serving(&self) {
         let file = match self.file().await {
             Ok(Some(file)) if size_of(&file) > MAX_BYTES_CHECKED_AT_START => file,
@@ -114,11 +119,15 @@ impl Db {
     /// Checks the pages of one table after another. Each check is one read transaction, and SQLite cannot truncate the write-ahead
     /// log before it ends: a single check of all tables would let the log grow for as long as the check takes.
     async fn quick_check_by_table(&self) -> Result<(), OpenError> {
+        let mut check = TableCheck::connect(self).await?;
         // The check of `sqlite_schema` includes the list of unused pages.
         let tables = "SELECT 'sqlite_schema' UNION ALL SELECT name FROM sqlite_schema WHERE type = 'table'";
         for row in self.all(tables).await? {
             let table: String = row.try_get_by_index(0)?;
-            self.check(&format!("PRAGMA quick_check('{}')", table.replace('\'', "''"))).await?;
+            let found = check.quick_check(&table).await.inspect_err(|error| {
+                self.health.record_read(error);
+            });
+            verdict(found?)?;
             tokio::time::sleep(PAUSE_BETWEEN_TABLES).await;
         }
         Ok(())
@@ -127,10 +136,7 @@ impl Db {
     async fn check(&self, pragma: &str) -> Result<(), OpenError> {
         let rows = self.all(pragma).await?;
         let found = rows.first().map(|row| row.try_get_by_index::<String>(0)).transpose()?;
-        match found {
-            Some(found) if found != "ok" => Err(Damage::Inconsistent(found.replace('\n', " ")).into()),
-            Some(_) | None => Ok(()),
-        }
+        verdict(found)
     }
 
     /// Compares the size of the file with the number of its pages. While the write-ahead log holds pages the file may rightly be
@@ -157,6 +163,15 @@ impl Db {
         Ok(file.filter(|file| !file.is_empty()).map(PathBuf::from))
     }
 
+    /// The file that the URL of an SQLite database names, as the driver reads it; `None` for PostgreSQL.
+    pub fn file_of(url: &str) -> Option<PathBuf> {
+        if !url.starts_with("sqlite:") {
+            return None;
+        }
+        let options = url.parse::<SqliteConnectOptions>().ok()?;
+        Some(options.get_filename().to_owned())
+    }
+
     async fn number(&self, pragma: &str) -> Result<u64, DbErr> {
         let rows = self.all(pragma).await?;
         let number = rows.first().map(|row| row.try_get_by_index::<i64>(0)).transpose()?;
@@ -165,6 +180,14 @@ impl Db {
 
     async fn all(&self, pragma: &str) -> Result<Vec<QueryResult>, DbErr> {
         self.read.query_all_raw(Statement::from_string(DatabaseBackend::Sqlite, pragma)).await
+    }
+}
+
+/// What the first row of an integrity check says.
+fn verdict(found: Option<String>) -> Result<(), OpenError> {
+    match found {
+        Some(found) if found != "ok" => Err(Damage::Inconsistent(found.replace('\n', " ")).into()),
+        Some(_) | None => Ok(()),
     }
 }
 

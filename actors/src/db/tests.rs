@@ -128,6 +128,23 @@ async fn tables_are_looked_at_without_being_changed() {
 }
 
 #[actix::test]
+async fn file_of_a_url_is_the_one_that_is_opened() {
+    let database = TestDatabase::new();
+    let folder = database._folder.path();
+    for (name, written) in [("a.db", "a.db"), ("a b?c%d.db", "a b%3Fc%25d.db")] {
+        for scheme in ["sqlite:", "sqlite://"] {
+            let url = format!("{scheme}{}?mode=rwc", folder.join(written).display());
+
+            let db = Db::connect(&url).await.unwrap();
+
+            assert_eq!(Db::file_of(&url), Some(folder.join(name)), "{url}");
+            assert_eq!(db.file().await.unwrap(), Some(folder.join(name)), "{url}");
+        }
+    }
+    assert_eq!(Db::file_of("postgres://reader@localhost/carrel"), None);
+}
+
+#[actix::test]
 async fn writer_survives_a_transaction_that_sqlite_ended() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;

@@ -24,8 +24,8 @@ use crate::uploads::stored::{self, Held, Owner, Written};
 /// Parts that wait for the disk.
 const WAITING: usize = 8;
 
-/// How often it is told how much is packed.
-const TOLD_EVERY: Duration = Duration::from_secs(1);
+/// How often it is recorded how much is packed.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What goes into the archive, in its order.
 pub enum Part {
@@ -94,7 +94,7 @@ async fn packed(app: &App, export: &export::Model) -> Result<(ScratchFile, u64),
     let packing = tokio::task::spawn_blocking(move || pack(file, &mut from));
     let gathered = tokio::select! {
         gathered = gather::all(app, export, &to) => gathered,
-        error = tell(app, export, scratch.path()) => Err(error),
+        error = report_progress(app, export, scratch.path()) => Err(error),
     };
     drop(to);
     let bytes = packing.await.map_err(Error::internal)?.map_err(BlobError::from)?;
@@ -102,18 +102,18 @@ async fn packed(app: &App, export: &export::Model) -> Result<(ScratchFile, u64),
     Ok((scratch, bytes))
 }
 
-/// Tells how much is packed, again and again; ends where it cannot.
-async fn tell(app: &App, export: &export::Model, file: &Path) -> Error {
+/// Records how much is packed, again and again. Ends with the first error: of the database, the file or the disk's floor.
+async fn report_progress(app: &App, export: &export::Model, file: &Path) -> Error {
     loop {
         let bytes = tokio::fs::metadata(file).await.map(|file| i64::try_from(file.len()).ok());
-        let told = match bytes {
-            Ok(bytes) => super::so_far(app, export, bytes).await,
+        let recorded = match bytes {
+            Ok(bytes) => super::record_packed_bytes(app, export, bytes).await,
             Err(error) => Err(BlobError::from(error).into()),
         };
-        if let Err(error) = told.and_then(|()| app.disk.require_room()) {
+        if let Err(error) = recorded.and_then(|()| app.disk.require_room()) {
             return error;
         }
-        tokio::time::sleep(TOLD_EVERY).await;
+        tokio::time::sleep(PROGRESS_INTERVAL).await;
     }
 }
 

@@ -48,7 +48,7 @@ const MOST_PACKED: usize = 2;
 /// Begins an export; where one is being packed already, that one. Of those that are packed the latest few are kept.
 ///
 /// # Errors
-/// The database.
+/// What [`DbErr`] converts to when the database fails.
 pub async fn begin(desk: &Desk, user: UserId) -> Result<export::Model, Error> {
     let now = desk.clock.now();
     let running = Entity::owned_by(user).filter(Column::State.eq(ExportState::Running));
@@ -113,23 +113,20 @@ pub async fn file(desk: &Desk, store: &dyn Blobs, export: &export::Model) -> Res
     }
 }
 
-/// Says how much of an export is packed.
-///
-/// # Errors
-/// The database.
-async fn so_far(desk: &Desk, export: &export::Model, bytes: Option<i64>) -> Result<(), Error> {
-    let told = Entity::update_many()
+/// Records how much of an export is packed.
+async fn record_packed_bytes(desk: &Desk, export: &export::Model, bytes: Option<i64>) -> Result<(), Error> {
+    let recorded = Entity::update_many()
         .col_expr(Column::Bytes, Expr::value(bytes))
         .filter(Column::UserId.eq(export.user_id))
         .filter(Column::Id.eq(export.id))
         .filter(Column::State.eq(ExportState::Running));
-    Ok(told.exec(desk.db.write()).await.map(drop)?)
+    Ok(recorded.exec(desk.db.write()).await.map(drop)?)
 }
 
 /// Says of an export why it is not packed yet.
 ///
 /// # Errors
-/// The database.
+/// [`DbErr`] when the database fails.
 pub async fn waits(db: &impl ConnectionTrait, job: &job_row::Model, reason: &str) -> Result<(), DbErr> {
     Entity::update_many()
         .col_expr(Column::Error, Expr::value(reason))
@@ -144,7 +141,7 @@ pub async fn waits(db: &impl ConnectionTrait, job: &job_row::Model, reason: &str
 /// Says of an export that its job was given up, in the transaction that gives it up.
 ///
 /// # Errors
-/// The database.
+/// [`DbErr`] when the database fails.
 pub async fn failed(
     db: &impl ConnectionTrait,
     job: &job_row::Model,
@@ -166,7 +163,7 @@ pub async fn failed(
 /// Forgets exports that were kept long enough; their files go with the clean-up of the store.
 ///
 /// # Errors
-/// The database.
+/// What [`DbErr`] converts to when the database fails.
 pub async fn sweep(desk: &Desk) -> Result<(), Error> {
     let old = Column::CreatedAt.lt(desk.clock.now() - KEPT);
     Entity::delete_many().filter(old).exec(desk.db.write()).await?;

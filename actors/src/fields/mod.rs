@@ -13,7 +13,7 @@ pub use query::read as read_query;
 pub use values::{Value, Values};
 
 use crate::error::{Fault, Invalid};
-use crate::text::is_control_or_bidi;
+use crate::text::{is_deceptive, is_joiner};
 
 /// One field that may be given.
 #[derive(Clone, Copy, Debug)]
@@ -54,8 +54,8 @@ pub enum Kind {
         /// Most characters.
         max: usize,
     },
-    /// A name that people tell things apart by: words of at most so many characters, without control characters and characters
-    /// that change the direction of text.
+    /// A name by which people tell things apart: words of at most so many characters, without control characters, format
+    /// characters but joiners, and others that are not seen.
     Label {
         /// Most characters.
         max: usize,
@@ -205,10 +205,11 @@ fn words(text: String, min: usize, max: usize) -> Result<Value, String> {
 /// It is blank, too long, or holds a character that a label must not hold.
 pub fn label(text: &str, max: usize) -> Result<(), String> {
     let length = text.chars().count();
-    if text.trim().is_empty() || length > max {
+    let is_blank = text.chars().all(|c| c.is_whitespace() || is_joiner(c));
+    if is_blank || length > max {
         Err(format!("must have 1 to {max} characters that are not all blank"))
-    } else if text.chars().any(is_control_or_bidi) {
-        Err("must not hold control characters or characters that change the direction of text".to_owned())
+    } else if text.chars().any(|c| is_deceptive(c) && !is_joiner(c)) {
+        Err("must not hold control characters or characters that are not seen".to_owned())
     } else {
         Ok(())
     }
@@ -260,8 +261,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn label_holds_no_control_and_no_bidi_characters() {
-        for good in ["my laptop", "Größe 5", "مفتاح", "می\u{200c}خواهم", "👩\u{200d}🔬 lab"]
+    fn label_holds_joiners_and_no_other_unseen_characters() {
+        for good in ["my laptop", "Größe 5", "مفتاح", "می\u{200c}خواهم", "ක්\u{200d}ෂ", "👩\u{200d}🔬 lab"]
         {
             assert_eq!(label(good, 300), Ok(()), "{good}");
         }
@@ -275,9 +276,20 @@ mod tests {
             "\u{202e}gpj.exe",
             "a\u{2066}b",
             "a\u{200f}",
+            "a\u{200b}b",
+            "a\u{ad}b",
+            "a\u{2060}b",
+            "\u{feff}a",
+            "a\u{fff9}b",
+            "\u{600}1",
+            "a\u{e0041}",
+            "a\u{1d173}",
         ] {
             assert!(label(bad, 300).is_err(), "{bad:?}");
         }
-        assert!(label(" ", 300).is_err() && label("", 300).is_err() && label("abc", 2).is_err());
+        for bad in ["", " ", "\u{200d} \u{200c}"] {
+            assert!(label(bad, 300).is_err(), "{bad:?}");
+        }
+        assert!(label("abc", 2).is_err());
     }
 }

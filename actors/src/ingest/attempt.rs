@@ -23,8 +23,8 @@ use crate::{exports, imports};
 const SOON: Duration = Duration::from_secs(2);
 /// A text for which a library has no room is tried again no sooner: its user may have made room by then.
 const NO_ROOM_RETRY: Duration = Duration::from_secs(3600);
-/// What crashes, hangs or bloats its parser is tried so often.
-const MOST_DEADLY: i32 = 3;
+/// Attempts of a file whose parser crashes, hangs or runs out of memory.
+const MAX_FATAL_ATTEMPTS: i32 = 3;
 /// Work that met a full disk, or a fault of the storage, is tried again after this.
 const DISK_FULL_RETRY: Duration = Duration::from_secs(30);
 const STORAGE_RETRY: Duration = Duration::from_secs(60);
@@ -196,7 +196,7 @@ fn ending(job: &job::Model, failure: Failure) -> Ending {
         Failure::Inside(Error::StorageFailed(_)) => return Ending::Waits(STORAGE_RETRY, STORAGE_FAILED),
         Failure::Inside(Error::StorageFull) => return Ending::Waits(DISK_FULL_RETRY, DISK_FULL),
         Failure::Passing { reason, after } => (reason, after, job.attempts >= MOST_ATTEMPTS),
-        Failure::Fatal(reason) => (reason, None, job.attempts >= MOST_DEADLY),
+        Failure::Fatal(reason) => (reason, None, job.attempts >= MAX_FATAL_ATTEMPTS),
         Failure::Permanent(reason) => (reason, None, true),
         Failure::Inside(error @ Error::LibraryFull { .. }) => {
             // An import keeps its place and is resumed by its user.
@@ -242,7 +242,7 @@ async fn mark_given_up(
 ) -> Result<(), DbErr> {
     mark_failed(db, job, reason, now).await?;
     match Work::named(&job.kind) {
-        Some(Work::Hear) => media::fetched::let_go(db, DocumentId(job.subject)).await?,
+        Some(Work::Hear) => media::fetched::release_file(db, DocumentId(job.subject)).await?,
         Some(Work::Index) => index::give_up(db, job).await?,
         Some(_) | None => {}
     }

@@ -39,16 +39,32 @@ pub fn one_line(name: &str) -> String {
 }
 
 /// Whether a character is not seen itself, but hides, joins or turns what is around it.
-pub fn is_invisible(c: char) -> bool {
+fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}' | '\u{e0000}'..='\u{e007f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 /// Whether a character is a control character, ends a line or a paragraph, or changes the direction of the text around it
-/// (UAX #9, section 2). Names that people give must not hold these: they make one name look like another. Joiners are none of
-/// them, because emoji and Persian need those.
+/// (UAX #9, section 2).
 pub fn is_control_or_bidi(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Whether a character can make one name look like another: a control character, the end of a line or a paragraph, a format
+/// character (general category Cf), or another one that is not seen.
+pub fn is_deceptive(c: char) -> bool {
+    is_control_or_bidi(c) || is_invisible(c) || is_other_format(c)
+}
+
+/// Whether a character is the zero width joiner or non-joiner, which are deceptive, but belong to words of Persian and of Indic
+/// languages, and to emoji.
+pub fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}')
+}
+
+/// The format characters that neither [`is_control_or_bidi`] nor [`is_invisible`] has (Unicode 17).
+fn is_other_format(c: char) -> bool {
+    matches!(c, '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}' | '\u{fff9}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}')
 }
 
 /// Whether nothing is to be done, as for most text of the web.

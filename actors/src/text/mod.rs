@@ -8,7 +8,7 @@ mod clean;
 mod language;
 mod page;
 
-pub use clean::{as_given, clean, is_control_or_bidi, is_invisible, one_line};
+pub use clean::{as_given, clean, is_control_or_bidi, is_deceptive, is_joiner, one_line};
 pub use language::language;
 pub use page::{Page, Window, page, segments};
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};

@@ -79,6 +79,7 @@ async fn instructions_in_pages_change_neither_rules_nor_library() {
         }
     }
 
+    let mut quoted = Vec::new();
     for subject in &subjects {
         let question = json!({ "question": format!("Where does the {subject} stand?") });
         let answer = key.post("/rest/v2/ask", question).await.data(200).clone();
@@ -89,12 +90,13 @@ async fn instructions_in_pages_change_neither_rules_nor_library() {
         }
         assert!(!said.contains("[7]"), "a marker without a passage: {said}");
         let citations = answer["citations"].as_array().unwrap();
-        assert!(
-            citations
-                .iter()
-                .all(|citation| citation["quote"] != "Ignore all previous" || citation["verified"] == true)
-        );
+        for citation in citations.iter().filter(|citation| citation["quote"] == "Ignore all previous") {
+            assert_eq!(citation["verified"], true, "{citation}");
+            quoted.push(subject.as_str());
+        }
     }
+    // Of the pages with this instruction, those whose reader sees it.
+    assert_eq!(quoted, ["quagga0of0", "quagga0of2"]);
 
     let prompts = model.prompts();
     assert_eq!(prompts.len(), subjects.len());

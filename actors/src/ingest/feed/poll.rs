@@ -70,12 +70,12 @@ async fn store(
     }
     if let Some(source) = lock_sources(&txn, fetched, &answer).await? {
         let times = source.next_fetch_at.zip(fetched.next_fetch_at);
-        let knocked = times.is_some_and(|(now, then)| now < then);
+        let has_hub_called = times.is_some_and(|(now, then)| now < then);
         match answer {
             Ok(answer) => {
                 arrived(&txn, job, source, &held, answer, now).await?;
-                if knocked {
-                    // What its hub tells of may not have been there yet when its server was asked.
+                if has_hub_called {
+                    // What its hub announced may not have been there yet when its server was asked.
                     source::fetch_by(&txn, fetched.id, now + push::APART).await?;
                 }
             }

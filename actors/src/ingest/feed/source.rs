@@ -202,14 +202,14 @@ pub async fn moved(
                 .from(feed::Entity)
                 .and_where(feed::Column::SourceId.eq(there.id))
                 .to_owned();
-            let come = feed::Entity::followers_of(source.id);
-            let come = come.filter(feed::Column::UserId.not_in_subquery(both)).all(txn).await?;
-            if !come.is_empty() {
-                let ids = come.iter().map(|follower| follower.id);
+            let new = feed::Entity::followers_of(source.id);
+            let new = new.filter(feed::Column::UserId.not_in_subquery(both)).all(txn).await?;
+            if !new.is_empty() {
+                let ids = new.iter().map(|follower| follower.id);
                 let followers = followers.col_expr(feed::Column::SourceId, Expr::value(there.id));
                 followers.filter(feed::Column::Id.is_in(ids)).exec(txn).await?;
-                // A fetch may say that nothing is new there: to those who come it all is.
-                deliver_to(txn, come, None, now).await?;
+                // A fetch may say that nothing is new there, but to new followers everything is.
+                deliver_to(txn, new, None, now).await?;
                 let mut due = there.into_active_model();
                 due.next_fetch_at = Set(Some(now));
                 due.update(txn).await?;

@@ -14,14 +14,14 @@ use crate::app::App;
 use crate::error::Error;
 use crate::uploads::stored::{self, Owner, Written};
 
-/// One that has had no turn for so long is fetched once more when it has.
-const FORSAKEN: Duration = Duration::from_secs(24 * 3600);
+/// A file that is unused for this long is removed; its recording is fetched again when it has its turn.
+const UNUSED_FILE_RETENTION: Duration = Duration::from_secs(24 * 3600);
 
 /// The file of a document's recording, on this machine, where it is kept.
 ///
 /// # Errors
-/// The database or the store does not answer.
-pub async fn kept(app: &App, document: DocumentId) -> Result<Option<LocalFile>, Error> {
+/// What [`DbErr`] or [`BlobError`] converts to when the database or the store fails.
+pub async fn find_file(app: &App, document: DocumentId) -> Result<Option<LocalFile>, Error> {
     let Some(row) = Entity::of_document(document).one(app.db.read()).await? else { return Ok(None) };
     match app.uploads.store.local(&row.path).await {
         Ok(file) => {
@@ -29,7 +29,7 @@ pub async fn kept(app: &App, document: DocumentId) -> Result<Option<LocalFile>, 
             Ok(Some(file))
         }
         Err(BlobError::Missing) => {
-            let_go(app.db.write(), document).await?;
+            release_file(app.db.write(), document).await?;
             Ok(None)
         }
         Err(error) => Err(error.into()),
@@ -39,12 +39,12 @@ pub async fn kept(app: &App, document: DocumentId) -> Result<Option<LocalFile>, 
 /// Keeps a file for the document.
 ///
 /// # Errors
-/// The database or the store does not answer.
-pub async fn keep(app: &App, document: DocumentId, file: &Path) -> Result<(), Error> {
+/// What [`DbErr`] or [`BlobError`] converts to when the database or the store fails.
+pub async fn keep_file(app: &App, document: DocumentId, file: &Path) -> Result<(), Error> {
     let store = &*app.uploads.store;
     let held = Written::copy_of(app, store, file).await?;
     let txn = app.db.begin().await?;
-    let_go(&txn, document).await?;
+    release_file(&txn, document).await?;
     let given = stored::give(&txn, held.id, Owner::Document(document)).await?;
     touch(&txn, app, held.id).await?;
     if !given {
@@ -56,8 +56,8 @@ pub async fn keep(app: &App, document: DocumentId, file: &Path) -> Result<(), Er
 /// The recording was heard, or will not be: its file belongs to nothing from now on.
 ///
 /// # Errors
-/// The database.
-pub async fn let_go(db: &impl ConnectionTrait, document: DocumentId) -> Result<(), DbErr> {
+/// [`DbErr`] when the database fails.
+pub async fn release_file(db: &impl ConnectionTrait, document: DocumentId) -> Result<(), DbErr> {
     let none = Entity::update_many().col_expr(Column::DocumentId, Expr::value(None::<DocumentId>));
     none.filter(Column::DocumentId.eq(document)).exec(db).await.map(drop)
 }
@@ -68,13 +68,13 @@ async fn touch(db: &impl ConnectionTrait, app: &App, file: FileId) -> Result<(),
     Ok(now.filter(Column::Id.eq(file)).exec(db).await.map(drop)?)
 }
 
-/// Lets go of files whose recordings had no turn for long: nothing hears them here.
+/// Releases files that are unused for `UNUSED_FILE_RETENTION`: nothing transcribes them here.
 ///
 /// # Errors
-/// The database.
+/// [`DbErr`] when the database fails.
 pub async fn sweep(app: &App) -> Result<(), DbErr> {
     let none = Entity::update_many().col_expr(Column::DocumentId, Expr::value(None::<DocumentId>));
-    let forsaken = none.filter(Column::DocumentId.is_not_null());
-    let forsaken = forsaken.filter(Column::HeldUntil.lt(app.clock.now() - FORSAKEN));
-    forsaken.exec(app.db.write()).await.map(drop)
+    let unused = none.filter(Column::DocumentId.is_not_null());
+    let unused = unused.filter(Column::HeldUntil.lt(app.clock.now() - UNUSED_FILE_RETENTION));
+    unused.exec(app.db.write()).await.map(drop)
 }

@@ -1,9 +1,9 @@
 //! Makes the text of a recording: decoded in the sandbox, cut into windows, heard by the transcriber, and each window a
 //! row before the next one, so that a recording of hours goes on where it stopped.
 
-mod begun;
 pub(super) mod fetched;
 pub mod place;
+mod recording_limit;
 mod rows;
 pub mod windows;
 
@@ -55,8 +55,8 @@ const MOST_SECONDS: u64 = 24 * 3600;
 /// Less than so much that is missing is no loss: in seconds, and as a part of the whole.
 const NOTICED: f64 = 1.5;
 const LITTLE: f64 = 0.02;
-/// Windows that may be refused one after the other: where more are, it is not for what is in them.
-const MOST_PASSED: usize = 2;
+/// Windows that may be refused one after the other. Where more are refused, their content is not the reason.
+const MAX_REFUSED_WINDOWS: usize = 2;
 /// Bytes at either end by which a recording is told from another of the same length.
 const ENDS: u64 = 64 * 1024;
 
@@ -114,7 +114,7 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
 /// A transcript is all of an entry: neither what its feed says of the episode nor its page takes the place of it.
 ///
 /// # Errors
-/// The database.
+/// What a failure of the database converts to.
 pub async fn make_whole(txn: &impl ConnectionTrait, document: &document::Model) -> Result<(), Error> {
     let (user, id) = (document.user_id, document.id);
     entry::Entity::update_many()
@@ -131,13 +131,13 @@ pub async fn make_whole(txn: &impl ConnectionTrait, document: &document::Model) 
     for work in [Work::Text, Work::Page] {
         queue::withdraw(txn, user, work, id.0).await?;
     }
-    Ok(fetched::let_go(txn, id).await?)
+    Ok(fetched::release_file(txn, id).await?)
 }
 
 /// Whether a document's text is what was heard.
 ///
 /// # Errors
-/// The database.
+/// What a failure of the database converts to.
 pub async fn is_heard(db: &impl ConnectionTrait, user: UserId, id: DocumentId) -> Result<bool, Error> {
     let heard = transcript::Entity::owned_by(user)
         .filter(transcript::Column::DocumentId.eq(id))
@@ -167,7 +167,7 @@ async fn in_turn(app: &App, job: &job::Model, file: &Path) -> Result<Option<Text
 
 async fn may_begin(app: &App, job: &job::Model) -> Result<(), Failure> {
     let wait = Failure::Waiting { reason: TAKEN, after: LOOK_AGAIN };
-    if begun::may(app, job).await? { Ok(()) } else { Err(wait) }
+    if recording_limit::has_place(app, job).await? { Ok(()) } else { Err(wait) }
 }
 
 fn waiter(job: &job::Model) -> Waiter {
@@ -176,8 +176,8 @@ fn waiter(job: &job::Model) -> Waiter {
 
 /// The recording at an address: kept since it was fetched, or fetched now, with the manners of [`page`].
 async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Result<LocalFile, Failure> {
-    if let Some(kept) = fetched::kept(app, document.id).await? {
-        return Ok(kept);
+    if let Some(file) = fetched::find_file(app, document.id).await? {
+        return Ok(file);
     }
     let gone = || Failure::Permanent("the address leads to no recording".to_owned());
     let url = place::beside(app.db.read(), document).await?.or_else(|| document.url.clone());
@@ -186,7 +186,7 @@ async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Resul
     let keep = |_: Option<&str>| Take::Keep;
     match app.fetcher.get_or_keep(&url, Wanted::page(), &app.uploads.scratch, keep).await {
         Ok(Got::File(file)) => {
-            if let Err(error) = fetched::keep(app, document.id, file.path()).await {
+            if let Err(error) = fetched::keep_file(app, document.id, file.path()).await {
                 let cause = error.chain();
                 warn!(job.id = %job.id, cause, "a fetched recording is heard without being kept");
             }
@@ -310,7 +310,7 @@ async fn waits_no_longer(app: &App, document: &document::Model) -> Result<(), Er
 /// How far the transcript of a document is, 0 to 1: of the one in the making, else of the one that is shown.
 ///
 /// # Errors
-/// The database does not answer.
+/// What a failure of the database converts to.
 pub async fn progress(app: &App, document: &document::Model) -> Result<Option<f64>, Error> {
     let own =
         transcript::Entity::owned_by(document.user_id).filter(transcript::Column::DocumentId.eq(document.id));
@@ -356,7 +356,7 @@ async fn hear(
             let given = window.samples.len();
             let heard = match listen(app, transcriber, window.samples, making.row.language.clone()).await {
                 // What it takes of this recording otherwise is worth more than a reason.
-                Err(Failure::Permanent(_)) if making.row.segments > 0 && passed < MOST_PASSED => {
+                Err(Failure::Permanent(_)) if making.row.segments > 0 && passed < MAX_REFUSED_WINDOWS => {
                     passed += 1;
                     refused += given;
                     continue;

@@ -8,7 +8,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, Que
 /// The address that the document's recording has beside the document's own, if there is one.
 ///
 /// # Errors
-/// The database.
+/// [`DbErr`] when the database fails.
 pub async fn beside(db: &impl ConnectionTrait, document: &document::Model) -> Result<Option<String>, DbErr> {
     let entry = entry::Entity::owned_by(document.user_id)
         .filter(entry::Column::DocumentId.eq(document.id))
@@ -22,7 +22,7 @@ pub async fn beside(db: &impl ConnectionTrait, document: &document::Model) -> Re
 /// The document's recording stands there from now on; none for its own address.
 ///
 /// # Errors
-/// The database.
+/// [`DbErr`] when the database fails.
 pub async fn set(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -41,7 +41,7 @@ pub async fn set(
 /// The recordings of a feed's episodes go with their documents: the entries are about to go with the feed.
 ///
 /// # Errors
-/// The database.
+/// [`DbErr`] when the database fails.
 pub async fn keep_of_feed(db: &impl ConnectionTrait, user: UserId, feed: FeedId) -> Result<(), DbErr> {
     let address = episodes(user, feed)
         .column(entry::Column::EnclosureUrl)

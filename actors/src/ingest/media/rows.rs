@@ -127,7 +127,7 @@ impl Making {
         count(&txn, self.row.user_id, step.given, step.finished, now).await?;
         let wanted = document::Entity::one_of(self.row.user_id, self.row.document_id).one(&txn).await?;
         if wanted.is_none() {
-            fetched::let_go(&txn, self.row.document_id).await?;
+            fetched::release_file(&txn, self.row.document_id).await?;
             queue::finish(&txn, job, now).await?;
         }
         txn.commit().await?;

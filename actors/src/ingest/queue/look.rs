@@ -93,7 +93,7 @@ pub fn subjects(work: Work) -> SelectStatement {
 /// Whether work on this waits to be begun, or to be gone on with.
 ///
 /// # Errors
-/// The database.
+/// [`DbErr`] when the database fails.
 pub async fn is_waiting(db: &impl ConnectionTrait, work: Work, subject: Uuid) -> Result<bool, DbErr> {
     let waiting = Entity::find()
         .filter(Column::Kind.eq(work.name()))
@@ -105,7 +105,7 @@ pub async fn is_waiting(db: &impl ConnectionTrait, work: Work, subject: Uuid) ->
 /// Whether work on this was given up, and nobody asked for it again.
 ///
 /// # Errors
-/// The database.
+/// [`DbErr`] when the database fails.
 pub async fn is_given_up(db: &impl ConnectionTrait, work: Work, subject: Uuid) -> Result<bool, DbErr> {
     let own = Entity::find().filter(Column::Kind.eq(work.name())).filter(Column::Subject.eq(subject));
     let open = own.clone().filter(Column::State.is_in([JobState::Queued, JobState::Running]));

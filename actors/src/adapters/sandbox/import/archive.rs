@@ -230,14 +230,11 @@ pub mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&forged).unwrap();
 
-        // The reader may refuse such a directory as a whole. Entries that it accepts count like any others.
-        let mut archive = match Archive::open(Arc::new(file)) {
-            Ok(archive) => archive,
-            Err(refused) => return assert_eq!(refused, NoImport::Damaged),
-        };
+        // The reader does not look for overlaps, so the archive opens, and each entry counts like any other.
+        let mut archive = Archive::open(Arc::new(file)).unwrap();
         let texts = (0..ENTRIES).map(|n| archive.text(&format!("a{n:03}"), 1 << 20));
         let given = texts.filter(|text| matches!(text, Ok(Some(_)))).count();
-        assert!(given <= 64, "{given} texts of one");
+        assert_eq!(given, 64);
     }
 
     #[test]
