@@ -172,6 +172,7 @@ pub async fn start_with(
         actix_web::rt::spawn(keep_metrics_small(recorder()?)),
         actix_web::rt::spawn(log::report_lost_lines()),
         actix_web::rt::spawn(space_reserve::keep(settings.data_dir.clone())),
+        actix_web::rt::spawn(app.disk.clone().watch()),
         actix_web::rt::spawn(async move { db.check_while_serving().await }),
         actix_web::rt::spawn(async move { measured.watch_log().await }),
     ];

@@ -130,14 +130,16 @@ fn chat(settings: &Settings) -> Option<ChatSettings> {
     })
 }
 
-/// The store of files, for a command beside the service or without one.
+/// The store of files, for a command beside the service or without one. Its disks are measured until the runtime ends.
 ///
 /// # Errors
 /// It is not to be had.
 pub fn files(settings: &Settings) -> Result<Arc<dyn Blobs>, StartError> {
     let own = std::env::temp_dir().join(format!("carrel-{}", std::process::id()));
     let disk = disk_space(settings);
-    blobs(settings, &Scratch::open(own, disk.clone())?, disk)
+    let files = blobs(settings, &Scratch::open(own, disk.clone())?, disk.clone())?;
+    tokio::spawn(disk.watch());
+    Ok(files)
 }
 
 /// The store of files: a folder, made for its owner alone, or a bucket.

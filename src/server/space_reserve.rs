@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use actors::disk::available_bytes;
 use tracing::{info, warn};
 
 /// Bytes set aside: opening the database and the index takes under 1 MiB.
@@ -23,7 +24,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// # Errors
 /// The disk cannot be measured, or the file not be removed.
 pub fn release_if_full(data_dir: &Path) -> io::Result<()> {
-    release(data_dir, fs4::available_space(data_dir)?)
+    release(data_dir, available_bytes(data_dir)?)
 }
 
 fn release(data_dir: &Path, free_bytes: u64) -> io::Result<()> {
@@ -46,7 +47,7 @@ pub async fn keep(data_dir: PathBuf) {
         let folder = data_dir.clone();
         let _ = tokio::task::spawn_blocking(move || {
             // A disk that cannot be measured has no space to be set aside.
-            set_aside(&folder, fs4::available_space(&folder).unwrap_or(0));
+            set_aside(&folder, available_bytes(&folder).unwrap_or(0));
         })
         .await;
         tokio::time::sleep(CHECK_INTERVAL).await;

@@ -1,0 +1,171 @@
+//! The free-space floor of the disks that hold the database, the index and the files.
+//!
+//! SQLite fails a write on a full disk cleanly, but the embedded index writes through mapped files, where a full disk ends the
+//! process (SIGBUS). Below the floor nothing that adds begins; sign-in, revocation and deletion go on, and so do jobs that only
+//! delete, as long as the index has the space that it needs to write at all.
+//!
+//! A background task measures the disks ([`DiskSpace::watch`]), and requests load what it found: a slow network file system
+//! stalls none of them.
+
+mod space;
+mod volume;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::join_all;
+use rustix::fs::statvfs;
+
+use self::volume::Volume;
+use crate::error::Error;
+
+/// Space that must be free before passages are added to the index or changed: the engine writes through mapped files, where a
+/// full disk ends the process instead of failing the write.
+pub const MIN_FREE_TO_ADD_BYTES: u64 = 16 << 20;
+/// The same before passages are removed, or what was written is synced: that takes far less, and frees space.
+pub const MIN_FREE_TO_DELETE_BYTES: u64 = 8 << 20;
+
+/// How much space the fullest of the disks has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SpaceLevel {
+    /// Less than deletions need.
+    Full,
+    /// Less than the floor.
+    BelowFloor,
+    /// More than the floor.
+    AboveFloor,
+}
+
+impl SpaceLevel {
+    /// The level that was cast to this number.
+    fn of_number(number: u8) -> Self {
+        let levels = [Self::Full, Self::BelowFloor, Self::AboveFloor];
+        levels.into_iter().find(|level| *level as u8 == number).unwrap_or(Self::AboveFloor)
+    }
+}
+
+/// The disks that are written to, and how much space they must keep. Clones share them.
+#[derive(Clone, Debug)]
+pub struct DiskSpace(Arc<Disks>);
+
+#[derive(Debug)]
+struct Disks {
+    min_free_bytes: u64,
+    /// Those whose floor is held.
+    volumes: Vec<Arc<Volume>>,
+    /// All that are measured: these, and those of [`DiskSpace::with_folder`].
+    watched: Arc<Mutex<Vec<Arc<Volume>>>>,
+}
+
+impl Default for DiskSpace {
+    /// No floor.
+    fn default() -> Self {
+        Self::new(Vec::new(), 0)
+    }
+}
+
+impl DiskSpace {
+    /// Measures the disk of each folder, once for each disk. This floor in bytes holds for all; 0 is no floor.
+    pub fn new(folders: Vec<PathBuf>, min_free_bytes: u64) -> Self {
+        Self::of(folders.into_iter().map(|folder| Volume::new(folder, min_free_bytes)), min_free_bytes)
+    }
+
+    fn of(all: impl Iterator<Item = Volume>, min_free_bytes: u64) -> Self {
+        let mut volumes: Vec<Arc<Volume>> = Vec::new();
+        for volume in all {
+            if !volumes.iter().any(|known| known.is_same_disk(&volume)) {
+                volumes.push(Arc::new(volume));
+            }
+        }
+        let watched = Arc::new(Mutex::new(volumes.clone()));
+        Self(Arc::new(Disks { min_free_bytes, volumes, watched }))
+    }
+
+    /// The same disks and that of one more folder.
+    #[must_use]
+    pub fn with_folder(&self, folder: PathBuf) -> Self {
+        let volume = self.watch_folder(folder);
+        let mut volumes = self.0.volumes.clone();
+        if !volumes.iter().any(|known| Arc::ptr_eq(known, &volume)) {
+            volumes.push(volume);
+        }
+        let (min_free_bytes, watched) = (self.0.min_free_bytes, self.0.watched.clone());
+        Self(Arc::new(Disks { min_free_bytes, volumes, watched }))
+    }
+
+    fn watch_folder(&self, folder: PathBuf) -> Arc<Volume> {
+        let volume = Volume::new(folder, self.0.min_free_bytes);
+        let mut watched = self.0.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = watched.iter().find(|known| known.is_same_disk(&volume)) {
+            return known.clone();
+        }
+        let volume = Arc::new(volume);
+        watched.push(volume.clone());
+        volume
+    }
+
+    /// Measures the disks four times a second until it is aborted, each by itself: one that does not answer keeps its last level.
+    pub async fn watch(self) {
+        let watched = self.0.watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        join_all(watched.into_iter().map(Volume::watch)).await;
+    }
+
+    /// The level of the fullest disk, as it was measured last. A disk that cannot be measured counts as one with space: its writes
+    /// fail by themselves where it has none.
+    pub fn level(&self) -> SpaceLevel {
+        self.0.volumes.iter().map(|volume| volume.level()).min().unwrap_or(SpaceLevel::AboveFloor)
+    }
+
+    /// Whether every disk has more than the floor left.
+    pub fn has_room(&self) -> bool {
+        self.level() == SpaceLevel::AboveFloor
+    }
+
+    /// Refuses what needs space.
+    ///
+    /// # Errors
+    /// [`Error::StorageFull`] below the floor.
+    pub fn require_room(&self) -> Result<(), Error> {
+        if self.has_room() { Ok(()) } else { Err(Error::StorageFull) }
+    }
+}
+
+/// Bytes of a folder's disk that this process may still take.
+///
+/// # Errors
+/// The folder is not there, or its disk cannot be measured.
+pub fn available_bytes(folder: &Path) -> io::Result<u64> {
+    let disk = statvfs(folder)?;
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floor_is_held_on_every_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let folders = || vec![folder.path().to_owned()];
+
+        assert!(DiskSpace::new(folders(), 1).has_room());
+        assert!(DiskSpace::new(folders(), 0).has_room());
+        let full = DiskSpace::new(folders(), u64::MAX - 1);
+        assert!(!full.has_room());
+        assert!(matches!(full.require_room(), Err(Error::StorageFull)));
+        assert!(DiskSpace::new(vec![folder.path().join("missing")], 1).has_room());
+        assert!(!DiskSpace::new(Vec::new(), u64::MAX).with_folder(folder.path().to_owned()).has_room());
+    }
+
+    #[test]
+    fn folders_of_one_disk_are_measured_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = DiskSpace::new(vec![folder.path().to_owned(), folder.path().to_owned()], 1);
+
+        let files = disk.with_folder(folder.path().to_owned());
+
+        assert_eq!((disk.0.volumes.len(), files.0.volumes.len()), (1, 1));
+        assert_eq!(disk.0.watched.lock().unwrap().len(), 1);
+    }
+}
