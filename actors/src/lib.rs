@@ -15,7 +15,8 @@
 //! [`imports`] of what they have elsewhere, and back again [`exports`] of everything.
 //!
 //! How many bytes a library may take up is kept beside its rows and asked before a write commits: [`library_quota`]. How a
-//! transaction begins, and in which order it locks, is said in [`owned_transaction`].
+//! transaction begins, and in which order it locks, is said in [`owned_transaction`]. What a disk that is nearly full still
+//! takes is decided by [`disk`].
 //!
 //! What needs no actor is a function with an owner in its query. The command line has the [`desk`] alone: it writes rows
 //! and jobs, never the index.
@@ -27,6 +28,7 @@ pub mod address;
 pub mod ai;
 pub mod app;
 pub mod caller;
+pub mod checkpoint;
 pub mod clock;
 pub mod db;
 pub mod desk;

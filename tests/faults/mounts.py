@@ -37,6 +37,11 @@ def ext4(place: pathlib.Path, image: pathlib.Path):
     return mounted(place, "-t", "ext4", "-o", "loop", str(image))
 
 
+def free_bytes(folder: pathlib.Path) -> int:
+    stat = os.statvfs(folder)
+    return stat.f_bavail * stat.f_frsize
+
+
 class Filler:
     """A file that takes all the space there is, to the last block."""
 
@@ -44,8 +49,7 @@ class Filler:
         self.path = disk / "filler"
 
     def fill(self, leave: int = 0) -> None:
-        stat = os.statvfs(self.path.parent)
-        size = stat.f_bavail * stat.f_frsize - leave
+        size = free_bytes(self.path.parent) - leave
         with self.path.open("ab") as file, contextlib.suppress(OSError):
             os.posix_fallocate(file.fileno(), 0, max(size, 1))
         if leave:

@@ -2,45 +2,23 @@
 
 import contextlib
 import pathlib
+import signal
 import sqlite3
-import subprocess
 import urllib.parse
 
 import pytest
 from harness import PASSWORD, Account, FaultyService, Ledger, eventually
-from mounts import Filler
+from mounts import MIB, Filler, ext4, ext4_image, free_bytes, tmpfs
 
-MIB = 1 << 20
-RESERVE_BYTES = 4 * MIB
-
-
-@contextlib.contextmanager
-def tmpfs(place: pathlib.Path):
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128m", "tmpfs", str(place)], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", str(place)], check=True)
+# What is set aside, and what of it is kept for a start.
+RESERVE_BYTES, START_BYTES = 16 * MIB, 4 * MIB
 
 
-@contextlib.contextmanager
-def ext4(place: pathlib.Path):
-    image = place.parent / "image"
-    with image.open("wb") as file:
-        file.truncate(160 * MIB)
-    subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], check=True)
-    subprocess.run(["mount", "-o", "loop", str(image), str(place)], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", str(place)], check=True)
-
-
-@pytest.fixture(params=[tmpfs, ext4], ids=["tmpfs", "ext4"])
+@pytest.fixture(params=["tmpfs", "ext4"])
 def small_disk(request, tmp_path: pathlib.Path):
     place = tmp_path / "disk"
-    place.mkdir()
-    with request.param(place):
+    on = tmpfs(place, 128 * MIB) if request.param == "tmpfs" else ext4(place, ext4_image(tmp_path / "image", 160 * MIB))
+    with on:
         yield place
 
 
@@ -82,8 +60,64 @@ def await_jobs(disk: pathlib.Path) -> None:
     eventually(lambda: count_jobs(disk, "finished_at IS NULL") == 0)
 
 
+def reserve_of(disk: pathlib.Path) -> pathlib.Path:
+    return disk / "data" / "space-reserve"
+
+
 def has_blocks(reserve: pathlib.Path) -> bool:
     return reserve.exists() and reserve.stat().st_blocks * 512 >= RESERVE_BYTES
+
+
+def is_released(reserve: pathlib.Path) -> bool:
+    return reserve.stat().st_size == START_BYTES
+
+
+@contextlib.contextmanager
+def paused(service: FaultyService):
+    """The service finds only what was done by the end of the block: it releases nothing while the disk is filled."""
+    service.process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        service.process.send_signal(signal.SIGCONT)
+
+
+class SecurityChanges:
+    """What has to work on a full disk: whoever finds a key stolen cannot wait for space."""
+
+    def __init__(self, account: Account, ledger: Ledger) -> None:
+        self.account, self.ledger = account, ledger
+        self.password = PASSWORD
+        self.keys = [self.make_key() for _ in range(3)]
+
+    def make_key(self) -> tuple[str, str]:
+        made = self.account.app("POST", "/keys", {"name": "k", "kind": "rest", "scopes": ["read:user"]})
+        assert made[0] == 201
+        return made[1]["data"]["key"]["id"], made[1]["data"]["secret"]
+
+    def make(self) -> None:
+        """Each of them once; the last bookmark of the ledger is deleted."""
+        account = self.account
+        assert [account.sign_in(self.password) for _ in range(20)] == [200] * 20
+        key, secret = self.keys.pop()
+        assert account.app("DELETE", f"/keys/{key}")[0] == 200
+        assert account.rest("GET", "/v1/user", secret=secret)[0] == 401
+        new = f"{self.password} and more"
+        assert account.app("POST", "/password", {"current": self.password, "new": new})[0] == 200
+        assert account.sign_in(self.password) == 401
+        self.password = new
+        assert account.app("DELETE", "/session")[0] == 200
+        assert account.app("GET", "/session")[0] == 401
+        assert account.sign_in(self.password) == 200
+        bookmark = [id for id, expected in self.ledger.bookmarks.items() if expected is not None][-1]
+        self.ledger.delete(bookmark)
+        assert self.ledger.bookmarks[bookmark] is None
+
+    def assert_kept(self) -> None:
+        for _, secret in self.keys:
+            assert self.account.rest("GET", "/v1/user", secret=secret)[0] == 200
+        assert self.account.sign_in(PASSWORD) == 401
+        assert self.account.sign_in(self.password) == 200
 
 
 def test_full_disk_refuses_writes_and_serves_reads(service: FaultyService, small_disk: pathlib.Path) -> None:
@@ -111,49 +145,65 @@ def test_full_disk_refuses_writes_and_serves_reads(service: FaultyService, small
     assert 507 not in ledger.answers
 
 
-def test_sign_in_works_below_the_floor(service: FaultyService, small_disk: pathlib.Path) -> None:
-    account, filler = Account(service), Filler(small_disk)
+def test_security_changes_go_on_below_the_floor(service: FaultyService, small_disk: pathlib.Path) -> None:
+    account, filler, reserve = Account(service), Filler(small_disk), reserve_of(small_disk)
     ledger = Ledger(account)
     assert account.sign_in() == 200
-    ledger.mixed_load(1)
+    ledger.mixed_load(2)
+    changes = SecurityChanges(account, ledger)
+    eventually(lambda: has_blocks(reserve))
 
     await_jobs(small_disk)
-    filler.fill(leave=8 * MIB)
-
+    filler.fill(leave=12 * MIB)
     eventually(lambda: service.readiness()[1]["storage"] == "full")
+
     assert account.save(900)[0] == 507
-    assert account.sign_in() == 200
-    made = account.app("POST", "/keys", {"name": "k", "kind": "rest", "scopes": ["read:user"]})
-    assert made[0] == 201
-    assert account.app("DELETE", f"/keys/{made[1]['data']['key']['id']}")[0] == 200
-    assert account.rest("GET", "/v1/user", secret=made[1]["data"]["secret"])[0] == 401
-    bookmark = next(id for id, expected in ledger.bookmarks.items() if expected is not None)
-    assert account.rest("DELETE", f"/v1/bookmarks/{bookmark}")[0] == 200
+    changes.make()
+    changes.make_key()
+    assert has_blocks(reserve)
+    assert_reads_go_on(account, ledger)
 
 
-def test_service_starts_on_a_full_disk(service: FaultyService, small_disk: pathlib.Path) -> None:
-    account, filler = Account(service), Filler(small_disk)
+def test_security_changes_go_on_when_the_disk_is_full(service: FaultyService, small_disk: pathlib.Path) -> None:
+    account, filler, reserve = Account(service), Filler(small_disk), reserve_of(small_disk)
     assert account.sign_in() == 200
     ledger = Ledger(account)
-    ledger.mixed_load(2)
+    ledger.mixed_load(4)
+    changes = SecurityChanges(account, ledger)
     eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1].get("data", {}).get("results"))
-    reserve = small_disk / "data" / "space-reserve"
-    for starts, end in enumerate((service.stop, service.kill), 1):
-        eventually(lambda: has_blocks(reserve))
-        await_jobs(small_disk)
-        filler.fill()
-        end()
-        filler.fill()
+    eventually(lambda: has_blocks(reserve))
 
-        service.start()
+    await_jobs(small_disk)
+    with paused(service):
+        filler.fill()
+    eventually(lambda: is_released(reserve))
+    eventually(lambda: service.readiness()[1]["storage"] == "full")
+    assert account.save(900)[0] == 507
+    changes.make()
+    # What was released has room for the index too.
+    eventually(lambda: count_jobs(small_disk, "kind = 'forget' AND finished_at IS NULL") == 0)
+    assert account.save(901)[0] == 507
+    assert_reads_go_on(account, ledger)
 
-        assert not reserve.exists()
-        assert service.log().count("the space that was set aside is used to start") == starts
-        assert_reads_go_on(account, ledger)
-        assert account.save(900)[0] == 507
-        filler.free()
-        ledger.mixed_load(1)
-        assert ledger.faults() == []
+    # Others take what is left of it, too.
+    filler.fill()
+    service.stop()
+    filler.fill()
+    service.start()
+    assert not reserve.exists() and free_bytes(small_disk) < 2 * START_BYTES
+    assert account.save(902)[0] == 507
+    changes.make()
+    assert_reads_go_on(account, ledger)
+
+    filler.free()
+    eventually(lambda: service.readiness()[1]["storage"] == "ok")
+    before = len(ledger.answers)
+    ledger.mixed_load(2)
+    assert 507 not in ledger.answers[before:]
+    eventually(lambda: has_blocks(reserve))
+    changes.assert_kept()
+    assert ledger.faults() == []
+    assert service.log().count("is used for sign-in, revocation and deletion") == 1
 
 
 def register(service: FaultyService) -> tuple[int, dict, dict]:

@@ -5,9 +5,10 @@
 //! delete, as long as the index has the space that it needs to write at all.
 //!
 //! A background task measures the disks ([`DiskSpace::watch`]), and requests load what it found: a slow network file system
-//! stalls none of them.
+//! stalls none of them. Where other processes fill a disk, space that was set aside on it is released (`SpaceReserve`).
 
 mod space;
+mod space_reserve;
 mod volume;
 
 use std::io;
@@ -17,6 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::future::join_all;
 use rustix::fs::statvfs;
 
+use self::space_reserve::SpaceReserve;
 use self::volume::Volume;
 use crate::error::Error;
 
@@ -68,7 +70,16 @@ impl Default for DiskSpace {
 impl DiskSpace {
     /// Measures the disk of each folder, once for each disk. This floor in bytes holds for all; 0 is no floor.
     pub fn new(folders: Vec<PathBuf>, min_free_bytes: u64) -> Self {
-        Self::of(folders.into_iter().map(|folder| Volume::new(folder, min_free_bytes)), min_free_bytes)
+        Self::of(folders.into_iter().map(|folder| Volume::new(folder, None, min_free_bytes)), min_free_bytes)
+    }
+
+    /// The same, for the service: space is set aside on each disk, in a file of the folder.
+    pub fn with_reserves(folders: Vec<PathBuf>, min_free_bytes: u64) -> Self {
+        let volumes = folders.into_iter().map(|folder| {
+            let reserve = SpaceReserve::in_folder(&folder);
+            Volume::new(folder, Some(reserve), min_free_bytes)
+        });
+        Self::of(volumes, min_free_bytes)
     }
 
     fn of(all: impl Iterator<Item = Volume>, min_free_bytes: u64) -> Self {
@@ -95,7 +106,7 @@ impl DiskSpace {
     }
 
     fn watch_folder(&self, folder: PathBuf) -> Arc<Volume> {
-        let volume = Volume::new(folder, self.0.min_free_bytes);
+        let volume = Volume::new(folder, None, self.0.min_free_bytes);
         let mut watched = self.0.watched.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = watched.iter().find(|known| known.is_same_disk(&volume)) {
             return known.clone();
@@ -106,9 +117,18 @@ impl DiskSpace {
     }
 
     /// Measures the disks four times a second until it is aborted, each by itself: one that does not answer keeps its last level.
+    /// Releases and refills what is set aside.
     pub async fn watch(self) {
         let watched = self.0.watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
         join_all(watched.into_iter().map(Volume::watch)).await;
+    }
+
+    /// Gives back what is set aside, where a disk has too little left to open the database and the index.
+    ///
+    /// # Errors
+    /// The space can be neither measured nor given back.
+    pub fn release_reserves_to_start(&self) -> io::Result<()> {
+        self.0.volumes.iter().try_for_each(|volume| volume.release_to_start())
     }
 
     /// The level of the fullest disk, as it was measured last. A disk that cannot be measured counts as one with space: its writes

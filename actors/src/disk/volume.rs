@@ -1,18 +1,24 @@
 //! One disk that the service writes to.
 
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
-use tracing::warn;
+use tracing::{info, warn};
 
-use super::SpaceLevel;
 use super::space::Space;
+use super::space_reserve::{START_BYTES, SpaceReserve};
+use super::{SpaceLevel, available_bytes};
 
 /// How often a disk is measured.
 const MEASUREMENT_INTERVAL: Duration = Duration::from_millis(250);
+/// After how many measurements the reserve is refilled, where there is room: soon after space was freed, a disk may fill up again.
+const MEASUREMENTS_PER_REFILL: u64 = 20;
+/// The reserve is refilled only where so much stays free besides it and the floor: otherwise it would soon be released again.
+const MIN_FREE_BESIDES_RESERVE_BYTES: u64 = 8 << 20;
 
 /// The disk of a folder, as it was measured last.
 #[derive(Debug)]
@@ -21,22 +27,28 @@ pub struct Volume {
     /// Tells disks apart; none where the folder is not there.
     device: Option<u64>,
     min_free_bytes: u64,
+    /// What is set aside on it.
+    reserve: Option<SpaceReserve>,
     /// A [`SpaceLevel`].
     level: AtomicU8,
     /// The last measurement failed.
     is_unknown: AtomicBool,
+    /// What is free for what adds; 0 where that is not known.
+    free_bytes: AtomicU64,
 }
 
 impl Volume {
     /// The disk of this folder, measured once.
-    pub fn new(folder: PathBuf, min_free_bytes: u64) -> Self {
+    pub fn new(folder: PathBuf, reserve: Option<SpaceReserve>, min_free_bytes: u64) -> Self {
         let device = std::fs::metadata(&folder).ok().map(|found| found.dev());
         let volume = Self {
             folder,
             device,
             min_free_bytes,
+            reserve,
             level: AtomicU8::new(SpaceLevel::AboveFloor as u8),
             is_unknown: AtomicBool::new(false),
+            free_bytes: AtomicU64::new(0),
         };
         volume.measure();
         volume
@@ -52,19 +64,79 @@ impl Volume {
         SpaceLevel::of_number(self.level.load(Ordering::Relaxed))
     }
 
+    /// Gives all that is set aside back, where too little is left to open the database and the index.
+    ///
+    /// # Errors
+    /// The space can be neither measured nor given back.
+    pub fn release_to_start(&self) -> io::Result<()> {
+        let Some(reserve) = &self.reserve else { return Ok(()) };
+        if available_bytes(&self.folder)? < START_BYTES && reserve.remove()? {
+            info!("the disk is full: the space that was set aside is used to start");
+        }
+        self.measure();
+        Ok(())
+    }
+
     /// Measures the disk until this is dropped. A measurement that hangs, on a network file system that is away, is waited for:
     /// the last level holds until then.
     pub async fn watch(self: Arc<Self>) {
-        loop {
+        for round in 0_u64.. {
             let volume = self.clone();
-            let _ = tokio::task::spawn_blocking(move || volume.measure()).await;
+            let _ = tokio::task::spawn_blocking(move || volume.check(round)).await;
             tokio::time::sleep(MEASUREMENT_INTERVAL).await;
         }
     }
 
-    fn measure(&self) {
-        let level = self.space().map_or(SpaceLevel::AboveFloor, |space| space.level(self.min_free_bytes));
+    fn check(&self, round: u64) {
+        let level = self.measure();
+        let Some(reserve) = &self.reserve else { return };
+        if level == SpaceLevel::Full {
+            self.release(reserve, round);
+        } else if round.is_multiple_of(MEASUREMENTS_PER_REFILL) {
+            self.refill(reserve);
+        }
+    }
+
+    /// Gives what is set aside back to the writes that go on below the floor. The rest stays for the next start.
+    fn release(&self, reserve: &SpaceReserve, round: u64) {
+        match reserve.shrink() {
+            Ok(false) => {}
+            Ok(true) => {
+                warn!(
+                    folder = %self.folder.display(),
+                    "the disk is full: the space that was set aside is used for sign-in, revocation and deletion"
+                );
+                self.measure();
+            }
+            Err(cause) if round.is_multiple_of(MEASUREMENTS_PER_REFILL) => {
+                warn!(%cause, "could not release the space that was set aside");
+            }
+            // Logged before, and soon again.
+            Err(_) => {}
+        }
+    }
+
+    /// Sets space aside. A failure is no reason not to serve.
+    fn refill(&self, reserve: &SpaceReserve) {
+        let needed = self.min_free_bytes.saturating_add(MIN_FREE_BESIDES_RESERVE_BYTES);
+        if self.free_bytes.load(Ordering::Relaxed) < needed || reserve.missing_bytes() == 0 {
+            return;
+        }
+        match reserve.fill() {
+            Ok(()) => info!(folder = %self.folder.display(), "space was set aside for a full disk"),
+            Err(cause) => warn!(%cause, "could not set space aside for a full disk"),
+        }
+    }
+
+    fn measure(&self) -> SpaceLevel {
+        let found = self.space();
+        // What is missing of the reserve is not for what adds: it is to be filled, or was released for what goes on below the floor.
+        let missing = self.reserve.as_ref().map_or(0, SpaceReserve::missing_bytes);
+        let level = found.map_or(SpaceLevel::AboveFloor, |space| space.level(missing, self.min_free_bytes));
+        let free_bytes = found.map_or(0, |space| space.free_bytes.saturating_sub(missing));
+        self.free_bytes.store(free_bytes, Ordering::Relaxed);
         self.level.store(level as u8, Ordering::Relaxed);
+        level
     }
 
     /// None where the disk cannot be measured, which is logged once.
@@ -88,19 +160,58 @@ impl Volume {
 mod tests {
     use super::*;
 
+    fn reserve_is_filled(folder: &tempfile::TempDir) -> bool {
+        SpaceReserve::in_folder(folder.path()).missing_bytes() == 0
+    }
+
+    fn volume(folder: &tempfile::TempDir, min_free_bytes: u64) -> Volume {
+        let reserve = SpaceReserve::in_folder(folder.path());
+        Volume::new(folder.path().to_owned(), Some(reserve), min_free_bytes)
+    }
+
     #[test]
-    fn folder_that_is_missing_counts_as_one_with_space() {
+    fn reserve_is_filled_where_there_is_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let full = volume(&folder, u64::MAX);
+        assert_eq!(full.level(), SpaceLevel::BelowFloor);
+        full.check(0);
+        assert!(!reserve_is_filled(&folder));
+
+        let volume = volume(&folder, 1);
+        volume.check(1);
+        assert!(!reserve_is_filled(&folder));
+        volume.check(MEASUREMENTS_PER_REFILL);
+
+        assert!(reserve_is_filled(&folder));
+    }
+
+    #[test]
+    fn reserve_is_filled_without_a_floor_too() {
         let folder = tempfile::tempdir().unwrap();
 
-        let volume = Volume::new(folder.path().join("missing"), u64::MAX);
+        volume(&folder, 0).check(0);
+
+        assert!(reserve_is_filled(&folder));
+    }
+
+    #[test]
+    fn folder_that_is_missing_has_space_and_no_reserve() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("missing");
+        let reserve = SpaceReserve::in_folder(&missing);
+        let volume = Volume::new(missing.clone(), Some(reserve), 1);
+
+        volume.check(0);
 
         assert_eq!(volume.level(), SpaceLevel::AboveFloor);
+        assert!(!missing.exists());
+        assert!(volume.release_to_start().is_err());
     }
 
     #[tokio::test]
     async fn disk_is_measured_until_it_is_dropped() {
         let folder = tempfile::tempdir().unwrap();
-        let volume = Arc::new(Volume::new(folder.path().to_owned(), 1));
+        let volume = Arc::new(volume(&folder, 1));
         volume.level.store(SpaceLevel::Full as u8, Ordering::Relaxed);
 
         let watching = tokio::spawn(volume.clone().watch());
