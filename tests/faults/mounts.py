@@ -4,6 +4,7 @@ import contextlib
 import os
 import pathlib
 import subprocess
+import threading
 
 MIB = 1 << 20
 
@@ -40,6 +41,28 @@ def ext4(place: pathlib.Path, image: pathlib.Path):
 def free_bytes(folder: pathlib.Path) -> int:
     stat = os.statvfs(folder)
     return stat.f_bavail * stat.f_frsize
+
+
+class LeastFree:
+    """The least space that a disk had at any moment of the block."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder = folder
+        self.bytes = free_bytes(folder)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> "LeastFree":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.002):
+            self.bytes = min(self.bytes, free_bytes(self.folder))
 
 
 class Filler:

@@ -5,8 +5,12 @@
 //! delete, as long as the index has the space that it needs to write at all.
 //!
 //! A background task measures the disks ([`DiskSpace::watch`]), and requests load what it found: a slow network file system
-//! stalls none of them. Where other processes fill a disk, space that was set aside on it is released (`SpaceReserve`).
+//! stalls none of them. Writers of long files announce their bytes ([`DiskReservation`]), so that many at once do not pass the
+//! floor between two measurements. Where other processes fill a disk all the same, space that was set aside on it is released
+//! (`SpaceReserve`).
 
+mod ledger;
+mod reservation;
 mod space;
 mod space_reserve;
 mod volume;
@@ -17,6 +21,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::join_all;
 use rustix::fs::statvfs;
+
+pub use reservation::DiskReservation;
 
 use self::space_reserve::SpaceReserve;
 use self::volume::Volume;
@@ -56,6 +62,8 @@ struct Disks {
     min_free_bytes: u64,
     /// Those whose floor is held.
     volumes: Vec<Arc<Volume>>,
+    /// The one that announced bytes are written to; none where there is no disk.
+    target: Option<Arc<Volume>>,
     /// All that are measured: these, and those of [`DiskSpace::with_folder`].
     watched: Arc<Mutex<Vec<Arc<Volume>>>>,
 }
@@ -68,7 +76,8 @@ impl Default for DiskSpace {
 }
 
 impl DiskSpace {
-    /// Measures the disk of each folder, once for each disk. This floor in bytes holds for all; 0 is no floor.
+    /// Measures the disk of each folder, once for each disk. This floor in bytes holds for all; 0 is no floor. Announced bytes are
+    /// for the first.
     pub fn new(folders: Vec<PathBuf>, min_free_bytes: u64) -> Self {
         Self::of(folders.into_iter().map(|folder| Volume::new(folder, None, min_free_bytes)), min_free_bytes)
     }
@@ -89,20 +98,20 @@ impl DiskSpace {
                 volumes.push(Arc::new(volume));
             }
         }
-        let watched = Arc::new(Mutex::new(volumes.clone()));
-        Self(Arc::new(Disks { min_free_bytes, volumes, watched }))
+        let (target, watched) = (volumes.first().cloned(), Arc::new(Mutex::new(volumes.clone())));
+        Self(Arc::new(Disks { min_free_bytes, volumes, target, watched }))
     }
 
-    /// The same disks and that of one more folder.
+    /// The same disks and that of one more folder, which announced bytes are for.
     #[must_use]
     pub fn with_folder(&self, folder: PathBuf) -> Self {
         let volume = self.watch_folder(folder);
         let mut volumes = self.0.volumes.clone();
         if !volumes.iter().any(|known| Arc::ptr_eq(known, &volume)) {
-            volumes.push(volume);
+            volumes.push(volume.clone());
         }
         let (min_free_bytes, watched) = (self.0.min_free_bytes, self.0.watched.clone());
-        Self(Arc::new(Disks { min_free_bytes, volumes, watched }))
+        Self(Arc::new(Disks { min_free_bytes, volumes, target: Some(volume), watched }))
     }
 
     fn watch_folder(&self, folder: PathBuf) -> Arc<Volume> {
@@ -149,6 +158,23 @@ impl DiskSpace {
     pub fn require_room(&self) -> Result<(), Error> {
         if self.has_room() { Ok(()) } else { Err(Error::StorageFull) }
     }
+
+    /// Announces a file of this length; of one whose length is not known, a first part.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::StorageFull`] where the disk would fall below its floor, with what others have announced.
+    pub fn reserve(&self, length: Option<u64>) -> io::Result<DiskReservation> {
+        let mut reservation = DiskReservation::new(self.clone());
+        match length {
+            Some(bytes) => reservation.require_exactly(bytes)?,
+            None => reservation.require(1)?,
+        }
+        Ok(reservation)
+    }
+
+    fn target(&self) -> Option<&Volume> {
+        self.0.target.as_deref()
+    }
 }
 
 /// Bytes of a folder's disk that this process may still take.
@@ -179,13 +205,26 @@ mod tests {
     }
 
     #[test]
-    fn folders_of_one_disk_are_measured_once() {
+    fn folders_of_one_disk_share_what_is_announced() {
         let folder = tempfile::tempdir().unwrap();
         let disk = DiskSpace::new(vec![folder.path().to_owned(), folder.path().to_owned()], 1);
-
         let files = disk.with_folder(folder.path().to_owned());
-
+        disk.target().unwrap().ledger().set_free(Some(100 << 20), 0);
         assert_eq!((disk.0.volumes.len(), files.0.volumes.len()), (1, 1));
-        assert_eq!(disk.0.watched.lock().unwrap().len(), 1);
+
+        let announced = disk.reserve(Some(60 << 20)).unwrap();
+
+        assert_eq!(files.reserve(Some(60 << 20)).unwrap_err().kind(), io::ErrorKind::StorageFull);
+        drop(announced);
+        files.reserve(Some(60 << 20)).unwrap();
+    }
+
+    #[test]
+    fn nothing_is_announced_without_a_floor() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = DiskSpace::new(vec![folder.path().to_owned()], 0);
+
+        disk.reserve(Some(u64::MAX)).unwrap();
+        DiskSpace::default().reserve(Some(u64::MAX)).unwrap();
     }
 }

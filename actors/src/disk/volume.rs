@@ -3,12 +3,13 @@
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tracing::{info, warn};
 
+use super::ledger::Ledger;
 use super::space::Space;
 use super::space_reserve::{START_BYTES, SpaceReserve};
 use super::{SpaceLevel, available_bytes};
@@ -33,8 +34,7 @@ pub struct Volume {
     level: AtomicU8,
     /// The last measurement failed.
     is_unknown: AtomicBool,
-    /// What is free for what adds; 0 where that is not known.
-    free_bytes: AtomicU64,
+    ledger: Mutex<Ledger>,
 }
 
 impl Volume {
@@ -48,7 +48,7 @@ impl Volume {
             reserve,
             level: AtomicU8::new(SpaceLevel::AboveFloor as u8),
             is_unknown: AtomicBool::new(false),
-            free_bytes: AtomicU64::new(0),
+            ledger: Mutex::default(),
         };
         volume.measure();
         volume
@@ -62,6 +62,16 @@ impl Volume {
     /// The level that was measured last.
     pub fn level(&self) -> SpaceLevel {
         SpaceLevel::of_number(self.level.load(Ordering::Relaxed))
+    }
+
+    /// What is spoken for.
+    pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Announces bytes that are about to be written, where there is room above the floor; whether it did.
+    pub fn announce(&self, bytes: u64) -> bool {
+        self.min_free_bytes == 0 || self.ledger().announce(bytes, self.min_free_bytes)
     }
 
     /// Gives all that is set aside back, where too little is left to open the database and the index.
@@ -118,8 +128,8 @@ impl Volume {
 
     /// Sets space aside. A failure is no reason not to serve.
     fn refill(&self, reserve: &SpaceReserve) {
-        let needed = self.min_free_bytes.saturating_add(MIN_FREE_BESIDES_RESERVE_BYTES);
-        if self.free_bytes.load(Ordering::Relaxed) < needed || reserve.missing_bytes() == 0 {
+        let has_room = self.ledger().has_room_for(MIN_FREE_BESIDES_RESERVE_BYTES, self.min_free_bytes);
+        if !has_room || reserve.missing_bytes() == 0 {
             return;
         }
         match reserve.fill() {
@@ -129,12 +139,13 @@ impl Volume {
     }
 
     fn measure(&self) -> SpaceLevel {
+        let written_before = self.ledger().written_bytes();
         let found = self.space();
-        // What is missing of the reserve is not for what adds: it is to be filled, or was released for what goes on below the floor.
+        // What is missing of the reserve is not for writers: it is to be filled, or was released for what goes on below the floor.
         let missing = self.reserve.as_ref().map_or(0, SpaceReserve::missing_bytes);
         let level = found.map_or(SpaceLevel::AboveFloor, |space| space.level(missing, self.min_free_bytes));
-        let free_bytes = found.map_or(0, |space| space.free_bytes.saturating_sub(missing));
-        self.free_bytes.store(free_bytes, Ordering::Relaxed);
+        let for_writers = found.map(|space| space.free_bytes.saturating_sub(missing));
+        self.ledger().set_free(for_writers, written_before);
         self.level.store(level as u8, Ordering::Relaxed);
         level
     }
@@ -204,7 +215,7 @@ mod tests {
         volume.check(0);
 
         assert_eq!(volume.level(), SpaceLevel::AboveFloor);
-        assert!(!missing.exists());
+        assert!(volume.announce(1) && !missing.exists());
         assert!(volume.release_to_start().is_err());
     }
 
