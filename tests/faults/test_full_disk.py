@@ -4,9 +4,11 @@ import contextlib
 import pathlib
 import signal
 import sqlite3
+import time
 import urllib.parse
 
 import pytest
+from background import database_file, opened
 from harness import PASSWORD, Account, FaultyService, Ledger, eventually
 from mounts import MIB, Filler, ext4, ext4_image, free_bytes, tmpfs
 
@@ -204,6 +206,30 @@ def test_security_changes_go_on_when_the_disk_is_full(service: FaultyService, sm
     changes.assert_kept()
     assert ledger.faults() == []
     assert service.log().count("is used for sign-in, revocation and deletion") == 1
+
+
+def test_reads_take_nothing_of_the_space_below_the_floor(
+        service_with_high_floor: FaultyService, small_disk: pathlib.Path) -> None:
+    service, filler = service_with_high_floor, Filler(small_disk)
+    account = Account(service)
+
+    def activity() -> int:
+        with opened(database_file(service)) as rows:
+            return rows.execute("SELECT count(*) FROM activity").fetchone()[0]
+
+    assert account.rest("GET", "/v1/user")[0] == 200
+    eventually(lambda: activity() == 1)
+    filler.fill(leave=32 * MIB)
+    eventually(lambda: service.readiness()[1]["storage"] == "full")
+
+    reads, end = 0, time.monotonic() + 1.5
+    while time.monotonic() < end:
+        assert account.rest("GET", "/v1/user")[0] == 200
+        reads += 1
+
+    assert activity() == 1
+    filler.free()
+    eventually(lambda: activity() == 1 + reads)
 
 
 def register(service: FaultyService) -> tuple[int, dict, dict]:
