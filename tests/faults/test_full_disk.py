@@ -10,6 +10,7 @@ import urllib.parse
 import pytest
 from background import database_file, opened
 from harness import PASSWORD, Account, FaultyService, Ledger, eventually
+from injector import ALWAYS, Injector
 from mounts import MIB, Filler, ext4, ext4_image, free_bytes, tmpfs
 
 # What is set aside, and what of it is kept for a start.
@@ -230,6 +231,25 @@ def test_reads_take_nothing_of_the_space_below_the_floor(
     assert activity() == 1
     filler.free()
     eventually(lambda: activity() == 1 + reads)
+
+
+def test_failing_writer_below_the_floor_is_not_ready(
+        carrel: str, tmp_path: pathlib.Path, small_disk: pathlib.Path, injector: Injector) -> None:
+    service = FaultyService(carrel, tmp_path, data_dir=small_disk / "data", models__dir=tmp_path / "none",
+                            storage__min_free_bytes=48 * MIB)
+    service.extra = injector.environment()
+    service.start()
+    Filler(small_disk).fill(leave=32 * MIB)
+    eventually(lambda: service.readiness()[1]["storage"] == "full")
+    assert service.readiness()[0] == 200
+
+    injector.arm(service.process.pid, "pwrite64", "EIO", 1, ALWAYS)
+
+    eventually(lambda: service.readiness()[1]["storage"] == "failed")
+    assert service.readiness()[0] == 503
+    injector.disarm()
+    eventually(lambda: service.readiness()[1]["storage"] == "full")
+    assert service.readiness()[0] == 200
 
 
 def register(service: FaultyService) -> tuple[int, dict, dict]:
