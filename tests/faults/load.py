@@ -227,7 +227,7 @@ class Load:
             self.fault("missing", "no password signs in")
 
     def check_database(self) -> None:
-        path = pathlib.Path(self.service.folder) / "data" / "carrel.db"
+        path = pathlib.Path(self.service.settings["data_dir"]) / "carrel.db"
         if not path.exists():
             return
         with contextlib.closing(sqlite3.connect(path, timeout=30)) as database:

@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import threading
+import time
 
 MIB = 1 << 20
 
@@ -82,6 +83,14 @@ class Filler:
                 with contextlib.suppress(OSError):
                     while True:
                         file.write(bytes(block))
+
+    def fill_slowly(self) -> None:
+        """Everything too, as a program that writes 1 MiB after another: about 50 MiB a second."""
+        with self.path.open("ab", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(MIB))
+                time.sleep(0.02)
+        self.fill()
 
     def free(self) -> None:
         self.path.unlink()

@@ -8,9 +8,10 @@ import time
 import urllib.parse
 
 import pytest
-from background import database_file, opened
+from background import database_file, metric, opened
 from harness import PASSWORD, Account, FaultyService, Ledger, eventually
 from injector import ALWAYS, Injector
+from load import Load
 from mounts import MIB, Filler, ext4, ext4_image, free_bytes, tmpfs
 
 # What is set aside, and what of it is kept for a start.
@@ -250,6 +251,60 @@ def test_failing_writer_below_the_floor_is_not_ready(
     injector.disarm()
     eventually(lambda: service.readiness()[1]["storage"] == "full")
     assert service.readiness()[0] == 200
+
+
+def test_mixed_load_survives_a_disk_that_fills_up(
+        carrel: str, tmp_path: pathlib.Path, small_disk: pathlib.Path, summarize) -> None:
+    """Without a floor it is the database that finds the disk full."""
+    service, filler = start(carrel, tmp_path, small_disk, storage__min_free_bytes=0), Filler(small_disk)
+    load = Load(service)
+    load.run_until(lambda: load.acknowledged > 200)
+    load.verify()
+    assert load.found() == {}
+
+    for _ in range(3):
+        load.start()
+        filler.fill_slowly()
+        refused = load.uncertain
+        eventually(lambda: load.uncertain > refused + 50)
+        load.stop()
+        assert service.process.poll() is None, service.log()[-2000:]
+
+        filler.free()
+        load.verify(everything=True)
+        assert load.found() == {}
+    assert metric(service, 'carrel_storage_faults_total{fault="full"}') > 0
+    service.kill()
+    service.start()
+    load.verify(everything=True)
+
+    summarize(load.summary())
+    assert load.found() == {}
+
+
+def test_service_starts_on_a_full_disk(service: FaultyService, small_disk: pathlib.Path) -> None:
+    account, filler = Account(service), Filler(small_disk)
+    assert account.sign_in() == 200
+    ledger = Ledger(account)
+    ledger.mixed_load(2)
+    eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1].get("data", {}).get("results"))
+    reserve = reserve_of(small_disk)
+    for starts, end in enumerate((service.stop, service.kill), 1):
+        eventually(lambda: has_blocks(reserve))
+        await_jobs(small_disk)
+        filler.fill()
+        end()
+        filler.fill()
+
+        service.start()
+
+        assert not reserve.exists()
+        assert service.log().count("the space that was set aside is used to start") == starts
+        assert_reads_go_on(account, ledger)
+        assert account.save(900)[0] == 507
+        filler.free()
+        ledger.mixed_load(1)
+        assert ledger.faults() == []
 
 
 def register(service: FaultyService) -> tuple[int, dict, dict]:
