@@ -21,7 +21,7 @@ use crate::ai::Pause;
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::desk::Desk;
-use crate::disk::DiskSpace;
+use crate::disk::{DiskSpace, SpaceLevel};
 use crate::error::Error;
 use crate::grants::{GrantSettings, Grants};
 use crate::idempotency::Idempotency;
@@ -223,7 +223,13 @@ impl App {
             failures: Arc::new(Failures::new(setup.failures_per_minute, clock.clone())),
             sign_ins: Arc::default(),
             sign_ups: Arc::new(Addresses::an_hour(SIGN_UPS_PER_HOUR, clock.clone())),
-            activity: Activity::start(&short, jobs, clock.clone(), setup.activity_kept),
+            activity: Activity::start(
+                &short,
+                jobs,
+                clock.clone(),
+                setup.activity_kept,
+                setup.disk.clone(),
+            ),
             notices,
             idempotency: Idempotency::new(db, clock.clone()),
             retrieval,
@@ -318,15 +324,17 @@ impl App {
         info!("stopped");
     }
 
-    /// Whether writes are kept.
+    /// Whether writes are kept. Below the floor too, where some go on: only a disk with no space for them is not asked.
     pub async fn check_storage(&self) -> StorageState {
         if self.db.health().is_damaged() {
             return StorageState::Damaged;
         }
-        if !self.disk.has_room() {
+        let level = self.disk.level();
+        if level == SpaceLevel::Full {
             return StorageState::Full;
         }
         match tokio::time::timeout(STORAGE_CHECK_TIMEOUT, state::check_round_trip(&self.db)).await {
+            Ok(Ok(())) if level == SpaceLevel::BelowFloor => StorageState::Full,
             Ok(Ok(())) => StorageState::Ok,
             Ok(Err(Error::StorageFull)) => StorageState::Full,
             Ok(Err(Error::Busy(_))) | Err(_) => StorageState::Busy,

@@ -15,7 +15,8 @@
 //! [`imports`] of what they have elsewhere, and back again [`exports`] of everything.
 //!
 //! The size of a library is kept in a row of its own and checked before a write commits: [`library_quota`]. [`owned_transaction`]
-//! describes how a transaction begins and in which order it locks.
+//! describes how a transaction begins and in which order it locks. [`disk`] decides what a disk that is
+//! nearly full still accepts.
 //!
 //! What needs no actor is a function with an owner in its query. The command line has the [`desk`] alone: it writes rows
 //! and jobs, never the index.
@@ -27,6 +28,7 @@ pub mod address;
 pub mod ai;
 pub mod app;
 pub mod caller;
+pub mod checkpoint;
 pub mod clock;
 pub mod db;
 pub mod desk;

@@ -18,6 +18,7 @@ use tokio::time::Instant;
 
 use super::door::{operation, own_origin, signed_in};
 use super::routes::LIST_IMPORTS;
+use crate::http::body::declared_length;
 use crate::http::pace::{LONGEST, SILENCE, late};
 use crate::http::table::{self, Door};
 use crate::rest::{failure, success, whole};
@@ -64,6 +65,8 @@ async fn begin(
 /// The fields of the form.
 #[derive(Default)]
 struct Form {
+    /// The longest that the file can be, where the length of the request is known.
+    most_bytes: Option<u64>,
     file: Option<Held>,
     format: Option<Format>,
     dry_run: Option<bool>,
@@ -80,7 +83,8 @@ async fn read(request: &HttpRequest, app: &App, payload: Payload) -> Result<Begi
     let until = Instant::now() + LONGEST;
     let mut inner = payload.into_inner();
     let mut multipart = Multipart::from_request(request, &mut inner).await.map_err(|_| FORM)?;
-    let mut form = Form::default();
+    let most_bytes = declared_length(request).map(|length| length.min(app.uploads.import_bytes));
+    let mut form = Form { most_bytes, ..Form::default() };
     while let Some(field) = in_time(until, multipart.try_next()).await? {
         form.take(app, field, until).await?;
     }
@@ -91,7 +95,9 @@ async fn read(request: &HttpRequest, app: &App, payload: Payload) -> Result<Begi
 impl Form {
     async fn take(&mut self, app: &App, mut field: Field, until: Instant) -> Result<(), Error> {
         match field.name().unwrap_or_default().to_owned().as_str() {
-            "file" if self.file.is_none() => self.file = Some(written(app, &mut field, until).await?),
+            "file" if self.file.is_none() => {
+                self.file = Some(written(app, &mut field, self.most_bytes, until).await?);
+            }
             "format" if self.format.is_none() => {
                 let name = word(&mut field, until).await?;
                 self.format =
@@ -125,9 +131,14 @@ async fn word(field: &mut Field, until: Instant) -> Result<String, Error> {
 }
 
 /// Writes the file as it comes; what breaks off leaves nothing.
-async fn written(app: &App, field: &mut Field, until: Instant) -> Result<Held, Error> {
+async fn written(
+    app: &App,
+    field: &mut Field,
+    most_bytes: Option<u64>,
+    until: Instant,
+) -> Result<Held, Error> {
     let store = &*app.uploads.store;
-    let mut written = Written::begin(app, store).await?;
+    let mut written = Written::begin_announced(app, store, most_bytes).await?;
     match copy(app, field, until, &mut written).await {
         Ok(()) => written.finish(app, store).await,
         Err(error) => {

@@ -14,6 +14,7 @@ use actix_web::web::{Bytes, BytesMut, Data, Payload};
 use actix_web::{HttpMessage, HttpRequest};
 use actors::adapters::blobs::{Scratch, ScratchFile};
 use actors::app::App;
+use actors::disk::DiskReservation;
 use actors::error::{Error, STORAGE_RETRY_AFTER};
 use futures_util::StreamExt;
 use tokio::time::{Instant, timeout_at};
@@ -117,7 +118,7 @@ pub async fn read(
         return Err(Error::internal("the limits of bodies are missing"));
     };
     let began = Instant::now();
-    let mut arriving = Arriving::new(limits, &app.uploads.scratch, sender);
+    let mut arriving = Arriving::new(limits, &app.uploads.scratch, sender, declared_length(request));
     loop {
         let deadline = began + limits.pace.allowed(arriving.length);
         let next = timeout_at(deadline, payload.next()).await.map_err(|_| Error::BodyTimeout)?;
@@ -130,7 +131,8 @@ pub async fn read(
     }
 }
 
-fn declared_length(request: &HttpRequest) -> Option<u64> {
+/// The length of the body, as the request declares it; none where the body comes in chunks.
+pub fn declared_length(request: &HttpRequest) -> Option<u64> {
     request.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
@@ -139,6 +141,7 @@ struct Arriving<'a> {
     limits: &'a BodyLimits,
     scratch: &'a Scratch,
     sender: Sender,
+    declared_length: Option<u64>,
     length: usize,
     /// What is not in the file yet.
     buffered: BytesMut,
@@ -151,14 +154,21 @@ struct Arriving<'a> {
 struct SpillFile {
     named: ScratchFile,
     file: std::fs::File,
+    reservation: DiskReservation,
 }
 
 impl<'a> Arriving<'a> {
-    fn new(limits: &'a BodyLimits, scratch: &'a Scratch, sender: Sender) -> Self {
+    fn new(
+        limits: &'a BodyLimits,
+        scratch: &'a Scratch,
+        sender: Sender,
+        declared_length: Option<u64>,
+    ) -> Self {
         Self {
             limits,
             scratch,
             sender,
+            declared_length,
             length: 0,
             buffered: BytesMut::new(),
             memory: limits.memory.hold(sender),
@@ -180,16 +190,15 @@ impl<'a> Arriving<'a> {
     /// Moves what is buffered to the scratch file.
     async fn spill(&mut self) -> Result<(), Error> {
         self.space.grow_to(self.length)?;
-        let (scratch, file) = (self.scratch.clone(), self.file.take());
+        let (scratch, file, declared_length) = (self.scratch.clone(), self.file.take(), self.declared_length);
         // The buffer itself is moved: an asynchronous file would copy it into another one of the same size.
         let mut buffered = std::mem::take(&mut self.buffered);
         let written = tokio::task::spawn_blocking(move || {
             let mut spilled = match file {
                 Some(spilled) => spilled,
-                None => SpillFile::create(&scratch)?,
+                None => SpillFile::create(&scratch, declared_length)?,
             };
-            scratch.require_room()?;
-            spilled.file.write_all(&buffered)?;
+            spilled.write(&buffered)?;
             buffered.clear();
             Ok::<_, io::Error>((spilled, buffered))
         });
@@ -222,9 +231,18 @@ impl<'a> Arriving<'a> {
 }
 
 impl SpillFile {
-    fn create(scratch: &Scratch) -> io::Result<Self> {
+    fn create(scratch: &Scratch, length: Option<u64>) -> io::Result<Self> {
+        let reservation = scratch.reserve(length)?;
         let (named, file) = scratch.file()?;
-        Ok(Self { named, file })
+        Ok(Self { named, file, reservation })
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let length = bytes.len() as u64;
+        self.reservation.require(length)?;
+        self.file.write_all(bytes)?;
+        self.reservation.record_written(length);
+        Ok(())
     }
 }
 
@@ -286,7 +304,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(1 << 20, Duration::from_secs(1));
-        let mut arriving = Arriving::new(&limits, &scratch, stranger());
+        let mut arriving = Arriving::new(&limits, &scratch, stranger(), None);
 
         arriving.push(b"a heron").await.unwrap();
 
@@ -301,7 +319,7 @@ mod tests {
         let scratch = Scratch::open(folder.clone(), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(4 << 20, Duration::from_secs(1));
         let sent: Vec<u8> = (0..3 << 20).map(|n: u32| n.to_le_bytes()[0]).collect();
-        let mut arriving = Arriving::new(&limits, &scratch, stranger());
+        let mut arriving = Arriving::new(&limits, &scratch, stranger(), None);
 
         for chunk in sent.chunks(30_000) {
             arriving.push(chunk).await.unwrap();
@@ -314,11 +332,25 @@ mod tests {
     }
 
     #[actix_web::test]
+    async fn long_body_is_refused_where_its_declared_length_has_no_room() {
+        let home = tempfile::tempdir().unwrap();
+        let disk = DiskSpace::new(vec![home.path().to_owned()], 1);
+        let scratch = Scratch::open(home.path().join("scratch"), disk).unwrap();
+        let limits = BodyLimits::new(1 << 20, Duration::from_secs(1));
+        let mut arriving = Arriving::new(&limits, &scratch, stranger(), Some(u64::MAX));
+        arriving.push(&vec![b'x'; MAX_BUFFERED_BYTES]).await.unwrap();
+
+        let refused = arriving.push(b"y").await;
+
+        assert!(matches!(refused, Err(Error::StorageFull)));
+    }
+
+    #[actix_web::test]
     async fn complete_body_holds_memory_of_its_length() {
         let home = tempfile::tempdir().unwrap();
         let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(2 << 20, Duration::from_secs(1));
-        let mut arriving = Arriving::new(&limits, &scratch, stranger());
+        let mut arriving = Arriving::new(&limits, &scratch, stranger(), None);
         arriving.push(&vec![b'x'; MAX_BUFFERED_BYTES]).await.unwrap();
         arriving.push(b"y").await.unwrap();
 
@@ -337,7 +369,7 @@ mod tests {
         let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(2 << 20, Duration::from_secs(1));
         let request = TestRequest::default().to_http_request();
-        let mut arriving = Arriving::new(&limits, &scratch, stranger());
+        let mut arriving = Arriving::new(&limits, &scratch, stranger(), None);
         arriving.push(b"a heron").await.unwrap();
 
         drop(arriving.hand_over(&request).await.unwrap());

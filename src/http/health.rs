@@ -43,7 +43,7 @@ pub struct Readiness {
 struct StorageCheck {
     at: Instant,
     state: StorageState,
-    /// When one was kept last.
+    /// When one was kept last, or found the disk full.
     kept_at: Instant,
 }
 
@@ -51,7 +51,8 @@ impl StorageCheck {
     fn after(last: Option<Self>, state: StorageState) -> Self {
         let at = Instant::now();
         let kept_at = match (state, last) {
-            (StorageState::Ok, _) | (_, None) => at,
+            // The writer of a full disk is not busy.
+            (StorageState::Ok | StorageState::Full, _) | (_, None) => at,
             (_, Some(last)) => last.kept_at,
         };
         Self { at, state, kept_at }
@@ -219,4 +220,20 @@ async fn metrics(app: Data<App>, recorder: Data<PrometheusHandle>, counted: Data
         metrics::counter!("carrel_log_lost_lines_total", "reason" => reason).absolute(lines);
     }
     HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(recorder.render())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn busy_writer_is_ready_soon_after_the_disk_was_full() {
+        let long_ago = Instant::now() - 2 * MAX_WRITER_BUSY;
+        let kept = StorageCheck { at: long_ago, state: StorageState::Ok, kept_at: long_ago };
+        assert!(!StorageCheck::after(Some(kept), StorageState::Busy).is_ready());
+
+        let full = StorageCheck::after(Some(kept), StorageState::Full);
+
+        assert!(full.is_ready() && StorageCheck::after(Some(full), StorageState::Busy).is_ready());
+    }
 }

@@ -8,7 +8,6 @@ mod doorkeeper;
 mod listen;
 mod models;
 mod setup;
-mod space_reserve;
 mod unserved;
 mod wire;
 
@@ -22,6 +21,7 @@ use actix_web::dev::ServerHandle;
 use actix_web::rt::task::JoinHandle;
 use actors::adapters::sandbox::SandboxCommand;
 use actors::app::App;
+use actors::checkpoint::checkpoint_below_floor;
 use actors::clock::{Clock, SystemClock};
 use actors::desk::Desk;
 use actors::ingest::queue::LeaseOwner;
@@ -39,7 +39,7 @@ use crate::settings::Settings;
 use doorkeeper::Doorkeeper;
 use listen::{Listening, keep_metrics_small, listen, recorder};
 use models::await_models;
-use setup::{open_index, setup};
+use setup::{disk_space, open_index, setup};
 
 pub use setup::files;
 
@@ -150,7 +150,8 @@ pub async fn start_with(
         );
     }
     let mut lock = lock(&settings.data_dir)?;
-    space_reserve::release_if_full(&settings.data_dir)?;
+    let disk = disk_space(&settings);
+    disk.release_reserves_to_start()?;
     let lease_owner = LeaseOwner(folder_id(&mut lock));
     let wanted = settings.server.listen;
     let listener = TcpListener::bind(wanted).map_err(|error| format!("server.listen = {wanted}: {error}"))?;
@@ -162,7 +163,7 @@ pub async fn start_with(
     let desk = Desk::open(database.expose(), data_dir, &base_url, settings.plans.clone(), clock).await?;
     let embedding = Catalogue::built_in().usual(Purpose::Embedding).cloned();
     let index = open_index(&settings, embedding.as_ref(), &desk).await?;
-    let setup = setup(&settings, index, &base_url, outside, lease_owner)?;
+    let setup = setup(&settings, index, &base_url, outside, lease_owner, disk)?;
     let app = App::start(desk, setup).await?;
     let readiness = Readiness::default();
     doorkeeper.end().await;
@@ -172,7 +173,8 @@ pub async fn start_with(
     let mut background = vec![
         actix_web::rt::spawn(keep_metrics_small(recorder()?)),
         actix_web::rt::spawn(log::report_lost_lines()),
-        actix_web::rt::spawn(space_reserve::keep(settings.data_dir.clone())),
+        actix_web::rt::spawn(app.disk.clone().watch()),
+        actix_web::rt::spawn(checkpoint_below_floor(app.db.clone(), app.disk.clone())),
         actix_web::rt::spawn(async move { db.check_while_serving().await }),
         actix_web::rt::spawn(async move { measured.watch_log().await }),
     ];

@@ -1,6 +1,6 @@
 //! What the service is started with, from its settings.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use actors::adapters::answerer::ChatSettings;
@@ -53,8 +53,8 @@ pub fn setup(
     base_url: &str,
     outside: Outside,
     lease_owner: LeaseOwner,
+    disk: DiskSpace,
 ) -> Result<Setup, StartError> {
-    let disk = disk_space(settings);
     let scratch = Scratch::open(scratch_folder(&settings.data_dir), disk.clone())?;
     Ok(Setup {
         fetch: FetchSettings {
@@ -98,13 +98,18 @@ pub fn setup(
     })
 }
 
-/// The floor for the disks of the index and, where SQLite is elsewhere, of the database.
-fn disk_space(settings: &Settings) -> DiskSpace {
+/// The floor for the disks of the index and of an SQLite database, and what is set aside on them.
+pub fn disk_space(settings: &Settings) -> DiskSpace {
+    DiskSpace::with_reserves(database_folders(settings), settings.storage.min_free_bytes)
+}
+
+/// The folder of the index and, where SQLite is elsewhere, that of the database.
+fn database_folders(settings: &Settings) -> Vec<PathBuf> {
     let mut folders = vec![settings.data_dir.clone()];
     let file = Db::file_of(settings.database_url().expose());
     folders
         .extend(file.as_deref().and_then(Path::parent).filter(|folder| folder.exists()).map(Path::to_owned));
-    DiskSpace::new(folders, settings.storage.min_free_bytes)
+    folders
 }
 
 fn grants(oauth: &Oauth) -> GrantSettings {
@@ -132,14 +137,16 @@ fn chat(settings: &Settings) -> Option<ChatSettings> {
     })
 }
 
-/// The store of files, for a command beside the service or without one.
+/// The store of files, for a command beside the service or without one. Its disks are measured until the runtime ends.
 ///
 /// # Errors
 /// It is not to be had.
 pub fn files(settings: &Settings) -> Result<Arc<dyn Blobs>, StartError> {
     let own = std::env::temp_dir().join(format!("carrel-{}", std::process::id()));
-    let disk = disk_space(settings);
-    blobs(settings, &Scratch::open(own, disk.clone())?, disk)
+    let disk = DiskSpace::new(database_folders(settings), settings.storage.min_free_bytes);
+    let files = blobs(settings, &Scratch::open(own, disk.clone())?, disk.clone())?;
+    tokio::spawn(disk.watch());
+    Ok(files)
 }
 
 /// The store of files: a folder, made for its owner alone, or a bucket.

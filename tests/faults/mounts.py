@@ -4,6 +4,8 @@ import contextlib
 import os
 import pathlib
 import subprocess
+import threading
+import time
 
 MIB = 1 << 20
 
@@ -37,6 +39,33 @@ def ext4(place: pathlib.Path, image: pathlib.Path):
     return mounted(place, "-t", "ext4", "-o", "loop", str(image))
 
 
+def free_bytes(folder: pathlib.Path) -> int:
+    stat = os.statvfs(folder)
+    return stat.f_bavail * stat.f_frsize
+
+
+class LeastFree:
+    """The least space that a disk had at any moment of the block."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder = folder
+        self.bytes = free_bytes(folder)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> "LeastFree":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.002):
+            self.bytes = min(self.bytes, free_bytes(self.folder))
+
+
 class Filler:
     """A file that uses up all space, to the last block."""
 
@@ -44,8 +73,7 @@ class Filler:
         self.path = disk / "filler"
 
     def fill(self, leave: int = 0) -> None:
-        stat = os.statvfs(self.path.parent)
-        size = stat.f_bavail * stat.f_frsize - leave
+        size = free_bytes(self.path.parent) - leave
         with self.path.open("ab") as file, contextlib.suppress(OSError):
             os.posix_fallocate(file.fileno(), 0, max(size, 1))
         if leave:
@@ -55,6 +83,14 @@ class Filler:
                 with contextlib.suppress(OSError):
                     while True:
                         file.write(bytes(block))
+
+    def fill_slowly(self) -> None:
+        """Everything too, as a program that writes 1 MiB after another: about 50 MiB a second."""
+        with self.path.open("ab", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(MIB))
+                time.sleep(0.02)
+        self.fill()
 
     def free(self) -> None:
         self.path.unlink()

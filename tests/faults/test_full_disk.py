@@ -3,27 +3,27 @@
 import contextlib
 import pathlib
 import shutil
+import signal
 import sqlite3
+import time
 import urllib.parse
 
 import pytest
+from background import database_file, metric, opened
 from harness import PASSWORD, Account, FaultyService, Ledger, eventually, started
-from mounts import MIB, Filler, ext4, ext4_image, tmpfs
+from injector import ALWAYS, Injector
+from load import Load
+from mounts import MIB, Filler, ext4, ext4_image, free_bytes, tmpfs
 
-RESERVE_BYTES = 4 * MIB
-
-
-def small_tmpfs(place: pathlib.Path):
-    return tmpfs(place, 128 * MIB)
-
-
-def small_ext4(place: pathlib.Path):
-    return ext4(place, ext4_image(place.with_name("image"), 160 * MIB))
+# What is set aside, and what of it is kept for a start.
+RESERVE_BYTES, START_BYTES = 16 * MIB, 4 * MIB
 
 
-@pytest.fixture(params=[small_tmpfs, small_ext4], ids=["tmpfs", "ext4"])
+@pytest.fixture(params=["tmpfs", "ext4"])
 def small_disk(request, tmp_path: pathlib.Path):
-    with request.param(tmp_path / "disk") as place:
+    place = tmp_path / "disk"
+    on = tmpfs(place, 128 * MIB) if request.param == "tmpfs" else ext4(place, ext4_image(tmp_path / "image", 160 * MIB))
+    with on:
         yield place
 
 
@@ -59,8 +59,64 @@ def await_jobs(disk: pathlib.Path) -> None:
     eventually(lambda: count_jobs(disk, "finished_at IS NULL") == 0)
 
 
+def reserve_of(disk: pathlib.Path) -> pathlib.Path:
+    return disk / "data" / "space-reserve"
+
+
 def has_blocks(reserve: pathlib.Path) -> bool:
     return reserve.exists() and reserve.stat().st_blocks * 512 >= RESERVE_BYTES
+
+
+def is_released(reserve: pathlib.Path) -> bool:
+    return reserve.stat().st_size == START_BYTES
+
+
+@contextlib.contextmanager
+def paused(service: FaultyService):
+    """The service finds only what was done by the end of the block: it releases nothing while the disk is filled."""
+    service.process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        service.process.send_signal(signal.SIGCONT)
+
+
+class SecurityChanges:
+    """What has to work on a full disk: whoever finds a key stolen cannot wait for space."""
+
+    def __init__(self, account: Account, ledger: Ledger) -> None:
+        self.account, self.ledger = account, ledger
+        self.password = PASSWORD
+        self.keys = [self.make_key() for _ in range(3)]
+
+    def make_key(self) -> tuple[str, str]:
+        made = self.account.app("POST", "/keys", {"name": "k", "kind": "rest", "scopes": ["read:user"]})
+        assert made[0] == 201
+        return made[1]["data"]["key"]["id"], made[1]["data"]["secret"]
+
+    def make(self) -> None:
+        """Each of them once; the last bookmark of the ledger is deleted."""
+        account = self.account
+        assert [account.sign_in(self.password) for _ in range(20)] == [200] * 20
+        key, secret = self.keys.pop()
+        assert account.app("DELETE", f"/keys/{key}")[0] == 200
+        assert account.rest("GET", "/v1/user", secret=secret)[0] == 401
+        new = f"{self.password} and more"
+        assert account.app("POST", "/password", {"current": self.password, "new": new})[0] == 200
+        assert account.sign_in(self.password) == 401
+        self.password = new
+        assert account.app("DELETE", "/session")[0] == 200
+        assert account.app("GET", "/session")[0] == 401
+        assert account.sign_in(self.password) == 200
+        bookmark = [id for id, expected in self.ledger.bookmarks.items() if expected is not None][-1]
+        self.ledger.delete(bookmark)
+        assert self.ledger.bookmarks[bookmark] is None
+
+    def assert_kept(self) -> None:
+        for _, secret in self.keys:
+            assert self.account.rest("GET", "/v1/user", secret=secret)[0] == 200
+        assert self.account.sign_in(PASSWORD) == 401
+        assert self.account.sign_in(self.password) == 200
 
 
 def test_full_disk_refuses_writes_and_serves_reads(service: FaultyService, small_disk: pathlib.Path) -> None:
@@ -88,24 +144,137 @@ def test_full_disk_refuses_writes_and_serves_reads(service: FaultyService, small
     assert 507 not in ledger.answers
 
 
-def test_sign_in_works_below_the_floor(service: FaultyService, small_disk: pathlib.Path) -> None:
-    account, filler = Account(service), Filler(small_disk)
+def test_security_changes_go_on_below_the_floor(service: FaultyService, small_disk: pathlib.Path) -> None:
+    account, filler, reserve = Account(service), Filler(small_disk), reserve_of(small_disk)
     ledger = Ledger(account)
     assert account.sign_in() == 200
-    ledger.mixed_load(1)
+    ledger.mixed_load(2)
+    changes = SecurityChanges(account, ledger)
+    eventually(lambda: has_blocks(reserve))
 
     await_jobs(small_disk)
-    filler.fill(leave=8 * MIB)
+    filler.fill(leave=12 * MIB)
+    eventually(lambda: service.readiness()[1]["storage"] == "full")
 
+    assert account.save(900)[0] == 507
+    changes.make()
+    changes.make_key()
+    assert has_blocks(reserve)
+    assert_reads_go_on(account, ledger)
+
+
+def test_security_changes_go_on_when_the_disk_is_full(service: FaultyService, small_disk: pathlib.Path) -> None:
+    account, filler, reserve = Account(service), Filler(small_disk), reserve_of(small_disk)
+    assert account.sign_in() == 200
+    ledger = Ledger(account)
+    ledger.mixed_load(4)
+    changes = SecurityChanges(account, ledger)
+    eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1].get("data", {}).get("results"))
+    eventually(lambda: has_blocks(reserve))
+
+    await_jobs(small_disk)
+    with paused(service):
+        filler.fill()
+    eventually(lambda: is_released(reserve))
     eventually(lambda: service.readiness()[1]["storage"] == "full")
     assert account.save(900)[0] == 507
-    assert account.sign_in() == 200
-    made = account.app("POST", "/keys", {"name": "k", "kind": "rest", "scopes": ["read:user"]})
-    assert made[0] == 201
-    assert account.app("DELETE", f"/keys/{made[1]['data']['key']['id']}")[0] == 200
-    assert account.rest("GET", "/v1/user", secret=made[1]["data"]["secret"])[0] == 401
-    bookmark = next(id for id, expected in ledger.bookmarks.items() if expected is not None)
-    assert account.rest("DELETE", f"/v1/bookmarks/{bookmark}")[0] == 200
+    changes.make()
+    # What was released has room for the index too.
+    eventually(lambda: count_jobs(small_disk, "kind = 'forget' AND finished_at IS NULL") == 0)
+    assert account.save(901)[0] == 507
+    assert_reads_go_on(account, ledger)
+
+    # Others take what is left of it, too.
+    filler.fill()
+    service.stop()
+    filler.fill()
+    service.start()
+    assert not reserve.exists() and free_bytes(small_disk) < 2 * START_BYTES
+    assert account.save(902)[0] == 507
+    changes.make()
+    assert_reads_go_on(account, ledger)
+
+    filler.free()
+    eventually(lambda: service.readiness()[1]["storage"] == "ok")
+    before = len(ledger.answers)
+    ledger.mixed_load(2)
+    assert 507 not in ledger.answers[before:]
+    eventually(lambda: has_blocks(reserve))
+    changes.assert_kept()
+    assert ledger.faults() == []
+    assert service.log().count("is used for sign-in, revocation and deletion") == 1
+
+
+def test_reads_take_nothing_of_the_space_below_the_floor(
+        service_with_high_floor: FaultyService, small_disk: pathlib.Path) -> None:
+    service, filler = service_with_high_floor, Filler(small_disk)
+    account = Account(service)
+
+    def activity() -> int:
+        with opened(database_file(service)) as rows:
+            return rows.execute("SELECT count(*) FROM activity").fetchone()[0]
+
+    assert account.rest("GET", "/v1/user")[0] == 200
+    eventually(lambda: activity() == 1)
+    filler.fill(leave=32 * MIB)
+    eventually(lambda: service.readiness()[1]["storage"] == "full")
+
+    reads, end = 0, time.monotonic() + 1.5
+    while time.monotonic() < end:
+        assert account.rest("GET", "/v1/user")[0] == 200
+        reads += 1
+
+    assert activity() == 1
+    filler.free()
+    eventually(lambda: activity() == 1 + reads)
+
+
+def test_failing_writer_below_the_floor_is_not_ready(
+        carrel: str, tmp_path: pathlib.Path, small_disk: pathlib.Path, injector: Injector) -> None:
+    service = FaultyService(carrel, tmp_path, data_dir=small_disk / "data", models__dir=tmp_path / "none",
+                            storage__min_free_bytes=48 * MIB)
+    service.extra = injector.environment()
+    service.start()
+    Filler(small_disk).fill(leave=32 * MIB)
+    eventually(lambda: service.readiness()[1]["storage"] == "full")
+    assert service.readiness()[0] == 200
+
+    injector.arm(service.process.pid, "pwrite64", "EIO", 1, ALWAYS)
+
+    eventually(lambda: service.readiness()[1]["storage"] == "failed")
+    assert service.readiness()[0] == 503
+    injector.disarm()
+    eventually(lambda: service.readiness()[1]["storage"] == "full")
+    assert service.readiness()[0] == 200
+
+
+def test_mixed_load_survives_a_disk_that_fills_up(
+        carrel: str, tmp_path: pathlib.Path, small_disk: pathlib.Path, summarize) -> None:
+    """Without a floor it is the database that finds the disk full."""
+    service, filler = start(carrel, tmp_path, small_disk, storage__min_free_bytes=0), Filler(small_disk)
+    load = Load(service)
+    load.run_until(lambda: load.acknowledged > 200)
+    load.verify()
+    assert load.found() == {}
+
+    for _ in range(3):
+        load.start()
+        filler.fill_slowly()
+        refused = load.uncertain
+        eventually(lambda: load.uncertain > refused + 50)
+        load.stop()
+        assert service.process.poll() is None, service.log()[-2000:]
+
+        filler.free()
+        load.verify(everything=True)
+        assert load.found() == {}
+    assert metric(service, 'carrel_storage_faults_total{fault="full"}') > 0
+    service.kill()
+    service.start()
+    load.verify(everything=True)
+
+    summarize(load.summary())
+    assert load.found() == {}
 
 
 def test_service_starts_on_a_full_disk(service: FaultyService, small_disk: pathlib.Path) -> None:
@@ -114,7 +283,7 @@ def test_service_starts_on_a_full_disk(service: FaultyService, small_disk: pathl
     ledger = Ledger(account)
     ledger.mixed_load(2)
     eventually(lambda: account.finds("word1"))
-    reserve = small_disk / "data" / "space-reserve"
+    reserve = reserve_of(small_disk)
     for starts, end in enumerate((service.stop, service.kill), 1):
         eventually(lambda: has_blocks(reserve))
         await_jobs(small_disk)

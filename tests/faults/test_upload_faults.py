@@ -1,11 +1,12 @@
 """Uploads that are interrupted by a full disk, a kill or a stop: no partial file is accepted, and the URL works again."""
 
+import concurrent.futures
 import pathlib
 
 import pytest
 from background import database_file, opened
 from harness import FaultyService, eventually, started
-from mounts import MIB, tmpfs
+from mounts import MIB, LeastFree, tmpfs
 from upload_client import Upload, uploader
 
 
@@ -36,6 +37,27 @@ def test_full_store_refuses_an_upload_and_removes_its_bytes(carrel: str, tmp_pat
         small = Upload(account, pdf(1 * MIB))
         assert small.put()[0] == 200
         assert small.complete()[0] == 202
+        service.kill()
+
+
+def test_uploads_at_once_keep_the_floor(carrel: str, tmp_path: pathlib.Path) -> None:
+    """More than there is room for, and written faster than the disk is measured."""
+    disk, floor, tolerance = tmp_path / "disk", 16 * MIB, 2 * MIB
+    with tmpfs(disk, 200 * MIB):
+        service = started(carrel, tmp_path, data_dir=disk / "data", storage__min_free_bytes=floor)
+        account = uploader(service)
+        uploads = [Upload(account, pdf(40 * MIB)) for _ in range(8)]
+
+        with LeastFree(disk) as least, concurrent.futures.ThreadPoolExecutor(len(uploads)) as senders:
+            answers = list(senders.map(Upload.put, uploads))
+
+        assert {status for status, _ in answers} == {200, 507}
+        assert all("STORAGE_FULL" in body for status, body in answers if status == 507)
+        assert least.bytes >= floor - tolerance, f"{least.bytes / MIB:.1f} MiB were left"
+        kept = [upload for upload, (status, _) in zip(uploads, answers) if status == 200]
+        assert [upload.complete()[0] for upload in kept] == [202] * len(kept)
+        stored = eventually(lambda: (found := files(disk / "data" / "files")) and len(found) == len(kept) and found)
+        assert all(file.read_bytes() == uploads[0].content for file in stored)
         service.kill()
 
 

@@ -1,6 +1,7 @@
 //! The actor of the activity: gathers lines and writes them together, and removes those that are past their days.
 //!
-//! A batch that cannot be written waits for the next write. After a crash at most one batch is lost.
+//! A batch that cannot be written waits for the next write, and below the floor of a disk all wait. A crash loses what waits: else
+//! at most one batch.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use tracing::warn;
 
 use crate::clock::Clock;
 use crate::db::Db;
+use crate::disk::DiskSpace;
 use crate::error::Error;
 use crate::kit::{Batch, Flush, Gathers, Turn, Write};
 
@@ -26,13 +28,26 @@ pub struct ActivityActor {
     db: Db,
     clock: Arc<dyn Clock>,
     kept: Duration,
+    disk: DiskSpace,
     lines: Batch<activity::Model>,
     turn: Turn,
 }
 
 impl ActivityActor {
-    pub(super) fn new(db: Db, clock: Arc<dyn Clock>, kept: Duration) -> Self {
-        Self { db, clock, kept, lines: Batch::of(MOST_LINES), turn: Turn::default() }
+    pub(super) fn new(db: Db, clock: Arc<dyn Clock>, kept: Duration, disk: DiskSpace) -> Self {
+        Self { db, clock, kept, disk, lines: Batch::of(MOST_LINES), turn: Turn::default() }
+    }
+
+    /// Writes the lines, unless a disk is below its floor: each read of a client would take of the space that is left there for
+    /// sign-in, revocation and deletion.
+    fn flush_with_room(&mut self, context: &mut Context<Self>) {
+        if self.disk.has_room() {
+            self.flush_behind(context);
+        } else {
+            // Bounds how many wait.
+            let waiting = self.take();
+            self.put_back(waiting);
+        }
     }
 
     fn sweep(&mut self, context: &mut Context<Self>) {
@@ -102,7 +117,7 @@ impl Actor for ActivityActor {
     fn started(&mut self, context: &mut Self::Context) {
         self.sweep(context);
         context.run_interval(SWEEP_EVERY, Self::sweep);
-        Self::flush_every(context, FLUSH_EVERY);
+        context.run_interval(FLUSH_EVERY, Self::flush_with_room);
     }
 }
 
@@ -116,7 +131,7 @@ impl Handler<Record> for ActivityActor {
 
     fn handle(&mut self, Record(line): Record, context: &mut Self::Context) {
         if self.lines.push(line) {
-            self.flush_behind(context);
+            self.flush_with_room(context);
         }
     }
 }

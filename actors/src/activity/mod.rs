@@ -10,6 +10,7 @@ use entity::activity;
 
 use crate::clock::Clock;
 use crate::db::Db;
+use crate::disk::DiskSpace;
 use crate::error::Error;
 use crate::kit::{Flush, Kept, Port, keep};
 use actor::{ActivityActor, Record};
@@ -22,9 +23,10 @@ pub struct Activity {
 
 impl Activity {
     /// Starts the actor; lines older than `kept` are removed, at the start and then now and again.
-    pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>, kept: Duration) -> Self {
+    pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>, kept: Duration, disk: DiskSpace) -> Self {
         let how = Kept { name: "activity", permits: 4096, patience: Duration::from_secs(8) };
-        Self { port: keep(on, how, move || ActivityActor::new(db.clone(), clock.clone(), kept)) }
+        let begin = move || ActivityActor::new(db.clone(), clock.clone(), kept, disk.clone());
+        Self { port: keep(on, how, begin) }
     }
 
     /// Notes a call. Where there is no room the line is lost and counted.

@@ -16,6 +16,7 @@ use zip::write::SimpleFileOptions;
 use super::gather;
 use crate::adapters::blobs::{BlobError, ScratchFile};
 use crate::app::App;
+use crate::disk::DiskReservation;
 use crate::error::Error;
 use crate::ingest::{Failure, queue};
 use crate::owned_transaction::begin_owned;
@@ -89,9 +90,10 @@ async fn settle(
 
 /// The archive, as a file that is worked on, and its length.
 async fn packed(app: &App, export: &export::Model) -> Result<(ScratchFile, u64), Failure> {
+    let reservation = app.uploads.scratch.reserve(None).map_err(BlobError::from)?;
     let (scratch, file) = app.uploads.scratch.file().map_err(BlobError::from)?;
     let (to, mut from) = mpsc::channel(WAITING);
-    let packing = tokio::task::spawn_blocking(move || pack(file, &mut from));
+    let packing = tokio::task::spawn_blocking(move || pack(file, reservation, &mut from));
     let gathered = tokio::select! {
         gathered = gather::all(app, export, &to) => gathered,
         error = report_progress(app, export, scratch.path()) => Err(error),
@@ -117,7 +119,11 @@ async fn report_progress(app: &App, export: &export::Model, file: &Path) -> Erro
     }
 }
 
-fn pack(file: std::fs::File, parts: &mut mpsc::Receiver<Part>) -> io::Result<u64> {
+fn pack(
+    file: std::fs::File,
+    mut reservation: DiskReservation,
+    parts: &mut mpsc::Receiver<Part>,
+) -> io::Result<u64> {
     let mut zip = ZipWriter::new(file);
     while let Some(part) = parts.blocking_recv() {
         match part {
@@ -127,7 +133,12 @@ fn pack(file: std::fs::File, parts: &mut mpsc::Receiver<Part>) -> io::Result<u64
                 let options = SimpleFileOptions::default().compression_method(how).large_file(true);
                 zip.start_file(name, options)?;
             }
-            Part::Bytes(bytes) => zip.write_all(&bytes)?,
+            Part::Bytes(bytes) => {
+                // Packed they are fewer: that much more is announced until the disk is measured.
+                reservation.require(bytes.len() as u64)?;
+                zip.write_all(&bytes)?;
+                reservation.record_written(bytes.len() as u64);
+            }
         }
     }
     let file = zip.finish()?;

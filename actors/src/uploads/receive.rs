@@ -61,7 +61,7 @@ impl Arrival {
     /// # Errors
     /// [`Error::UploadRefused`] for a signature that is not ours or an address past its time, [`Error::NotFound`] for an
     /// upload that is gone, [`Error::Conflict`] for one that is complete, [`Error::TooLarge`] and [`Error::Invalid`] for
-    /// another length or type than announced.
+    /// another length or type than announced, [`Error::StorageFull`] where the disk has no room for all of it.
     pub async fn begin(app: &App, pass: &Pass, said: Said) -> Result<Self, Error> {
         admitted(app, pass)?;
         let upload = awaited(app, pass).await?;
@@ -73,8 +73,10 @@ impl Arrival {
         if app.uploads.store.direct().is_some() {
             return Err(BlobError::NotHere.into());
         }
+        // A row of the file would be written before the store refuses it.
+        app.disk.require_room()?;
         let held = stored::hold(app, Some(upload.id), path_of).await?;
-        let writing = match app.uploads.store.create(&held.path).await {
+        let writing = match app.uploads.store.create(&held.path, Some(announced)).await {
             Ok(writing) => writing,
             Err(error) => {
                 stored::discard(app, &*app.uploads.store, held).await;

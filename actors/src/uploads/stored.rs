@@ -165,13 +165,21 @@ pub struct Written {
 }
 
 impl Written {
-    /// Begins a file.
+    /// Begins a file whose length is not known.
     ///
     /// # Errors
     /// There is no row, or no room for it.
     pub async fn begin(desk: &Desk, store: &dyn Blobs) -> Result<Self, Error> {
+        Self::begin_announced(desk, store, None).await
+    }
+
+    /// Begins a file of this length in bytes, where that is known.
+    ///
+    /// # Errors
+    /// There is no row, or no room for it.
+    pub async fn begin_announced(desk: &Desk, store: &dyn Blobs, length: Option<u64>) -> Result<Self, Error> {
         let held = hold(desk, None, path_of).await?;
-        match store.create(&held.path).await {
+        match store.create(&held.path, length).await {
             Ok(writing) => Ok(Self { held, writing }),
             Err(error) => {
                 discard(desk, store, held).await;
@@ -185,7 +193,8 @@ impl Written {
     /// # Errors
     /// There is no row, or no room for it; nothing is left then.
     pub async fn copy_of(desk: &Desk, store: &dyn Blobs, file: &Path) -> Result<Held, Error> {
-        let mut written = Self::begin(desk, store).await?;
+        let length = tokio::fs::metadata(file).await.map_err(BlobError::from)?.len();
+        let mut written = Self::begin_announced(desk, store, Some(length)).await?;
         match written.append(file).await {
             Ok(()) => written.finish(desk, store).await,
             Err(error) => {

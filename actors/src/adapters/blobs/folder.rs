@@ -12,7 +12,7 @@ use rustix::fs::{Mode, OFlags, openat};
 use tokio_util::bytes::Bytes;
 
 use super::{BlobError, Blobs, Direct, LocalFile, Writing};
-use crate::disk::DiskSpace;
+use crate::disk::{DiskReservation, DiskSpace};
 
 /// See the file's head.
 #[derive(Debug)]
@@ -23,8 +23,8 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens a store in an existing folder. Writes fail once one of these disks has reached its floor: an upload of gigabytes must
-    /// not take the space that the database and the index need.
+    /// Opens a store in an existing folder. Files are announced on the last of these disks, and stop growing once one of them has
+    /// reached its floor: uploads of gigabytes must not take the space that the database and the index need.
     ///
     /// # Errors
     /// It is not, or may not be entered.
@@ -41,10 +41,11 @@ impl Folder {
 
 #[async_trait]
 impl Blobs for Folder {
-    async fn create(&self, path: &str) -> Result<Box<dyn Writing>, BlobError> {
+    async fn create(&self, path: &str, length: Option<u64>) -> Result<Box<dyn Writing>, BlobError> {
+        let reservation = self.disk.reserve(length)?;
         let upload = self.store.put_multipart(&Key::from(path)).await?;
         let (file, folder) = (self.file(path)?, self.folder.clone());
-        Ok(Box::new(Parts { upload, last: None, file, folder, disk: self.disk.clone() }))
+        Ok(Box::new(Parts { upload, last: None, file, folder, reservation }))
     }
 
     fn direct(&self) -> Option<&dyn Direct> {
@@ -74,18 +75,24 @@ impl Blobs for Folder {
 /// A file on its way to the disk: while one part is written the next may be gathered.
 struct Parts {
     upload: Box<dyn MultipartUpload>,
-    last: Option<tokio::task::JoinHandle<object_store::Result<()>>>,
+    last: Option<PartInProgress>,
     file: PathBuf,
     folder: PathBuf,
-    disk: DiskSpace,
+    reservation: DiskReservation,
+}
+
+/// A part that is being written.
+struct PartInProgress {
+    bytes: u64,
+    written: tokio::task::JoinHandle<object_store::Result<()>>,
 }
 
 impl Parts {
     async fn written(&mut self) -> Result<(), BlobError> {
-        match self.last.take() {
-            None => Ok(()),
-            Some(last) => last.await.map_err(|error| BlobError::Failed(Box::new(error)))?.map_err(Into::into),
-        }
+        let Some(last) = self.last.take() else { return Ok(()) };
+        last.written.await.map_err(|error| BlobError::Failed(Box::new(error)))??;
+        self.reservation.record_written(last.bytes);
+        Ok(())
     }
 }
 
@@ -93,11 +100,10 @@ impl Parts {
 impl Writing for Parts {
     async fn write(&mut self, part: Bytes) -> Result<(), BlobError> {
         self.written().await?;
-        if !self.disk.has_room() {
-            return Err(BlobError::Full);
-        }
+        let bytes = part.len() as u64;
+        self.reservation.require(bytes)?;
         let part: UploadPart = self.upload.put_part(part.into());
-        self.last = Some(tokio::spawn(part));
+        self.last = Some(PartInProgress { bytes, written: tokio::spawn(part) });
         Ok(())
     }
 
@@ -137,9 +143,10 @@ fn give_to_owner(folder: &Path, file: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::available_bytes;
 
     async fn written(folder: &Folder, path: &str, parts: [&[u8]; 2]) -> Box<dyn Writing> {
-        let mut writing = folder.create(path).await.unwrap();
+        let mut writing = folder.create(path, None).await.unwrap();
         for part in parts {
             writing.write(Bytes::copy_from_slice(part)).await.unwrap();
         }
@@ -179,17 +186,32 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn file_stops_growing_at_the_floor_of_the_disk() {
+    async fn file_does_not_begin_below_the_floor_of_the_disk() {
         let home = tempfile::tempdir().unwrap();
         let full = DiskSpace::new(vec![home.path().to_owned()], u64::MAX);
         let folder = Folder::open(home.path().to_owned(), full).unwrap();
-        let mut writing = folder.create("a/b").await.unwrap();
 
-        let refused = writing.write(Bytes::from_static(b"one")).await;
+        for length in [None, Some(3)] {
+            let refused = folder.create("a/b", length).await;
+            assert!(matches!(refused, Err(BlobError::Full)));
+        }
 
-        assert!(matches!(refused, Err(BlobError::Full)));
+        assert!(!home.path().join("a").exists());
+    }
+
+    #[tokio::test]
+    async fn file_is_announced_until_it_is_written() {
+        let home = tempfile::tempdir().unwrap();
+        let disk = DiskSpace::new(vec![home.path().to_owned()], 1);
+        let most = available_bytes(home.path()).unwrap() / 4 * 3;
+        let folder = Folder::open(home.path().to_owned(), disk.clone()).unwrap();
+
+        let writing = folder.create("a/b", Some(most)).await.unwrap();
+
+        assert!(matches!(folder.create("a/c", Some(most)).await, Err(BlobError::Full)));
+        assert!(disk.reserve(Some(most)).is_err());
         writing.abort().await;
-        assert_eq!(files(&home), 0);
+        disk.reserve(Some(most)).unwrap();
     }
 
     #[tokio::test]

@@ -20,7 +20,7 @@ use tokio_util::bytes::Bytes;
 
 pub use folder::Folder;
 pub use s3::{Bucket, BucketSettings};
-pub use scratch::{Scratch, ScratchFile};
+pub use scratch::{Scratch, ScratchFile, ScratchWriter};
 
 /// Bytes gathered before they go to the disk together: the most that an arriving file takes in memory is twice this.
 pub const PART: usize = 1 << 20;
@@ -28,11 +28,11 @@ pub const PART: usize = 1 << 20;
 /// The store of files.
 #[async_trait]
 pub trait Blobs: Send + Sync {
-    /// Begins a file that this service writes.
+    /// Begins a file that this service writes, of this length in bytes where that is known.
     ///
     /// # Errors
-    /// [`BlobError`].
-    async fn create(&self, path: &str) -> Result<Box<dyn Writing>, BlobError>;
+    /// [`BlobError`]; [`BlobError::Full`] already where a file of this length would take a disk below its floor.
+    async fn create(&self, path: &str, length: Option<u64>) -> Result<Box<dyn Writing>, BlobError>;
 
     /// What a store can do to which clients send bytes themselves; `None` where this service takes them in.
     fn direct(&self) -> Option<&dyn Direct>;

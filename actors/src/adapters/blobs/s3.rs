@@ -11,11 +11,10 @@ use object_store::path::Path as Key;
 use object_store::signer::{HeaderName, HeaderValue, Method, SignedUrlOptions, Signer};
 use object_store::{Attribute, GetOptions, GetResult, ObjectStore, ObjectStoreExt, WriteMultipart};
 use sha2::{Digest, Sha256};
-use tokio::io::{AsyncWriteExt, BufWriter};
 use tokio_util::bytes::Bytes;
 use url::Url;
 
-use super::{Arrived, BlobError, Blobs, Direct, LocalFile, PART, Scratch, Writing};
+use super::{Arrived, BlobError, Blobs, Direct, LocalFile, Scratch, Writing};
 use crate::text::hexadecimal;
 
 /// Where the bucket is, and who may use it. What is left out is looked for in the environment (`AWS_ACCESS_KEY_ID` and
@@ -86,7 +85,7 @@ impl Bucket {
 
 #[async_trait]
 impl Blobs for Bucket {
-    async fn create(&self, path: &str) -> Result<Box<dyn Writing>, BlobError> {
+    async fn create(&self, path: &str, _length: Option<u64>) -> Result<Box<dyn Writing>, BlobError> {
         let upload = self.store.put_multipart(&self.key(path)).await?;
         Ok(Box::new(Sending(WriteMultipart::new_with_chunk_size(upload, SENT))))
     }
@@ -96,14 +95,13 @@ impl Blobs for Bucket {
     }
 
     async fn local(&self, path: &str) -> Result<LocalFile, BlobError> {
-        let mut bytes = self.store.get(&self.key(path)).await?.into_stream();
-        let (copy, file) = self.scratch.file()?;
-        let mut file = BufWriter::with_capacity(PART, tokio::fs::File::from_std(file));
+        let found = self.store.get(&self.key(path)).await?;
+        let mut copy = self.scratch.writer(Some(found.meta.size))?;
+        let mut bytes = found.into_stream();
         while let Some(some) = bytes.next().await {
-            file.write_all(&some?).await?;
+            copy.write(&some?).await?;
         }
-        file.flush().await?;
-        Ok(LocalFile::Copied(copy))
+        Ok(LocalFile::Copied(copy.finish().await?))
     }
 
     async fn remove(&self, path: &str) -> Result<(), BlobError> {

@@ -7,9 +7,11 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokio::io::{AsyncWriteExt, BufWriter};
 use uuid::Uuid;
 
-use crate::disk::DiskSpace;
+use super::PART;
+use crate::disk::{DiskReservation, DiskSpace};
 
 /// The folder. Clones share it.
 #[derive(Clone, Debug)]
@@ -32,12 +34,12 @@ impl Scratch {
         Ok(Self { folder: folder.into(), disk })
     }
 
-    /// Whether files may grow: not where the disks of the service have reached their floor.
+    /// Space for a file that is about to be written, of this length in bytes where that is known.
     ///
     /// # Errors
-    /// [`io::ErrorKind::StorageFull`].
-    pub fn require_room(&self) -> io::Result<()> {
-        if self.disk.has_room() { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
+    /// [`io::ErrorKind::StorageFull`] where it would take a disk of the service below its floor.
+    pub fn reserve(&self, length: Option<u64>) -> io::Result<DiskReservation> {
+        self.disk.reserve(length)
     }
 
     /// A new file, empty, for its owner alone.
@@ -48,6 +50,17 @@ impl Scratch {
         let path = self.folder.join(Uuid::new_v4().to_string());
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         Ok((ScratchFile { path }, file))
+    }
+
+    /// A new file whose bytes come one after another, of this length where that is known.
+    ///
+    /// # Errors
+    /// It cannot be made, or there is no space for it.
+    pub fn writer(&self, length: Option<u64>) -> io::Result<ScratchWriter> {
+        let reservation = self.reserve(length)?;
+        let (named, file) = self.file()?;
+        let file = BufWriter::with_capacity(PART, tokio::fs::File::from_std(file));
+        Ok(ScratchWriter { named, file, reservation, buffered_bytes: 0 })
     }
 }
 
@@ -72,6 +85,46 @@ impl Drop for ScratchFile {
     }
 }
 
+/// A file of the folder that is being written; it goes away with this.
+#[derive(Debug)]
+pub struct ScratchWriter {
+    named: ScratchFile,
+    file: BufWriter<tokio::fs::File>,
+    reservation: DiskReservation,
+    buffered_bytes: u64,
+}
+
+impl ScratchWriter {
+    /// Adds bytes at the end.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::StorageFull`] where a disk of the service has reached its floor; nothing more can be added then.
+    pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let length = bytes.len() as u64;
+        self.reservation.require(self.buffered_bytes + length)?;
+        self.file.write_all(bytes).await?;
+        self.buffered_bytes += length;
+        if self.buffered_bytes >= PART as u64 { self.flush().await } else { Ok(()) }
+    }
+
+    /// Nothing more comes.
+    ///
+    /// # Errors
+    /// The last bytes cannot be written.
+    pub async fn finish(mut self) -> io::Result<ScratchFile> {
+        self.flush().await?;
+        Ok(self.named)
+    }
+
+    /// Bytes count as announced until the disk has them.
+    async fn flush(&mut self) -> io::Result<()> {
+        self.file.flush().await?;
+        self.reservation.record_written(self.buffered_bytes);
+        self.buffered_bytes = 0;
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,5 +145,33 @@ mod tests {
         std::mem::forget(lost);
         Scratch::open(folder.clone(), DiskSpace::default()).unwrap();
         assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn written_file_is_whole() {
+        let home = tempfile::tempdir().unwrap();
+        let disk = DiskSpace::new(vec![home.path().to_owned()], 1);
+        let scratch = Scratch::open(home.path().join("scratch"), disk).unwrap();
+        let sent: Vec<u8> = (0..3 << 20).map(|n: u32| n.to_le_bytes()[0]).collect();
+
+        let mut writer = scratch.writer(None).unwrap();
+        for part in sent.chunks(70_000) {
+            writer.write(part).await.unwrap();
+        }
+        let file = writer.finish().await.unwrap();
+
+        assert!(std::fs::read(file.path()).unwrap() == sent);
+    }
+
+    #[tokio::test]
+    async fn file_is_not_begun_below_the_floor() {
+        let home = tempfile::tempdir().unwrap();
+        let full = DiskSpace::new(vec![home.path().to_owned()], u64::MAX);
+        let scratch = Scratch::open(home.path().join("scratch"), full).unwrap();
+
+        let refused = scratch.writer(None).unwrap_err();
+
+        assert_eq!(refused.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(std::fs::read_dir(home.path().join("scratch")).unwrap().count(), 0);
     }
 }

@@ -4,10 +4,8 @@
 use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 use reqwest::{Response, Version};
 
-use tokio::io::{AsyncWriteExt, BufWriter};
-
 use super::error::{self, FetchError};
-use crate::adapters::blobs::{PART, Scratch, ScratchFile};
+use crate::adapters::blobs::{Scratch, ScratchFile};
 
 /// The whole body, of at most `most` bytes.
 pub(super) async fn read(mut response: Response, most: u64) -> Result<Vec<u8>, FetchError> {
@@ -32,8 +30,8 @@ pub(super) async fn keep(
 ) -> Result<ScratchFile, FetchError> {
     may_come(&response, most)?;
     let open_ended = is_open_ended(&response);
-    let (kept, file) = scratch.file().map_err(FetchError::Unkept)?;
-    let mut file = BufWriter::with_capacity(PART, tokio::fs::File::from_std(file));
+    // A length that is announced is not believed here either: it would hold space for bytes that may never come.
+    let mut file = scratch.writer(None).map_err(FetchError::Unkept)?;
     let mut come = 0_u64;
     while let Some(piece) = next(&mut response, open_ended).await? {
         let piece = piece.as_ref();
@@ -41,11 +39,9 @@ pub(super) async fn keep(
         if come > most {
             return Err(FetchError::TooLarge(most));
         }
-        scratch.require_room().map_err(FetchError::Unkept)?;
-        file.write_all(piece).await.map_err(FetchError::Unkept)?;
+        file.write(piece).await.map_err(FetchError::Unkept)?;
     }
-    file.flush().await.map_err(FetchError::Unkept)?;
-    Ok(kept)
+    file.finish().await.map_err(FetchError::Unkept)
 }
 
 fn may_come(response: &Response, most: u64) -> Result<(), FetchError> {

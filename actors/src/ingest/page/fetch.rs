@@ -87,8 +87,10 @@ async fn fetch_at(
     }
     match got.map_err(failed)? {
         Got::Page(page) if magic::at_once(&page.body).is_some() => {
-            let (kept, _) = app.uploads.scratch.file().map_err(BlobError::from)?;
-            tokio::fs::write(kept.path(), &page.body).await.map_err(BlobError::from)?;
+            let length = page.body.len() as u64;
+            let mut writer = app.uploads.scratch.writer(Some(length)).map_err(BlobError::from)?;
+            writer.write(&page.body).await.map_err(BlobError::from)?;
+            let kept = writer.finish().await.map_err(BlobError::from)?;
             file::text(app, job, kept.path(), said.get()).await.map(of_file)
         }
         Got::Page(page)

@@ -1,0 +1,116 @@
+//! What of a disk's free space is spoken for.
+
+/// What a file takes besides its own bytes, and SQLite for the rows about it.
+pub const OVERHEAD_BYTES: u64 = 1 << 20;
+
+/// The free space of a disk as it was measured last, and what has become of it since.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    /// What was free for writers; none where it could not be measured.
+    free_bytes: Option<u64>,
+    /// Announced by writers, and not written yet.
+    announced_bytes: u64,
+    /// Written by them since the last measurement began. Bytes are counted here after they were written, so a measurement that
+    /// begins later has seen them.
+    written_bytes: u64,
+}
+
+impl Ledger {
+    /// What was written since the last measurement: to be read when one begins, for [`Self::set_free`].
+    pub fn written_bytes(&self) -> u64 {
+        self.written_bytes
+    }
+
+    /// Sets what a measurement found that began when this much had been written; none where it failed.
+    pub fn set_free(&mut self, free_bytes: Option<u64>, written_before: u64) {
+        self.free_bytes = free_bytes;
+        self.written_bytes = self.written_bytes.saturating_sub(written_before);
+    }
+
+    /// Whether the disk was measured, and has room for so many bytes besides all that is announced and what has to stay free.
+    pub fn has_room_for(&self, bytes: u64, min_free_bytes: u64) -> bool {
+        let taken = [self.announced_bytes, self.written_bytes, bytes, min_free_bytes, OVERHEAD_BYTES];
+        let taken = taken.into_iter().fold(0, u64::saturating_add);
+        self.free_bytes.is_some_and(|free_bytes| free_bytes >= taken)
+    }
+
+    /// Announces bytes, where there is room for them or the room is not known; whether it did.
+    pub fn announce(&mut self, bytes: u64, min_free_bytes: u64) -> bool {
+        let is_announced = self.free_bytes.is_none() || self.has_room_for(bytes, min_free_bytes);
+        if is_announced {
+            self.announced_bytes = self.announced_bytes.saturating_add(bytes);
+        }
+        is_announced
+    }
+
+    /// Announced bytes were written.
+    pub fn record_written(&mut self, bytes: u64) {
+        self.withdraw(bytes);
+        self.written_bytes = self.written_bytes.saturating_add(bytes);
+    }
+
+    /// Announced bytes will not be written.
+    pub fn withdraw(&mut self, bytes: u64) {
+        self.announced_bytes = self.announced_bytes.saturating_sub(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    /// The ledger of a disk with so much free space besides what is kept for overhead.
+    fn ledger(free_bytes: u64) -> Ledger {
+        let mut ledger = Ledger::default();
+        ledger.set_free(Some(free_bytes + OVERHEAD_BYTES), 0);
+        ledger
+    }
+
+    #[test]
+    fn announced_bytes_fit_together_above_the_floor() {
+        let mut ledger = ledger(100 * MIB);
+
+        assert!(ledger.announce(60 * MIB, 16 * MIB));
+        assert!(!ledger.announce(24 * MIB + 1, 16 * MIB));
+        assert!(ledger.announce(24 * MIB, 16 * MIB));
+        assert!(!ledger.announce(1, 16 * MIB));
+    }
+
+    #[test]
+    fn withdrawn_bytes_may_be_announced_by_others() {
+        let mut ledger = ledger(100 * MIB);
+        assert!(ledger.announce(80 * MIB, 0));
+
+        ledger.withdraw(80 * MIB);
+
+        assert!(ledger.announce(100 * MIB, 0));
+    }
+
+    #[test]
+    fn written_bytes_count_until_they_are_measured() {
+        let mut ledger = ledger(100 * MIB);
+        assert!(ledger.announce(60 * MIB, 0));
+        ledger.record_written(40 * MIB);
+        assert!(!ledger.has_room_for(40 * MIB + 1, 0));
+
+        let before = ledger.written_bytes();
+        // While the disk is measured.
+        ledger.record_written(20 * MIB);
+        ledger.set_free(Some(60 * MIB + OVERHEAD_BYTES), before);
+
+        // The measurement may have seen the last 20 MiB or not.
+        assert!(ledger.has_room_for(40 * MIB, 0) && !ledger.has_room_for(40 * MIB + 1, 0));
+        ledger.set_free(Some(40 * MIB + OVERHEAD_BYTES), ledger.written_bytes());
+        assert!(ledger.has_room_for(40 * MIB, 0));
+    }
+
+    #[test]
+    fn bytes_are_announced_on_a_disk_that_cannot_be_measured() {
+        let mut ledger = Ledger::default();
+
+        assert!(ledger.announce(u64::MAX, 16 * MIB));
+        assert!(!ledger.has_room_for(1, 0));
+    }
+}

@@ -1,0 +1,117 @@
+//! Space that a writer has announced: between two measurements many writers at once could pass the floor.
+
+use std::io;
+
+use super::DiskSpace;
+
+/// What a writer of unknown length announces at a time.
+const STEP_BYTES: u64 = 4 << 20;
+
+/// Bytes that are announced and not written yet; withdrawn when this is dropped.
+#[derive(Debug)]
+pub struct DiskReservation {
+    disk: DiskSpace,
+    left_bytes: u64,
+}
+
+impl DiskReservation {
+    pub(super) fn new(disk: DiskSpace) -> Self {
+        Self { disk, left_bytes: 0 }
+    }
+
+    /// To be called before so many bytes are written. Where fewer are announced, a further step is.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::StorageFull`] where a disk is below its floor, or would be.
+    pub fn require(&mut self, bytes: u64) -> io::Result<()> {
+        let missing = bytes.saturating_sub(self.left_bytes);
+        let is_announced = missing == 0 || self.announce(missing.max(STEP_BYTES)) || self.announce(missing);
+        self.require_room(is_announced)
+    }
+
+    /// The same for a writer that announces all of its bytes.
+    pub(super) fn require_exactly(&mut self, bytes: u64) -> io::Result<()> {
+        let is_announced = self.announce(bytes);
+        self.require_room(is_announced)
+    }
+
+    /// To be called after so many bytes were written.
+    pub fn record_written(&mut self, bytes: u64) {
+        let written = bytes.min(self.left_bytes);
+        self.left_bytes -= written;
+        if let Some(volume) = self.disk.target() {
+            volume.ledger().record_written(written);
+        }
+    }
+
+    fn announce(&mut self, bytes: u64) -> bool {
+        let is_announced = self.disk.target().is_none_or(|volume| volume.announce(bytes));
+        if is_announced {
+            self.left_bytes = self.left_bytes.saturating_add(bytes);
+        }
+        is_announced
+    }
+
+    fn require_room(&self, is_announced: bool) -> io::Result<()> {
+        if is_announced && self.disk.has_room() { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
+    }
+}
+
+impl Drop for DiskReservation {
+    fn drop(&mut self) {
+        if let Some(volume) = self.disk.target() {
+            volume.ledger().withdraw(self.left_bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ledger::OVERHEAD_BYTES;
+    use super::*;
+
+    /// A disk with a floor of 1 byte, of which so much was found free.
+    fn disk(folder: &tempfile::TempDir, free_bytes: u64) -> DiskSpace {
+        let disk = DiskSpace::new(vec![folder.path().to_owned()], 1);
+        disk.target().unwrap().ledger().set_free(Some(free_bytes + 1 + OVERHEAD_BYTES), 0);
+        disk
+    }
+
+    #[test]
+    fn writer_of_unknown_length_announces_step_by_step() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut reservation = disk(&folder, 3 * STEP_BYTES).reserve(None).unwrap();
+        assert_eq!(reservation.left_bytes, STEP_BYTES);
+
+        reservation.record_written(STEP_BYTES - 1);
+        reservation.require(2).unwrap();
+
+        assert_eq!(reservation.left_bytes, STEP_BYTES + 1);
+    }
+
+    #[test]
+    fn last_step_is_as_long_as_there_is_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut reservation = disk(&folder, STEP_BYTES + 2).reserve(None).unwrap();
+        reservation.record_written(STEP_BYTES);
+
+        reservation.require(2).unwrap();
+
+        assert_eq!(reservation.left_bytes, 2);
+        assert_eq!(reservation.require(3).unwrap_err().kind(), io::ErrorKind::StorageFull);
+    }
+
+    #[test]
+    fn announced_bytes_are_withdrawn_with_their_writer() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = disk(&folder, 10 * STEP_BYTES);
+        let mut first = disk.reserve(Some(6 * STEP_BYTES)).unwrap();
+        first.record_written(STEP_BYTES);
+        assert!(disk.reserve(Some(6 * STEP_BYTES)).is_err());
+
+        drop(first);
+
+        disk.reserve(Some(6 * STEP_BYTES)).unwrap();
+        assert!(disk.reserve(Some(10 * STEP_BYTES)).is_err(), "what was written is free again");
+    }
+}
