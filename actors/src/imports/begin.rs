@@ -171,6 +171,7 @@ pub async fn start(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mo
         .col_expr(Column::UnlistedFaults, Expr::value(None::<String>))
         .col_expr(Column::FaultsInARow, Expr::value(0))
         .col_expr(Column::FinishedAt, Expr::value(None::<Timestamp>))
+        .filter(Column::UserId.eq(user))
         .filter(Column::Id.eq(row.id))
         .filter(Column::State.eq(ImportState::Checked))
         .exec(&txn)

@@ -42,6 +42,7 @@ pub async fn undo(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mod
     let begun = Entity::update_many()
         .col_expr(Column::State, Expr::value(ImportState::Undoing))
         .col_expr(Column::Error, Expr::value(None::<String>))
+        .filter(Column::UserId.eq(user))
         .filter(Column::Id.eq(row.id))
         .filter(Column::DryRun.eq(false))
         .filter(Column::State.is_in([
