@@ -56,6 +56,8 @@ async fn begin(
 ) -> Result<actors::ops::imports::OneImport, Error> {
     own_origin(request, app)?;
     let caller = signed_in(request, app).await?;
+    // A bucket takes the whole file also while the disk of the database is below its floor.
+    app.disk.require_room()?;
     let _alone = app.arriving.alone(caller.user).await;
     imports::may_begin(&app.desk, caller.user).await?;
     perform_for(app, &caller, async || read(request, app, payload).await).await
