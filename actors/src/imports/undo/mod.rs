@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::job::TURN;
 use super::pause::release_pages;
-use super::{begin, library, made};
+use super::{begin, library, made, release_file};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::error::Error;
@@ -152,6 +152,7 @@ async fn end(app: &App, job: &job::Model, import: &import::Model) -> Result<(), 
         if made.iter().all(|id| seen.contains(id)) {
             if queue::finish(&txn, job, now).await? {
                 undone(&txn, import, now).await?;
+                release_file(&txn, import.id).await?;
                 txn.commit().await?;
             }
             return Ok(());
