@@ -9,12 +9,13 @@ use entity::{import, stored_file};
 use futures_util::future::join_all;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::imports::{begin, list, once, step};
-use crate::world::{Client, Server};
+use crate::world::{Client, PASSWORD, Server, eventually};
 
 const IMPORTS: &str = "/app/api/imports";
+const EXPORTS: &str = "/app/api/exports";
 const DRY_RUN: &[(&str, &str)] = &[("dryRun", "true")];
 
 async fn server(transfer_bytes: &str) -> Server {
@@ -111,6 +112,7 @@ async fn plan_without_transfer_bytes_takes_no_file() {
     let refused = session.file(IMPORTS, &file(200), &[]).await;
 
     assert_eq!(refused.refused(402), "PLAN_LIMIT_REACHED");
+    assert_eq!(session.post(EXPORTS, json!({})).await.refused(402), "PLAN_LIMIT_REACHED");
     assert_eq!(stored_files(&server).await, 0);
 }
 
@@ -140,4 +142,80 @@ async fn file_of_a_dry_run_makes_way_for_a_new_one() {
     assert_eq!(started.refused(409), "CONFLICT");
     step(&session, &second, "start").await;
     once(&session, &second, "done").await;
+}
+
+#[actix_web::test]
+async fn usage_tells_the_bytes_of_transfers() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let id = begin(&session, &file(60_000), DRY_RUN).await;
+    once(&session, &id, "checked").await;
+
+    let usage = key.get("/rest/v2/usage").await;
+
+    assert_eq!(usage.data(200)["transfers"], json!({ "bytes": 60_000, "limit": 40_u64 << 30 }));
+}
+
+/// Saves a text of this many bytes, which is packed to half of them at best.
+async fn save_noise(session: &Client, bytes: usize) {
+    let words: String = (1_u64..)
+        .map(|n| format!("{:016x} ", n.wrapping_mul(n).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+        .take(bytes / 17)
+        .collect();
+    let page = json!({ "url": "https://a.example/noise", "text": words });
+    session.post("/app/api/library/bookmarks", page).await.data(201);
+    eventually("the text is read", async || {
+        let listed = session.get("/app/api/library/bookmarks").await;
+        (listed.data(200)["bookmarks"][0]["status"] == "ready").then_some(())
+    })
+    .await;
+}
+
+/// Packs everything; the export, when it has come to this status.
+async fn export(session: &Client, status: &str) -> Value {
+    let begun = session.post(EXPORTS, json!({})).await.data(202)["export"].clone();
+    let path = format!("{EXPORTS}/{}", begun["id"].as_str().unwrap());
+    eventually(&format!("the export is {status}"), async || {
+        let export = session.get(&path).await.data(200)["export"].clone();
+        (export["status"] == status).then_some(export)
+    })
+    .await
+}
+
+#[actix_web::test]
+async fn export_that_outgrows_the_limit_fails_and_keeps_nothing() {
+    let server = server("20000").await;
+    let user = server.user(Plan::Free).await;
+    let session = user.sign_in().await;
+    save_noise(&session, 100_000).await;
+
+    let failed = export(&session, "failed").await;
+
+    let error = failed["error"].as_str().unwrap();
+    assert!(error.contains("does not fit") && error.contains("of 20000 bytes"), "{error}");
+    assert_eq!((used(&server, user.id()).await, stored_files(&server).await), (0, 0));
+}
+
+#[actix_web::test]
+async fn export_counts_and_makes_way_for_the_next() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Free).await;
+    let (id, email) = (user.id(), user.email().to_owned());
+    let session = user.sign_in().await;
+    save_noise(&session, 100_000).await;
+    let first = export(&session, "done").await;
+    let bytes = first["bytes"].as_u64().unwrap();
+    let (home, clock) = server.stop().await;
+    let limit = (bytes + bytes / 2).to_string();
+    let server = Server::at(home, clock, &[("PLANS__FREE__TRANSFER_BYTES", &limit)]).await;
+    let session = server.stranger().sign_in(&email, PASSWORD).await;
+
+    assert_eq!(used(&server, id).await, bytes);
+    let import = session.file(IMPORTS, &file(usize::try_from(bytes).unwrap()), &[]).await;
+    assert_eq!(import.refused(402), "PLAN_LIMIT_REACHED");
+    let second = export(&session, "done").await;
+    assert_eq!(used(&server, id).await, second["bytes"].as_u64().unwrap());
+    let path = format!("{EXPORTS}/{}", first["id"].as_str().unwrap());
+    assert_eq!(session.get(&path).await.refused(404), "NOT_FOUND");
 }

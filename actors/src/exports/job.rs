@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use entity::id::ExportId;
+use entity::id::{ExportId, FileId};
 use entity::kind::ExportState;
 use entity::{export, job};
 use sea_orm::sea_query::Expr;
@@ -19,13 +19,14 @@ use crate::app::App;
 use crate::error::Error;
 use crate::ingest::{Failure, queue};
 use crate::owned_transaction::begin_owned;
+use crate::transfer_quota::{self, TransferKind};
 use crate::uploads::stored::{self, Held, Owner, Written};
 
 /// Parts that wait for the disk.
 const WAITING: usize = 8;
 
-/// How often it is told how much is packed.
-const TOLD_EVERY: Duration = Duration::from_secs(1);
+/// How often it is recorded how much is packed.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What goes into the archive, in its order.
 pub enum Part {
@@ -49,8 +50,17 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     let Some(export) = found.filter(|export| export.state == ExportState::Running) else {
         return Ok(queue::finish(app.db.write(), job, app.clock.now()).await.map(drop)?);
     };
-    let (scratch, bytes) = packed(app, &export).await?;
-    let held = Written::copy_of(app, &*app.uploads.store, scratch.path()).await?;
+    // The row of the file counts what is packed from its beginning.
+    let held = transfer_quota::hold(app, export.user_id, TransferKind::Export, 0).await?;
+    let (scratch, bytes) = match packed(app, &export, held.id).await {
+        Ok(packed) => packed,
+        Err(failure) => {
+            stored::discard(app, &*app.uploads.store, held).await;
+            return Err(failure);
+        }
+    };
+    let written = Written::of(app, &*app.uploads.store, held).await?;
+    let held = written.copy(app, &*app.uploads.store, scratch.path()).await?;
     match settle(app, job, &export, &held, bytes).await {
         Ok(()) => Ok(()),
         Err(failure) => {
@@ -87,34 +97,46 @@ async fn settle(
     Ok(txn.commit().await?)
 }
 
-/// The archive, as a file that is worked on, and its length.
-async fn packed(app: &App, export: &export::Model) -> Result<(ScratchFile, u64), Failure> {
+/// The archive, as a file that is worked on, and its length, which is reserved for the stored file of this id.
+async fn packed(app: &App, export: &export::Model, id: FileId) -> Result<(ScratchFile, u64), Failure> {
     let (scratch, file) = app.uploads.scratch.file().map_err(BlobError::from)?;
     let (to, mut from) = mpsc::channel(WAITING);
     let packing = tokio::task::spawn_blocking(move || pack(file, &mut from));
     let gathered = tokio::select! {
         gathered = gather::all(app, export, &to) => gathered,
-        error = tell(app, export, scratch.path()) => Err(error),
+        error = report_progress(app, export, id, scratch.path()) => Err(error),
     };
     drop(to);
     let bytes = packing.await.map_err(Error::internal)?.map_err(BlobError::from)?;
     gathered?;
+    transfer_quota::reserve(app, export.user_id, id, TransferKind::Export, bytes).await?;
     Ok((scratch, bytes))
 }
 
-/// Tells how much is packed, again and again; ends where it cannot.
-async fn tell(app: &App, export: &export::Model, file: &Path) -> Error {
+/// Records how much is packed and reserves it, again and again. Ends with the first error: of the database or the file, or when
+/// the disk's floor or the plan's limit is reached.
+async fn report_progress(app: &App, export: &export::Model, id: FileId, file: &Path) -> Error {
     loop {
-        let bytes = tokio::fs::metadata(file).await.map(|file| i64::try_from(file.len()).ok());
-        let told = match bytes {
-            Ok(bytes) => super::so_far(app, export, bytes).await,
-            Err(error) => Err(BlobError::from(error).into()),
+        let bytes = match record_progress(app, export, file).await {
+            Ok(bytes) => bytes,
+            Err(error) => return error,
         };
-        if let Err(error) = told.and_then(|()| app.disk.require_room()) {
-            return error;
+        tokio::time::sleep(PROGRESS_INTERVAL).await;
+        // After the pause: a small export is packed by then, so that this transaction is rarely cut off by the end.
+        match transfer_quota::reserve(app, export.user_id, id, TransferKind::Export, bytes).await {
+            // Another transaction of the user takes long; the next round reserves more.
+            Ok(()) | Err(Error::Busy(_)) => {}
+            Err(error) => return error,
         }
-        tokio::time::sleep(TOLD_EVERY).await;
     }
+}
+
+/// Records how much is packed so far; that many bytes.
+async fn record_progress(app: &App, export: &export::Model, file: &Path) -> Result<u64, Error> {
+    let bytes = tokio::fs::metadata(file).await.map_err(BlobError::from)?.len();
+    super::record_packed_bytes(app, export, i64::try_from(bytes).ok()).await?;
+    app.disk.require_room()?;
+    Ok(bytes)
 }
 
 fn pack(file: std::fs::File, parts: &mut mpsc::Receiver<Part>) -> io::Result<u64> {
