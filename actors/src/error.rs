@@ -58,6 +58,18 @@ pub enum Error {
         /// Bytes that the plan allows (`plans.<plan>.library_bytes`).
         limit: u64,
     },
+    /// The files of the account's imports and exports take up as many bytes as the plan allows, or would with this one.
+    #[error(
+        "the file does not fit: files of imports and exports take up {used} of {limit} bytes that the plan allows \
+         (transfer_bytes); undo a paused import, or wait: the file of an import is deleted when it ends, an export \
+         a week after it was begun"
+    )]
+    TransfersFull {
+        /// Bytes in use.
+        used: u64,
+        /// Bytes that the plan allows (`plans.<plan>.transfer_bytes`).
+        limit: u64,
+    },
     /// The project would hold more items than the plan allows.
     #[error("the project has as many items as the plan allows")]
     ProjectLimit,

@@ -14,9 +14,9 @@
 //! What people bring comes in by three ways, each with its rows, its files and its jobs: [`uploads`] of one file,
 //! [`imports`] of what they have elsewhere, and back again [`exports`] of everything.
 //!
-//! The size of a library is kept in a row of its own and checked before a write commits: [`library_quota`]. [`owned_transaction`]
-//! describes how a transaction begins and in which order it locks. [`disk`] decides what a disk that is
-//! nearly full still accepts.
+//! The size of a library is kept in a row of its own and checked before a write commits: [`library_quota`]. The bytes of files
+//! of imports and exports are reserved before they are written: [`transfer_quota`]. [`owned_transaction`] describes how a
+//! transaction begins and in which order it locks. [`disk`] decides what a disk that is nearly full still accepts.
 //!
 //! What needs no actor is a function with an owner in its query. The command line has the [`desk`] alone: it writes rows
 //! and jobs, never the index.
@@ -56,5 +56,6 @@ pub mod retrieval;
 pub mod sessions;
 pub mod state;
 pub mod text;
+pub mod transfer_quota;
 pub mod uploads;
 mod uses;

@@ -261,7 +261,7 @@ mod tests {
 
     /// Text columns of users' tables that do not count. They are written by the service, are copies, or are bounded by the number
     /// and age of their rows.
-    const UNCOUNTED: [(&str, &[&str]); 22] = [
+    const UNCOUNTED: [(&str, &[&str]); 23] = [
         ("activity", &["client", "key_name", "route", "status", "surface", "tool"]),
         ("api_key", &["display", "kind", "last_client", "mcp_client", "name", "scopes"]),
         ("bookmark", &["kind"]),
@@ -281,6 +281,8 @@ mod tests {
         ("project", &["status"]),
         ("project_item", &["kind", "role"]),
         ("source", &["form"]),
+        // Files count by their bytes, towards `transfer_bytes`.
+        ("stored_file", &["path"]),
         ("transcript", &["language", "model", "recording"]),
         // Copies of passages.
         ("transcript_segment", &["text"]),

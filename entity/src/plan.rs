@@ -108,6 +108,8 @@ pub struct Limits {
     pub stored_bytes: u64,
     /// Bytes of the library: its texts, notes, import rows and stored idempotent answers.
     pub library_bytes: u64,
+    /// Bytes of the files of imports and exports kept at one time.
+    pub transfer_bytes: u64,
 }
 
 /// The table of plans, as the settings give it.

@@ -1,7 +1,7 @@
 //! The bytes of a file in the store. The row is there before the first byte and until the last is gone, so no crash
 //! leaves a file that no row names.
 
-use crate::id::{DocumentId, ExportId, FileId, ImportId, UploadId};
+use crate::id::{DocumentId, ExportId, FileId, ImportId, UploadId, UserId};
 use crate::time::Timestamp;
 use sea_orm::Condition;
 use sea_orm::entity::prelude::*;
@@ -22,6 +22,10 @@ pub struct Model {
     pub export_id: Option<ExportId>,
     /// The document whose recording this is, as it was fetched, until it was heard.
     pub document_id: Option<DocumentId>,
+    /// The account towards whose `transfer_bytes` it counts: the file of an import or an export, from before its first byte.
+    pub user_id: Option<UserId>,
+    /// How many bytes it takes up, or are reserved for it while it is written; 0 of a file that counts towards no account.
+    pub bytes: i64,
     /// Its path in the store, made from the id alone.
     #[sea_orm(column_type = "Text")]
     pub path: String,
@@ -68,6 +72,15 @@ impl Entity {
     /// The fetched recording of a document.
     pub fn of_document(id: DocumentId) -> Select<Entity> {
         Self::find().filter(Column::DocumentId.eq(id))
+    }
+
+    /// The files of a user's imports and exports that are kept or being written.
+    pub fn transfers_of(user: UserId, now: Timestamp) -> Select<Entity> {
+        let is_needed = Condition::any()
+            .add(Column::ImportId.is_not_null())
+            .add(Column::ExportId.is_not_null())
+            .add(Column::HeldUntil.gt(now));
+        Self::find().filter(Column::UserId.eq(user)).filter(is_needed).filter(Column::Doomed.eq(false))
     }
 
     /// Files that nothing needs and nobody writes: for removal.

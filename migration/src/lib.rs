@@ -36,6 +36,7 @@ pub mod m0029_library_usage;
 mod m0030_import_faults;
 mod m0031_lease_owners;
 mod m0032_index_repair;
+mod m0033_transfer_bytes;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -78,6 +79,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0030_import_faults::STEP),
             Box::new(m0031_lease_owners::STEP),
             Box::new(m0032_index_repair::STEP),
+            Box::new(m0033_transfer_bytes::STEP),
         ]
     }
 }

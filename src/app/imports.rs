@@ -9,10 +9,11 @@ use actors::adapters::blobs::PART;
 use actors::app::App;
 use actors::error::Error;
 use actors::fields;
-use actors::imports::{self, Format};
+use actors::imports::{self, Format, ImportFile};
 use actors::ops::imports::{BeginImport, ListImports};
 use actors::perform::perform_for;
-use actors::uploads::stored::{Held, Written};
+use actors::uploads::stored::Held;
+use entity::id::UserId;
 use futures_util::TryStreamExt;
 use tokio::time::Instant;
 
@@ -25,6 +26,8 @@ use crate::rest::{failure, success, whole};
 
 /// Characters of a field that is no file.
 const WORD: usize = 64;
+/// Bytes of a form that may belong to its boundaries, the headers of its parts and the fields beside the file.
+const MAX_FORM_OVERHEAD: u64 = 4096;
 
 /// Mounts the route.
 pub fn mount(config: &mut ServiceConfig) {
@@ -57,22 +60,42 @@ async fn begin(
 ) -> Result<actors::ops::imports::OneImport, Error> {
     own_origin(request, app)?;
     let caller = signed_in(request, app).await?;
+    // A bucket takes the whole file also while the disk of the database is below its floor.
+    app.disk.require_room()?;
+    let announced = announced_bytes(request);
+    if announced > app.uploads.import_bytes {
+        return Err(Error::TooLarge);
+    }
     let _alone = app.arriving.alone(caller.user).await;
     imports::may_begin(&app.desk, caller.user).await?;
-    perform_for(app, &caller, async || read(request, app, payload).await).await
+    let reading = Reading { app, user: caller.user, announced, until: Instant::now() + LONGEST };
+    perform_for(app, &caller, async || read(request, &reading, payload).await).await
+}
+
+/// How long the file is at least, as the request announces it; 0 where it does not, as of a body in chunks.
+fn announced_bytes(request: &HttpRequest) -> u64 {
+    declared_length(request).unwrap_or_default().saturating_sub(MAX_FORM_OVERHEAD)
+}
+
+/// What a form is read with.
+struct Reading<'a> {
+    app: &'a App,
+    user: UserId,
+    /// How long its file is at least.
+    announced: u64,
+    /// All of it must have come by then.
+    until: Instant,
 }
 
 /// The fields of the form.
 #[derive(Default)]
 struct Form {
-    /// The longest that the file can be, where the length of the request is known.
-    most_bytes: Option<u64>,
     file: Option<Held>,
     format: Option<Format>,
     dry_run: Option<bool>,
 }
 
-async fn read(request: &HttpRequest, app: &App, payload: Payload) -> Result<BeginImport, Error> {
+async fn read(request: &HttpRequest, reading: &Reading<'_>, payload: Payload) -> Result<BeginImport, Error> {
     fields::read_query(request.query_string(), &[])?;
     const FORM: Error =
         Error::UnsupportedType("the body must be multipart/form-data with a field named file");
@@ -80,24 +103,21 @@ async fn read(request: &HttpRequest, app: &App, payload: Payload) -> Result<Begi
     if !said.trim_start().to_ascii_lowercase().starts_with("multipart/form-data") {
         return Err(FORM);
     }
-    let until = Instant::now() + LONGEST;
     let mut inner = payload.into_inner();
     let mut multipart = Multipart::from_request(request, &mut inner).await.map_err(|_| FORM)?;
-    let most_bytes = declared_length(request).map(|length| length.min(app.uploads.import_bytes));
-    let mut form = Form { most_bytes, ..Form::default() };
-    while let Some(field) = in_time(until, multipart.try_next()).await? {
-        form.take(app, field, until).await?;
+    let mut form = Form::default();
+    while let Some(field) = in_time(reading.until, multipart.try_next()).await? {
+        form.take(reading, field).await?;
     }
     let file = form.file.ok_or_else(|| Error::invalid("file", "is required"))?;
     Ok(BeginImport { file, format: form.format, dry_run: form.dry_run.unwrap_or(false) })
 }
 
 impl Form {
-    async fn take(&mut self, app: &App, mut field: Field, until: Instant) -> Result<(), Error> {
+    async fn take(&mut self, reading: &Reading<'_>, mut field: Field) -> Result<(), Error> {
+        let until = reading.until;
         match field.name().unwrap_or_default().to_owned().as_str() {
-            "file" if self.file.is_none() => {
-                self.file = Some(written(app, &mut field, self.most_bytes, until).await?);
-            }
+            "file" if self.file.is_none() => self.file = Some(written(reading, &mut field).await?),
             "format" if self.format.is_none() => {
                 let name = word(&mut field, until).await?;
                 self.format =
@@ -131,39 +151,34 @@ async fn word(field: &mut Field, until: Instant) -> Result<String, Error> {
 }
 
 /// Writes the file as it comes; what breaks off leaves nothing.
-async fn written(
-    app: &App,
-    field: &mut Field,
-    most_bytes: Option<u64>,
-    until: Instant,
-) -> Result<Held, Error> {
-    let store = &*app.uploads.store;
-    let mut written = Written::begin_announced(app, store, most_bytes).await?;
-    match copy(app, field, until, &mut written).await {
-        Ok(()) => written.finish(app, store).await,
+async fn written(reading: &Reading<'_>, field: &mut Field) -> Result<Held, Error> {
+    let &Reading { app, user, announced, .. } = reading;
+    let mut file = ImportFile::begin(&app.desk, &*app.uploads.store, user, announced).await?;
+    match copy(reading, field, &mut file).await {
+        Ok(()) => file.finish().await,
         Err(error) => {
-            written.abort(app, store).await;
+            file.abort().await;
             Err(error)
         }
     }
 }
 
-async fn copy(app: &App, field: &mut Field, until: Instant, written: &mut Written) -> Result<(), Error> {
+async fn copy(reading: &Reading<'_>, field: &mut Field, file: &mut ImportFile<'_>) -> Result<(), Error> {
     let (mut part, mut got) = (Vec::with_capacity(PART), 0);
-    while let Some(some) = in_time(until, field.try_next()).await? {
+    while let Some(some) = in_time(reading.until, field.try_next()).await? {
         got += some.len() as u64;
-        if got > app.uploads.import_bytes {
+        if got > reading.app.uploads.import_bytes {
             return Err(Error::TooLarge);
         }
         part.extend_from_slice(&some);
         if part.len() >= PART {
-            written.write(Bytes::from(std::mem::take(&mut part))).await?;
+            file.write(Bytes::from(std::mem::take(&mut part))).await?;
         }
     }
     if got == 0 {
         return Err(Error::invalid("file", "is empty"));
     }
-    if part.is_empty() { Ok(()) } else { written.write(Bytes::from(part)).await }
+    if part.is_empty() { Ok(()) } else { file.write(Bytes::from(part)).await }
 }
 
 /// What comes next of the form, as long as something comes and it is not too late. (What is given up ends by an error: what

@@ -86,7 +86,7 @@ pub fn told(error: &Error) -> Told {
         Error::PlanRequired => ("PLAN_REQUIRED", result([])),
         Error::PlanLimit(_) => ("PLAN_LIMIT_REACHED", result([])),
         // The specification's table of tool errors has no code for a limit of the plan but this one.
-        Error::LibraryFull { used, limit } => {
+        Error::LibraryFull { used, limit } | Error::TransfersFull { used, limit } => {
             ("PLAN_REQUIRED", result([("usedBytes", json!(used)), ("limitBytes", json!(limit))]))
         }
         Error::ProjectLimit => ("PROJECT_LIMIT_REACHED", result([])),

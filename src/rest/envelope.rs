@@ -95,6 +95,7 @@ pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse 
         | Error::PlanRequired
         | Error::PlanLimit(_)
         | Error::LibraryFull { .. }
+        | Error::TransfersFull { .. }
         | Error::ProjectLimit
         | Error::ProjectArchived
         | Error::QuotaUsed

@@ -18,6 +18,7 @@ pub fn status(error: &Error) -> StatusCode {
         Error::PlanRequired
         | Error::PlanLimit(_)
         | Error::LibraryFull { .. }
+        | Error::TransfersFull { .. }
         | Error::ProjectLimit
         | Error::QuotaUsed => StatusCode::PAYMENT_REQUIRED,
         Error::ScopeNotAllowed(_) | Error::Invalid(_) => StatusCode::BAD_REQUEST,
@@ -50,7 +51,7 @@ pub fn code(error: &Error) -> &'static str {
         Error::ForeignOrigin => "FOREIGN_ORIGIN",
         Error::Closed(_) => "CLOSED",
         Error::PlanRequired => "PLAN_REQUIRED",
-        Error::PlanLimit(_) | Error::LibraryFull { .. } => "PLAN_LIMIT_REACHED",
+        Error::PlanLimit(_) | Error::LibraryFull { .. } | Error::TransfersFull { .. } => "PLAN_LIMIT_REACHED",
         Error::ProjectLimit => "PROJECT_LIMIT_REACHED",
         Error::ProjectArchived => "PROJECT_ARCHIVED",
         Error::QuotaUsed => "AI_QUOTA_EXCEEDED",
@@ -97,7 +98,9 @@ fn details(error: &Error) -> Option<Value> {
     match error {
         Error::ScopeRequired(scopes) | Error::ScopeNotAllowed(scopes) => Some(json!({ "scopes": scopes })),
         Error::Invalid(invalid) => Some(json!({ "fields": invalid.faults })),
-        Error::LibraryFull { used, limit } => Some(json!({ "usedBytes": used, "limitBytes": limit })),
+        Error::LibraryFull { used, limit } | Error::TransfersFull { used, limit } => {
+            Some(json!({ "usedBytes": used, "limitBytes": limit }))
+        }
         Error::KeyInvalid
         | Error::KeyInQuery
         | Error::NotForMcp

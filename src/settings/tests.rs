@@ -69,6 +69,7 @@ fn the_defaults_stand_alone_and_are_those_of_the_contract() {
     assert_eq!(settings.plans.limits(Plan::Pro).rest_per_day, 10_000);
     assert_eq!(settings.plans.limits(Plan::Research).stored_bytes, 200 << 30);
     assert_eq!(Plan::ALL.map(|plan| settings.plans.limits(plan).library_bytes >> 30), [1, 20, 100]);
+    assert_eq!(Plan::ALL.map(|plan| settings.plans.limits(plan).transfer_bytes >> 30), [1, 40, 300]);
     assert!(settings.mail.url.is_none() && settings.ai.chat.key.is_none() && settings.models.dir.is_none());
     assert!(settings.fetch.allow_private.is_empty() && settings.warnings().is_empty());
 }

@@ -1,10 +1,11 @@
-//! The disk floor for requests without an account: below it they add nothing, and users can still sign in.
+//! The disk floor: below it strangers add nothing, users can still sign in, and no file of an import is taken.
 
 use entity::plan::Plan;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::world::{Assistant, PASSWORD, Server};
+use crate::imports::list;
+use crate::world::{Assistant, PASSWORD, Server, Store};
 
 #[actix_web::test]
 async fn strangers_add_nothing_below_the_floor() {
@@ -31,4 +32,22 @@ async fn strangers_add_nothing_below_the_floor() {
     assert_eq!(registered.said("access-control-allow-origin"), "*");
     assert_eq!(preflight.status, 204);
     assert_eq!(user.get(&address).await.status, 200);
+}
+
+#[actix_web::test]
+async fn import_below_the_floor_is_refused_before_its_file_is_stored() {
+    let store = Store::start().await;
+    let server = Server::with(&store.settings()).await;
+    let email = server.user(Plan::Free).await.email().to_owned();
+    let (home, clock) = server.stop().await;
+    let settings: Vec<_> =
+        store.settings().into_iter().chain([("STORAGE__MIN_FREE_BYTES", "1099511627776")]).collect();
+    let server = Server::at(home, clock, &settings).await;
+    let session = server.stranger().sign_in(&email, PASSWORD).await;
+
+    let file = list("<DT><A HREF=\"https://a.example/\">A</A>");
+    let import = session.file("/app/api/imports", file.as_bytes(), &[]).await;
+
+    assert_eq!(import.refused(507), "STORAGE_FULL");
+    assert!(store.paths().is_empty(), "{:?}", store.paths());
 }

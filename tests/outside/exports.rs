@@ -12,7 +12,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::imports::{begin, once};
+use super::imports::{begin, once, restore_file};
 use super::transcripts::{Counting, recording};
 use super::uploads;
 use crate::world::{Client, Home, Key, Program, Reply, Server, Site, article, eventually, files, program};
@@ -334,14 +334,14 @@ async fn full_archive(server: &Server, site: &Site) -> (Client, Vec<u8>) {
     (session, archive)
 }
 
-/// Somebody else who took all of that in, and the import.
-async fn moved_in(server: &Server, site: &Site) -> (Client, String) {
+/// Somebody else who took all of that in, the import, and its file.
+async fn moved_in(server: &Server, site: &Site) -> (Client, String, Vec<u8>) {
     let (_, archive) = full_archive(server, site).await;
     let other = server.user(Plan::Research).await.sign_in().await;
     let id = begin(&other, &archive, &[]).await;
     once(&other, &id, "done").await;
     settled(&other).await;
-    (other, id)
+    (other, id, archive)
 }
 
 #[actix_web::test]
@@ -410,7 +410,7 @@ async fn an_export_that_is_imported_gives_the_same_library() {
 #[actix_web::test]
 async fn what_a_person_made_of_an_imported_library_stays_when_it_is_taken_back() {
     let (server, site) = (served().await, Site::start().await);
-    let (other, id) = moved_in(&server, &site).await;
+    let (other, id, _) = moved_in(&server, &site).await;
     server.clock.advance(std::time::Duration::from_secs(1));
 
     let failed = all(&other, "/app/api/work?stage=failed", "work").await;
@@ -483,7 +483,7 @@ async fn the_list_for_browsers_keeps_the_folders() {
 #[actix_web::test]
 async fn what_somebody_takes_away_while_an_import_goes_on_is_left_out_of_it() {
     let (server, site) = (served().await, Site::start().await);
-    let (other, id) = moved_in(&server, &site).await;
+    let (other, id, archive) = moved_in(&server, &site).await;
     let id_of = |thing: &Value, name: &str| thing[name].as_str().unwrap().to_owned();
     for feed in all(&other, &format!("{LIBRARY}/feeds"), "feeds").await {
         other.delete(&format!("{LIBRARY}/feeds/{}", id_of(&feed, "feedId"))).await.data(200);
@@ -493,6 +493,7 @@ async fn what_somebody_takes_away_while_an_import_goes_on_is_left_out_of_it() {
         other.delete(&format!("{LIBRARY}/collections/{}", id_of(collection, "collectionId"))).await;
     }
     // As if it had come no further than to the feeds and collections.
+    restore_file(&server, &id, &archive).await;
     let (db, import) = (server.app().db.write(), id.parse().unwrap());
     let rows = import_row::Entity::find().filter(import_row::Column::ImportId.eq(ImportId(import)));
     let first = [ImportedKind::Collection, ImportedKind::Feed];

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use actix_web::web::Bytes;
+use actors::uploads::stored::{self, Owner, Written};
+use entity::id::ImportId;
 use entity::kind::{ImportState, JobState};
 use entity::plan::Plan;
-use entity::{import, job};
+use entity::{import, job, stored_file};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Database, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
@@ -17,6 +20,16 @@ use crate::world::{Client, Home, Program, Reply, Server, Site, article, eventual
 pub async fn begin(session: &Client, file: &[u8], fields: &[(&str, &str)]) -> String {
     let begun = session.file("/app/api/imports", file, fields).await;
     begun.data(202)["import"]["id"].as_str().unwrap().to_owned()
+}
+
+/// Gives an import its file again, as if it had not ended.
+pub async fn restore_file(server: &Server, id: &str, file: &[u8]) {
+    let (app, import) = (server.app(), ImportId(id.parse().unwrap()));
+    let store = &*app.uploads.store;
+    let mut written = Written::begin(app, store).await.unwrap();
+    written.write(Bytes::copy_from_slice(file)).await.unwrap();
+    let held = written.finish(app, store).await.unwrap();
+    assert!(stored::give(app.db.write(), held.id, Owner::Import(import)).await.unwrap());
 }
 
 /// The import as it is.
@@ -433,6 +446,7 @@ async fn what_broke_off_goes_on_in_its_own_direction() {
             .unwrap();
     };
 
+    restore_file(&server, &id, lines.as_bytes()).await;
     break_off(ImportState::Failed, 3).await;
     let resumed = step(&session, &id, "resume").await;
 
@@ -458,6 +472,7 @@ async fn a_paused_import_keeps_its_file_however_long_it_pauses() {
         (0..5).map(|n| format!("{{\"url\": \"https://p.example/{n}\", \"text\": \"T\"}}\n")).collect();
     let id = begin(&session, lines.as_bytes(), &[]).await;
     once(&session, &id, "done").await;
+    restore_file(&server, &id, lines.as_bytes()).await;
     let rows = Database::connect(server.database_url()).await.unwrap();
     import::Entity::update_many()
         .col_expr(import::Column::State, Expr::value(ImportState::Paused))
@@ -506,10 +521,17 @@ async fn no_more_than_five_imports_are_under_way() {
     let session = server.user(Plan::Pro).await.sign_in().await;
     let file = list("<DT><A HREF=\"https://m.example/\">A</A>");
     for _ in 0..5 {
-        let id = begin(&session, file.as_bytes(), &[]).await;
-        once(&session, &id, "done").await;
-        step(&session, &id, "pause").await;
+        let id = begin(&session, file.as_bytes(), &[("dryRun", "true")]).await;
+        once(&session, &id, "checked").await;
     }
+    // As if each had been begun, and paused before its end.
+    import::Entity::update_many()
+        .col_expr(import::Column::State, Expr::value(ImportState::Paused))
+        .col_expr(import::Column::DryRun, Expr::value(false))
+        .col_expr(import::Column::FinishedAt, Expr::value(None::<i64>))
+        .exec(server.app().db.write())
+        .await
+        .unwrap();
 
     let sixth = session.file("/app/api/imports", file.as_bytes(), &[]).await;
 
@@ -517,15 +539,15 @@ async fn no_more_than_five_imports_are_under_way() {
 }
 
 #[actix_web::test]
-async fn of_what_has_ended_the_latest_files_are_kept_and_nothing_goes_on_without_its_file() {
+async fn dry_run_without_its_file_does_not_start() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let file = list("<DT><A HREF=\"https://m.example/\">A</A>");
     let first = begin(&session, file.as_bytes(), &[("dryRun", "true")]).await;
     once(&session, &first, "checked").await;
     for _ in 0..6 {
-        let id = begin(&session, file.as_bytes(), &[]).await;
-        once(&session, &id, "done").await;
+        let id = begin(&session, file.as_bytes(), &[("dryRun", "true")]).await;
+        once(&session, &id, "checked").await;
     }
 
     let started = session.post(&format!("/app/api/imports/{first}/start"), json!({})).await;
@@ -533,6 +555,33 @@ async fn of_what_has_ended_the_latest_files_are_kept_and_nothing_goes_on_without
     assert_eq!(started.refused(409), "CONFLICT");
     let kept = shown(&session, &first).await;
     assert_eq!((&kept["status"], counts(&kept)), (&json!("checked"), [1, 0, 0]), "its report went");
+}
+
+#[actix_web::test]
+async fn file_is_deleted_when_its_import_does_not_read_it_again() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Free).await.sign_in().await;
+    let file = list("<DT><A HREF=\"https://m.example/\">A</A>");
+    let kept = async || stored_file::Entity::find().all(server.app().db.read()).await.unwrap().len();
+    let is_deleted =
+        async || eventually("the file is deleted", async || (kept().await == 0).then_some(())).await;
+
+    let looked = begin(&session, file.as_bytes(), &[("dryRun", "true")]).await;
+    once(&session, &looked, "checked").await;
+    assert_eq!(kept().await, 1);
+    step(&session, &looked, "start").await;
+    let done = once(&session, &looked, "done").await;
+    is_deleted().await;
+    assert_eq!(counts(&done), [1, 0, 0]);
+    assert_eq!(step(&session, &looked, "pause").await["status"], "paused");
+    assert_eq!(step(&session, &looked, "resume").await["status"], "done");
+
+    let failed = begin(&session, b"%PDF-1.7 words", &[]).await;
+    once(&session, &failed, "failed").await;
+    assert_eq!(kept().await, 1);
+    step(&session, &failed, "undo").await;
+    once(&session, &failed, "undone").await;
+    is_deleted().await;
 }
 
 #[actix_web::test]

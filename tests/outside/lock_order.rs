@@ -20,7 +20,7 @@ use sea_orm::{
 };
 use serde_json::json;
 
-use super::imports::{begin, list, once};
+use super::imports::{begin, list, once, restore_file};
 use crate::world::{Client, Reply, Server, Site, eventually, has_postgres};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -234,6 +234,7 @@ async fn columns_of_an_import_are_written_behind_the_count() {
     once(&session, &id, "done").await;
     wait_until_idle(app).await;
     // As it was before its file was opened.
+    restore_file(&server, &id, lines.as_bytes()).await;
     import::Entity::update_many()
         .col_expr(import::Column::State, Expr::value(ImportState::Running))
         .col_expr(import::Column::Format, Expr::value(None::<String>))

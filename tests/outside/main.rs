@@ -58,6 +58,7 @@ mod search_load;
 mod storage;
 mod threats;
 mod transcripts;
+mod transfer_quota;
 mod tries;
 mod two_services;
 mod undo;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use entity::id::ExportId;
+use entity::id::{ExportId, FileId};
 use entity::kind::ExportState;
 use entity::{export, job};
 use sea_orm::sea_query::Expr;
@@ -20,6 +20,7 @@ use crate::disk::DiskReservation;
 use crate::error::Error;
 use crate::ingest::{Failure, queue};
 use crate::owned_transaction::begin_owned;
+use crate::transfer_quota::{self, TransferKind};
 use crate::uploads::stored::{self, Held, Owner, Written};
 
 /// Parts that wait for the disk.
@@ -50,8 +51,17 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     let Some(export) = found.filter(|export| export.state == ExportState::Running) else {
         return Ok(queue::finish(app.db.write(), job, app.clock.now()).await.map(drop)?);
     };
-    let (scratch, bytes) = packed(app, &export).await?;
-    let held = Written::copy_of(app, &*app.uploads.store, scratch.path()).await?;
+    // The row of the file counts what is packed from its beginning.
+    let held = transfer_quota::hold(app, export.user_id, TransferKind::Export, 0).await?;
+    let (scratch, bytes) = match packed(app, &export, held.id).await {
+        Ok(packed) => packed,
+        Err(failure) => {
+            stored::discard(app, &*app.uploads.store, held).await;
+            return Err(failure);
+        }
+    };
+    let written = Written::of(app, &*app.uploads.store, held, Some(bytes)).await?;
+    let held = written.copy(app, &*app.uploads.store, scratch.path()).await?;
     match settle(app, job, &export, &held, bytes).await {
         Ok(()) => Ok(()),
         Err(failure) => {
@@ -88,35 +98,47 @@ async fn settle(
     Ok(txn.commit().await?)
 }
 
-/// The archive, as a file that is worked on, and its length.
-async fn packed(app: &App, export: &export::Model) -> Result<(ScratchFile, u64), Failure> {
+/// The archive, as a file that is worked on, and its length, which is reserved for the stored file of this id.
+async fn packed(app: &App, export: &export::Model, id: FileId) -> Result<(ScratchFile, u64), Failure> {
     let reservation = app.uploads.scratch.reserve(None).map_err(BlobError::from)?;
     let (scratch, file) = app.uploads.scratch.file().map_err(BlobError::from)?;
     let (to, mut from) = mpsc::channel(WAITING);
     let packing = tokio::task::spawn_blocking(move || pack(file, reservation, &mut from));
     let gathered = tokio::select! {
         gathered = gather::all(app, export, &to) => gathered,
-        error = report_progress(app, export, scratch.path()) => Err(error),
+        error = report_progress(app, export, id, scratch.path()) => Err(error),
     };
     drop(to);
     let bytes = packing.await.map_err(Error::internal)?.map_err(BlobError::from)?;
     gathered?;
+    transfer_quota::reserve(app, export.user_id, id, TransferKind::Export, bytes).await?;
     Ok((scratch, bytes))
 }
 
-/// Records how much is packed, again and again. Ends with the first error: of the database, the file or the disk's floor.
-async fn report_progress(app: &App, export: &export::Model, file: &Path) -> Error {
+/// Records how much is packed and reserves it, again and again. Ends with the first error: of the database or the file, or when
+/// the disk's floor or the plan's limit is reached.
+async fn report_progress(app: &App, export: &export::Model, id: FileId, file: &Path) -> Error {
     loop {
-        let bytes = tokio::fs::metadata(file).await.map(|file| i64::try_from(file.len()).ok());
-        let recorded = match bytes {
-            Ok(bytes) => super::record_packed_bytes(app, export, bytes).await,
-            Err(error) => Err(BlobError::from(error).into()),
+        let bytes = match record_progress(app, export, file).await {
+            Ok(bytes) => bytes,
+            Err(error) => return error,
         };
-        if let Err(error) = recorded.and_then(|()| app.disk.require_room()) {
-            return error;
-        }
         tokio::time::sleep(PROGRESS_INTERVAL).await;
+        // After the pause: a small export is packed by then, so that this transaction is rarely cut off by the end.
+        match transfer_quota::reserve(app, export.user_id, id, TransferKind::Export, bytes).await {
+            // Another transaction of the user takes long; the next round reserves more.
+            Ok(()) | Err(Error::Busy(_)) => {}
+            Err(error) => return error,
+        }
     }
+}
+
+/// Records how much is packed so far; that many bytes.
+async fn record_progress(app: &App, export: &export::Model, file: &Path) -> Result<u64, Error> {
+    let bytes = tokio::fs::metadata(file).await.map_err(BlobError::from)?.len();
+    super::record_packed_bytes(app, export, i64::try_from(bytes).ok()).await?;
+    app.disk.require_room()?;
+    Ok(bytes)
 }
 
 fn pack(

@@ -10,7 +10,8 @@
 //! | `feeds.opml` | the feeds, for any reader |
 //!
 //! An export that is imported gives the same library ([`crate::imports`]). It is packed by a job, kept for a week, and
-//! goes with its person.
+//! goes with its person. It fails when it outgrows what the plan allows for files of imports and exports
+//! ([`crate::transfer_quota`]).
 
 mod beside;
 mod bookmarks;
@@ -37,6 +38,7 @@ use crate::desk::Desk;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::owned_transaction::begin_owned;
+use crate::transfer_quota::{self, TransferKind};
 
 pub use job::run;
 
@@ -48,7 +50,7 @@ const MOST_PACKED: usize = 2;
 /// Begins an export; where one is being packed already, that one. Of those that are packed the latest few are kept.
 ///
 /// # Errors
-/// What [`DbErr`] converts to when the database fails.
+/// [`Error::TransfersFull`] when nothing is left for its file; what [`DbErr`] converts to when the database fails.
 pub async fn begin(desk: &Desk, user: UserId) -> Result<export::Model, Error> {
     let now = desk.clock.now();
     let running = Entity::owned_by(user).filter(Column::State.eq(ExportState::Running));
@@ -75,6 +77,7 @@ pub async fn begin(desk: &Desk, user: UserId) -> Result<export::Model, Error> {
         Err(error) => return Err(error.into()),
     }
     forget_earlier(&txn, user).await?;
+    transfer_quota::must_have_room(&txn, desk, user, TransferKind::Export).await?;
     queue::ask(&txn, user, Work::Export, row.id.0, Priority::Now, now).await?;
     txn.commit().await?;
     Ok(row)

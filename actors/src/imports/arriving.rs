@@ -1,4 +1,5 @@
-//! Files of imports come in one after another for each person: what was not counted yet cannot fill the disk.
+//! Files of imports come in one after another for each user: how many imports are under way is checked before a file comes,
+//! and a file that comes is none of them yet.
 
 use entity::id::UserId;
 use tokio::sync::{Mutex, OwnedMutexGuard};

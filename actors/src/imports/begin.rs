@@ -12,7 +12,7 @@ use sea_orm::{
 };
 
 use super::faults::MAX_LISTED_FAULTS;
-use super::{Format, let_go};
+use super::{Format, release_files};
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
@@ -57,10 +57,12 @@ impl New {
     }
 }
 
-/// A person begins no more while so many are under way, and so many files of ended ones are kept beside, the latest.
-const MOST: usize = 5;
+/// Imports of one user whose files are still to be read. Another one is refused beyond it.
+const MAX_UNDER_WAY: usize = 5;
+/// Files of one user's imports that are kept after a dry run or a failure: the latest.
+const MAX_WAITING_FILES: usize = 5;
 
-/// Begins an import of a file that was written. The files of the person's ended imports are let go of but for the latest few.
+/// Begins an import of a file that was written. Of the user's dry runs and failed imports the latest few keep their files.
 ///
 /// # Errors
 /// [`Error::Conflict`] where as many are under way as may be, [`Error::LibraryFull`]; the database. Then there is no import.
@@ -78,11 +80,11 @@ pub async fn begin(desk: &Desk, new: New, file: Held) -> Result<import::Model, E
     Ok(row)
 }
 
-/// What goes on does so with its file, which is kept for a while only.
+/// Refuses to start or resume an import whose file was deleted: it is kept for a while only.
 pub(super) async fn must_have_file(txn: &impl ConnectionTrait, id: ImportId) -> Result<(), Error> {
     match stored_file::Entity::of_import(id).one(txn).await? {
         Some(_) => Ok(()),
-        None => Err(Error::Conflict("its file is not here: import it again to go on")),
+        None => Err(Error::Conflict("the file of the import was deleted: import it again")),
     }
 }
 
@@ -105,13 +107,13 @@ async fn make_room(txn: &impl ConnectionTrait, desk: &Desk, user: UserId) -> Res
         .order_by_desc(Column::Id);
     let (going_on, ended): (Vec<_>, Vec<_>) =
         kept.all(txn).await?.into_iter().partition(|import| under_way.contains(&import.state));
-    if going_on.len() >= MOST {
+    if going_on.len() >= MAX_UNDER_WAY {
         return Err(Error::Conflict(
             "as many imports are under way as may be: wait for one, or take it back",
         ));
     }
-    let older = ended.into_iter().skip(MOST).map(|import| import.id);
-    let_go(txn, Condition::all().add(Column::Id.is_in(older))).await
+    let older = ended.into_iter().skip(MAX_WAITING_FILES).map(|import| import.id);
+    release_files(txn, Condition::all().add(Column::Id.is_in(older))).await
 }
 
 /// An import of this person, as far as it is.
@@ -171,6 +173,7 @@ pub async fn start(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mo
         .col_expr(Column::UnlistedFaults, Expr::value(None::<String>))
         .col_expr(Column::FaultsInARow, Expr::value(0))
         .col_expr(Column::FinishedAt, Expr::value(None::<Timestamp>))
+        .filter(Column::UserId.eq(user))
         .filter(Column::Id.eq(row.id))
         .filter(Column::State.eq(ImportState::Checked))
         .exec(&txn)

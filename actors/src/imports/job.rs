@@ -10,7 +10,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 
 use super::take::{Taking, Unread};
-use super::{Means, library, undo};
+use super::{Means, library, release_file, undo};
 use crate::adapters::blobs::BlobError;
 use crate::adapters::sandbox::import::Import;
 use crate::app::App;
@@ -71,7 +71,11 @@ async fn take(app: &App, job: &job::Model, import: import::Model) -> Result<(), 
         }
         if lot.is_empty() {
             if queue::finish(&txn, job, now).await? {
-                taking.end(&txn).await?;
+                let ended = taking.end(&txn).await?;
+                // A dry run reads its file again when it is started.
+                if ended.state == ImportState::Done {
+                    release_file(&txn, ended.id).await?;
+                }
                 txn.commit().await?;
             }
             return Ok(());

@@ -3,12 +3,14 @@
 //! A file comes with a row of its own ([`entity::import`]) and a job. The job has the file read in a child process, some
 //! rows at a time, and takes each lot in by one transaction that also says how far it came: a crash loses nothing and
 //! repeats nothing, and a person can pause it. Pages that were saved are fetched by jobs of their own behind it. What
-//! became of each row is kept, for the report and for taking everything back.
+//! became of each row is kept, for the report and for taking everything back. The file is kept as long as it may be read
+//! again: it is deleted when all rows are taken in or undone, and a week after a dry run or a failure.
 
 mod added;
 mod arriving;
 mod begin;
 mod faults;
+mod file;
 mod folders;
 mod hand_on;
 mod highlights;
@@ -58,6 +60,7 @@ pub use crate::adapters::sandbox::import::Format;
 pub use arriving::Arriving;
 pub use begin::{New, begin, find, latest, may_begin, skipped, start};
 pub use faults::unlisted as unlisted_faults;
+pub use file::ImportFile;
 pub use job::run;
 pub use known_highlights::keep_own;
 pub use made::bookmarks as made_bookmarks;
@@ -130,7 +133,7 @@ async fn mark_failed(
 
 /// Rows of one transaction, where they were read already.
 const LOT: usize = 100;
-/// The file of an import is kept for so long.
+/// The file of a dry run, or of an import that failed, is kept for so long.
 const FILE_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
 /// No import of rows that came with their request, which has no job, takes so long.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
@@ -138,14 +141,19 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// Told of one of these that did not come to its end.
 const WENT_WRONG: &str = "something went wrong inside the service";
 
-/// Lets go of the files of imports that nothing is being done to, what became of their rows stays; and says of those that
-/// nobody works on any more that they did not come to their end.
+/// Releases the files of imports that do not read them again or were kept long enough, and marks imports as failed that nobody
+/// works on any more. What became of their rows stays.
 ///
 /// # Errors
-/// The database.
+/// What [`DbErr`] converts to when the database fails.
 pub async fn sweep(desk: &Desk) -> Result<(), Error> {
     let (db, now) = (desk.db.write(), desk.clock.now());
-    let_go(db, Condition::all().add(Column::CreatedAt.lt(now - FILE_KEPT))).await?;
+    // Undoing does not read the file, and one that broke off can only be undone further. A paused import whose rows are all in
+    // resumes without its file; `release_files` leaves the other paused ones alone.
+    let without_file = [ImportState::Done, ImportState::Paused, ImportState::HalfUndone, ImportState::Undone];
+    let which =
+        Condition::any().add(Column::CreatedAt.lt(now - FILE_KEPT)).add(Column::State.is_in(without_file));
+    release_files(db, which).await?;
     let abandoned = import::Entity::find()
         .filter(Column::CreatedAt.lt(now - LONGEST))
         .filter(Column::State.eq(ImportState::Running))
@@ -156,9 +164,19 @@ pub async fn sweep(desk: &Desk) -> Result<(), Error> {
     Ok(())
 }
 
-/// Lets go of the files of these imports, but for those that something is being done to. The clean-up of the store removes
-/// the files soon after.
-async fn let_go(db: &impl ConnectionTrait, which: Condition) -> Result<(), Error> {
+/// Takes its file from an import that does not read it again. The clean-up of the store deletes the file within seconds.
+async fn release_file(txn: &impl ConnectionTrait, id: ImportId) -> Result<(), Error> {
+    stored_file::Entity::update_many()
+        .col_expr(stored_file::Column::ImportId, Expr::value(None::<ImportId>))
+        .filter(stored_file::Column::ImportId.eq(id))
+        .exec(txn)
+        .await?;
+    Ok(())
+}
+
+/// Takes their files from these imports, but for those that are being worked on or are paused before their end. The clean-up
+/// of the store deletes the files within seconds.
+async fn release_files(db: &impl ConnectionTrait, which: Condition) -> Result<(), Error> {
     let ended = Query::select()
         .column(Column::Id)
         .from(import::Entity)

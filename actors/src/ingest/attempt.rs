@@ -203,6 +203,8 @@ fn ending(job: &job::Model, failure: Failure) -> Ending {
             let last = job.kind == Work::Import.name() || job.attempts >= MOST_ATTEMPTS;
             (error.to_string(), Some(NO_ROOM_RETRY), last)
         }
+        // Its user makes room and begins another export.
+        Failure::Inside(error @ Error::TransfersFull { .. }) => (error.to_string(), None, true),
         Failure::Inside(error) => {
             let cause = error.chain();
             warn!(job.id = %job.id, job.kind = %job.kind, job.attempts, cause, "a job failed inside");

@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::fields::{Field, Values};
 use crate::library_quota::used_bytes;
 use crate::perform::Operation;
+use crate::transfer_quota;
 use crate::uploads::stored_bytes;
 
 /// The usage of today and of this month.
@@ -46,6 +47,7 @@ pub struct Usage {
     ai_budget: Budget,
     uploads: Stored,
     library: Library,
+    transfers: Transfers,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -98,6 +100,13 @@ struct Library {
     limit: u64,
 }
 
+/// Bytes of the files of imports and exports that are kept or arrive.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Transfers {
+    bytes: u64,
+    limit: u64,
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
 struct Share {
     group: BudgetGroup,
@@ -141,6 +150,10 @@ impl Operation for ReadUsage {
             library: Library {
                 bytes: used_bytes(app.db.read(), caller.user).await?,
                 limit: limits.library_bytes,
+            },
+            transfers: Transfers {
+                bytes: transfer_quota::used_bytes(app.db.read(), caller.user, now).await?,
+                limit: limits.transfer_bytes,
             },
             ai_budget: Budget {
                 resets_at: now.month().end(),

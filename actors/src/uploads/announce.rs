@@ -104,6 +104,8 @@ fn incoming(row: &Model) -> stored_file::Model {
         import_id: None,
         export_id: None,
         document_id: None,
+        user_id: None,
+        bytes: 0,
         path: incoming_path_of(row.id),
         held_until: sent_by(row),
         doomed: false,

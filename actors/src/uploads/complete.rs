@@ -176,6 +176,7 @@ async fn make(
         .col_expr(Column::Sha256, Expr::value(sha256))
         .col_expr(Column::DocumentId, Expr::value(Some(done.document)))
         .col_expr(Column::BookmarkId, Expr::value(Some(done.bookmark)))
+        .filter(Column::UserId.eq(row.user_id))
         .filter(Column::Id.eq(row.id))
         .exec(txn)
         .await?;

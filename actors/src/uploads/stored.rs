@@ -48,21 +48,33 @@ pub async fn hold(
     upload: Option<UploadId>,
     path: impl FnOnce(FileId) -> String,
 ) -> Result<Held, Error> {
-    let (db, clock) = (desk.db.clone(), desk.clock.clone());
-    let id = FileId::new(clock.now());
-    let row = Model {
+    let row = new_row(desk, path);
+    Entity::insert(row.clone().into_active_model()).exec_without_returning(desk.db.write()).await?;
+    take_up_room(&desk.db, upload, row.held_until).await?;
+    Ok(keep_alive(desk, upload, row))
+}
+
+/// The row of a file that is about to be written and belongs to nothing yet.
+pub(crate) fn new_row(desk: &Desk, path: impl FnOnce(FileId) -> String) -> Model {
+    let now = desk.clock.now();
+    let id = FileId::new(now);
+    Model {
         id,
         upload_id: None,
         import_id: None,
         export_id: None,
         document_id: None,
+        user_id: None,
+        bytes: 0,
         path: path(id),
-        held_until: clock.now() + HELD,
+        held_until: now + HELD,
         doomed: false,
-    };
-    let path = row.path.clone();
-    Entity::insert(row.into_active_model()).exec_without_returning(db.write()).await?;
-    take_up_room(&db, upload, clock.now() + HELD).await?;
+    }
+}
+
+/// Renews the row of a file, which was inserted just now, for as long as the result lives.
+pub(crate) fn keep_alive(desk: &Desk, upload: Option<UploadId>, row: Model) -> Held {
+    let (db, clock, id) = (desk.db.clone(), desk.clock.clone(), row.id);
     let beat = Beat::every(HELD / 3, "a file is being written", move || {
         let (db, until) = (db.clone(), clock.now() + HELD);
         async move {
@@ -70,7 +82,7 @@ pub async fn hold(
             take_up_room(&db, upload, until).await
         }
     });
-    Ok(Held { id, path, _beat: beat })
+    Held { id, path: row.path, _beat: beat }
 }
 
 async fn renew(db: &Db, id: FileId, until: Timestamp) -> Result<(), Error> {
@@ -179,6 +191,14 @@ impl Written {
     /// There is no row, or no room for it.
     pub async fn begin_announced(desk: &Desk, store: &dyn Blobs, length: Option<u64>) -> Result<Self, Error> {
         let held = hold(desk, None, path_of).await?;
+        Self::of(desk, store, held, length).await
+    }
+
+    /// Begins a file that has its row already, of this length in bytes, where that is known.
+    ///
+    /// # Errors
+    /// Those of the store; then the row is removed.
+    pub async fn of(desk: &Desk, store: &dyn Blobs, held: Held, length: Option<u64>) -> Result<Self, Error> {
         match store.create(&held.path, length).await {
             Ok(writing) => Ok(Self { held, writing }),
             Err(error) => {
@@ -194,14 +214,26 @@ impl Written {
     /// There is no row, or no room for it; nothing is left then.
     pub async fn copy_of(desk: &Desk, store: &dyn Blobs, file: &Path) -> Result<Held, Error> {
         let length = tokio::fs::metadata(file).await.map_err(BlobError::from)?.len();
-        let mut written = Self::begin_announced(desk, store, Some(length)).await?;
-        match written.append(file).await {
-            Ok(()) => written.finish(desk, store).await,
+        Self::begin_announced(desk, store, Some(length)).await?.copy(desk, store, file).await
+    }
+
+    /// Writes a file of this machine, and finishes.
+    ///
+    /// # Errors
+    /// The file cannot be read, or those of the store; nothing is left then.
+    pub async fn copy(mut self, desk: &Desk, store: &dyn Blobs, file: &Path) -> Result<Held, Error> {
+        match self.append(file).await {
+            Ok(()) => self.finish(desk, store).await,
             Err(error) => {
-                written.abort(desk, store).await;
+                self.abort(desk, store).await;
                 Err(error)
             }
         }
+    }
+
+    /// The file.
+    pub fn id(&self) -> FileId {
+        self.held.id
     }
 
     async fn append(&mut self, file: &Path) -> Result<(), Error> {

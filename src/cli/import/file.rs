@@ -5,38 +5,49 @@ use std::path::Path;
 
 use actors::adapters::blobs::{Blobs, PART};
 use actors::desk::Desk;
-use actors::uploads::stored::{Held, Written};
+use actors::imports::ImportFile;
+use actors::uploads::stored::Held;
+use entity::id::UserId;
 use tokio::fs::File;
 use tokio::io::{AsyncRead, AsyncReadExt, stdin};
 
 use crate::cli::failure::Failure;
 
-/// A file of the machine, or what comes on standard input, copied to the store.
-pub async fn stored(desk: &Desk, store: &dyn Blobs, path: &Path) -> Result<Held, Failure> {
+/// A file of the machine, or what comes on standard input, copied to the store for this user.
+pub async fn stored(desk: &Desk, store: &dyn Blobs, user: UserId, path: &Path) -> Result<Held, Failure> {
     let told = |cause| Failure::Path { what: "read", path: path.to_owned(), cause };
-    let mut from: Box<dyn AsyncRead + Unpin> = match path.to_str() {
-        Some("-") => Box::new(stdin()),
-        _ => Box::new(File::open(path).await.map_err(told)?),
-    };
+    let (mut from, length) = open(path).await.map_err(told)?;
     let mut part = next(&mut *from).await.map_err(told)?;
     if part.is_empty() {
         return Err(told(io::Error::new(ErrorKind::UnexpectedEof, "it is empty")));
     }
-    let mut written = Written::begin(desk, store).await?;
+    let mut file = ImportFile::begin(desk, store, user, length).await?;
     while !part.is_empty() {
-        if let Err(error) = written.write(part.into()).await {
-            written.abort(desk, store).await;
+        if let Err(error) = file.write(part.into()).await {
+            file.abort().await;
             return Err(error.into());
         }
         part = match next(&mut *from).await {
             Ok(part) => part,
             Err(cause) => {
-                written.abort(desk, store).await;
+                file.abort().await;
                 return Err(told(cause));
             }
         };
     }
-    Ok(written.finish(desk, store).await?)
+    Ok(file.finish().await?)
+}
+
+/// What is read, and how long it is; 0 of standard input and of other pipes.
+async fn open(path: &Path) -> io::Result<(Box<dyn AsyncRead + Unpin>, u64)> {
+    if path.to_str() == Some("-") {
+        let from: Box<dyn AsyncRead + Unpin> = Box::new(stdin());
+        return Ok((from, 0));
+    }
+    let file = File::open(path).await?;
+    let length = file.metadata().await?.len();
+    let from: Box<dyn AsyncRead + Unpin> = Box::new(file);
+    Ok((from, length))
 }
 
 /// As many bytes as go into one part of a stored file; fewer at its end, and then none.

@@ -5,6 +5,9 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use serde_json::{Value, json};
 
+/// The type of [`form_with`].
+const FORM: &str = "multipart/form-data; boundary=reeds";
+
 /// Asks one service, with the same headers each time.
 #[derive(Clone)]
 pub struct Client {
@@ -108,17 +111,16 @@ impl Client {
 
     /// Sends a form with a file, as a browser does.
     pub async fn file(&self, path: &str, file: &[u8], fields: &[(&str, &str)]) -> Answer {
-        let mut body = Vec::new();
-        for (name, value) in fields {
-            let head =
-                format!("--reeds\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
-            body.extend_from_slice(head.as_bytes());
-        }
-        let head = "--reeds\r\nContent-Disposition: form-data; name=\"file\"; filename=\"f\"\r\nContent-Type: text/html\r\n\r\n";
-        body.extend_from_slice(head.as_bytes());
-        body.extend_from_slice(file);
-        body.extend_from_slice(b"\r\n--reeds--\r\n");
-        self.body(path, "multipart/form-data; boundary=reeds", body).await
+        self.body(path, FORM, form_with(file, fields)).await
+    }
+
+    /// As [`Self::file`], without saying how long the form is.
+    pub async fn file_in_chunks(&self, path: &str, file: &[u8]) -> Answer {
+        let form = form_with(file, &[]);
+        let chunks: Vec<_> =
+            form.chunks(1 << 16).map(|chunk| Ok::<_, std::io::Error>(chunk.to_vec())).collect();
+        let body = reqwest::Body::wrap_stream(futures_util::stream::iter(chunks));
+        Answer::to(self.request(Method::POST, path).header(CONTENT_TYPE, FORM).body(body)).await.unwrap()
     }
 
     /// Posts this body of this type.
@@ -136,6 +138,20 @@ impl Client {
     fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         self.http.request(method, format!("{}{path}", self.base)).headers(self.headers.clone())
     }
+}
+
+/// A form with a file.
+fn form_with(file: &[u8], fields: &[(&str, &str)]) -> Vec<u8> {
+    let mut form = Vec::new();
+    for (name, value) in fields {
+        let head = format!("--reeds\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
+        form.extend_from_slice(head.as_bytes());
+    }
+    let head = "--reeds\r\nContent-Disposition: form-data; name=\"file\"; filename=\"f\"\r\nContent-Type: text/html\r\n\r\n";
+    form.extend_from_slice(head.as_bytes());
+    form.extend_from_slice(file);
+    form.extend_from_slice(b"\r\n--reeds--\r\n");
+    form
 }
 
 /// What came back.

@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::job::TURN;
 use super::pause::release_pages;
-use super::{begin, library, made};
+use super::{begin, library, made, release_file};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::error::Error;
@@ -42,6 +42,7 @@ pub async fn undo(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mod
     let begun = Entity::update_many()
         .col_expr(Column::State, Expr::value(ImportState::Undoing))
         .col_expr(Column::Error, Expr::value(None::<String>))
+        .filter(Column::UserId.eq(user))
         .filter(Column::Id.eq(row.id))
         .filter(Column::DryRun.eq(false))
         .filter(Column::State.is_in([
@@ -151,6 +152,7 @@ async fn end(app: &App, job: &job::Model, import: &import::Model) -> Result<(), 
         if made.iter().all(|id| seen.contains(id)) {
             if queue::finish(&txn, job, now).await? {
                 undone(&txn, import, now).await?;
+                release_file(&txn, import.id).await?;
                 txn.commit().await?;
             }
             return Ok(());

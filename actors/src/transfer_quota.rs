@@ -1,0 +1,316 @@
+//! How many bytes the files of a user's imports and exports may take up together: `plans.<plan>.transfer_bytes`.
+//!
+//! A file counts by its row in `stored_file`, from before its first byte until it is released, with the bytes that are reserved
+//! for it. They are reserved in a transaction that locks the user's rows ([`crate::owned_transaction`]), so of two files that
+//! come at once the second counts the first. A writer that died counts for half a minute more.
+//!
+//! Some files are kept only in case they are asked for. They make way for a new one that does not fit beside them: first those
+//! of imports that wait after a dry run or broke off, then packed exports, each time the oldest. The latest export makes way for
+//! another export alone.
+
+use std::collections::HashSet;
+
+use entity::id::{ExportId, FileId, ImportId, UserId};
+use entity::kind::ImportState;
+use entity::stored_file::{Column, Entity, Model};
+use entity::time::Timestamp;
+use entity::{export, import, user};
+use sea_orm::sea_query::Expr;
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
+};
+
+use crate::adapters::blobs::path_of;
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::owned_transaction::begin_owned;
+use crate::uploads::stored::{self, Held};
+
+/// What a file is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransferKind {
+    /// To be imported.
+    Import,
+    /// It is an export.
+    Export,
+}
+
+/// Bytes that the files of a user's imports and exports take up, or that are reserved for them.
+///
+/// # Errors
+/// The database fails.
+pub async fn used_bytes(db: &impl ConnectionTrait, user: UserId, now: Timestamp) -> Result<u64, Error> {
+    let files = Entity::transfers_of(user, now).all(db).await?;
+    Ok(total(files.iter().map(|file| bytes_of(file.bytes))))
+}
+
+/// Refuses a file of unknown length when nothing is left for it.
+///
+/// # Errors
+/// [`Error::TransfersFull`]; [`Error::NotFound`] when the account is gone; the database fails.
+pub async fn must_have_room(
+    db: &impl ConnectionTrait,
+    desk: &Desk,
+    user: UserId,
+    kind: TransferKind,
+) -> Result<(), Error> {
+    let (kept, limit) = (kept_files(db, user, desk.clock.now()).await?, limit_of(db, desk, user).await?);
+    if files_to_release(&kept, 1, limit, kind).is_some() { Ok(()) } else { Err(full(&kept, limit)) }
+}
+
+/// Names a file that is about to be written, and reserves bytes for it: 0 when its length is not known.
+///
+/// # Errors
+/// [`Error::TransfersFull`] when they do not fit; [`Error::NotFound`] when the account is gone; the database fails. Then there is
+/// to be no file.
+pub async fn hold(desk: &Desk, user: UserId, kind: TransferKind, bytes: u64) -> Result<Held, Error> {
+    let row = Model { user_id: Some(user), bytes: column_of(bytes), ..stored::new_row(desk, path_of) };
+    let txn = begin_owned(&desk.db, user).await?;
+    make_room(&txn, desk, user, NewFile { id: row.id, kind, bytes }).await?;
+    Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
+    txn.commit().await?;
+    Ok(stored::keep_alive(desk, None, row))
+}
+
+/// Reserves this many bytes in all for a file that is being written.
+///
+/// # Errors
+/// As [`hold`]; the file keeps what was reserved before.
+pub async fn reserve(
+    desk: &Desk,
+    user: UserId,
+    file: FileId,
+    kind: TransferKind,
+    bytes: u64,
+) -> Result<(), Error> {
+    let txn = begin_owned(&desk.db, user).await?;
+    make_room(&txn, desk, user, NewFile { id: file, kind, bytes }).await?;
+    record_bytes(&txn, user, file, bytes).await?;
+    Ok(txn.commit().await?)
+}
+
+/// Records how long a file has become, which is at most what was reserved for it.
+///
+/// # Errors
+/// The database fails.
+pub async fn record_bytes(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    file: FileId,
+    bytes: u64,
+) -> Result<(), Error> {
+    Entity::update_many()
+        .col_expr(Column::Bytes, Expr::value(column_of(bytes)))
+        .filter(Column::UserId.eq(user))
+        .filter(Column::Id.eq(file))
+        .exec(db)
+        .await?;
+    Ok(())
+}
+
+/// A file for which bytes are to be reserved.
+#[derive(Clone, Copy)]
+struct NewFile {
+    id: FileId,
+    kind: TransferKind,
+    bytes: u64,
+}
+
+/// Releases what must make way for a file, or refuses the file. Whatever is written takes one byte at least.
+async fn make_room(txn: &impl ConnectionTrait, desk: &Desk, user: UserId, new: NewFile) -> Result<(), Error> {
+    let mut kept = kept_files(txn, user, desk.clock.now()).await?;
+    kept.retain(|file| file.id != new.id);
+    let limit = limit_of(txn, desk, user).await?;
+    match files_to_release(&kept, new.bytes.max(1), limit, new.kind) {
+        Some(files) => release(txn, user, &files).await,
+        None => Err(full(&kept, limit)),
+    }
+}
+
+async fn limit_of(db: &impl ConnectionTrait, desk: &Desk, user: UserId) -> Result<u64, Error> {
+    let owner = user::Entity::find_by_id(user).one(db).await?.ok_or(Error::NotFound)?;
+    Ok(desk.plans.limits(owner.plan).transfer_bytes)
+}
+
+/// A file that counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct KeptFile {
+    id: FileId,
+    bytes: u64,
+    purpose: Purpose,
+}
+
+/// What a file is kept for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// It is being written or read.
+    InUse,
+    /// Its import may be started or resumed.
+    WaitingImport,
+    /// It is a packed export.
+    Export(ExportId),
+}
+
+/// The files that count, the oldest first.
+async fn kept_files(db: &impl ConnectionTrait, user: UserId, now: Timestamp) -> Result<Vec<KeptFile>, Error> {
+    let rows = Entity::transfers_of(user, now).order_by_asc(Column::Id).all(db).await?;
+    let imports = rows.iter().filter_map(|row| row.import_id).collect();
+    let waiting = waiting_imports(db, user, imports).await?;
+    let purpose = |row: &Model| match (row.import_id, row.export_id) {
+        (Some(import), _) if waiting.contains(&import) => Purpose::WaitingImport,
+        (None, Some(export)) => Purpose::Export(export),
+        (Some(_), _) | (None, None) => Purpose::InUse,
+    };
+    let kept =
+        rows.iter().map(|row| KeptFile { id: row.id, bytes: bytes_of(row.bytes), purpose: purpose(row) });
+    Ok(kept.collect())
+}
+
+/// Which of these imports nobody works on until their user says so.
+async fn waiting_imports(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    imports: Vec<ImportId>,
+) -> Result<HashSet<ImportId>, Error> {
+    let waiting = [ImportState::Checked, ImportState::Failed, ImportState::HalfUndone];
+    let found: Vec<ImportId> = import::Entity::owned_by(user)
+        .filter(import::Column::Id.is_in(imports))
+        .filter(import::Column::State.is_in(waiting))
+        .select_only()
+        .column(import::Column::Id)
+        .into_tuple()
+        .all(db)
+        .await?;
+    Ok(found.into_iter().collect())
+}
+
+/// Returns the files that make way for a file of this many bytes: `None` when it does not fit all the same.
+fn files_to_release(kept: &[KeptFile], bytes: u64, limit: u64, kind: TransferKind) -> Option<Vec<KeptFile>> {
+    let mut used = total(kept.iter().map(|file| file.bytes));
+    let mut files = Vec::new();
+    for file in spare_files(kept, kind) {
+        if used.saturating_add(bytes) <= limit {
+            break;
+        }
+        used = used.saturating_sub(file.bytes);
+        files.push(*file);
+    }
+    (used.saturating_add(bytes) <= limit).then_some(files)
+}
+
+/// The files that may make way, in the order in which they do.
+fn spare_files(kept: &[KeptFile], kind: TransferKind) -> impl Iterator<Item = &KeptFile> {
+    let exports = kept.iter().filter(|file| matches!(file.purpose, Purpose::Export(_)));
+    let count = match kind {
+        TransferKind::Import => exports.clone().count().saturating_sub(1),
+        TransferKind::Export => exports.clone().count(),
+    };
+    kept.iter().filter(|file| file.purpose == Purpose::WaitingImport).chain(exports.take(count))
+}
+
+/// Takes files from their imports, and removes the exports whose files they are. The clean-up of the store deletes the files
+/// within seconds.
+async fn release(txn: &impl ConnectionTrait, user: UserId, files: &[KeptFile]) -> Result<(), Error> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    Entity::update_many()
+        .col_expr(Column::ImportId, Expr::value(None::<ImportId>))
+        .filter(Column::UserId.eq(user))
+        .filter(Column::Id.is_in(files.iter().map(|file| file.id)))
+        .exec(txn)
+        .await?;
+    let exports = files.iter().filter_map(|file| match file.purpose {
+        Purpose::Export(id) => Some(id),
+        Purpose::InUse | Purpose::WaitingImport => None,
+    });
+    // The file of an export that is gone belongs to nothing.
+    export::Entity::delete_many()
+        .filter(export::Column::UserId.eq(user))
+        .filter(export::Column::Id.is_in(exports))
+        .exec(txn)
+        .await?;
+    Ok(())
+}
+
+fn full(kept: &[KeptFile], limit: u64) -> Error {
+    Error::TransfersFull { used: total(kept.iter().map(|file| file.bytes)), limit }
+}
+
+fn total(bytes: impl Iterator<Item = u64>) -> u64 {
+    bytes.fold(0, u64::saturating_add)
+}
+
+fn bytes_of(column: i64) -> u64 {
+    u64::try_from(column).unwrap_or_default()
+}
+
+fn column_of(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use sea_orm::{DbBackend, QueryTrait, Statement};
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::db::Db;
+
+    const WAITING: Purpose = Purpose::WaitingImport;
+    const EXPORT: Purpose = Purpose::Export(ExportId(Uuid::nil()));
+
+    /// Files of these bytes, the oldest first.
+    fn kept<const N: usize>(files: [(u64, Purpose); N]) -> Vec<KeptFile> {
+        let file = |(n, (bytes, purpose))| KeptFile { id: FileId(Uuid::from_u128(n)), bytes, purpose };
+        (0..).zip(files).map(file).collect()
+    }
+
+    /// Places in the list of the files that make way, where 100 bytes may be used.
+    fn released(kept: &[KeptFile], bytes: u64, kind: TransferKind) -> Option<Vec<u128>> {
+        let files = files_to_release(kept, bytes, 100, kind)?;
+        Some(files.iter().map(|file| file.id.0.as_u128()).collect())
+    }
+
+    #[test]
+    fn file_fits_beside_those_in_use_up_to_the_limit() {
+        let kept = kept([(60, Purpose::InUse)]);
+
+        assert_eq!(released(&kept, 40, TransferKind::Import), Some(vec![]));
+        assert_eq!(released(&kept, 41, TransferKind::Import), None);
+        assert_eq!(released(&kept, u64::MAX, TransferKind::Export), None);
+    }
+
+    #[test]
+    fn files_of_waiting_imports_make_way_before_exports() {
+        let kept = kept([(30, EXPORT), (30, WAITING), (30, WAITING), (10, EXPORT)]);
+
+        assert_eq!(released(&kept, 30, TransferKind::Import), Some(vec![1]));
+        assert_eq!(released(&kept, 31, TransferKind::Import), Some(vec![1, 2]));
+        assert_eq!(released(&kept, 61, TransferKind::Import), Some(vec![1, 2, 0]));
+    }
+
+    #[test]
+    fn latest_export_makes_way_for_an_export_alone() {
+        let kept = kept([(10, EXPORT), (60, EXPORT)]);
+
+        assert_eq!(released(&kept, 40, TransferKind::Import), Some(vec![0]));
+        assert_eq!(released(&kept, 41, TransferKind::Import), None);
+        assert_eq!(released(&kept, 41, TransferKind::Export), Some(vec![0, 1]));
+    }
+
+    #[actix::test]
+    async fn files_of_a_user_are_found_by_an_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        let db = Db::open(&url).await.unwrap();
+        let (user, now) = (UserId(Uuid::from_u128(7)), Timestamp::from_millis(1));
+
+        let find = Entity::transfers_of(user, now).order_by_asc(Column::Id).build(DbBackend::Sqlite);
+        let explain = Statement { sql: format!("EXPLAIN QUERY PLAN {}", find.sql), ..find };
+        let rows = db.read().query_all_raw(explain).await.unwrap();
+
+        let plan: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
+        assert!(plan.iter().any(|step| step.contains("stored_file_user (user_id=?)")), "{plan:#?}");
+    }
+}
