@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix::{Arbiter, ArbiterHandle};
+use entity::id::UserId;
 use entity::plan::Plan;
 use tracing::{error, info, warn};
 
@@ -32,9 +33,10 @@ use crate::ingest::repair::{self, IndexWatch};
 use crate::ingest::{Ingest, Room};
 use crate::keys::Keys;
 use crate::keys::secret::{Secret, SecretHash};
-use crate::kit::{Health, Report, Workers};
+use crate::kit::{Health, Report, Shared, Workers};
 use crate::limits::{Addresses, Failures, Limits};
 use crate::notices::Notices;
+use crate::ops::bookmarks::BatchSlots;
 use crate::ops::cursor::Cursors;
 use crate::retrieval::Retrieval;
 use crate::sessions::SignIns;
@@ -157,6 +159,8 @@ pub struct Parts {
     pub uploads: Uploads,
     /// Whose file of an import comes in.
     pub arriving: Arriving,
+    /// The slots of each account for batches of changes.
+    pub batch_slots: Shared<UserId, BatchSlots>,
     /// Recordings to text.
     pub speech: Speech,
     /// Signed cursors.
@@ -243,6 +247,7 @@ impl App {
                 turns: Turns::default(),
             },
             arriving: Arriving::default(),
+            batch_slots: Shared::default(),
             speech: Speech::new(transcriber(setup.transcription)?),
             cursors: Cursors::new(key),
             signup: setup.signup,

@@ -37,6 +37,11 @@ pub trait Operation: Sized + 'static {
     /// Whether it is refused while the disk has less than `storage.min_free_bytes` left: what writes, but for deletions.
     const NEEDS_SPACE: bool = Scope::any_writes(Self::SCOPES);
 
+    /// Whether a call waits for a turn of its account before it runs, and holds it until its answer is built: what reads much of a
+    /// library into one answer. What waits for something else while it runs, such as a model, another server or the turns of
+    /// search, needs none, nor do answers of a few fixed fields.
+    const TAKES_TURN: bool = !Self::SCOPES.is_empty() && !Scope::any_writes(Self::SCOPES);
+
     /// Whether this call is refused then: [`Self::NEEDS_SPACE`], unless it depends on the parameters.
     fn needs_space(&self) -> bool {
         Self::NEEDS_SPACE

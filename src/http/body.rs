@@ -4,6 +4,10 @@
 //! are budgets with shares ([`super::budget`]), so stalled senders take nothing from others. A long body that has arrived
 //! completely is read into memory once the budget allows it. The values that are parsed from a body live until its request is
 //! answered, so its share of the memory is held until then.
+//!
+//! A body counts by the bytes that have arrived, and only from [`FREE_BYTES`] on. So senders who have no account cannot keep
+//! others from signing in or from getting tokens, whatever they send and from however many addresses: what they use up are
+//! connections, whose number is bounded below (`server::wire`).
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -23,16 +27,20 @@ use super::budget::{Budget, Hold, Sender, Shares};
 
 /// Memory of one arriving body; a longer one goes to a scratch file.
 const MAX_BUFFERED_BYTES: usize = 256 << 10;
-/// Memory of all arriving bodies. Strangers have a quarter of it, one account a quarter, one network address an eighth.
+/// Memory of an arriving body that does not count: about what its connection costs anyway. Forms of sign-in, requests for tokens
+/// and registrations of clients are shorter.
+const FREE_BYTES: usize = 4 << 10;
+/// Memory of all arriving bodies. Strangers have a quarter of it, one account a quarter, and one network address an eighth of what
+/// strangers have.
 const MEMORY_SHARES: Shares =
-    Shares { total: 64 << 20, reserve: 16 << 20, account: 16 << 20, network: 8 << 20, strangers: 16 << 20 };
+    Shares { total: 64 << 20, reserve: 16 << 20, account: 16 << 20, network: 2 << 20, strangers: 16 << 20 };
 /// Scratch space of all arriving bodies; widened where `server.max_body_bytes` is larger than a share.
 const FILE_SHARES: Shares =
     Shares { total: 2 << 30, reserve: 0, account: 256 << 20, network: 64 << 20, strangers: 256 << 20 };
 /// Memory of all complete bodies that are read back from a scratch file; increased if `server.max_body_bytes` is larger than a
-/// share.
+/// share. The longest body of a stranger has 5 MiB (`http::push`).
 const WHOLE_SHARES: Shares =
-    Shares { total: 64 << 20, reserve: 0, account: 32 << 20, network: 16 << 20, strangers: 32 << 20 };
+    Shares { total: 64 << 20, reserve: 0, account: 32 << 20, network: 8 << 20, strangers: 32 << 20 };
 /// Longest wait for that memory. Most operations take milliseconds, so a longer wait means overload.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 /// A body that arrives more slowly than this uses up its grace time.
@@ -181,7 +189,10 @@ impl<'a> Arriving<'a> {
         if self.buffered.len() + chunk.len() > MAX_BUFFERED_BYTES {
             self.spill().await?;
         }
-        self.memory.grow_to(self.buffered.len() + chunk.len())?;
+        let length = self.buffered.len() + chunk.len();
+        if length > FREE_BYTES {
+            self.memory.grow_to(length)?;
+        }
         self.buffered.extend_from_slice(chunk);
         self.length += chunk.len();
         Ok(())
@@ -313,6 +324,26 @@ mod tests {
     }
 
     #[actix_web::test]
+    async fn short_body_arrives_when_the_memory_is_used_up() {
+        let home = tempfile::tempdir().unwrap();
+        let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
+        let limits = BodyLimits::new(1 << 20, Duration::from_secs(1));
+        let _held: Vec<Hold> = (0..=u8::MAX).filter_map(|last| fill(&limits, last)).collect();
+        let mut arriving = Arriving::new(&limits, &scratch, stranger(), None);
+
+        arriving.push(&[b'x'; FREE_BYTES]).await.unwrap();
+
+        assert!(matches!(arriving.push(b"y").await, Err(Error::Busy(_))));
+        assert_eq!(limits.memory.held(), MEMORY_SHARES.strangers);
+    }
+
+    /// Takes the share of an address in the memory, as long as strangers have any left.
+    fn fill(limits: &BodyLimits, last: u8) -> Option<Hold> {
+        let mut hold = limits.memory.hold(Sender::stranger(Some(IpAddr::from([198, 51, 100, last]))));
+        hold.grow_to(MEMORY_SHARES.network).ok().map(|()| hold)
+    }
+
+    #[actix_web::test]
     async fn long_body_goes_through_a_file_that_is_removed() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("scratch");
@@ -370,7 +401,7 @@ mod tests {
         let limits = BodyLimits::new(2 << 20, Duration::from_secs(1));
         let request = TestRequest::default().to_http_request();
         let mut arriving = Arriving::new(&limits, &scratch, stranger(), None);
-        arriving.push(b"a heron").await.unwrap();
+        arriving.push(&[b'x'; FREE_BYTES + 1]).await.unwrap();
 
         drop(arriving.hand_over(&request).await.unwrap());
 

@@ -18,7 +18,7 @@ use super::peer;
 /// A body, or an unsent answer, of at most this many bytes may use the reserve.
 pub const SMALL_HOLD_BYTES: usize = 64 << 10;
 /// Bytes are taken in pieces of this size.
-const PIECE_BYTES: usize = 16 << 10;
+const PIECE_BYTES: usize = 4 << 10;
 /// An account or address over its share is told to come again after this time.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 

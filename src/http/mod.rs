@@ -1,5 +1,6 @@
 //! What the surfaces share of HTTP.
 
+pub mod answer_turns;
 pub mod body;
 pub mod budget;
 pub mod cache;

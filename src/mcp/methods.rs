@@ -1,7 +1,7 @@
 //! What each method answers. Only `tools/call` is admitted, counted and logged; the others only need a good key.
 
-use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
+use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
 use actors::caller::Caller;
 use serde_json::{Map, Value, json};
@@ -23,8 +23,9 @@ const DISCOVERY: Kept = Kept { ttl: 3_600_000, scope: "public" };
 /// A key's scopes and its owner's plan may change, and then the list does.
 const TOOL_LIST: Kept = Kept { ttl: 60_000, scope: "private" };
 
-/// Answers a request of a caller that is let in.
+/// Answers a request of a caller that is let in; `http` is the one that it came with.
 pub async fn answer(
+    http: &HttpRequest,
     app: &App,
     caller: &Caller,
     era: Era,
@@ -37,7 +38,7 @@ pub async fn answer(
         Method::Ping => (Map::new(), None),
         Method::Discover => (discover(), Some(DISCOVERY)),
         Method::ListTools => (list(caller, params)?, Some(TOOL_LIST)),
-        Method::CallTool => (call(app, caller, params).await?, None),
+        Method::CallTool => (call(http, app, caller, params).await?, None),
     };
     Ok(rpc::result(&request.id, result::of(era, result, kept)))
 }
@@ -79,6 +80,7 @@ fn list(caller: &Caller, params: &Map<String, Value>) -> Result<Map<String, Valu
 }
 
 async fn call(
+    http: &HttpRequest,
     app: &App,
     caller: &Caller,
     params: &mut Map<String, Value>,
@@ -90,7 +92,7 @@ async fn call(
         let shown: String = name.chars().take(100).collect();
         return Err(Failure::new(StatusCode::OK, INVALID_PARAMS, format!("Unknown tool: {shown}")));
     };
-    let failed = match tool.call(app, caller, params.remove("arguments")).await {
+    let failed = match tool.call(http, app, caller, params.remove("arguments")).await {
         Ok(structured) => return Ok(result::good(structured, tool.third_party)),
         Err(failed) => failed,
     };

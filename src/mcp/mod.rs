@@ -137,5 +137,5 @@ async fn answered(
     asked: Request,
 ) -> Result<HttpResponse, Failure> {
     let (era, method) = era::of(&Mirrored::of(request), &asked)?;
-    methods::answer(app, caller, era, method, asked).await
+    methods::answer(request, app, caller, era, method, asked).await
 }

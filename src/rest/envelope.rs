@@ -160,10 +160,14 @@ fn meta<'a>(request: &'a HttpRequest, app: &App, status: StatusCode) -> Meta<'a>
 
 fn json(status: StatusCode, body: &impl Serialize) -> HttpResponse {
     match serde_json::to_vec(body) {
-        Ok(bytes) => HttpResponseBuilder::new(status)
-            .insert_header((CONTENT_TYPE, "application/json"))
-            .insert_header((CACHE_CONTROL, "no-store"))
-            .body(bytes),
+        Ok(mut bytes) => {
+            // The buffer grew by doubling: half of it may be spare, and would stand in memory while a slow reader takes the answer.
+            bytes.shrink_to_fit();
+            HttpResponseBuilder::new(status)
+                .insert_header((CONTENT_TYPE, "application/json"))
+                .insert_header((CACHE_CONTROL, "no-store"))
+                .body(bytes)
+        }
         Err(cause) => {
             error!(%cause, "an answer could not be written as JSON");
             HttpResponse::InternalServerError().finish()

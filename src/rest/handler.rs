@@ -20,6 +20,7 @@ use serde_json::Value;
 use tracing::Instrument;
 
 use super::{envelope, error};
+use crate::http::answer_turns::await_turn;
 use crate::http::budget::Sender;
 use crate::http::methods::{is_unserved, known_methods};
 use crate::http::table::Route;
@@ -60,7 +61,7 @@ pub async fn operation<O: Operation>(
 }
 
 /// What a request asks for, with its Idempotency-Key where that is known.
-async fn asked<O>(
+async fn asked<O: Operation>(
     route: &Route,
     request: &HttpRequest,
     caller: &Caller,
@@ -81,7 +82,7 @@ async fn asked<O>(
     };
     let values = Invalid::together(values, sound).map(|(values, ())| values);
     let operation = values.map_err(Error::from).and_then(|values| read(&target(request), values));
-    Asked { operation, replay }
+    Asked { operation: await_turn(request, caller, operation).await, replay }
 }
 
 /// Runs to its end even where the client goes away: what was begun is settled and written down. A panic in it is an

@@ -69,6 +69,7 @@ fn main_server(
     let proxies = Data::new(TrustedProxies(settings.server.trusted_proxies.clone()));
     let origins = settings.mcp.allowed_origins.iter().map(|origin| origin.as_str().to_owned());
     let origins = Data::new(AllowedOrigins(origins.collect()));
+    let turns = Data::new(wire.answer_turns().clone());
     let recorder = Data::new(recorder);
     let counted = Data::new(health::Counted::default());
     wire::server(listener, wire, move || {
@@ -77,6 +78,7 @@ fn main_server(
             .app_data(counted.clone())
             .app_data(readiness.clone())
             .app_data(body_limits.clone())
+            .app_data(turns.clone())
             .app_data(proxies.clone())
             .app_data(origins.clone())
             .app_data(recorder.clone())

@@ -13,9 +13,14 @@ use crate::world::{Client, Home, Key, Program, Server, eventually, program};
 
 /// Opens a connection from this address and sends the head of a sign-in request without its body.
 async fn begin_sign_in(service: SocketAddr, from: Ipv4Addr) -> TcpStream {
+    begin_post_from(service, from, "/app/api/session", 1000).await
+}
+
+/// Opens a connection from this address and sends the head of a request with a body of so many bytes.
+async fn begin_post_from(service: SocketAddr, from: Ipv4Addr, path: &str, length: usize) -> TcpStream {
     let mut stream = connect_from(service, from).await;
     let head = format!(
-        "POST /app/api/session HTTP/1.1\r\nHost: {service}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
+        "POST {path} HTTP/1.1\r\nHost: {service}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).await.unwrap();
     stream
@@ -43,6 +48,13 @@ async fn rest_of(stream: &mut TcpStream) -> String {
     // The service may reset a connection on which it left bytes unread.
     let _ = stream.read_to_end(&mut answer).await;
     String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// The status of the next answer; 0 if the connection ends before it.
+async fn status_of(stream: &mut TcpStream) -> u16 {
+    let mut begin = *b"HTTP/1.1 000";
+    let _ = stream.read_exact(&mut begin).await;
+    String::from_utf8_lossy(&begin[9..]).parse().unwrap_or_default()
 }
 
 #[actix_web::test]
@@ -107,6 +119,46 @@ async fn client_is_served_despite_stalled_posts_of_many_addresses() {
         let answer = rest_of(stream).await;
         assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
     }
+}
+
+#[actix_web::test]
+async fn strangers_sign_in_while_stalled_bodies_use_up_the_memory() {
+    const ADDRESSES: u8 = 10;
+    // More than the share of an address.
+    const CONNECTIONS_PER_ADDRESS: usize = 40;
+    const SENT_BYTES: usize = 60_000;
+    let home = Home::new().await;
+    program::make_account(&home);
+    let running = Program::start_with(&home, "data", &[("SERVER__BODY_GRACE_SECONDS", "600")]).await;
+    let stranger = running.stranger();
+    let service = stranger.base().trim_start_matches("http://").parse().unwrap();
+    let blank = vec![b' '; SENT_BYTES];
+    let mut stalled = Vec::new();
+    for address in 0..ADDRESSES {
+        for _ in 0..CONNECTIONS_PER_ADDRESS {
+            let from = Ipv4Addr::new(127, 0, 1, address);
+            let mut stream = begin_post_from(service, from, "/app/api/session", SENT_BYTES + 1).await;
+            // One over a share is refused in the middle of its body.
+            let _ = stream.write_all(&blank).await;
+            stalled.push(stream);
+        }
+    }
+    eventually("a long body of another address is refused", async || {
+        let from = Ipv4Addr::new(127, 0, 2, 1);
+        let mut stream = begin_post_from(service, from, "/app/api/setup", SENT_BYTES).await;
+        let _ = stream.write_all(&blank).await;
+        (status_of(&mut stream).await == 503).then_some(())
+    })
+    .await;
+
+    stranger.sign_in(program::EMAIL, program::PASSWORD).await;
+    let token = stranger.form("/oauth/token", &[("grant_type", "authorization_code")]).await;
+    let client = json!({ "redirect_uris": ["https://heron.example/cb"], "client_name": "Heron" });
+    let registered = stranger.post("/oauth/register", client).await;
+
+    assert!(matches!(token.status, 400 | 401), "{}", token.body);
+    assert_eq!(registered.status, 201, "{}", registered.body);
+    drop(stalled);
 }
 
 #[actix_web::test]

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use entity::plan::Plan;
 use reqwest::Method;
-use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
@@ -205,55 +204,6 @@ async fn client_that_does_not_read_is_closed() {
     eventually("the connection is reset", async || match stream.try_write(b"\r\n") {
         Err(error) if error.kind() != ErrorKind::WouldBlock => Some(()),
         Ok(_) | Err(_) => None,
-    })
-    .await;
-}
-
-/// The value of a metric without labels; 0 before it is first recorded.
-fn metric(metrics: &str, name: &str) -> f64 {
-    metrics.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or_default()
-}
-
-#[actix_web::test]
-async fn unread_answers_of_an_account_hold_bounded_memory() {
-    const READERS: usize = 40;
-    const ANSWER_BYTES: usize = 30 * 96_000;
-    const MAX_HELD_BYTES: usize = 32 << 20;
-    let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
-    let running = Program::start(&home, "data").await;
-    let (key, stranger) = (running.holder(&id, &secret), running.stranger());
-    let collection = json!({ "name": "Birds", "description": "heron ".repeat(16_000) });
-    for _ in 0..30 {
-        key.post("/rest/v1/collections", collection.clone()).await.data(201);
-    }
-    let authorization = key.header("authorization");
-    let request = format!(
-        "GET /rest/v1/collections?limit=100 HTTP/1.1\r\nHost: x\r\nAuthorization: {authorization}\r\n\r\n"
-    );
-    let address = stranger.base().trim_start_matches("http://").to_owned();
-
-    let mut unread = Vec::new();
-    for _ in 0..READERS {
-        let mut stream = TcpStream::connect(&address).await.unwrap();
-        stream.write_all(request.as_bytes()).await.unwrap();
-        unread.push(stream);
-    }
-
-    let over = READERS - MAX_HELD_BYTES / (ANSWER_BYTES / 2);
-    let held = eventually("those over the share are closed", async || {
-        let metrics = stranger.get("/metrics").await.text;
-        let closed = metric(&metrics, "carrel_slow_readers_closed_total");
-        (closed >= over as f64).then(|| metric(&metrics, "carrel_slow_readers_bytes"))
-    })
-    .await;
-    assert!(held > 0.0 && held <= MAX_HELD_BYTES as f64, "{held}");
-    key.get("/rest/v2/usage").await.data(200);
-
-    drop(unread);
-    eventually("their memory is released", async || {
-        let metrics = stranger.get("/metrics").await.text;
-        (metric(&metrics, "carrel_slow_readers_bytes") == 0.0).then_some(())
     })
     .await;
 }

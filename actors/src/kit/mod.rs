@@ -3,6 +3,7 @@
 //! - [`Port`] bounds what is asked of an actor at once (a mailbox does not) and tells a busy, late or dead one apart.
 //! - [`keep`] starts an actor and starts it anew whatever it died of (actix's supervisor does not, after a panic).
 //! - [`Batch`] gathers small writes by number; an actor that [`Gathers`] writes them together, one write after another.
+//! - [`FairQueue`] takes waiting callers from their accounts in turn.
 //! - [`FairSemaphore`] gives its permits to waiting accounts in turn.
 //! - [`Beat`] says again and again that something is under way, as long as it is.
 //! - [`Shared`] keeps one thing for each key, as long as somebody holds it.
@@ -10,6 +11,7 @@
 
 mod batch;
 mod beat;
+mod fair_queue;
 mod fair_semaphore;
 mod gather;
 mod health;
@@ -20,6 +22,7 @@ mod work;
 
 pub use batch::Batch;
 pub use beat::Beat;
+pub use fair_queue::{FairQueue, QUEUE_RETRY_AFTER};
 pub use fair_semaphore::{FairPermit, FairSemaphore};
 pub use gather::{Flush, Gathers, Turn, Write};
 pub use health::{Health, Report};

@@ -59,6 +59,7 @@ struct Counts {
 impl Operation for ShowAccount {
     type Reply = Account;
     const SCOPES: &'static [Scope] = &[Scope::ReadUser];
+    const TAKES_TURN: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Account, Error> {
         let (db, id) = (app.db.read(), caller.user);

@@ -118,6 +118,7 @@ impl Operation for Ask {
     const SCOPES: &'static [Scope] = &[Scope::AskLibrary];
     /// Its scope does not write to the library, but each answer is claimed and counted in rows.
     const NEEDS_SPACE: bool = true;
+    const TAKES_TURN: bool = false;
 
     fn count(reply: &Answered) -> Option<usize> {
         Some(reply.citations.len())

@@ -74,6 +74,7 @@ impl Operation for BeginExport {
     type Reply = OneExport;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
     const NEEDS_SPACE: bool = true;
+    const TAKES_TURN: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneExport, Error> {
         let row = exports::begin(app, caller.user).await?;
@@ -99,6 +100,7 @@ impl ShowExport {
 impl Operation for ShowExport {
     type Reply = OneExport;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
+    const TAKES_TURN: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneExport, Error> {
         Ok(OneExport::of(app, exports::find(app, caller.user, self.0).await?))

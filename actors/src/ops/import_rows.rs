@@ -82,6 +82,7 @@ impl Operation for ListImportRows {
     type Reply = ImportRows;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
     const NEEDS_SPACE: bool = false;
+    const TAKES_TURN: bool = true;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<ImportRows, Error> {
         let import = imports::find(app, caller.user, self.import).await?;

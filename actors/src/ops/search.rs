@@ -81,6 +81,7 @@ pub struct Found {
 impl Operation for Search {
     type Reply = Found;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
+    const TAKES_TURN: bool = false;
 
     fn count(reply: &Found) -> Option<usize> {
         Some(reply.results.len())

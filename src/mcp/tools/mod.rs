@@ -7,6 +7,7 @@ mod get_project_context;
 mod list_projects;
 mod search_library;
 
+use actix_web::HttpRequest;
 use actors::app::App;
 use actors::caller::Caller;
 use actors::error::Error;
@@ -23,6 +24,7 @@ use serde_json::{Map, Value, json};
 
 use super::error::told;
 use super::schema;
+use crate::http::answer_turns::await_turn;
 
 /// A tool.
 pub struct Tool {
@@ -171,19 +173,21 @@ impl Tool {
         })
     }
 
-    /// Does what it is for.
+    /// Does what it is for; `http` is the request that the call came with.
     pub async fn call(
         &'static self,
+        http: &HttpRequest,
         app: &App,
         caller: &Caller,
         arguments: Option<Value>,
     ) -> Result<Value, Error> {
-        (self.call)(Call { app, caller, tool: self, arguments }).await
+        (self.call)(Call { http, app, caller, tool: self, arguments }).await
     }
 }
 
 /// A call of a tool, on its way through the pipeline.
 struct Call<'a> {
+    http: &'a HttpRequest,
     app: &'a App,
     caller: &'a Caller,
     tool: &'static Tool,
@@ -196,9 +200,9 @@ impl<'a> Call<'a> {
         read: fn(Values) -> Result<O, Error>,
     ) -> LocalBoxFuture<'a, Result<Value, Error>> {
         Box::pin(async move {
-            let Call { app, caller, tool, arguments } = self;
+            let Call { http, app, caller, tool, arguments } = self;
             let given = || read(read_map(object(arguments)?, tool.fields)?);
-            let asked = async |_: &Caller| given().into();
+            let asked = async |caller: &Caller| await_turn(http, caller, given()).await.into();
             let performed = perform_as(app, caller, Entry::Tool(tool.name), verdict, asked).await;
             match performed.result? {
                 Answer::Fresh(reply) => serde_json::to_value(reply).map_err(Error::internal),

@@ -1,7 +1,7 @@
 //! State that a connection shares with the answers on it: whether an answer is still being sent, how much of it is in memory and
 //! for whom, and whether the service drains.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
@@ -14,6 +14,8 @@ use actix_web::middleware::Next;
 use actix_web::web::Bytes;
 use tokio_util::sync::CancellationToken;
 
+use super::unsent::{UnsentAnswer, UnsentAnswers};
+use crate::http::answer_turns::end_turn;
 use crate::http::budget::Sender;
 
 /// A body is handed to the connection in pieces of this size. The connection copies what it is handed, so a larger piece
@@ -25,19 +27,24 @@ const PIECE_BYTES: usize = 16 << 10;
 pub struct Exchange {
     is_answering: Cell<bool>,
     has_ended: Cell<bool>,
-    unsent: Cell<usize>,
+    /// The caller that the answer is for.
     caller: Cell<Sender>,
+    unsent: UnsentAnswers,
+    /// What of the answer counts as unsent.
+    answer: RefCell<Option<UnsentAnswer>>,
     drain: CancellationToken,
 }
 
 impl Exchange {
-    /// The state of a connection without a request; `drain` is cancelled when the service stops.
-    pub fn new(drain: CancellationToken) -> Rc<Self> {
+    /// The state of a connection without a request, whose answers are counted by `unsent`; `drain` is cancelled when the service
+    /// stops.
+    pub fn new(unsent: UnsentAnswers, drain: CancellationToken) -> Rc<Self> {
         Rc::new(Self {
             is_answering: Cell::new(false),
             has_ended: Cell::new(false),
-            unsent: Cell::new(0),
             caller: Cell::new(Sender::stranger(None)),
+            unsent,
+            answer: RefCell::new(None),
             drain,
         })
     }
@@ -50,7 +57,7 @@ impl Exchange {
     /// The answer is encoded, or was given up.
     pub fn end(&self) {
         self.is_answering.set(false);
-        self.unsent.set(0);
+        drop(self.answer.take());
         self.has_ended.set(true);
     }
 
@@ -64,14 +71,21 @@ impl Exchange {
         self.has_ended.replace(false)
     }
 
-    /// Bytes of the answer that are not encoded yet and whose memory it does not share.
-    pub fn unsent(&self) -> usize {
-        self.unsent.get()
+    /// Counts this part of the answer until the answer ends. Its memory is freed as a whole, so it counts whole, unless it is shared,
+    /// such as that of the OpenAPI document. Parts before it are freed already; what they counted is kept for this one, so that a
+    /// slow reader does not lose its share in the middle of an answer.
+    fn count(&self, part: &Bytes) {
+        let counted = self.answer.borrow().as_ref().map_or(0, UnsentAnswer::bytes);
+        if part.is_unique() && part.len() > counted {
+            drop(self.answer.take());
+            let answer = self.unsent.count(self.caller.get(), part.len());
+            *self.answer.borrow_mut() = answer;
+        }
     }
 
-    /// The caller that the answer is for.
-    pub fn caller(&self) -> Sender {
-        self.caller.get()
+    /// Whether the answer may stay in memory while its reader is slow.
+    pub fn may_stay(&self) -> bool {
+        self.answer.borrow_mut().as_mut().is_none_or(UnsentAnswer::is_allowed)
     }
 
     /// Whether connections are to be closed after their answers.
@@ -89,7 +103,8 @@ impl Drop for AnswerGuard {
     }
 }
 
-/// Tells the connection when an answer has been encoded, and closes the connection after it while the service drains.
+/// Counts an answer as unsent and ends its turn, tells the connection when it has been encoded, and closes the connection after it
+/// while the service drains.
 ///
 /// # Errors
 /// Those of the service behind it.
@@ -109,22 +124,38 @@ pub async fn track(
     {
         response.response_mut().head_mut().set_connection_type(ConnectionType::Close);
     }
-    Ok(response.map_body(|_, body| TrackedBody::new(body, guard)))
+    let response = response.map_body(|_, body| TrackedBody::new(body, guard));
+    // Not earlier: an answer in memory counts either as being built or as unsent.
+    end_turn(response.request());
+    Ok(response)
 }
 
 /// A body in pieces, which tells the connection when it ends.
 struct TrackedBody {
-    body: BoxBody,
+    size: BodySize,
+    /// None where the whole body was in memory.
+    stream: Option<BoxBody>,
     /// What of the body's last chunk was not handed on yet.
     rest: Bytes,
-    /// Whether the chunk's memory is shared, such as that of the OpenAPI document.
-    is_shared: bool,
     guard: Option<AnswerGuard>,
 }
 
 impl TrackedBody {
     fn new(body: BoxBody, guard: Option<AnswerGuard>) -> Self {
-        Self { body, rest: Bytes::new(), is_shared: false, guard }
+        let size = body.size();
+        let (stream, rest) = match body.try_into_bytes() {
+            Ok(whole) => (None, whole),
+            Err(stream) => (Some(stream), Bytes::new()),
+        };
+        let tracked = Self { size, stream, rest, guard };
+        tracked.count_rest();
+        tracked
+    }
+
+    fn count_rest(&self) {
+        if let Some(AnswerGuard(exchange)) = &self.guard {
+            exchange.count(&self.rest);
+        }
     }
 }
 
@@ -132,7 +163,7 @@ impl MessageBody for TrackedBody {
     type Error = <BoxBody as MessageBody>::Error;
 
     fn size(&self) -> BodySize {
-        self.body.size()
+        self.size
     }
 
     fn poll_next(
@@ -141,18 +172,14 @@ impl MessageBody for TrackedBody {
     ) -> Poll<Option<Result<Bytes, Self::Error>>> {
         let this = self.get_mut();
         if this.rest.is_empty() {
-            match ready!(Pin::new(&mut this.body).poll_next(context)) {
-                Some(Ok(chunk)) => {
-                    this.is_shared = !chunk.is_unique();
-                    this.rest = chunk;
-                }
+            let Some(stream) = &mut this.stream else { return Poll::Ready(None) };
+            match ready!(Pin::new(stream).poll_next(context)) {
+                Some(Ok(chunk)) => this.rest = chunk,
                 end @ (Some(Err(_)) | None) => return Poll::Ready(end),
             }
+            this.count_rest();
         }
         let piece = this.rest.split_to(this.rest.len().min(PIECE_BYTES));
-        if let Some(AnswerGuard(exchange)) = &this.guard {
-            exchange.unsent.set(if this.is_shared { 0 } else { this.rest.len() });
-        }
         Poll::Ready(Some(Ok(piece)))
     }
 }
@@ -164,13 +191,22 @@ mod tests {
     use futures_util::future::poll_fn;
 
     use super::*;
+    use crate::http::answer_turns::AnswerTurns;
+
+    fn exchange() -> Rc<Exchange> {
+        Exchange::new(UnsentAnswers::new(AnswerTurns::default()), CancellationToken::new())
+    }
+
+    /// A body on this connection.
+    fn tracked(exchange: &Rc<Exchange>, whole: impl MessageBody + 'static) -> TrackedBody {
+        TrackedBody::new(BoxBody::new(whole), Some(AnswerGuard(exchange.clone())))
+    }
 
     #[actix_web::test]
     async fn answer_is_over_once_its_body_is_dropped() {
-        let exchange = Exchange::new(CancellationToken::new());
+        let exchange = exchange();
         exchange.begin();
-        let guard = AnswerGuard(exchange.clone());
-        let body = TrackedBody::new(BoxBody::new("a heron"), Some(guard));
+        let body = tracked(&exchange, "a heron");
         assert!(exchange.is_answering() && !exchange.take_ended());
 
         drop(body);
@@ -178,24 +214,28 @@ mod tests {
         assert!(!exchange.is_answering() && exchange.take_ended() && !exchange.take_ended());
     }
 
-    /// Returns the unsent bytes of this body after its first piece, and after its end.
-    async fn unsent(whole: Bytes) -> [usize; 2] {
-        let exchange = Exchange::new(CancellationToken::new());
-        let mut body = Box::pin(TrackedBody::new(BoxBody::new(whole), Some(AnswerGuard(exchange.clone()))));
+    #[actix_web::test]
+    async fn body_counts_as_unsent_until_it_is_dropped() {
+        let exchange = exchange();
+        let mut body = Box::pin(tracked(&exchange, vec![b'x'; 40_000]));
+        assert!(exchange.answer.borrow().is_some());
+
         poll_fn(|context| body.as_mut().poll_next(context)).await.unwrap().unwrap();
-        let after_piece = exchange.unsent();
+        assert!(exchange.answer.borrow().is_some());
         drop(body);
-        [after_piece, exchange.unsent()]
+
+        assert!(exchange.answer.borrow().is_none());
     }
 
     #[actix_web::test]
-    async fn rest_of_a_body_is_unsent_unless_shared() {
-        let own = Bytes::from(vec![b'x'; 40_000]);
-        let shared = own.clone();
+    async fn shared_and_short_bodies_do_not_count() {
+        let exchange = exchange();
+        let shared = Bytes::from(vec![b'x'; 40_000]);
 
-        assert_eq!(unsent(Bytes::from(vec![b'x'; 40_000])).await, [40_000 - PIECE_BYTES, 0]);
-        assert_eq!(unsent(shared).await, [0, 0]);
-        drop(own);
+        for body in [tracked(&exchange, shared.clone()), tracked(&exchange, vec![b'x'; 30_000])] {
+            assert!(exchange.answer.borrow().is_none());
+            drop(body);
+        }
     }
 
     #[actix_web::test]

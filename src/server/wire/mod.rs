@@ -6,7 +6,8 @@
 //! | connections of a worker | by the files that the process may open; further ones wait in the socket's queue |
 //! | a connection without a request | 60 seconds, and 5 while more than half of all connections or of its address's are open |
 //! | a head | 5 seconds and 128 KiB |
-//! | a client that does not read | `server.write_timeout_seconds` and 64 KiB; the rest of a longer answer counts towards a budget of 160 MiB for all clients and 32 MiB for each account; beyond it the connection is closed unless the client reads at once |
+//! | a client that does not read | `server.write_timeout_seconds` and 64 KiB; the memory of a longer answer counts towards a budget of 256 MiB for all clients and 48 MiB for each account; beyond it the connection is closed unless the client reads at once |
+//! | answers of an account | with 32 MiB of unsent bytes it waits before more are built ([`crate::http::answer_turns`]) |
 //! | pipelined requests | one is handled; the next when its answer has left |
 //! | answers buffered by the kernel | 128 KiB for each connection, plus the bytes in flight |
 //!
@@ -37,6 +38,7 @@ use socket2::SockRef;
 use tokio_util::sync::CancellationToken;
 
 use super::listen::SLOW_HEADERS;
+use crate::http::answer_turns::AnswerTurns;
 use crate::settings;
 use connections::Connections;
 use transport::{Deadlines, Transport};
@@ -91,8 +93,13 @@ impl Wire {
             settings.max_connections_per_address,
             settings.trusted_proxies.clone(),
         );
-        let unsent = UnsentAnswers::new();
+        let unsent = UnsentAnswers::new(AnswerTurns::default());
         Self { connections, deadlines, unsent, drain, workers, max_connections_per_worker: max_per_worker }
+    }
+
+    /// The turns of accounts to build answers, which unsent answers hold up.
+    pub fn answer_turns(&self) -> &AnswerTurns {
+        self.unsent.turns()
     }
 
     fn accept(&self, io: TcpStream) -> Result<(Transport, Protocol, Option<SocketAddr>), DispatchError> {

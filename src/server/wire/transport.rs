@@ -2,7 +2,7 @@
 //!
 //! actix-http reads ahead up to 128 KiB and handles up to 16 pipelined requests before the first answer is out, and it has
 //! no deadline for writing, for heads but the first, or for the rest of a body whose answer is out. Here the next request
-//! is passed on only when the answer before it has been written, so a client that does not read costs one answer, whose rest counts
+//! is passed on only when the answer before it has been written, so a client that does not read costs one answer, which counts
 //! towards a budget ([`super::unsent`]).
 
 use std::io;
@@ -19,7 +19,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use super::connections::ConnectionSlot;
 use super::exchange::Exchange;
 use super::scanner::{Position, RequestScanner};
-use super::unsent::{MAX_UNHELD, UnsentAnswers, UnsentHold, WriteAllowance};
+use super::unsent::{MAX_UNHELD, UnsentAnswers, WriteAllowance};
 
 /// Bytes that are read before other connections have their turn. It bounds what actix-http buffers of a body, whose reader
 /// gets its turn then too.
@@ -65,9 +65,6 @@ pub struct Transport {
     allowance: WriteAllowance,
     /// The peer has not taken all that was written.
     is_blocked: bool,
-    unsent: UnsentAnswers,
-    /// The answer's share of the budget, from when writing was first blocked until the answer has been written.
-    unsent_hold: Option<UnsentHold>,
     drain: Pin<Box<WaitForCancellationFutureOwned>>,
     is_draining: bool,
     /// A head has ended.
@@ -87,7 +84,7 @@ impl Transport {
         Self {
             io,
             deadlines,
-            exchange: Exchange::new(drain.clone()),
+            exchange: Exchange::new(unsent, drain.clone()),
             scanner: RequestScanner::default(),
             read_ahead: Vec::new(),
             burst: 0,
@@ -95,8 +92,6 @@ impl Transport {
             writing: None,
             allowance: WriteAllowance::new(deadlines.write),
             is_blocked: false,
-            unsent,
-            unsent_hold: None,
             drain: Box::pin(drain.cancelled_owned()),
             is_draining: false,
             has_had_request: false,
@@ -142,13 +137,6 @@ impl Transport {
             self.has_had_request = true;
             self.reading = None;
         }
-    }
-
-    /// Whether the budget allows the part of the answer that is in memory.
-    fn holds_unsent(&mut self) -> bool {
-        let length = self.exchange.unsent();
-        let (unsent, caller) = (&self.unsent, self.exchange.caller());
-        self.unsent_hold.get_or_insert_with(|| unsent.hold(caller)).grow_to(length)
     }
 
     /// Nothing has come: whether that has lasted too long. The end of the stream is what the caller sees then.
@@ -237,7 +225,7 @@ impl AsyncWrite for Transport {
         }
         this.is_blocked = true;
         let left = this.allowance.left();
-        let limit = if this.holds_unsent() { left } else { left.min(MAX_UNHELD) };
+        let limit = if this.exchange.may_stay() { left } else { left.min(MAX_UNHELD) };
         let (_, timer) = this.writing.get_or_insert_with(|| (Instant::now(), Box::pin(sleep(limit))));
         ready!(timer.as_mut().poll(context));
         metrics::counter!("carrel_slow_readers_closed_total").increment(1);
@@ -253,8 +241,6 @@ impl AsyncWrite for Transport {
         let was_blocked = std::mem::take(&mut this.is_blocked);
         let has_ended = this.exchange.take_ended();
         if has_ended {
-            // Not earlier: a slow reader must not lose its share in the middle of an answer.
-            this.unsent_hold = None;
             this.allowance = WriteAllowance::new(this.deadlines.write);
         }
         if has_ended || was_blocked {
@@ -278,6 +264,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
+    use crate::http::answer_turns::AnswerTurns;
     use crate::server::wire::connections::Connections;
 
     const SHORT_DEADLINE: Duration = Duration::from_millis(20);
@@ -300,7 +287,8 @@ mod tests {
         let connections = Connections::new(2, 1, Vec::new());
         let slot = connections.admit(None).unwrap();
         let drain = CancellationToken::new();
-        let transport = Transport::new(io, slot, deadlines, UnsentAnswers::new(), drain.clone());
+        let transport =
+            Transport::new(io, slot, deadlines, UnsentAnswers::new(AnswerTurns::default()), drain.clone());
         Pair { transport, peer, drain, connections }
     }
 

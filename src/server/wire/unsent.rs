@@ -1,68 +1,87 @@
-//! The memory of answers whose readers are slow.
+//! The memory of answers that have not been sent yet.
 //!
 //! The encoded part of an answer is bounded for each connection, but an answer in memory of which only the beginning is encoded can
-//! have megabytes. Once its reader blocks writing, the rest counts towards a budget with shares. If the rest exceeds the budget,
-//! the connection is closed, unless its reader continues at once.
+//! have megabytes. Until it is encoded, such an answer counts for its account, which has no turn to build more answers while it has
+//! too much of them ([`crate::http::answer_turns`]). Once its reader blocks writing, it counts towards a budget with shares too. If
+//! it exceeds the budget, the connection is closed, unless its reader continues at once: not all answers need a turn, and many
+//! accounts can have slow readers.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::http::answer_turns::{AnswerTurns, UnsentBytes};
 use crate::http::budget::{Budget, Hold, Sender, Shares};
 
-/// A rest of this size does not count. Together with the encoded part it is at most 64 KiB.
+/// An answer of this size does not count. Together with the encoded part it is at most 64 KiB.
 pub const FREE_BYTES: usize = 32 << 10;
-/// Memory of all such rests. A page of a hundred notes of full length has about 10 MB. Strangers get short answers, or ones whose
-/// memory is shared.
+/// Memory of all longer answers whose readers are slow. The share of an account is larger than the unsent bytes with which it has
+/// no more turns, for answers that were being built then: a page of a hundred notes of full length has about 10 MB. Strangers get
+/// short answers, or ones whose memory is shared.
 const SHARES: Shares =
-    Shares { total: 160 << 20, reserve: 32 << 20, account: 32 << 20, network: 8 << 20, strangers: 32 << 20 };
+    Shares { total: 256 << 20, reserve: 32 << 20, account: 48 << 20, network: 8 << 20, strangers: 32 << 20 };
 /// How long a peer may block writing when its answer exceeds the budget: peers that read continuously are not closed because others
 /// do not read.
 pub const MAX_UNHELD: Duration = Duration::from_millis(250);
 /// A peer that reads more slowly than this uses up its allowance.
 const MIN_BYTES_PER_SECOND: u64 = 8 << 10;
-/// The gauge of the held bytes.
-const GAUGE: &str = "carrel_slow_readers_bytes";
+/// The gauge of the bytes of all longer answers, whether their readers are slow or not.
+const GAUGE: &str = "carrel_unsent_answer_bytes";
 
-/// The budget, for all workers together. Clones share it.
+/// The memory of unsent answers, for all workers together. Clones share it.
 #[derive(Clone, Debug)]
-pub struct UnsentAnswers(Arc<Budget>);
+pub struct UnsentAnswers {
+    budget: Arc<Budget>,
+    turns: AnswerTurns,
+}
 
 impl UnsentAnswers {
-    /// An unused budget.
-    pub fn new() -> Self {
-        Self(Budget::new(SHARES))
+    /// No answers, in front of these turns.
+    pub fn new(turns: AnswerTurns) -> Self {
+        Self { budget: Budget::new(SHARES), turns }
     }
 
-    /// Returns the share of one connection, which is empty at first.
-    pub fn hold(&self, sender: Sender) -> UnsentHold {
-        UnsentHold { hold: self.0.hold(sender) }
+    /// Returns the turns of accounts to build answers.
+    pub fn turns(&self) -> &AnswerTurns {
+        &self.turns
+    }
+
+    /// Counts an answer of this length to this caller; `None` if it is short.
+    pub fn count(&self, caller: Sender, bytes: usize) -> Option<UnsentAnswer> {
+        if bytes <= FREE_BYTES {
+            return None;
+        }
+        let of_account = match caller {
+            Sender::Account(user) => Some(self.turns.count_unsent(user, bytes)),
+            Sender::Network(_) => None,
+        };
+        metrics::gauge!(GAUGE).increment(bytes as f64);
+        Some(UnsentAnswer { bytes, hold: self.budget.hold(caller), _of_account: of_account })
     }
 }
 
-/// The share of one connection in the budget; released when this is dropped.
+/// An answer that counts until this is dropped.
 #[derive(Debug)]
-pub struct UnsentHold {
+pub struct UnsentAnswer {
+    bytes: usize,
     hold: Hold,
+    _of_account: Option<UnsentBytes>,
 }
 
-impl UnsentHold {
-    /// Takes the additional bytes that a rest of this length needs. Returns whether the budget allows it.
-    pub fn grow_to(&mut self, length: usize) -> bool {
-        if length <= FREE_BYTES {
-            return true;
-        }
-        let before = self.hold.bytes();
-        let is_held = self.hold.grow_to(length).is_ok();
-        metrics::gauge!(GAUGE).increment((self.hold.bytes() - before) as f64);
-        is_held
+impl UnsentAnswer {
+    /// Returns the counted bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether the budget allows it.
+    pub fn is_allowed(&mut self) -> bool {
+        self.hold.grow_to(self.bytes).is_ok()
     }
 }
 
-impl Drop for UnsentHold {
+impl Drop for UnsentAnswer {
     fn drop(&mut self) {
-        if self.hold.bytes() > 0 {
-            metrics::gauge!(GAUGE).decrement(self.hold.bytes() as f64);
-        }
+        metrics::gauge!(GAUGE).decrement(self.bytes as f64);
     }
 }
 
@@ -97,39 +116,55 @@ impl WriteAllowance {
 mod tests {
     use std::net::IpAddr;
 
+    use entity::id::UserId;
+    use entity::time::Timestamp;
+    use futures_util::FutureExt;
+
     use super::*;
+    use crate::http::answer_turns::MAX_UNSENT_BYTES;
 
     const KIB: usize = 1 << 10;
 
-    #[test]
-    fn short_rest_of_an_answer_does_not_count() {
-        let unsent = UnsentAnswers::new();
-        let mut hold = unsent.hold(Sender::stranger(None));
+    fn unsent() -> UnsentAnswers {
+        UnsentAnswers::new(AnswerTurns::default())
+    }
 
-        assert!(hold.grow_to(FREE_BYTES));
-        assert_eq!(unsent.0.held(), 0);
-        assert!(hold.grow_to(FREE_BYTES + 1));
-        assert!(unsent.0.held() > FREE_BYTES);
-        drop(hold);
-        assert_eq!(unsent.0.held(), 0);
+    #[test]
+    fn short_answer_does_not_count() {
+        let (unsent, stranger) = (unsent(), Sender::stranger(None));
+
+        assert!(unsent.count(stranger, FREE_BYTES).is_none());
+        let mut longer = unsent.count(stranger, FREE_BYTES + 1).unwrap();
+        assert!(longer.is_allowed());
+        assert!(unsent.budget.held() > FREE_BYTES);
+        drop(longer);
+        assert_eq!(unsent.budget.held(), 0);
     }
 
     #[test]
     fn one_address_holds_at_most_its_share() {
-        let unsent = UnsentAnswers::new();
+        let unsent = unsent();
         let address = |last| Sender::stranger(Some(IpAddr::from([192, 0, 2, last])));
-        let mut held = Vec::new();
+        let mut answers: Vec<_> = (0..100).filter_map(|_| unsent.count(address(1), 1 << 20)).collect();
 
-        let is_refused = (0..100).any(|_| {
-            let mut hold = unsent.hold(address(1));
-            let is_held = hold.grow_to(1 << 20);
-            held.push(hold);
-            !is_held
-        });
+        let allowed =
+            answers.iter_mut().map(UnsentAnswer::is_allowed).filter(|is_allowed| *is_allowed).count();
 
-        assert!(is_refused);
-        assert_eq!(unsent.0.held(), SHARES.network);
-        assert!(unsent.hold(address(2)).grow_to(1 << 20));
+        assert_eq!(allowed, SHARES.network >> 20);
+        assert!(unsent.count(address(2), 1 << 20).unwrap().is_allowed());
+    }
+
+    #[actix_web::test]
+    async fn account_with_too_many_unsent_answers_has_no_turn() {
+        let (unsent, user) = (unsent(), UserId::new(Timestamp::from_millis(0)));
+        let has_turn = || unsent.turns().acquire(user).now_or_never().is_some();
+
+        let answers: Vec<_> =
+            (0..MAX_UNSENT_BYTES >> 20).map(|_| unsent.count(Sender::Account(user), 1 << 20)).collect();
+
+        assert!(!has_turn());
+        drop(answers);
+        assert!(has_turn());
     }
 
     #[test]

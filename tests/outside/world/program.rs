@@ -187,9 +187,14 @@ fn log_file(log: &Path) -> Stdio {
 
 /// Makes the one account, and a key of it with all scopes; the key's id and secret.
 pub fn make_account(home: &Home) -> (String, String) {
+    make_account_of(home, EMAIL)
+}
+
+/// Makes an account with this e-mail address, and a key of it with all scopes; the key's id and secret.
+pub fn make_account_of(home: &Home, email: &str) -> (String, String) {
     let plan = Plan::Research.to_string();
-    run(home, &["user", "add", "--email", EMAIL, "--plan", &plan, "--password-stdin"], PASSWORD);
-    let mut args = vec!["key", "create", "--user", EMAIL, "--kind", "rest", "--name", "all"];
+    run(home, &["user", "add", "--email", email, "--plan", &plan, "--password-stdin"], PASSWORD);
+    let mut args = vec!["key", "create", "--user", email, "--kind", "rest", "--name", "all"];
     for scope in Scope::ALL.iter().filter(|scope| **scope != Scope::Mcp) {
         args.extend(["--scope", scope.name()]);
     }

@@ -40,6 +40,7 @@ pub struct Existence {
 impl Operation for BookmarkExists {
     type Reply = Existence;
     const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
+    const TAKES_TURN: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Existence, Error> {
         let url = PageUrl::parse(&self.0)?;

@@ -2,6 +2,7 @@
 
 mod add;
 mod batch;
+mod batch_slots;
 mod change;
 mod create;
 mod exists;
@@ -15,6 +16,7 @@ mod view;
 
 pub use add::{AddBookmark, BookmarkAdded, InProject};
 pub use batch::BatchBookmarks;
+pub use batch_slots::BatchSlots;
 pub use change::{ChangeBookmark, relabel};
 pub use create::{CreateBookmark, Saved};
 pub use exists::BookmarkExists;

@@ -46,6 +46,7 @@ struct Candidate {
 impl Operation for DiscoverFeeds {
     type Reply = Discovered;
     const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
+    const TAKES_TURN: bool = false;
 
     fn count(reply: &Discovered) -> Option<usize> {
         Some(reply.candidates.len())
