@@ -21,7 +21,7 @@ use crate::ai::Pause;
 use crate::clock::Clock;
 use crate::desk::Desk;
 use crate::disk::DiskSpace;
-use crate::error::Error;
+use crate::error::{Error, StorageFailure};
 use crate::grants::{GrantSettings, Grants};
 use crate::idempotency::Idempotency;
 use crate::imports::Arriving;
@@ -105,6 +105,8 @@ pub enum StorageState {
     Full,
     /// The database is damaged: writes are stopped, reads go on as far as they can.
     Damaged,
+    /// A file of the database was removed, moved or replaced: writes are stopped, reads go on from the file that is open.
+    Removed,
     /// It was refused, or acknowledged and not kept.
     Failed,
 }
@@ -304,6 +306,9 @@ impl App {
 
     /// Whether writes are kept.
     pub async fn check_storage(&self) -> StorageState {
+        if !self.db.health().are_files_in_place() {
+            return StorageState::Removed;
+        }
         if self.db.health().is_damaged() {
             return StorageState::Damaged;
         }
@@ -313,6 +318,8 @@ impl App {
         match tokio::time::timeout(STORAGE_CHECK_TIMEOUT, state::check_round_trip(&self.db)).await {
             Ok(Ok(())) => StorageState::Ok,
             Ok(Err(Error::StorageFull)) => StorageState::Full,
+            Ok(Err(Error::StorageFailed(StorageFailure::Damaged))) => StorageState::Damaged,
+            Ok(Err(Error::StorageFailed(StorageFailure::Removed))) => StorageState::Removed,
             Ok(Err(Error::Busy(_))) | Err(_) => StorageState::Busy,
             Ok(Err(error)) => {
                 error!(cause = error.chain(), "a test write to the database failed");

@@ -167,13 +167,14 @@ pub async fn start_with(
     doorkeeper.end().await;
     let Listening { servers, drain } = listen(&settings, listener.try_clone()?, &app, &readiness)?;
     private_files(&settings.data_dir);
-    let (db, measured) = (app.db.clone(), app.db.clone());
+    let (db, measured, watched) = (app.db.clone(), app.db.clone(), app.db.clone());
     let mut background = vec![
         actix_web::rt::spawn(keep_metrics_small(recorder()?)),
         actix_web::rt::spawn(log::report_lost_lines()),
         actix_web::rt::spawn(space_reserve::keep(settings.data_dir.clone())),
         actix_web::rt::spawn(async move { db.check_while_serving().await }),
         actix_web::rt::spawn(async move { measured.watch_log().await }),
+        actix_web::rt::spawn(async move { watched.watch_files().await }),
     ];
     background.extend(await_models(&settings, &app, embedding));
     readiness.set(true);

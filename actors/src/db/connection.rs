@@ -12,7 +12,7 @@ use super::health::StorageHealth;
 pub(super) enum Access {
     /// Reads are allowed on a damaged database.
     Read,
-    /// Nothing is written to a damaged database.
+    /// Nothing is written to a database that is damaged or whose files were removed.
     Write,
 }
 
@@ -32,13 +32,19 @@ impl Connection {
         }
     }
 
+    /// Looks at a failure for a fault of the storage. A write counts as done only if the files are in their place after it: one that
+    /// went to a removed file is lost.
     fn record<T>(&self, result: Result<T, DbErr>) -> Result<T, DbErr> {
-        result.inspect_err(|error| match self.access {
-            Access::Read => {
+        match self.access {
+            Access::Read => result.inspect_err(|error| {
                 self.health.record_read(error);
+            }),
+            Access::Write => {
+                let done = result.inspect_err(|error| self.health.record_write(error))?;
+                self.health.require_files()?;
+                Ok(done)
             }
-            Access::Write => self.health.record_write(error),
-        })
+        }
     }
 
     /// Checks that the database answers.

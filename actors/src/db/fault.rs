@@ -6,6 +6,8 @@ use sea_orm::{DbErr, RuntimeErr};
 
 /// What the error of a statement on a damaged database says.
 const DAMAGED: &str = "the database is damaged; writes are stopped";
+/// What the error of a write says while a file of the database is not at its path.
+const REMOVED: &str = "a file of the database was removed or replaced; writes are stopped";
 
 /// A fault below the database: it says nothing about the statement that met it, and may have ended the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,6 +18,8 @@ pub enum StorageFault {
     Io,
     /// The files do not hold what was written to them.
     Corrupt,
+    /// A file of the database was removed, moved or replaced while it is open: what is written to it is lost.
+    Removed,
     /// The database could not allocate memory.
     OutOfMemory,
 }
@@ -23,12 +27,21 @@ pub enum StorageFault {
 impl StorageFault {
     /// The fault behind an error of the database; `None` when the statement itself, or a lock, was the reason.
     pub fn of(error: &DbErr) -> Option<Self> {
-        if matches!(error, DbErr::Custom(text) if text == DAMAGED) {
-            return Some(Self::Corrupt);
+        if let DbErr::Custom(text) = error {
+            return Self::of_own(text);
         }
         let code = driver_error(error)?.as_database_error()?.code()?;
         // SQLite's result codes have at most four digits, SQLSTATEs five characters.
         if code.len() < 5 { Self::of_sqlite(code.parse().ok()?) } else { Self::of_sqlstate(&code) }
+    }
+
+    /// The errors of this module.
+    fn of_own(text: &str) -> Option<Self> {
+        match text {
+            DAMAGED => Some(Self::Corrupt),
+            REMOVED => Some(Self::Removed),
+            _ => None,
+        }
     }
 
     /// The extended result codes of <https://sqlite.org/rescode.html>.
@@ -62,6 +75,7 @@ impl StorageFault {
             Self::Full => "full",
             Self::Io => "io",
             Self::Corrupt => "corrupt",
+            Self::Removed => "removed",
             Self::OutOfMemory => "out_of_memory",
         }
     }
@@ -82,6 +96,11 @@ pub(super) fn driver_error(error: &DbErr) -> Option<&Arc<sqlx::Error>> {
 /// The error of a write to a database that is known to be damaged.
 pub(super) fn damaged() -> DbErr {
     DbErr::Custom(DAMAGED.to_owned())
+}
+
+/// The error of a write while a file of the database is not at its path.
+pub(super) fn removed() -> DbErr {
+    DbErr::Custom(REMOVED.to_owned())
 }
 
 #[cfg(test)]
@@ -120,8 +139,9 @@ mod tests {
     }
 
     #[test]
-    fn damaged_error_is_a_corruption_fault() {
+    fn own_errors_map_to_their_faults() {
         assert_eq!(StorageFault::of(&damaged()), Some(StorageFault::Corrupt));
+        assert_eq!(StorageFault::of(&removed()), Some(StorageFault::Removed));
         assert_eq!(StorageFault::of(&DbErr::Custom("another".to_owned())), None);
     }
 }

@@ -1,25 +1,33 @@
-//! What is known about the storage below the database: whether the writer's connection can be trusted, and whether the
-//! database is damaged.
+//! What is known about the storage below the database: whether the writer's connection can be trusted, whether the database is
+//! damaged, and whether its files are in their place.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sea_orm::DbErr;
-use tracing::error;
+use tracing::{error, info};
 
-use super::fault::{StorageFault, damaged};
+use super::fault::{StorageFault, damaged, removed};
+use super::open_files::OpenFiles;
 
 /// Shared by every connection of one open database.
 #[derive(Debug, Default)]
 pub struct StorageHealth {
     is_writer_distrusted: AtomicBool,
     is_damaged: AtomicBool,
+    /// The files of an SQLite database; not set for PostgreSQL and for a database in memory.
+    files: OnceLock<OpenFiles>,
+    /// A file was not in its place when they were compared last.
+    is_displaced: AtomicBool,
+    /// The connections are being closed; the last one removes the write-ahead log.
+    is_closing: AtomicBool,
 }
 
 impl StorageHealth {
     /// Counts a failed read where the storage was the reason; whether it was.
     pub fn record_read(&self, error: &DbErr) -> bool {
         let Some(fault) = StorageFault::of(error) else { return false };
-        metrics::counter!("carrel_storage_faults_total", "fault" => fault.label()).increment(1);
+        count(fault);
         if fault == StorageFault::Corrupt {
             self.set_damaged();
         }
@@ -56,11 +64,55 @@ impl StorageHealth {
         self.is_damaged.load(Ordering::SeqCst)
     }
 
-    /// Refuses a write to a damaged database.
+    /// Sets the files that are open: from now on they are compared with those at their paths.
+    pub(super) fn note_files(&self, files: OpenFiles) {
+        let _ = self.files.set(files);
+    }
+
+    /// Whether the database has files here that can be compared.
+    pub(super) fn has_files(&self) -> bool {
+        self.files.get().is_some()
+    }
+
+    /// The files are being closed: they are no longer compared.
+    pub(super) fn set_closing(&self) {
+        self.is_closing.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the files that are open are those at the paths of the database. Logs when that changes. It costs a few microseconds.
+    pub fn are_files_in_place(&self) -> bool {
+        let Some(files) = self.files.get() else { return true };
+        if self.is_closing.load(Ordering::SeqCst) {
+            return !self.is_displaced.load(Ordering::SeqCst);
+        }
+        let is_displaced = !files.are_in_place();
+        let was_displaced = self.is_displaced.swap(is_displaced, Ordering::SeqCst);
+        if is_displaced && !was_displaced {
+            count(StorageFault::Removed);
+            files.report_displaced();
+        } else if was_displaced && !is_displaced {
+            info!("the files of the database are in their place again: writes go on");
+        }
+        !is_displaced
+    }
+
+    /// Fails while a file of the database is not in its place. After a write it tells whether the write may be acknowledged.
     ///
     /// # Errors
-    /// One that [`StorageFault::of`] reads as [`StorageFault::Corrupt`].
-    pub fn allow_write(&self) -> Result<(), DbErr> {
-        if self.is_damaged() { Err(damaged()) } else { Ok(()) }
+    /// One that [`StorageFault::of`] reads as [`StorageFault::Removed`].
+    pub fn require_files(&self) -> Result<(), DbErr> {
+        if self.are_files_in_place() { Ok(()) } else { Err(removed()) }
     }
+
+    /// Refuses a write to a database that is damaged or whose files are not in their place.
+    ///
+    /// # Errors
+    /// One that [`StorageFault::of`] reads as [`StorageFault::Corrupt`] or [`StorageFault::Removed`].
+    pub fn allow_write(&self) -> Result<(), DbErr> {
+        if self.is_damaged() { Err(damaged()) } else { self.require_files() }
+    }
+}
+
+fn count(fault: StorageFault) {
+    metrics::counter!("carrel_storage_faults_total", "fault" => fault.label()).increment(1);
 }

@@ -49,9 +49,10 @@ impl From<DbErr> for OpenError {
     fn from(error: DbErr) -> Self {
         match StorageFault::of(&error) {
             Some(StorageFault::Corrupt) => Damage::Inconsistent(error.to_string()).into(),
-            Some(StorageFault::Full | StorageFault::Io | StorageFault::OutOfMemory) | None => {
-                Self::Database(error)
-            }
+            Some(
+                StorageFault::Full | StorageFault::Io | StorageFault::Removed | StorageFault::OutOfMemory,
+            )
+            | None => Self::Database(error),
         }
     }
 }

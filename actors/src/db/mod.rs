@@ -13,6 +13,7 @@ mod health;
 mod integrity;
 mod lock_file;
 mod log_size;
+mod open_files;
 mod session_lock;
 mod transaction;
 
@@ -168,7 +169,7 @@ impl Db {
     /// Begins a transaction that may write. On SQLite nobody else writes until it ends.
     ///
     /// # Errors
-    /// The database is damaged or cannot be reached, or another process writes for longer than the busy timeout.
+    /// The database is damaged, removed or cannot be reached, or another process writes for longer than the busy timeout.
     pub async fn begin(&self) -> Result<Transaction, DbErr> {
         self.write.allow()?;
         let begun = if self.is_postgres() {
@@ -198,10 +199,14 @@ impl Db {
     /// # Errors
     /// The log could not be folded in, as on a full disk; the connections are closed all the same.
     pub async fn close(self) -> Result<(), DbErr> {
+        self.health.set_closing();
         let folded = if self.is_postgres() {
             Ok(())
+        } else if self.health.is_damaged() {
+            Err(fault::damaged())
         } else {
-            self.write.execute_unprepared("PRAGMA wal_checkpoint(TRUNCATE)").await.map(drop)
+            // Into the file that is open, wherever it was moved: what was acknowledged before is kept with it.
+            self.write.pool.execute_unprepared("PRAGMA wal_checkpoint(TRUNCATE)").await.map(drop)
         };
         let locks = self.locks.release_all().await;
         let (readers, writer) = (self.read.pool.close().await, self.write.pool.close().await);
@@ -232,9 +237,12 @@ async fn sqlite(url: &str) -> Result<Db, DbErr> {
     // they are acknowledged (synchronous FULL).
     let health = Arc::new(StorageHealth::default());
     let writer = || guarded(pool(url, 1, "FULL"), &health);
+    let reader = || checking_files(pool(url, READERS, "NORMAL"), &health);
     let write = once_free(async || Database::connect(writer()).await).await?;
-    let read = once_free(async || Database::connect(pool(url, READERS, "NORMAL")).await).await?;
-    Ok(Db::of(read, write, health, LockHolder::Files(Arc::default())))
+    let read = once_free(async || Database::connect(reader()).await).await?;
+    let db = Db::of(read, write, health, LockHolder::Files(Arc::default()));
+    once_free(async || db.note_open_files().await).await?;
+    Ok(db)
 }
 
 /// Tries until no other process holds the file: where two turn the write-ahead log on at once, SQLite fails one of them at once,
@@ -262,8 +270,12 @@ fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOption
         .max_connections(connections)
         .min_connections(1)
         .acquire_timeout(BUSY)
-        // A file does not go away between two statements: asking it each time costs more than a small read.
+        // A connection does not break between two statements: asking it each time costs more than a small read.
         .test_before_acquire(false)
+        // Connections to a file do not age. As long as one is open, a file that is removed can be read, and the write-ahead log
+        // is the same file.
+        .idle_timeout(None::<Duration>)
+        .max_lifetime(None::<Duration>)
         .sqlx_logging_level(LevelFilter::Trace)
         .map_sqlx_sqlite_opts(move |sqlite| {
             sqlite
@@ -291,7 +303,7 @@ fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectO
     let returning = health.clone();
     options.map_sqlx_sqlite_pool_opts(move |pool| {
         let health = returning.clone();
-        pool.after_release(move |connection, _| {
+        refuse_other_files(pool, &health).after_release(move |connection, _| {
             let is_sound = !health.take_writer_distrust();
             Box::pin(async move {
                 if is_sound && connection.is_in_transaction() {
@@ -303,6 +315,25 @@ fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectO
         })
     });
     options
+}
+
+fn checking_files(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectOptions {
+    let health = health.clone();
+    options.map_sqlx_sqlite_pool_opts(move |pool| refuse_other_files(pool, &health));
+    options
+}
+
+/// Refuses a new connection while a file of the database is not in its place: it would read and write another database than the
+/// connections that are open.
+fn refuse_other_files(
+    pool: sqlx::pool::PoolOptions<sqlx::Sqlite>,
+    health: &Arc<StorageHealth>,
+) -> sqlx::pool::PoolOptions<sqlx::Sqlite> {
+    let health = health.clone();
+    pool.after_connect(move |_, _| {
+        let allowed = health.require_files().map_err(|error| sqlx::Error::Configuration(error.into()));
+        Box::pin(async move { allowed })
+    })
 }
 
 async fn postgres(url: &str) -> Result<Db, DbErr> {

@@ -8,7 +8,7 @@ use std::task::Poll;
 use sea_orm::DbErr;
 
 use super::*;
-use crate::error::{Error, STORAGE_DAMAGED_RETRY_AFTER};
+use crate::error::{Error, StorageFailure};
 
 struct TestDatabase {
     url: String,
@@ -20,6 +20,11 @@ impl TestDatabase {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
         Self { url, _folder: folder }
+    }
+
+    /// The database file, or one whose name is longer by this suffix.
+    fn file(&self, suffix: &str) -> std::path::PathBuf {
+        self._folder.path().join(format!("a.db{suffix}"))
     }
 
     /// Opened, with a table of unique numbers that holds 1.
@@ -188,11 +193,95 @@ async fn damaged_database_takes_no_writes() {
     for error in refused {
         assert_eq!(StorageFault::of(&error), Some(StorageFault::Corrupt));
         let told = Error::from(error);
-        let is_long = matches!(told, Error::StorageFailed(wait) if wait == STORAGE_DAMAGED_RETRY_AFTER);
-        assert!(is_long, "{told:?}");
+        assert!(matches!(told, Error::StorageFailed(StorageFailure::Damaged)), "{told:?}");
     }
     let select = Statement::from_string(DatabaseBackend::Sqlite, "SELECT n FROM number");
     assert_eq!(db.read().query_all_raw(select).await.unwrap().len(), 1);
+}
+
+fn assert_is_refused_as_removed(error: DbErr) {
+    assert_eq!(StorageFault::of(&error), Some(StorageFault::Removed), "{error}");
+    let told = Error::from(error);
+    assert!(matches!(told, Error::StorageFailed(StorageFailure::Removed)), "{told:?}");
+}
+
+#[actix::test]
+async fn moved_database_takes_no_writes_until_it_is_back() {
+    let database = TestDatabase::new();
+    let db = database.with_numbers().await;
+    let txn = db.begin().await.unwrap();
+    insert(&txn, 2).await.unwrap();
+
+    std::fs::rename(database.file(""), database.file(".moved")).unwrap();
+
+    assert_is_refused_as_removed(txn.commit().await.unwrap_err());
+    assert_is_refused_as_removed(insert(db.write(), 3).await.unwrap_err());
+    assert_is_refused_as_removed(db.begin().await.err().unwrap());
+    let select = Statement::from_string(DatabaseBackend::Sqlite, "SELECT n FROM number");
+    assert!(!db.read().query_all_raw(select).await.unwrap().is_empty());
+    std::fs::rename(database.file(".moved"), database.file("")).unwrap();
+    insert(db.write(), 4).await.unwrap();
+    let numbers = database.numbers().await;
+    assert!(numbers.contains(&4) && !numbers.contains(&3), "{numbers:?}");
+}
+
+#[actix::test]
+async fn replaced_database_takes_no_writes_and_gets_no_log() {
+    let database = TestDatabase::new();
+    let db = database.with_numbers().await;
+    let copy = format!("VACUUM INTO '{}'", database.file(".copy").display());
+    db.write().execute_unprepared(&copy).await.unwrap();
+    insert(db.write(), 2).await.unwrap();
+
+    std::fs::rename(database.file(".copy"), database.file("")).unwrap();
+
+    assert_is_refused_as_removed(insert(db.write(), 3).await.unwrap_err());
+    db.close().await.unwrap();
+    assert_eq!(database.numbers().await, [1]);
+    sqlite(&database.url).await.unwrap().full_check().await.unwrap();
+}
+
+#[actix::test]
+async fn removed_log_stops_writes_and_loses_nothing() {
+    let database = TestDatabase::new();
+    let db = database.with_numbers().await;
+    insert(db.write(), 2).await.unwrap();
+
+    std::fs::remove_file(database.file("-wal")).unwrap();
+
+    assert_is_refused_as_removed(insert(db.write(), 3).await.unwrap_err());
+    db.close().await.unwrap();
+    assert_eq!(database.numbers().await, [1, 2]);
+}
+
+#[actix::test]
+async fn removed_database_is_not_made_anew_by_a_new_connection() {
+    let database = TestDatabase::new();
+    let db = database.with_numbers().await;
+    for suffix in ["", "-wal", "-shm"] {
+        std::fs::remove_file(database.file(suffix)).unwrap();
+    }
+
+    // More than there are open: the pool tries to open another one.
+    let select = || Statement::from_string(DatabaseBackend::Sqlite, "SELECT n FROM number");
+    let reads = (0..READERS).map(|_| db.read().query_all_raw(select()));
+    let found = futures_util::future::join_all(reads).await;
+
+    assert!(found.iter().flatten().all(|rows| rows.len() == 1));
+    assert!(found.iter().any(Result::is_ok));
+    assert!(!database.file("").exists());
+}
+
+#[actix::test]
+async fn closed_database_is_not_taken_for_a_removed_one() {
+    let database = TestDatabase::new();
+    let db = database.with_numbers().await;
+
+    db.clone().close().await.unwrap();
+
+    // The last connection has removed the log.
+    assert!(!database.file("-wal").exists());
+    assert!(db.health().are_files_in_place());
 }
 
 /// Polls a future at most `times` times, each time that it is woken, and drops it. Returns its output if it has completed.

@@ -61,7 +61,8 @@ impl Transaction {
     ///
     /// # Errors
     /// A statement of the transaction failed before: nothing of it is kept. Or the commit itself failed: nothing of it is visible,
-    /// but where a sync failed, or the connection to PostgreSQL broke, a restart may still find it.
+    /// but where a sync failed, or the connection to PostgreSQL broke, a restart may still find it. Or a file of the database was
+    /// removed meanwhile: the changes are kept only if it comes back.
     pub async fn commit(self) -> Result<(), DbErr> {
         self.allow()?;
         let Self { inner, health, .. } = self;
@@ -69,7 +70,9 @@ impl Transaction {
             health.record_write(error);
             // Whether SQLite has left the transaction is not known: the connection is not used again.
             health.distrust_writer();
-        })
+        })?;
+        // After the commit, so that nothing is acknowledged that was written to a removed file.
+        health.require_files()
     }
 
     fn allow(&self) -> Result<(), DbErr> {

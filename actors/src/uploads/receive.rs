@@ -17,7 +17,7 @@ use super::stored::{self, Held};
 use super::turns::Turn;
 use crate::adapters::blobs::{BlobError, PART, Writing, path_of};
 use crate::app::App;
-use crate::error::{Error, STORAGE_RETRY_AFTER};
+use crate::error::{Error, StorageFailure};
 use crate::text::hexadecimal;
 
 /// What stands in an upload's address.
@@ -163,7 +163,7 @@ fn not_stored(failure: BlobError) -> Error {
     match failure {
         BlobError::Failed(cause) => {
             error!(%cause, "could not store an upload");
-            Error::StorageFailed(STORAGE_RETRY_AFTER)
+            StorageFailure::Passing.into()
         }
         BlobError::Missing | BlobError::Full | BlobError::NotHere => failure.into(),
     }

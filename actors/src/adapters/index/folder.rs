@@ -274,8 +274,12 @@ fn require_room_to_make(folder: &Path) -> Result<(), IndexError> {
 }
 
 /// Makes a folder for its owner alone, unless it is there.
+/// Makes the folder within its data folder. One that was moved away is not made anew: it could not be moved back.
 fn make_private(folder: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    if folder.is_dir() {
+        return Ok(());
+    }
+    fs::DirBuilder::new().mode(0o700).create(folder)
 }
 
 /// Takes what an orderly stop wrote of the files out of the marker: from now on they change, and a process that is killed
