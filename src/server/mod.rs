@@ -32,6 +32,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::data_dir::{folder_id, is_open_to_others, lock, private_files, private_folder};
+use crate::database;
 use crate::http::health::Readiness;
 use crate::log;
 use crate::settings::Settings;
@@ -156,9 +157,8 @@ pub async fn start_with(
     let address = listener.local_addr()?;
     let doorkeeper = Doorkeeper::begin(&listener)?;
     let base_url = settings.base_url(address).as_str().to_owned();
-    let database = settings.database_url();
-    let data_dir = settings.data_dir.clone();
-    let desk = Desk::open(database.expose(), data_dir, &base_url, settings.plans.clone(), clock).await?;
+    let db = database::open_for_service(&settings).await?;
+    let desk = Desk::of(db, settings.data_dir.clone(), &base_url, settings.plans.clone(), clock);
     let embedding = Catalogue::built_in().usual(Purpose::Embedding).cloned();
     let index = open_index(&settings, embedding.as_ref(), &desk).await?;
     let setup = setup(&settings, index, &base_url, outside, lease_owner)?;

@@ -116,12 +116,28 @@ impl DatabaseUrl {
         self.0.expose()
     }
 
-    /// The file of an SQLite database.
+    /// The file of an SQLite database; `None` for PostgreSQL and for a database in memory.
     pub fn sqlite_file(&self) -> Option<PathBuf> {
         let address = self.expose().strip_prefix("sqlite:")?;
         let path = address.strip_prefix("//").unwrap_or(address);
-        let path = path.split_once('?').map_or(path, |(path, _)| path);
+        let (path, options) = path.split_once('?').unwrap_or((path, ""));
+        if path == ":memory:" || options.split('&').any(|option| option == "mode=memory") {
+            return None;
+        }
         Some(percent_decode_str(path).decode_utf8().ok()?.into_owned().into())
+    }
+
+    /// Where it is, without the password: the file, or the name and the host.
+    pub fn place(&self) -> String {
+        if let Some(file) = self.sqlite_file() {
+            return file.display().to_string();
+        }
+        let Some(url) = Url::parse(self.expose()).ok().filter(|_| self.is_postgres()) else {
+            return "in memory".to_owned();
+        };
+        let host = url.host_str().filter(|host| !host.is_empty()).unwrap_or("this machine");
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        format!("{} of PostgreSQL on {host}{port}", url.path().trim_start_matches('/'))
     }
 
     /// Whether it is PostgreSQL; else it is SQLite.

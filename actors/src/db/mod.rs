@@ -95,16 +95,14 @@ impl Db {
         Ok(db)
     }
 
-    /// Opens it for the service: looks for damage before anything is written.
+    /// Prepares it for the service: looks for damage before anything is written, and brings the tables up to date.
     ///
     /// # Errors
     /// The damage that was found, or the database's own error.
-    pub async fn open_checked(url: &str) -> Result<Self, OpenError> {
-        // SQLite itself refuses a file that is shorter than its header says, as soon as it opens it.
-        let db = Self::connect(url).await?;
-        db.check_before_start().await?;
-        db.migrate().await?;
-        Ok(db)
+    pub async fn prepare(&self) -> Result<(), OpenError> {
+        self.check_before_start().await?;
+        self.migrate().await?;
+        Ok(())
     }
 
     /// Opens it and leaves the tables as they are.
@@ -121,6 +119,21 @@ impl Db {
         let connection = |pool, access| Connection { pool, access, health: health.clone() };
         let (read, write) = (connection(read, Access::Read), connection(write, Access::Write));
         Self { read, write, health, locks }
+    }
+
+    /// Whether the tables were made, of whatever version.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn has_tables(&self) -> Result<bool, DbErr> {
+        let count = if self.is_postgres() {
+            "SELECT count(*) FROM pg_class WHERE oid = to_regclass('seaql_migrations')"
+        } else {
+            "SELECT count(*) FROM sqlite_schema WHERE name = 'seaql_migrations'"
+        };
+        let count = Statement::from_string(self.read.get_database_backend(), count);
+        let row = self.read.query_one_raw(count).await?;
+        Ok(row.map_or(Ok(0), |row| row.try_get_by_index::<i64>(0))? > 0)
     }
 
     /// How many steps the tables are behind; none of them is made.
@@ -213,7 +226,11 @@ impl Db {
         folded.and(locks).and(readers).and(writer)
     }
 
-    async fn migrate(&self) -> Result<(), DbErr> {
+    /// Brings the tables up to date.
+    ///
+    /// # Errors
+    /// The database takes no writes, or a step fails; on SQLite nothing is changed then.
+    pub async fn migrate(&self) -> Result<(), DbErr> {
         if !self.is_postgres() {
             // SQLite makes tables within transactions too: of two processes that begin at once, one waits for the other.
             let txn = once_free(async || self.begin().await).await?;

@@ -44,6 +44,12 @@ impl TestDatabase {
     }
 }
 
+async fn open_checked(url: &str) -> Result<Db, OpenError> {
+    let db = Db::connect(url).await?;
+    db.prepare().await?;
+    Ok(db)
+}
+
 async fn insert(db: &impl ConnectionTrait, number: i64) -> Result<(), DbErr> {
     db.execute_unprepared(&format!("INSERT INTO number VALUES ({number})")).await.map(drop)
 }
@@ -349,12 +355,12 @@ fn overwrite_middle_page(path: &std::path::Path) {
 async fn cut_file_is_found_before_the_start() {
     let database = TestDatabase::new();
     let path = large_file(&database).await;
-    Db::open_checked(&database.url).await.unwrap().close().await.unwrap();
+    open_checked(&database.url).await.unwrap().close().await.unwrap();
     let size = path.metadata().unwrap().len();
 
     std::fs::File::options().write(true).open(&path).unwrap().set_len(size / 2).unwrap();
 
-    let found = Db::open_checked(&database.url).await.err().unwrap();
+    let found = open_checked(&database.url).await.err().unwrap();
     assert!(matches!(found, OpenError::Damaged(_)), "{found}");
 }
 
@@ -365,7 +371,7 @@ async fn overwritten_page_is_found_before_the_start() {
 
     overwrite_middle_page(&path);
 
-    let found = Db::open_checked(&database.url).await.err().unwrap();
+    let found = open_checked(&database.url).await.err().unwrap();
     assert!(matches!(found, OpenError::Damaged(Damage::Inconsistent(_))), "{found}");
 }
 
@@ -373,7 +379,7 @@ async fn overwritten_page_is_found_before_the_start() {
 async fn damage_met_by_the_migration_is_told_as_damage() {
     let database = TestDatabase::new();
     let path = file_checked_while_serving(&database).await;
-    let db = Db::open_checked(&database.url).await.unwrap();
+    let db = open_checked(&database.url).await.unwrap();
     let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'seaql_migrations'";
     let root = Statement::from_string(DatabaseBackend::Sqlite, root);
     let root: i64 = db.read().query_one_raw(root).await.unwrap().unwrap().try_get_by_index(0).unwrap();
@@ -383,7 +389,7 @@ async fn damage_met_by_the_migration_is_told_as_damage() {
     bytes[page..page + 64].fill(0xa5);
     std::fs::write(&path, bytes).unwrap();
 
-    let found = Db::open_checked(&database.url).await.err().unwrap();
+    let found = open_checked(&database.url).await.err().unwrap();
 
     assert!(matches!(found, OpenError::Damaged(Damage::Inconsistent(_))), "{found}");
     assert!(found.to_string().contains("restore a copy"), "{found}");
@@ -407,7 +413,7 @@ async fn overwritten_page_of_a_large_file_is_found_while_serving() {
     let database = TestDatabase::new();
     let path = file_checked_while_serving(&database).await;
     overwrite_middle_page(&path);
-    let db = Db::open_checked(&database.url).await.unwrap();
+    let db = open_checked(&database.url).await.unwrap();
     assert!(!db.health().is_damaged());
 
     db.check_while_serving().await;
@@ -419,7 +425,7 @@ async fn overwritten_page_of_a_large_file_is_found_while_serving() {
 async fn intact_large_file_passes_the_check_while_serving() {
     let database = TestDatabase::new();
     file_checked_while_serving(&database).await;
-    let db = Db::open_checked(&database.url).await.unwrap();
+    let db = open_checked(&database.url).await.unwrap();
 
     db.check_while_serving().await;
 

@@ -9,7 +9,7 @@ use actors::ingest::repair::{self, Inspection};
 
 use super::Check;
 use crate::cli::{failure, opening};
-use crate::data_dir;
+use crate::database::{self, ConnectError};
 use crate::settings::Settings;
 
 const NAME: &str = "index";
@@ -38,10 +38,14 @@ pub async fn check(settings: &Settings) -> Check {
 
 /// What the database says; none where there is none yet, or its tables are of an older version.
 async fn inspect(settings: &Settings) -> Result<Option<Inspection>, String> {
-    if settings.database.url.is_none() && !data_dir::database_file(&settings.data_dir).exists() {
+    if database::is_new(settings) {
         return Ok(None);
     }
-    let desk = opening::as_it_is(settings).await.map_err(|failure| failure.to_string())?;
+    let desk = match opening::as_it_is(settings).await {
+        Ok(desk) => desk,
+        Err(ConnectError::Lost(_)) => return Ok(None),
+        Err(ConnectError::Open(error)) => return Err(error.to_string()),
+    };
     if desk.db.behind().await.map_err(|error| error.to_string())? > 0 {
         return Ok(None);
     }

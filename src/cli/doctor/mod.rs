@@ -23,7 +23,7 @@ use super::failure::Failure;
 use super::output::Said;
 use super::probe::{self, Found};
 use super::{models, opening};
-use crate::data_dir;
+use crate::database::{self, ConnectError, LostDatabase};
 use crate::settings::{Settings, SettingsError};
 
 /// What is asked for.
@@ -115,18 +115,24 @@ fn try_to_write(folder: &Path) -> io::Result<()> {
 
 async fn check_database(settings: &Settings, repairs: bool) -> Vec<Check> {
     let name = "database";
-    let own = settings.database.url.is_none();
-    if own && !data_dir::database_file(&settings.data_dir).exists() {
+    if let Err(lost) = database::require_file(settings) {
+        return vec![Check::wrong(name, lost.finding(), LostDatabase::ADVICE)];
+    }
+    if database::is_new(settings) {
         return vec![Check::warning(
             name,
             "it is not there yet",
             "the first start, or `carrel migrate`, makes it",
         )];
     }
+    let own = settings.database.url.is_none();
     let advice = if own { "look at the file carrel.db in data_dir" } else { "look at database.url" };
     let desk = match opening::as_it_is(settings).await {
         Ok(desk) => desk,
-        Err(failure) => return vec![Check::wrong(name, failure.to_string(), advice)],
+        Err(ConnectError::Lost(lost)) => {
+            return vec![Check::wrong(name, lost.finding(), LostDatabase::ADVICE)];
+        }
+        Err(ConnectError::Open(error)) => return vec![Check::wrong(name, error.to_string(), advice)],
     };
     let kind = opening::kind(&desk);
     match desk.db.behind().await {

@@ -80,6 +80,12 @@ impl IndexFolder {
         fs::read_to_string(data_dir.join(ID_FILE)).ok()?.trim().parse().ok()
     }
 
+    /// Whether a data folder has the file with its id: a service was started on it.
+    #[must_use]
+    pub fn has_id(data_dir: &Path) -> bool {
+        data_dir.join(ID_FILE).exists()
+    }
+
     /// The index that was moved aside last and is still there.
     #[must_use]
     pub fn set_aside_in(data_dir: &Path) -> Option<PathBuf> {
