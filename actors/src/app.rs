@@ -103,7 +103,7 @@ pub enum StorageState {
     Busy,
     /// A disk is full or below its floor: writes are refused, reads go on.
     Full,
-    /// The database is damaged: writes are stopped, reads go on as far as they can.
+    /// Damage was met in the database, which is being verified: writes are stopped, reads go on as far as they can.
     Damaged,
     /// A file of the database was removed, moved or replaced: writes are stopped, reads go on from the file that is open.
     Removed,

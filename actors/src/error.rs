@@ -20,8 +20,10 @@ pub enum StorageFailure {
     /// A read, a write or a sync failed, or memory ran out.
     #[error("the storage failed, so it is not known whether a change was kept; try again later")]
     Passing,
-    /// The database is damaged.
-    #[error("the database is damaged: nothing is written until its operator has restored a copy")]
+    /// Damage was met in the database.
+    #[error(
+        "damage was met in the database, which is being verified: nothing is written meanwhile; try again later"
+    )]
     Damaged,
     /// A file of the database was removed, moved or replaced.
     #[error("a file of the database is missing: changes are not kept until its operator has put it back")]
@@ -34,10 +36,8 @@ impl StorageFailure {
         Duration::from_secs(match self {
             // The connection that met the fault has been replaced by then.
             Self::Passing => 5,
-            // A damaged database takes no writes until the service is started on a restored copy.
-            Self::Damaged => 3600,
-            // Writes go on as soon as the file is back in its place.
-            Self::Removed => 60,
+            // Writes go on when a check finds no damage, or the file is back in its place.
+            Self::Damaged | Self::Removed => 60,
         })
     }
 }
@@ -257,6 +257,11 @@ impl Error {
             cause = inner.source();
         }
         said
+    }
+
+    /// As [`crate::db::is_reported`].
+    pub fn is_reported(&self) -> bool {
+        matches!(self, Error::StorageFailed(StorageFailure::Damaged | StorageFailure::Removed))
     }
 
     /// Something inside went wrong for this reason.

@@ -167,7 +167,8 @@ pub async fn start_with(
     doorkeeper.end().await;
     let Listening { servers, drain } = listen(&settings, listener.try_clone()?, &app, &readiness)?;
     private_files(&settings.data_dir);
-    let (db, measured, watched) = (app.db.clone(), app.db.clone(), app.db.clone());
+    let (db, measured) = (app.db.clone(), app.db.clone());
+    let (watched, verified) = (app.db.clone(), app.db.clone());
     let mut background = vec![
         actix_web::rt::spawn(keep_metrics_small(recorder()?)),
         actix_web::rt::spawn(log::report_lost_lines()),
@@ -175,6 +176,7 @@ pub async fn start_with(
         actix_web::rt::spawn(async move { db.check_while_serving().await }),
         actix_web::rt::spawn(async move { measured.watch_log().await }),
         actix_web::rt::spawn(async move { watched.watch_files().await }),
+        actix_web::rt::spawn(async move { verified.verify_after_damage().await }),
     ];
     background.extend(await_models(&settings, &app, embedding));
     readiness.set(true);

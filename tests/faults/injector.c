@@ -17,7 +17,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum kind { WRITE, SYNC, TRUNCATE };
+enum kind { WRITE, SYNC, TRUNCATE, READ };
 
 struct control {
     atomic_int process;
@@ -79,6 +79,8 @@ WRAP(ssize_t, write, WRITE, (int file, const void *bytes, size_t count), (file, 
 WRAP(ssize_t, writev, WRITE, (int file, const struct iovec *parts, int count), (file, parts, count))
 WRAP(ssize_t, pwrite, WRITE, (int file, const void *bytes, size_t count, off_t at), (file, bytes, count, at))
 WRAP(ssize_t, pwrite64, WRITE, (int file, const void *bytes, size_t count, off64_t at), (file, bytes, count, at))
+WRAP(ssize_t, pread, READ, (int file, void *bytes, size_t count, off_t at), (file, bytes, count, at))
+WRAP(ssize_t, pread64, READ, (int file, void *bytes, size_t count, off64_t at), (file, bytes, count, at))
 WRAP(int, fsync, SYNC, (int file), (file))
 WRAP(int, fdatasync, SYNC, (int file), (file))
 WRAP(int, ftruncate, TRUNCATE, (int file, off_t length), (file, length))

@@ -12,7 +12,7 @@ LAYOUT = struct.Struct("iiiillll208s")
 PROCESS = struct.Struct("i")
 COUNTS = struct.Struct("ll")
 COUNTS_OFFSET = 32
-KINDS = {"pwrite64": 0, "fdatasync": 1, "ftruncate": 2}
+KINDS = {"pwrite64": 0, "fdatasync": 1, "ftruncate": 2, "pread64": 3}
 ALWAYS = 1 << 40
 
 

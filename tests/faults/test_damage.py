@@ -65,9 +65,11 @@ def test_damage_found_by_requests_stops_writes(service: FaultyService) -> None:
     assert eventually(lambda: service.readiness()[1]["storage"] == "damaged")
     assert service.readiness()[0] == 503
     status, body, headers = account.save(778)
-    assert (status, body["error"]["code"]) == (503, "OVERLOADED")
-    # Nothing is written until the service is started on a restored copy.
-    assert headers["retry-after"] == "3600"
+    assert (status, body["error"]["code"], headers["retry-after"]) == (503, "OVERLOADED", "60")
+    assert "being verified" in body["error"]["message"]
+    # It is verified by a check of its own, which finds the damage.
+    eventually(lambda: "a check of the database found damage" in service.log(), 60)
+    assert service.readiness()[1]["storage"] == "damaged"
 
 
 def add_damaged_table(database: pathlib.Path, megabytes: int) -> None:

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sea_orm::{DbErr, RuntimeErr};
 
 /// What the error of a statement on a damaged database says.
-const DAMAGED: &str = "the database is damaged; writes are stopped";
+const DAMAGED: &str = "damage was met in the database; writes are stopped while it is verified";
 /// What the error of a write says while a file of the database is not at its path.
 const REMOVED: &str = "a file of the database was removed or replaced; writes are stopped";
 
@@ -47,12 +47,13 @@ impl StorageFault {
     /// The extended result codes of <https://sqlite.org/rescode.html>.
     fn of_sqlite(code: u32) -> Option<Self> {
         const IOERR_NOMEM: u32 = 3082;
-        const IOERR_CORRUPTFS: u32 = 8458;
         match (code, code & 0xff) {
             (IOERR_NOMEM, _) | (_, 7) => Some(Self::OutOfMemory),
-            (IOERR_CORRUPTFS, _) | (_, 11 | 26) => Some(Self::Corrupt),
+            // Statements report a read that the disk failed (EIO) as 11; verification tells it from damage.
+            (_, 11 | 26) => Some(Self::Corrupt),
             // A file system that became read-only is treated as a full one: reads go on.
             (_, 8 | 13) => Some(Self::Full),
+            // Includes IOERR_CORRUPTFS (8458), by which opening a file reports a read that the disk failed.
             (_, 10 | 14) => Some(Self::Io),
             _ => None,
         }
@@ -79,6 +80,11 @@ impl StorageFault {
             Self::OutOfMemory => "out_of_memory",
         }
     }
+}
+
+/// Whether the log has the reason of an error already: the database logs once that writes are stopped, and once that they go on.
+pub fn is_reported(error: &DbErr) -> bool {
+    matches!(StorageFault::of(error), Some(StorageFault::Corrupt | StorageFault::Removed))
 }
 
 /// The error of the driver behind an error of the database, where there is one.
@@ -119,7 +125,7 @@ mod tests {
             (11, Some(StorageFault::Corrupt)),
             (779, Some(StorageFault::Corrupt)),
             (26, Some(StorageFault::Corrupt)),
-            (8458, Some(StorageFault::Corrupt)),
+            (8458, Some(StorageFault::Io)),
             (7, Some(StorageFault::OutOfMemory)),
             (3082, Some(StorageFault::OutOfMemory)),
             (5, None),
@@ -143,5 +149,6 @@ mod tests {
         assert_eq!(StorageFault::of(&damaged()), Some(StorageFault::Corrupt));
         assert_eq!(StorageFault::of(&removed()), Some(StorageFault::Removed));
         assert_eq!(StorageFault::of(&DbErr::Custom("another".to_owned())), None);
+        assert!(is_reported(&damaged()) && is_reported(&removed()));
     }
 }

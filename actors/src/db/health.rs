@@ -2,7 +2,7 @@
 //! damaged, and whether its files are in their place.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sea_orm::DbErr;
 use tracing::{error, info};
@@ -14,7 +14,8 @@ use super::open_files::OpenFiles;
 #[derive(Debug, Default)]
 pub struct StorageHealth {
     is_writer_distrusted: AtomicBool,
-    is_damaged: AtomicBool,
+    /// How often damage was met since a check found none; 0 for a database that is taken for sound.
+    damage_met: AtomicU64,
     /// The files of an SQLite database; not set for PostgreSQL and for a database in memory.
     files: OnceLock<OpenFiles>,
     /// A file was not in its place when they were compared last.
@@ -52,16 +53,29 @@ impl StorageHealth {
         self.is_writer_distrusted.swap(false, Ordering::SeqCst)
     }
 
-    /// From now on nothing is written, until the service is started on a sound database.
+    /// Damage was met: from now on nothing is written, until a check finds none or the service is started on a sound database.
     pub fn set_damaged(&self) {
-        if !self.is_damaged.swap(true, Ordering::SeqCst) {
-            error!("the database is damaged: writes are stopped; run `carrel doctor` and restore a backup");
+        if self.damage_met.fetch_add(1, Ordering::SeqCst) == 0 {
+            let until = if self.has_files() { "a check finds none" } else { "the service is started again" };
+            error!("damage was met in the database: writes are stopped until {until}; run `carrel doctor`");
         }
     }
 
-    /// Whether damage was found.
+    /// Whether damage was met.
     pub fn is_damaged(&self) -> bool {
-        self.is_damaged.load(Ordering::SeqCst)
+        self.damage_met() != 0
+    }
+
+    /// How often damage was met since a check found none.
+    pub(super) fn damage_met(&self) -> u64 {
+        self.damage_met.load(Ordering::SeqCst)
+    }
+
+    /// Takes the database for sound after a check, unless damage was met since this number was read; whether it is.
+    pub(super) fn clear_damage(&self, met: u64) -> bool {
+        // Its caches may hold pages that were read from other content of the file.
+        self.distrust_writer();
+        self.damage_met.compare_exchange(met, 0, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
 
     /// Sets the files that are open: from now on they are compared with those at their paths.

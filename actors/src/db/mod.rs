@@ -16,6 +16,7 @@ mod log_size;
 mod open_files;
 mod session_lock;
 mod transaction;
+mod verification;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,7 +33,7 @@ use tracing::log::LevelFilter;
 
 use connection::Access;
 pub use connection::Connection;
-pub use fault::StorageFault;
+pub use fault::{StorageFault, is_reported};
 pub use health::StorageHealth;
 pub use integrity::{Damage, OpenError};
 use session_lock::LockHolder;

@@ -10,29 +10,38 @@ use sea_orm::DbErr;
 use super::*;
 use crate::error::{Error, StorageFailure};
 
-struct TestDatabase {
-    url: String,
+pub(super) struct TestDatabase {
+    pub(super) url: String,
     _folder: tempfile::TempDir,
 }
 
 impl TestDatabase {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
         Self { url, _folder: folder }
     }
 
     /// The database file, or one whose name is longer by this suffix.
-    fn file(&self, suffix: &str) -> std::path::PathBuf {
+    pub(super) fn file(&self, suffix: &str) -> std::path::PathBuf {
         self._folder.path().join(format!("a.db{suffix}"))
     }
 
     /// Opened, with a table of unique numbers that holds 1.
-    async fn with_numbers(&self) -> Db {
+    pub(super) async fn with_numbers(&self) -> Db {
         let db = sqlite(&self.url).await.unwrap();
         db.write().execute_unprepared("CREATE TABLE number (n INTEGER UNIQUE)").await.unwrap();
         insert(db.write(), 1).await.unwrap();
         db
+    }
+
+    /// A closed database of some hundred pages.
+    pub(super) async fn large_file(&self) -> std::path::PathBuf {
+        let db = self.with_numbers().await;
+        let rows = "WITH RECURSIVE n (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM n WHERE n < 50000)";
+        db.write().execute_unprepared(&format!("{rows} INSERT INTO number SELECT n FROM n")).await.unwrap();
+        db.close().await.unwrap();
+        self.file("")
     }
 
     /// What another process reads.
@@ -335,16 +344,7 @@ async fn transaction_dropped_at_any_poll_keeps_nothing() {
     }
 }
 
-/// A closed database of some hundred pages.
-async fn large_file(database: &TestDatabase) -> std::path::PathBuf {
-    let db = database.with_numbers().await;
-    let rows = "WITH RECURSIVE n (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM n WHERE n < 50000)";
-    db.write().execute_unprepared(&format!("{rows} INSERT INTO number SELECT n FROM n")).await.unwrap();
-    db.close().await.unwrap();
-    database._folder.path().join("a.db")
-}
-
-fn overwrite_middle_page(path: &std::path::Path) {
+pub(super) fn overwrite_middle_page(path: &std::path::Path) {
     let mut bytes = std::fs::read(path).unwrap();
     let middle = bytes.len() / 8192 * 4096;
     bytes[middle..middle + 64].fill(0xa5);
@@ -354,7 +354,7 @@ fn overwrite_middle_page(path: &std::path::Path) {
 #[actix::test]
 async fn cut_file_is_found_before_the_start() {
     let database = TestDatabase::new();
-    let path = large_file(&database).await;
+    let path = database.large_file().await;
     open_checked(&database.url).await.unwrap().close().await.unwrap();
     let size = path.metadata().unwrap().len();
 
@@ -367,7 +367,7 @@ async fn cut_file_is_found_before_the_start() {
 #[actix::test]
 async fn overwritten_page_is_found_before_the_start() {
     let database = TestDatabase::new();
-    let path = large_file(&database).await;
+    let path = database.large_file().await;
 
     overwrite_middle_page(&path);
 
