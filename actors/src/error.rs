@@ -17,7 +17,7 @@ pub const STORAGE_FULL_RETRY_AFTER: Duration = Duration::from_secs(60);
 /// Why the storage did not take a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StorageFailure {
-    /// A read, a write or a sync failed, or memory ran out.
+    /// A read, a write or a sync failed, or memory or file handles ran out.
     #[error("the storage failed, so it is not known whether a change was kept; try again later")]
     Passing,
     /// Damage was met in the database.
@@ -274,7 +274,9 @@ impl From<DbErr> for Error {
     fn from(error: DbErr) -> Self {
         match StorageFault::of(&error) {
             Some(StorageFault::Full) => return Error::StorageFull,
-            Some(StorageFault::Io | StorageFault::OutOfMemory) => return StorageFailure::Passing.into(),
+            Some(StorageFault::Io | StorageFault::NoHandles | StorageFault::OutOfMemory) => {
+                return StorageFailure::Passing.into();
+            }
             Some(StorageFault::Corrupt) => return StorageFailure::Damaged.into(),
             Some(StorageFault::Removed) => return StorageFailure::Removed.into(),
             None => {}

@@ -107,6 +107,20 @@ def test_reads_that_failed_for_a_while_stop_writes_until_verified(service: Fault
     assert saves.missing() == []
 
 
+def test_want_of_file_handles_is_not_told_as_a_full_disk(service: FaultyService, injector: Injector) -> None:
+    account = Account(service)
+    assert account.save(1)[0] == 201
+    # After the failed write the connection is replaced. SQLite tries to open the file for reading alone then, and that succeeds.
+    injector.arm(service.process.pid, "pwrite64", "EIO", 1, open_error="EMFILE")
+    answers = [account.save(number) for number in range(2, 8)]
+    injector.disarm()
+
+    for status, body, headers in answers:
+        assert (status, body["error"]["code"]) == (503, "OVERLOADED") and "retry-after" in headers, body
+    assert "RLIMIT_NOFILE" in service.log()
+    eventually(lambda: account.save(9)[0] == 201)
+
+
 @pytest.mark.parametrize(("call", "error"), [("pwrite64", "ENOSPC"), ("pwrite64", "EIO"), ("fdatasync", "EIO")])
 def test_work_continues_once_calls_stop_failing(
         service: FaultyService, injector: Injector, summarize, call: str, error: str) -> None:

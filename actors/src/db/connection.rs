@@ -40,7 +40,7 @@ impl Connection {
                 self.health.record_read(error);
             }),
             Access::Write => {
-                let done = result.inspect_err(|error| self.health.record_write(error))?;
+                let done = result.map_err(|error| self.health.record_write(error))?;
                 self.health.require_files()?;
                 Ok(done)
             }

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sea_orm::DbErr;
 use tracing::{error, info};
 
-use super::fault::{StorageFault, damaged, removed};
+use super::fault::{StorageFault, damaged, is_not_opened, is_read_only, opened_read_only, removed};
+use super::handles::HandleReport;
 use super::open_files::OpenFiles;
 
 /// Shared by every connection of one open database.
@@ -22,6 +23,7 @@ pub struct StorageHealth {
     is_displaced: AtomicBool,
     /// The connections are being closed; the last one removes the write-ahead log.
     is_closing: AtomicBool,
+    handles: HandleReport,
 }
 
 impl StorageHealth {
@@ -32,15 +34,30 @@ impl StorageHealth {
         if fault == StorageFault::Corrupt {
             self.set_damaged();
         }
+        if fault == StorageFault::NoHandles {
+            self.handles.report();
+        } else if is_not_opened(error) {
+            self.handles.report_if_exhausted();
+        }
         true
     }
 
-    /// The same for a statement of the writer. After a storage fault its connection is not used again: SQLite may have ended the
-    /// transaction by itself, and the connection's caches may differ from the file.
-    pub fn record_write(&self, error: &DbErr) {
-        if self.record_read(error) {
+    /// The same for a statement of the writer; the error to answer with. After a storage fault its connection is not used again:
+    /// SQLite may have ended the transaction by itself, and the connection's caches may differ from the file.
+    pub fn record_write(&self, error: DbErr) -> DbErr {
+        let error = self.explain(error);
+        if self.record_read(&error) {
             self.distrust_writer();
         }
+        error
+    }
+
+    /// Where SQLite has no file handle to open the database for writing, it tries once more for reading alone. If that succeeds,
+    /// writes fail as if the file system were read-only, until the connection is replaced.
+    fn explain(&self, error: DbErr) -> DbErr {
+        let is_opened_read_only =
+            is_read_only(&error) && self.files.get().is_some_and(OpenFiles::are_writable);
+        if is_opened_read_only { opened_read_only() } else { error }
     }
 
     /// Has the writer's connection replaced before anything else is written through it.

@@ -50,7 +50,11 @@ impl From<DbErr> for OpenError {
         match StorageFault::of(&error) {
             Some(StorageFault::Corrupt) => Damage::Inconsistent(error.to_string()).into(),
             Some(
-                StorageFault::Full | StorageFault::Io | StorageFault::Removed | StorageFault::OutOfMemory,
+                StorageFault::Full
+                | StorageFault::Io
+                | StorageFault::NoHandles
+                | StorageFault::Removed
+                | StorageFault::OutOfMemory,
             )
             | None => Self::Database(error),
         }

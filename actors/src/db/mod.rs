@@ -9,6 +9,7 @@
 
 mod connection;
 mod fault;
+mod handles;
 mod health;
 mod integrity;
 mod lock_file;
@@ -199,7 +200,7 @@ impl Db {
             };
             self.write.pool.begin_with_options(options).await
         };
-        let inner = begun.inspect_err(|error| self.health.record_write(error))?;
+        let inner = begun.map_err(|error| self.health.record_write(error))?;
         Ok(Transaction::new(inner, self.health.clone()))
     }
 

@@ -9,6 +9,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::fs::{Access, Mode, OFlags, access, open};
+use rustix::io::Errno;
 use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, Statement};
 use tracing::{error, warn};
 
@@ -61,6 +63,23 @@ impl OpenFiles {
     /// Whether each file is at its path.
     pub(super) fn are_in_place(&self) -> bool {
         self.first_displaced().is_none()
+    }
+
+    /// Whether this process has the right to write to the files, and their file system takes writes.
+    pub(super) fn are_writable(&self) -> bool {
+        self.0.iter().all(|file| access(&file.path, Access::WRITE_OK).is_ok())
+            && self.is_file_system_writable()
+    }
+
+    /// `access` does not tell that ext4 has stopped writing after an error, so a file without a name is made. The files of the
+    /// database cannot be opened for this: closing them would release the locks of SQLite.
+    fn is_file_system_writable(&self) -> bool {
+        let Some(folder) = self.0.first().and_then(|file| file.path.parent()) else { return false };
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        match open(folder, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(_) => true,
+            Err(error) => error == Errno::MFILE || error == Errno::NFILE,
+        }
     }
 
     /// Logs which file is missing and what to do.

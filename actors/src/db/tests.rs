@@ -299,6 +299,23 @@ async fn closed_database_is_not_taken_for_a_removed_one() {
     assert!(db.health().are_files_in_place());
 }
 
+#[actix::test]
+async fn writer_opened_read_only_by_chance_is_not_a_full_disk() {
+    let database = TestDatabase::new();
+    let _writable = database.with_numbers().await;
+    let db = sqlite(&database.url.replace("mode=rwc", "mode=ro")).await.unwrap();
+    let txn = db.begin().await.unwrap();
+
+    let in_transaction = [insert(&txn, 2).await.unwrap_err(), txn.commit().await.unwrap_err()];
+    let alone = insert(db.write(), 3).await.unwrap_err();
+
+    for error in in_transaction.into_iter().chain([alone]) {
+        assert_eq!(StorageFault::of(&error), Some(StorageFault::NoHandles), "{error}");
+        let told = Error::from(error);
+        assert!(matches!(told, Error::StorageFailed(StorageFailure::Passing)), "{told:?}");
+    }
+}
+
 /// Polls a future at most `times` times, each time that it is woken, and drops it. Returns its output if it has completed.
 async fn poll_times<F: Future>(mut future: Pin<Box<F>>, times: i64) -> Option<F::Output> {
     let mut polls = 0;
