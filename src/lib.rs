@@ -3,12 +3,13 @@
 //! How a verb is *asked for*. Each surface turns its wire into an operation and the reply into its wire, and decides
 //! nothing: REST ([`rest`]), the web app's routes ([`app`]), MCP ([`mcp`]), OAuth ([`oauth`]), and the command line
 //! ([`cli`]). What they share of HTTP stands in [`http`], of shapes in [`schema`]; [`openapi`] describes REST to programs
-//! and people. [`server`] puts everything together and takes it apart again, [`settings`] says with what, and
-//! [`data_dir`] keeps the folder of the data.
+//! and people. [`server`] puts everything together and takes it apart again, [`settings`] says with what,
+//! [`data_dir`] keeps the folder of the data, and [`database`] opens the database.
 
 pub mod app;
 pub mod cli;
 pub mod data_dir;
+pub mod database;
 pub mod http;
 pub mod log;
 pub mod mcp;

@@ -23,7 +23,7 @@ use crate::clock::Clock;
 use crate::db::Db;
 use crate::desk::Desk;
 use crate::disk::{DiskSpace, SpaceLevel};
-use crate::error::Error;
+use crate::error::{Error, StorageFailure};
 use crate::grants::{GrantSettings, Grants};
 use crate::idempotency::Idempotency;
 use crate::imports::Arriving;
@@ -106,8 +106,10 @@ pub enum StorageState {
     Busy,
     /// A disk is full or below its floor: writes are refused, reads go on.
     Full,
-    /// The database is damaged: writes are stopped, reads go on as far as they can.
+    /// Damage was met in the database, which is being verified: writes are stopped, reads go on as far as they can.
     Damaged,
+    /// A file of the database was removed, moved or replaced: writes are stopped, reads go on from the file that is open.
+    Removed,
     /// It was refused, or acknowledged and not kept.
     Failed,
 }
@@ -325,6 +327,9 @@ impl App {
 
     /// Whether writes are kept. Below the floor too, where some go on: only a disk with no space for them is not asked.
     pub async fn check_storage(&self) -> StorageState {
+        if !self.db.health().are_files_in_place() {
+            return StorageState::Removed;
+        }
         if self.db.health().is_damaged() {
             return StorageState::Damaged;
         }
@@ -336,6 +341,8 @@ impl App {
             Ok(Ok(())) if level == SpaceLevel::BelowFloor => StorageState::Full,
             Ok(Ok(())) => StorageState::Ok,
             Ok(Err(Error::StorageFull)) => StorageState::Full,
+            Ok(Err(Error::StorageFailed(StorageFailure::Damaged))) => StorageState::Damaged,
+            Ok(Err(Error::StorageFailed(StorageFailure::Removed))) => StorageState::Removed,
             Ok(Err(Error::Busy(_))) | Err(_) => StorageState::Busy,
             Ok(Err(error)) => {
                 error!(cause = error.chain(), "a test write to the database failed");

@@ -8,7 +8,7 @@ use entity::document;
 use entity::plan::Plans;
 
 use crate::clock::Clock;
-use crate::db::{Db, OpenError};
+use crate::db::Db;
 use crate::kit::Workers;
 
 /// See the file's head. Clones share everything.
@@ -31,17 +31,6 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// Opens the database, looks for damage, and brings its tables up to date.
-    pub async fn open(
-        database_url: &str,
-        data_dir: PathBuf,
-        base_url: &str,
-        plans: Plans,
-        clock: Arc<dyn Clock>,
-    ) -> Result<Self, OpenError> {
-        Ok(Self::of(Db::open_checked(database_url).await?, data_dir, base_url, plans, clock))
-    }
-
     /// A desk over an open database.
     pub fn of(db: Db, data_dir: PathBuf, base_url: &str, plans: Plans, clock: Arc<dyn Clock>) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);

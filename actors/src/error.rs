@@ -11,14 +11,36 @@ use crate::address::Refusal;
 use crate::db::StorageFault;
 use crate::kit::Unanswered;
 
-/// A failed read, write or sync may be over after this: the connection that met it has been replaced by then.
-pub const STORAGE_RETRY_AFTER: Duration = Duration::from_secs(5);
-
 /// A full disk stays full until an operator frees space.
 pub const STORAGE_FULL_RETRY_AFTER: Duration = Duration::from_secs(60);
 
-/// A damaged database takes no writes until an operator has restored a copy and started the service on it.
-pub const STORAGE_DAMAGED_RETRY_AFTER: Duration = Duration::from_secs(3600);
+/// Why the storage did not take a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StorageFailure {
+    /// A read, a write or a sync failed, or memory or file handles ran out.
+    #[error("the storage failed, so it is not known whether a change was kept; try again later")]
+    Passing,
+    /// Damage was met in the database.
+    #[error(
+        "damage was met in the database, which is being verified: nothing is written meanwhile; try again later"
+    )]
+    Damaged,
+    /// A file of the database was removed, moved or replaced.
+    #[error("a file of the database is missing: changes are not kept until its operator has put it back")]
+    Removed,
+}
+
+impl StorageFailure {
+    /// How long a client waits before it tries again.
+    pub fn retry_after(self) -> Duration {
+        Duration::from_secs(match self {
+            // The connection that met the fault has been replaced by then.
+            Self::Passing => 5,
+            // Writes go on when a check finds no damage, or the file is back in its place.
+            Self::Damaged | Self::Removed => 60,
+        })
+    }
+}
 
 /// Why an operation was not done.
 #[derive(Debug, thiserror::Error)]
@@ -124,9 +146,9 @@ pub enum Error {
     /// The disk of the database, the index or the files is full.
     #[error("the disk is full: nothing was written; reads and search go on")]
     StorageFull,
-    /// The database could not read, write or sync its files, or they are damaged; how long to wait before trying again.
-    #[error("the storage failed, so it is not known whether a change was kept; try again later")]
-    StorageFailed(Duration),
+    /// The database, or a scratch file, could not be read, written or synced.
+    #[error(transparent)]
+    StorageFailed(#[from] StorageFailure),
     /// The body is larger than may be.
     #[error("the body is too large")]
     TooLarge,
@@ -249,6 +271,11 @@ impl Error {
         said
     }
 
+    /// As [`crate::db::is_reported`].
+    pub fn is_reported(&self) -> bool {
+        matches!(self, Error::StorageFailed(StorageFailure::Damaged | StorageFailure::Removed))
+    }
+
     /// Something inside went wrong for this reason.
     pub fn internal(cause: impl Into<Cause>) -> Self {
         Error::Internal(cause.into())
@@ -259,10 +286,11 @@ impl From<DbErr> for Error {
     fn from(error: DbErr) -> Self {
         match StorageFault::of(&error) {
             Some(StorageFault::Full) => return Error::StorageFull,
-            Some(StorageFault::Io | StorageFault::OutOfMemory) => {
-                return Error::StorageFailed(STORAGE_RETRY_AFTER);
+            Some(StorageFault::Io | StorageFault::NoHandles | StorageFault::OutOfMemory) => {
+                return StorageFailure::Passing.into();
             }
-            Some(StorageFault::Corrupt) => return Error::StorageFailed(STORAGE_DAMAGED_RETRY_AFTER),
+            Some(StorageFault::Corrupt) => return StorageFailure::Damaged.into(),
+            Some(StorageFault::Removed) => return StorageFailure::Removed.into(),
             None => {}
         }
         // No connection became free in time: somebody else writes for long, or the database is away.

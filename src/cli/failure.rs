@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use actors::error::Error;
 
+use crate::database::{ConnectError, LostDatabase};
 use crate::log;
 use crate::settings::SettingsError;
 
@@ -25,6 +26,9 @@ pub enum Failure {
     /// The database could not be opened.
     #[error("could not open the database: {}", chain(.0.as_ref()))]
     Database(Box<dyn std::error::Error + Send + Sync>),
+    /// The database is missing or empty, and there was one.
+    #[error(transparent)]
+    LostDatabase(#[from] LostDatabase),
     /// A file or folder is not to be had.
     #[error("could not {what} {}: {cause}", path.display())]
     Path {
@@ -86,6 +90,15 @@ pub enum Failure {
     /// stdout takes nothing.
     #[error("could not write to standard output: {0}")]
     Unsaid(#[source] io::Error),
+}
+
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Self {
+        match error {
+            ConnectError::Lost(lost) => Self::LostDatabase(lost),
+            ConnectError::Open(cause) => Self::Database(cause.into()),
+        }
+    }
 }
 
 impl Failure {

@@ -1,5 +1,5 @@
-//! `carrel migrate`: the tables of the database. Every other command brings them up to date too; this one does nothing
-//! else, for whoever wants it done at a time of their own.
+//! `carrel migrate`: creates the database and brings its tables up to date. Other commands do so too, unless `data_dir` holds a
+//! library whose database was lost: a new one is created there by this command alone.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::settings::Settings;
 
 /// Migrates.
 pub async fn run(settings: &Settings) -> Result<Said, Failure> {
-    let desk = opening::desk(settings).await?;
+    let desk = opening::desk_of_any_database(settings).await?;
     Said::of(&Migrated { database: opening::kind(&desk), migrated: true })
 }
 

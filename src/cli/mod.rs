@@ -73,7 +73,7 @@ enum Command {
     Reindex,
     /// Look for what is wrong and say what to do
     Doctor(doctor::DoctorArgs),
-    /// Bring the tables of the database up to date
+    /// Create the database, or bring its tables up to date
     Migrate,
     /// Print the description of the REST API (OpenAPI)
     Openapi,

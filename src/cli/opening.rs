@@ -11,19 +11,28 @@ use entity::user;
 
 use super::failure::Failure;
 use super::folder;
+use crate::database::{self, ConnectError};
 use crate::settings::Settings;
 
-/// Opens the database that the settings name, and brings its tables up to date.
+/// Opens the database that the settings name, and brings its tables up to date. One that was lost is not created anew.
 pub async fn desk(settings: &Settings) -> Result<Desk, Failure> {
+    database::require_file(settings)?;
+    folder::make_with_database(settings)?;
+    let db = database::connect(settings).await?;
+    db.migrate().await.map_err(|cause| Failure::Database(cause.into()))?;
+    Ok(desk_over(settings, db))
+}
+
+/// Opens the database that the settings name, and brings its tables up to date. Creates it, also where another one was lost.
+pub async fn desk_of_any_database(settings: &Settings) -> Result<Desk, Failure> {
     folder::make_with_database(settings)?;
     let db = Db::open(settings.database_url().expose()).await;
     Ok(desk_over(settings, db.map_err(|cause| Failure::Database(cause.into()))?))
 }
 
 /// Opens the database as it is, to look at it.
-pub async fn as_it_is(settings: &Settings) -> Result<Desk, Failure> {
-    let db = Db::connect(settings.database_url().expose()).await;
-    Ok(desk_over(settings, db.map_err(|cause| Failure::Database(cause.into()))?))
+pub async fn as_it_is(settings: &Settings) -> Result<Desk, ConnectError> {
+    Ok(desk_over(settings, database::connect(settings).await?))
 }
 
 fn desk_over(settings: &Settings, db: Db) -> Desk {

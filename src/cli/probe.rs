@@ -26,6 +26,15 @@ pub enum Found {
     Nobody,
 }
 
+/// What the server says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerAnswer {
+    /// What answers.
+    pub found: Found,
+    /// `storage` of its `/readyz`.
+    pub storage: Option<String>,
+}
+
 /// Whether a server is there to take up what was left for it.
 pub async fn runs(settings: &Settings) -> bool {
     matches!(look(settings).await, Found::Ready | Found::NotReady)
@@ -36,12 +45,17 @@ pub fn who(server_running: bool) -> &'static str {
     if server_running { "the running server does it" } else { "no server is running, the next start does it" }
 }
 
-/// Asks for `/readyz`.
+/// What answers at the address of the server.
 pub async fn look(settings: &Settings) -> Found {
+    ask(settings).await.found
+}
+
+/// Asks for `/readyz`.
+pub async fn ask(settings: &Settings) -> ServerAnswer {
     let address = reachable(settings.server.listen);
-    match timeout(PATIENCE, ask(address)).await {
-        Ok(Ok(answer)) => judge(&answer),
-        Ok(Err(_)) | Err(_) => Found::Nobody,
+    match timeout(PATIENCE, get_readiness(address)).await {
+        Ok(Ok(answer)) => ServerAnswer { found: judge(&answer), storage: storage_of(&answer) },
+        Ok(Err(_)) | Err(_) => ServerAnswer { found: Found::Nobody, storage: None },
     }
 }
 
@@ -56,7 +70,7 @@ fn reachable(listen: SocketAddr) -> SocketAddr {
 }
 
 /// One request in plain HTTP; the HTTP client of the service is for the web, and would have to be let in here.
-async fn ask(address: SocketAddr) -> std::io::Result<Vec<u8>> {
+async fn get_readiness(address: SocketAddr) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(address).await?;
     let request = format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
@@ -72,6 +86,13 @@ fn judge(answer: &[u8]) -> Found {
         Some(b"503") => Found::NotReady,
         Some(_) | None => Found::Stranger,
     }
+}
+
+fn storage_of(answer: &[u8]) -> Option<String> {
+    const END_OF_HEAD: &[u8] = b"\r\n\r\n";
+    let head = answer.windows(END_OF_HEAD.len()).position(|part| part == END_OF_HEAD)?;
+    let body: serde_json::Value = serde_json::from_slice(answer.get(head + END_OF_HEAD.len()..)?).ok()?;
+    Some(body.get("storage")?.as_str()?.to_owned())
 }
 
 #[cfg(test)]
@@ -92,6 +113,16 @@ mod tests {
         assert_eq!(judge(b"HTTP/1.1 404 Not Found\r\n\r\n"), Found::Stranger);
         assert_eq!(judge(b"220 mail.example ESMTP\r\n"), Found::Stranger);
         assert_eq!(judge(b""), Found::Stranger);
+    }
+
+    #[test]
+    fn storage_is_read_from_the_body() {
+        let answer =
+            b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 21\r\n\r\n{\"storage\":\"removed\"}";
+
+        assert_eq!(storage_of(answer).as_deref(), Some("removed"));
+        assert_eq!(storage_of(b"HTTP/1.1 503 Service Unavailable\r\n\r\n"), None);
+        assert_eq!(storage_of(b"220 mail.example ESMTP\r\n"), None);
     }
 
     #[tokio::test]

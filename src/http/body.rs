@@ -19,7 +19,7 @@ use actix_web::{HttpMessage, HttpRequest};
 use actors::adapters::blobs::{Scratch, ScratchFile};
 use actors::app::App;
 use actors::disk::DiskReservation;
-use actors::error::{Error, STORAGE_RETRY_AFTER};
+use actors::error::{Error, StorageFailure};
 use futures_util::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
@@ -263,7 +263,7 @@ fn storage(error: io::Error) -> Error {
         Error::StorageFull
     } else {
         tracing::error!(%error, "a scratch file could not be written or read");
-        Error::StorageFailed(STORAGE_RETRY_AFTER)
+        StorageFailure::Passing.into()
     }
 }
 

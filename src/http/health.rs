@@ -63,7 +63,7 @@ impl StorageCheck {
         match self.state {
             StorageState::Ok | StorageState::Full => true,
             StorageState::Busy => self.at.duration_since(self.kept_at) < MAX_WRITER_BUSY,
-            StorageState::Damaged | StorageState::Failed => false,
+            StorageState::Damaged | StorageState::Removed | StorageState::Failed => false,
         }
     }
 }

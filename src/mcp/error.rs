@@ -79,8 +79,9 @@ pub fn told(error: &Error) -> Told {
         Error::TooManyFailures(wait) => {
             ("RATE_LIMITED", http(StatusCode::TOO_MANY_REQUESTS, Header::RetryAfter(*wait)))
         }
-        Error::Busy(wait) | Error::StorageFailed(wait) => {
-            ("OVERLOADED", http(StatusCode::SERVICE_UNAVAILABLE, Header::RetryAfter(*wait)))
+        Error::Busy(wait) => ("OVERLOADED", http(StatusCode::SERVICE_UNAVAILABLE, Header::RetryAfter(*wait))),
+        Error::StorageFailed(failure) => {
+            ("OVERLOADED", http(StatusCode::SERVICE_UNAVAILABLE, Header::RetryAfter(failure.retry_after())))
         }
         Error::Internal(_) => ("INTERNAL", http(StatusCode::INTERNAL_SERVER_ERROR, Header::Plain)),
         Error::PlanRequired => ("PLAN_REQUIRED", result([])),

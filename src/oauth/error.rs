@@ -61,8 +61,11 @@ impl Refusal {
             Refusal::Client { by_header: true } => {
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"carrel\""));
             }
-            Refusal::Wait(wait) | Refusal::Inside(Error::Busy(wait) | Error::StorageFailed(wait)) => {
+            Refusal::Wait(wait) | Refusal::Inside(Error::Busy(wait)) => {
                 headers.insert(RETRY_AFTER, seconds(wait).max(1).into());
+            }
+            Refusal::Inside(Error::StorageFailed(failure)) => {
+                headers.insert(RETRY_AFTER, seconds(failure.retry_after()).into());
             }
             Refusal::Inside(Error::StorageFull) => {
                 headers.insert(RETRY_AFTER, seconds(STORAGE_FULL_RETRY_AFTER).into());
@@ -179,6 +182,8 @@ impl From<NotRegistered> for Refusal {
 
 #[cfg(test)]
 mod tests {
+    use actors::error::StorageFailure;
+
     use super::*;
     use crate::oauth::page;
 
@@ -186,7 +191,8 @@ mod tests {
     fn storage_faults_are_answered_with_retry_after() {
         for (error, status, wait) in [
             (Error::StorageFull, 507, "60"),
-            (Error::StorageFailed(Duration::from_secs(5)), 503, "5"),
+            (Error::StorageFailed(StorageFailure::Passing), 503, "5"),
+            (Error::StorageFailed(StorageFailure::Removed), 503, "60"),
             (Error::Busy(Duration::from_secs(1)), 503, "1"),
         ] {
             for response in [page::inside(&error), Refusal::from(error).response()] {

@@ -104,9 +104,10 @@ pub fn inside(error: &Error) -> HttpResponse {
         let text = "There is too much to do just now. Try again in a moment.";
         return later(stop(StatusCode::SERVICE_UNAVAILABLE, "Busy", text), *wait);
     }
-    if let Error::StorageFailed(wait) = error {
+    if let Error::StorageFailed(failure) = error {
         let text = "The service could not write to its storage. Try again later.";
-        return later(stop(StatusCode::SERVICE_UNAVAILABLE, "Storage failed", text), *wait);
+        let failed = stop(StatusCode::SERVICE_UNAVAILABLE, "Storage failed", text);
+        return later(failed, failure.retry_after());
     }
     if let Error::StorageFull = error {
         let text = "The disk of the service is full. Its operator has to free some space.";

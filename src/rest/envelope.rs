@@ -78,7 +78,8 @@ pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse 
         }
         Error::AiUnavailable => add(RETRY_AFTER, seconds(MODEL_RETRY_AFTER).to_string()),
         Error::StorageFull => add(RETRY_AFTER, seconds(STORAGE_FULL_RETRY_AFTER).to_string()),
-        Error::Busy(wait) | Error::StorageFailed(wait) | Error::TooManyFailures(wait) => {
+        Error::StorageFailed(failure) => add(RETRY_AFTER, seconds(failure.retry_after()).to_string()),
+        Error::Busy(wait) | Error::TooManyFailures(wait) => {
             add(RETRY_AFTER, seconds(*wait).to_string());
         }
         Error::RateLimited(wait) => {

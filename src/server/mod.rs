@@ -33,6 +33,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::data_dir::{folder_id, is_open_to_others, lock, private_files, private_folder};
+use crate::database;
 use crate::http::health::Readiness;
 use crate::log;
 use crate::settings::Settings;
@@ -158,9 +159,8 @@ pub async fn start_with(
     let address = listener.local_addr()?;
     let doorkeeper = Doorkeeper::begin(&listener)?;
     let base_url = settings.base_url(address).as_str().to_owned();
-    let database = settings.database_url();
-    let data_dir = settings.data_dir.clone();
-    let desk = Desk::open(database.expose(), data_dir, &base_url, settings.plans.clone(), clock).await?;
+    let db = database::open_for_service(&settings).await?;
+    let desk = Desk::of(db, settings.data_dir.clone(), &base_url, settings.plans.clone(), clock);
     let embedding = Catalogue::built_in().usual(Purpose::Embedding).cloned();
     let index = open_index(&settings, embedding.as_ref(), &desk).await?;
     let setup = setup(&settings, index, &base_url, outside, lease_owner, disk)?;
@@ -170,6 +170,7 @@ pub async fn start_with(
     let Listening { servers, drain } = listen(&settings, listener.try_clone()?, &app, &readiness)?;
     private_files(&settings.data_dir);
     let (db, measured) = (app.db.clone(), app.db.clone());
+    let (watched, verified) = (app.db.clone(), app.db.clone());
     let mut background = vec![
         actix_web::rt::spawn(keep_metrics_small(recorder()?)),
         actix_web::rt::spawn(log::report_lost_lines()),
@@ -177,6 +178,8 @@ pub async fn start_with(
         actix_web::rt::spawn(checkpoint_below_floor(app.db.clone(), app.disk.clone())),
         actix_web::rt::spawn(async move { db.check_while_serving().await }),
         actix_web::rt::spawn(async move { measured.watch_log().await }),
+        actix_web::rt::spawn(async move { watched.watch_files().await }),
+        actix_web::rt::spawn(async move { verified.verify_after_damage().await }),
     ];
     background.extend(await_models(&settings, &app, embedding));
     readiness.set(true);

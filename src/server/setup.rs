@@ -106,7 +106,7 @@ pub fn disk_space(settings: &Settings) -> DiskSpace {
 /// The folder of the index and, where SQLite is elsewhere, that of the database.
 fn database_folders(settings: &Settings) -> Vec<PathBuf> {
     let mut folders = vec![settings.data_dir.clone()];
-    let file = Db::file_of(settings.database_url().expose());
+    let file = settings.database_url().sqlite_file();
     folders
         .extend(file.as_deref().and_then(Path::parent).filter(|folder| folder.exists()).map(Path::to_owned));
     folders

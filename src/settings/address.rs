@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use actors::db::Db;
 use url::{Host, Url};
 
 use super::value::{Secret, Text};
@@ -113,6 +114,24 @@ impl DatabaseUrl {
     /// The address with its password, for the one place that connects.
     pub fn expose(&self) -> &str {
         self.0.expose()
+    }
+
+    /// The file of an SQLite database; `None` for PostgreSQL and for a database in memory.
+    pub fn sqlite_file(&self) -> Option<PathBuf> {
+        Db::file_of(self.expose())
+    }
+
+    /// Where it is, without the password: the file, or the name and the host.
+    pub fn place(&self) -> String {
+        if let Some(file) = self.sqlite_file() {
+            return file.display().to_string();
+        }
+        let Some(url) = Url::parse(self.expose()).ok().filter(|_| self.is_postgres()) else {
+            return "in memory".to_owned();
+        };
+        let host = url.host_str().filter(|host| !host.is_empty()).unwrap_or("this machine");
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        format!("{} of PostgreSQL on {host}{port}", url.path().trim_start_matches('/'))
     }
 
     /// Whether it is PostgreSQL; else it is SQLite.

@@ -7,12 +7,12 @@ import struct
 import subprocess
 
 SOURCE = pathlib.Path(__file__).with_name("injector.c")
-# struct control of injector.c: process, kind, error, unused, first, times, calls, failed, part.
+# struct control of injector.c: process, kind, error, open_error, first, times, calls, failed, part.
 LAYOUT = struct.Struct("iiiillll208s")
 PROCESS = struct.Struct("i")
 COUNTS = struct.Struct("ll")
 COUNTS_OFFSET = 32
-KINDS = {"pwrite64": 0, "fdatasync": 1, "ftruncate": 2}
+KINDS = {"pwrite64": 0, "fdatasync": 1, "ftruncate": 2, "pread64": 3}
 ALWAYS = 1 << 40
 
 
@@ -35,10 +35,13 @@ class Injector:
         """The environment of a process whose calls can be made to fail."""
         return {"LD_PRELOAD": str(self.library), "FAULT_INJECTOR": str(self.control)}
 
-    def arm(self, process: int, call: str, error: str, first: int, times: int = 1, part: str = "carrel.db") -> None:
-        """Fails `times` calls of the process on files whose path contains `part`, starting with the `first` call from now on."""
+    def arm(self, process: int, call: str, error: str, first: int, times: int = 1, part: str = "carrel.db",
+            open_error: str | None = None) -> None:
+        """Fails `times` calls of the process on files whose path contains `part`, starting with the `first` call from now on, and
+        with `open_error` every attempt to open them for writing."""
         self.disarm()
-        values = (0, KINDS[call], getattr(errno, error), 0, first, times, 0, 0, part.encode())
+        on_open = 0 if open_error is None else getattr(errno, open_error)
+        values = (0, KINDS[call], getattr(errno, error), on_open, first, times, 0, 0, part.encode())
         LAYOUT.pack_into(self.memory, 0, *values)
         # Written last, because it activates the others.
         PROCESS.pack_into(self.memory, 0, process)

@@ -7,7 +7,8 @@ import os
 import pathlib
 import sqlite3
 
-from background import database_file
+import pytest
+from background import database_file, opened, timed
 from harness import Account, FaultyService, Ledger, eventually
 
 
@@ -65,9 +66,11 @@ def test_damage_found_by_requests_stops_writes(service: FaultyService) -> None:
     assert eventually(lambda: service.readiness()[1]["storage"] == "damaged")
     assert service.readiness()[0] == 503
     status, body, headers = account.save(778)
-    assert (status, body["error"]["code"]) == (503, "OVERLOADED")
-    # Nothing is written until the service is started on a restored copy.
-    assert headers["retry-after"] == "3600"
+    assert (status, body["error"]["code"], headers["retry-after"]) == (503, "OVERLOADED", "60")
+    assert "being verified" in body["error"]["message"]
+    # It is verified by a check of its own, which finds the damage.
+    eventually(lambda: "a check of the database found damage" in service.log(), 60)
+    assert service.readiness()[1]["storage"] == "damaged"
 
 
 def add_damaged_table(database: pathlib.Path, megabytes: int) -> None:
@@ -107,6 +110,56 @@ def test_doctor_finds_damage_that_requests_did_not(service: FaultyService) -> No
     checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
     assert checks["database files"]["state"] == "wrong"
     assert "restore a copy" in checks["database files"]["advice"]
+
+
+def checks(service: FaultyService) -> dict[str, dict]:
+    """What the doctor says, by name. It waits for nothing that does not come."""
+    seconds, done = timed(service.run, "doctor", "--json")
+    assert done.returncode != 0 and seconds < 5, (seconds, done.stderr)
+    return {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+
+
+@pytest.mark.parametrize("is_running", [False, True])
+def test_doctor_says_what_to_do_with_a_truncated_database(service: FaultyService, is_running: bool) -> None:
+    database = filled(service)
+    if is_running:
+        service.start()
+    os.truncate(database, 20_000)
+
+    told = checks(service)
+
+    assert told["database"]["state"] == "wrong" and "the database is damaged" in told["database"]["found"]
+    assert "restore a copy" in told["database"]["advice"]
+    assert told["index"]["advice"].startswith("do what `database` says")
+
+
+def test_doctor_beside_a_service_tells_of_an_emptied_database(service: FaultyService) -> None:
+    account = Account(service)
+    assert account.save(1)[0] == 201
+    os.truncate(database_file(service), 0)
+
+    told = checks(service)
+
+    assert told["database"]["state"] == "wrong" and "carrel.db is empty, but data_dir" in told["database"]["found"]
+    # SQLite removes the log of an empty file when it opens it.
+    assert database_file(service).with_name("carrel.db-wal").stat().st_size
+
+
+def test_doctor_does_not_open_a_database_that_took_the_place_of_another(service: FaultyService, tmp_path: pathlib.Path) -> None:
+    account, copy = Account(service), tmp_path / "copy.db"
+    with opened(database_file(service)) as connection:
+        connection.execute("VACUUM INTO ?", (str(copy),))
+    assert account.save(1)[0] == 201
+    copy.rename(database_file(service))
+    eventually(lambda: service.readiness()[1]["storage"] == "removed", 10)
+    before = database_file(service).read_bytes()
+
+    told = checks(service)
+
+    assert told["database"]["state"] == "wrong" and "removed or replaced" in told["database"]["found"]
+    assert "back to their place" in told["database"]["advice"]
+    assert "takes no writes" in told["server"]["found"]
+    assert database_file(service).read_bytes() == before
 
 
 def test_index_truncated_while_serving_is_rebuilt(service: FaultyService) -> None:

@@ -6,7 +6,8 @@ import pathlib
 import sqlite3
 
 import pytest
-from harness import FaultyService
+from background import Saves
+from harness import Account, FaultyService, eventually
 from injector import ALWAYS, Injector
 from load import Load
 
@@ -79,6 +80,45 @@ def test_acknowledged_writes_survive_one_failed_call(
     summarize(f"{number} rounds, {len(reached)} reached their call; {load.summary()}")
     assert load.found() == {}, f"round {number}, call {when}"
     assert reached == failing_calls(call)
+
+
+def test_reads_that_failed_for_a_while_stop_writes_until_verified(service: FaultyService, injector: Injector) -> None:
+    account = Account(service)
+    with Saves(account) as saves:
+        eventually(lambda: len(saves.acknowledged) >= 10)
+        # SQLite reports a failed read as damage.
+        injector.arm(service.process.pid, "pread64", "EIO", 1, ALWAYS)
+        eventually(lambda: service.readiness()[1]["storage"] == "damaged")
+        injector.disarm()
+        assert service.readiness()[0] == 503
+    assert set(saves.statuses) == {201, 503} and saves.refusals_without_wait == 0, saves.statuses
+    lines = len(service.log().splitlines())
+
+    eventually(lambda: service.readiness()[1]["storage"] == "ok", 60)
+
+    log = service.log()
+    assert "no damage was found, and writes go on" in log
+    # Writes that are refused in the background are not logged one by one.
+    assert len(log.splitlines()) < lines + 10, log
+    assert account.save(9000)[0] == 201
+    assert saves.missing() == []
+    service.kill()
+    service.start()
+    assert saves.missing() == []
+
+
+def test_want_of_file_handles_is_not_told_as_a_full_disk(service: FaultyService, injector: Injector) -> None:
+    account = Account(service)
+    assert account.save(1)[0] == 201
+    # After the failed write the connection is replaced. SQLite tries to open the file for reading alone then, and that succeeds.
+    injector.arm(service.process.pid, "pwrite64", "EIO", 1, open_error="EMFILE")
+    answers = [account.save(number) for number in range(2, 8)]
+    injector.disarm()
+
+    for status, body, headers in answers:
+        assert (status, body["error"]["code"]) == (503, "OVERLOADED") and "retry-after" in headers, body
+    assert "RLIMIT_NOFILE" in service.log()
+    eventually(lambda: account.save(9)[0] == 201)
 
 
 @pytest.mark.parametrize(("call", "error"), [("pwrite64", "ENOSPC"), ("pwrite64", "EIO"), ("fdatasync", "EIO")])

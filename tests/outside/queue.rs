@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use actors::accounts::{self, NewAccount};
 use actors::clock::{Clock, TestClock};
+use actors::db::Db;
 use actors::desk::Desk;
 use actors::ingest::queue::{
     self, Favour, LEASE, Later, LeaseOwner, MOST_DEATHS, Places, Priority, Track, Work,
@@ -36,9 +37,8 @@ impl Queue {
         let settings = Settings::load(None, home.settings("data").into_iter()).unwrap();
         let url = settings.database_url();
         let folder = settings.data_dir.clone();
-        let desk = Desk::open(url.expose(), folder, "http://127.0.0.1", settings.plans, clock.clone())
-            .await
-            .unwrap();
+        let db = Db::open(url.expose()).await.unwrap();
+        let desk = Desk::of(db, folder, "http://127.0.0.1", settings.plans, clock.clone());
         let (email, password) = ("queue@reader.example".to_owned(), "nine herons in the reeds".to_owned());
         let new = NewAccount { email, name: None, password, plan: Plan::Pro };
         let user = accounts::create(&desk, new).await.unwrap().id;

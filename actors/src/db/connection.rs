@@ -13,7 +13,7 @@ use super::health::StorageHealth;
 enum Access {
     /// Reads are allowed on a damaged database.
     Read,
-    /// Nothing is written to a damaged database.
+    /// Nothing is written to a database that is damaged or whose files were removed.
     Write,
 }
 
@@ -57,19 +57,21 @@ impl Connection {
         }
     }
 
-    /// Looks at the result of a statement, which needs its account's share no longer.
+    /// Looks at the result of a statement, which needs its account's share no longer. A write counts as done only if the files are in
+    /// their place after it: one that went to a removed file is lost.
     fn record<T>(&self, share: Option<ShareHold>, result: Result<T, DbErr>) -> Result<T, DbErr> {
-        result.inspect_err(|error| {
-            match self.access {
-                Access::Read => {
-                    self.health.record_read(error);
-                }
-                Access::Write => self.health.record_write(error),
-            }
-            if let Some(share) = &share {
-                share.record(error);
-            }
-        })
+        let result = match self.access {
+            Access::Read => result.inspect_err(|error| {
+                self.health.record_read(error);
+            }),
+            Access::Write => result
+                .map_err(|error| self.health.record_write(error))
+                .and_then(|done| self.health.require_files().map(|()| done)),
+        };
+        if let (Err(error), Some(share)) = (&result, &share) {
+            share.record(error);
+        }
+        result
     }
 
     /// Checks that the database answers.

@@ -5,17 +5,26 @@ use std::sync::Arc;
 use sea_orm::{DbErr, RuntimeErr};
 
 /// What the error of a statement on a damaged database says.
-const DAMAGED: &str = "the database is damaged; writes are stopped";
+const DAMAGED: &str = "damage was met in the database; writes are stopped while it is verified";
+/// What the error of a write says while a file of the database is not at its path.
+const REMOVED: &str = "a file of the database was removed or replaced; writes are stopped";
+
+/// What the error of a write says on a connection that was opened read-only, though its files can be written.
+const OPENED_READ_ONLY: &str = "file handles ran out when the database was opened for writing";
 
 /// A fault below the database: it says nothing about the statement that met it, and may have ended the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StorageFault {
     /// No space is left, or the file system takes no writes.
     Full,
-    /// A read, a write or a sync failed.
+    /// A read, a write or a sync failed, or a file could not be opened.
     Io,
+    /// The process, or the system, had no file handle left to open a file for writing.
+    NoHandles,
     /// The files do not hold what was written to them.
     Corrupt,
+    /// A file of the database was removed, moved or replaced while it is open: what is written to it is lost.
+    Removed,
     /// The database could not allocate memory.
     OutOfMemory,
 }
@@ -23,23 +32,36 @@ pub enum StorageFault {
 impl StorageFault {
     /// The fault behind an error of the database; `None` when the statement itself, or a lock, was the reason.
     pub fn of(error: &DbErr) -> Option<Self> {
-        if matches!(error, DbErr::Custom(text) if text == DAMAGED) {
-            return Some(Self::Corrupt);
+        if let DbErr::Custom(text) = error {
+            return Self::of_own(text);
         }
         let code = driver_error(error)?.as_database_error()?.code()?;
-        // SQLite's result codes have at most four digits, SQLSTATEs five characters.
-        if code.len() < 5 { Self::of_sqlite(code.parse().ok()?) } else { Self::of_sqlstate(&code) }
+        match sqlite_code(&code) {
+            Some(code) => Self::of_sqlite(code),
+            None => Self::of_sqlstate(&code),
+        }
+    }
+
+    /// The errors of this module.
+    fn of_own(text: &str) -> Option<Self> {
+        match text {
+            DAMAGED => Some(Self::Corrupt),
+            REMOVED => Some(Self::Removed),
+            OPENED_READ_ONLY => Some(Self::NoHandles),
+            _ => None,
+        }
     }
 
     /// The extended result codes of <https://sqlite.org/rescode.html>.
     fn of_sqlite(code: u32) -> Option<Self> {
         const IOERR_NOMEM: u32 = 3082;
-        const IOERR_CORRUPTFS: u32 = 8458;
         match (code, code & 0xff) {
             (IOERR_NOMEM, _) | (_, 7) => Some(Self::OutOfMemory),
-            (IOERR_CORRUPTFS, _) | (_, 11 | 26) => Some(Self::Corrupt),
+            // Statements report a read that the disk failed (EIO) as 11; verification tells it from damage.
+            (_, 11 | 26) => Some(Self::Corrupt),
             // A file system that became read-only is treated as a full one: reads go on.
             (_, 8 | 13) => Some(Self::Full),
+            // Includes IOERR_CORRUPTFS (8458), by which opening a file reports a read that the disk failed.
             (_, 10 | 14) => Some(Self::Io),
             _ => None,
         }
@@ -61,10 +83,38 @@ impl StorageFault {
         match self {
             Self::Full => "full",
             Self::Io => "io",
+            Self::NoHandles => "no_handles",
             Self::Corrupt => "corrupt",
+            Self::Removed => "removed",
             Self::OutOfMemory => "out_of_memory",
         }
     }
+}
+
+/// Whether the log has the reason of an error already: the database logs once that writes are stopped, and once that they go on.
+pub fn is_reported(error: &DbErr) -> bool {
+    matches!(StorageFault::of(error), Some(StorageFault::Corrupt | StorageFault::Removed))
+}
+
+/// SQLite's result code, which has at most four digits; SQLSTATEs have five characters.
+fn sqlite_code(code: &str) -> Option<u32> {
+    if code.len() < 5 { code.parse().ok() } else { None }
+}
+
+/// Whether SQLite could not open a file.
+pub(super) fn is_not_opened(error: &DbErr) -> bool {
+    primary_code(error) == Some(14)
+}
+
+/// Whether SQLite says that the database is read-only.
+pub(super) fn is_read_only(error: &DbErr) -> bool {
+    primary_code(error) == Some(8)
+}
+
+/// SQLite's result code without its extension.
+fn primary_code(error: &DbErr) -> Option<u32> {
+    let code = driver_error(error)?.as_database_error()?.code()?;
+    Some(sqlite_code(&code)? & 0xff)
 }
 
 /// The error of the driver behind an error of the database, where there is one.
@@ -93,6 +143,16 @@ pub(super) fn damaged() -> DbErr {
     DbErr::Custom(DAMAGED.to_owned())
 }
 
+/// The error of a write while a file of the database is not at its path.
+pub(super) fn removed() -> DbErr {
+    DbErr::Custom(REMOVED.to_owned())
+}
+
+/// The error of a write on a connection that was opened read-only, though its files can be written.
+pub(super) fn opened_read_only() -> DbErr {
+    DbErr::Custom(OPENED_READ_ONLY.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,7 +169,7 @@ mod tests {
             (11, Some(StorageFault::Corrupt)),
             (779, Some(StorageFault::Corrupt)),
             (26, Some(StorageFault::Corrupt)),
-            (8458, Some(StorageFault::Corrupt)),
+            (8458, Some(StorageFault::Io)),
             (7, Some(StorageFault::OutOfMemory)),
             (3082, Some(StorageFault::OutOfMemory)),
             (5, None),
@@ -129,8 +189,11 @@ mod tests {
     }
 
     #[test]
-    fn damaged_error_is_a_corruption_fault() {
+    fn own_errors_map_to_their_faults() {
         assert_eq!(StorageFault::of(&damaged()), Some(StorageFault::Corrupt));
+        assert_eq!(StorageFault::of(&removed()), Some(StorageFault::Removed));
+        assert_eq!(StorageFault::of(&opened_read_only()), Some(StorageFault::NoHandles));
         assert_eq!(StorageFault::of(&DbErr::Custom("another".to_owned())), None);
+        assert!(is_reported(&damaged()) && is_reported(&removed()));
     }
 }

@@ -1,37 +1,63 @@
-//! What is known about the storage below the database: whether the writer's connection can be trusted, and whether the
-//! database is damaged.
+//! What is known about the storage below the database: whether the writer's connection can be trusted, whether the database is
+//! damaged, and whether its files are in their place.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sea_orm::DbErr;
-use tracing::error;
+use tracing::{error, info};
 
-use super::fault::{StorageFault, damaged};
+use super::fault::{StorageFault, damaged, is_not_opened, is_read_only, opened_read_only, removed};
+use super::handles::HandleReport;
+use super::open_files::OpenFiles;
 
 /// Shared by every connection of one open database.
 #[derive(Debug, Default)]
 pub struct StorageHealth {
     is_writer_distrusted: AtomicBool,
-    is_damaged: AtomicBool,
+    /// How often damage was met since a check found none; 0 for a database that is taken for sound.
+    damage_met: AtomicU64,
+    /// The files of an SQLite database; not set for PostgreSQL and for a database in memory.
+    files: OnceLock<OpenFiles>,
+    /// A file was not in its place when they were compared last.
+    is_displaced: AtomicBool,
+    /// The connections are being closed; the last one removes the write-ahead log.
+    is_closing: AtomicBool,
+    handles: HandleReport,
 }
 
 impl StorageHealth {
     /// Counts a failed read where the storage was the reason; whether it was.
     pub fn record_read(&self, error: &DbErr) -> bool {
         let Some(fault) = StorageFault::of(error) else { return false };
-        metrics::counter!("carrel_storage_faults_total", "fault" => fault.label()).increment(1);
+        count(fault);
         if fault == StorageFault::Corrupt {
             self.set_damaged();
+        }
+        if fault == StorageFault::NoHandles {
+            self.handles.report();
+        } else if is_not_opened(error) {
+            self.handles.report_if_exhausted();
         }
         true
     }
 
-    /// The same for a statement of the writer. After a storage fault its connection is not used again: SQLite may have ended the
-    /// transaction by itself, and the connection's caches may differ from the file.
-    pub fn record_write(&self, error: &DbErr) {
-        if self.record_read(error) {
+    /// The same for a statement of the writer; the error to answer with. After a storage fault its connection is not used again:
+    /// SQLite may have ended the transaction by itself, and the connection's caches may differ from the file.
+    pub fn record_write(&self, error: DbErr) -> DbErr {
+        let error = self.explain(error);
+        if self.record_read(&error) {
             self.distrust_writer();
         }
+        error
+    }
+
+    /// Where SQLite has no file handle to open the database for writing, it tries once more for reading alone. If that succeeds,
+    /// writes fail as if the file system were read-only, until the connection is replaced.
+    fn explain(&self, error: DbErr) -> DbErr {
+        let is_opened_read_only =
+            is_read_only(&error) && self.files.get().is_some_and(OpenFiles::are_writable);
+        if is_opened_read_only { opened_read_only() } else { error }
     }
 
     /// Has the writer's connection replaced before anything else is written through it.
@@ -44,23 +70,80 @@ impl StorageHealth {
         self.is_writer_distrusted.swap(false, Ordering::SeqCst)
     }
 
-    /// From now on nothing is written, until the service is started on a sound database.
+    /// Damage was met: from now on nothing is written, until a check finds none or the service is started on a sound database.
     pub fn set_damaged(&self) {
-        if !self.is_damaged.swap(true, Ordering::SeqCst) {
-            error!("the database is damaged: writes are stopped; run `carrel doctor` and restore a backup");
+        if self.damage_met.fetch_add(1, Ordering::SeqCst) == 0 {
+            let until = if self.has_files() { "a check finds none" } else { "the service is started again" };
+            error!("damage was met in the database: writes are stopped until {until}; run `carrel doctor`");
         }
     }
 
-    /// Whether damage was found.
+    /// Whether damage was met.
     pub fn is_damaged(&self) -> bool {
-        self.is_damaged.load(Ordering::SeqCst)
+        self.damage_met() != 0
     }
 
-    /// Refuses a write to a damaged database.
+    /// How often damage was met since a check found none.
+    pub(super) fn damage_met(&self) -> u64 {
+        self.damage_met.load(Ordering::SeqCst)
+    }
+
+    /// Takes the database for sound after a check, unless damage was met since this number was read; whether it is.
+    pub(super) fn clear_damage(&self, met: u64) -> bool {
+        // Its caches may hold pages that were read from other content of the file.
+        self.distrust_writer();
+        self.damage_met.compare_exchange(met, 0, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    }
+
+    /// Sets the files that are open: from now on they are compared with those at their paths.
+    pub(super) fn note_files(&self, files: OpenFiles) {
+        let _ = self.files.set(files);
+    }
+
+    /// Whether the database has files here that can be compared.
+    pub(super) fn has_files(&self) -> bool {
+        self.files.get().is_some()
+    }
+
+    /// The files are being closed: they are no longer compared.
+    pub(super) fn set_closing(&self) {
+        self.is_closing.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the files that are open are those at the paths of the database. Logs when that changes. It costs a few microseconds.
+    pub fn are_files_in_place(&self) -> bool {
+        let Some(files) = self.files.get() else { return true };
+        if self.is_closing.load(Ordering::SeqCst) {
+            return !self.is_displaced.load(Ordering::SeqCst);
+        }
+        let is_displaced = !files.are_in_place();
+        let was_displaced = self.is_displaced.swap(is_displaced, Ordering::SeqCst);
+        if is_displaced && !was_displaced {
+            count(StorageFault::Removed);
+            files.report_displaced();
+        } else if was_displaced && !is_displaced {
+            info!("the files of the database are in their place again: writes go on");
+        }
+        !is_displaced
+    }
+
+    /// Fails while a file of the database is not in its place. After a write it tells whether the write may be acknowledged.
     ///
     /// # Errors
-    /// One that [`StorageFault::of`] reads as [`StorageFault::Corrupt`].
-    pub fn allow_write(&self) -> Result<(), DbErr> {
-        if self.is_damaged() { Err(damaged()) } else { Ok(()) }
+    /// One that [`StorageFault::of`] reads as [`StorageFault::Removed`].
+    pub fn require_files(&self) -> Result<(), DbErr> {
+        if self.are_files_in_place() { Ok(()) } else { Err(removed()) }
     }
+
+    /// Refuses a write to a database that is damaged or whose files are not in their place.
+    ///
+    /// # Errors
+    /// One that [`StorageFault::of`] reads as [`StorageFault::Corrupt`] or [`StorageFault::Removed`].
+    pub fn allow_write(&self) -> Result<(), DbErr> {
+        if self.is_damaged() { Err(damaged()) } else { self.require_files() }
+    }
+}
+
+fn count(fault: StorageFault) {
+    metrics::counter!("carrel_storage_faults_total", "fault" => fault.label()).increment(1);
 }

@@ -53,9 +53,14 @@ impl From<DbErr> for OpenError {
     fn from(error: DbErr) -> Self {
         match StorageFault::of(&error) {
             Some(StorageFault::Corrupt) => Damage::Inconsistent(error.to_string()).into(),
-            Some(StorageFault::Full | StorageFault::Io | StorageFault::OutOfMemory) | None => {
-                Self::Database(error)
-            }
+            Some(
+                StorageFault::Full
+                | StorageFault::Io
+                | StorageFault::NoHandles
+                | StorageFault::Removed
+                | StorageFault::OutOfMemory,
+            )
+            | None => Self::Database(error),
         }
     }
 }

@@ -11,13 +11,16 @@
 mod account_share;
 mod connection;
 mod fault;
+mod handles;
 mod health;
 mod integrity;
 mod lock_file;
 mod log_size;
+mod open_files;
 mod postgres;
 mod session_lock;
 mod transaction;
+mod verification;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -34,7 +37,7 @@ use tracing::log::LevelFilter;
 
 pub use account_share::on_behalf_of;
 pub use connection::Connection;
-pub use fault::StorageFault;
+pub use fault::{StorageFault, is_reported};
 pub use health::StorageHealth;
 pub use integrity::{Damage, OpenError};
 use postgres::{Pools, PoolsByWork};
@@ -99,16 +102,14 @@ impl Db {
         Ok(db)
     }
 
-    /// Opens it for the service: looks for damage before anything is written.
+    /// Prepares it for the service: looks for damage before anything is written, and brings the tables up to date.
     ///
     /// # Errors
     /// The damage that was found, or the database's own error.
-    pub async fn open_checked(url: &str) -> Result<Self, OpenError> {
-        // SQLite itself refuses a file that is shorter than its header says, as soon as it opens it.
-        let db = Self::connect(url).await?;
-        db.check_before_start().await?;
-        db.migrate().await?;
-        Ok(db)
+    pub async fn prepare(&self) -> Result<(), OpenError> {
+        self.check_before_start().await?;
+        self.migrate().await?;
+        Ok(())
     }
 
     /// Opens it and leaves the tables as they are.
@@ -131,6 +132,21 @@ impl Db {
 
     fn over(&self, pools: &Pools) -> Self {
         Self { read: pools.read.clone(), write: pools.write.clone(), ..self.clone() }
+    }
+
+    /// Whether the tables were made, of whatever version.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn has_tables(&self) -> Result<bool, DbErr> {
+        let count = if self.is_postgres() {
+            "SELECT count(*) FROM pg_class WHERE oid = to_regclass('seaql_migrations')"
+        } else {
+            "SELECT count(*) FROM sqlite_schema WHERE name = 'seaql_migrations'"
+        };
+        let count = Statement::from_string(self.read.get_database_backend(), count);
+        let row = self.read.query_one_raw(count).await?;
+        Ok(row.map_or(Ok(0), |row| row.try_get_by_index::<i64>(0))? > 0)
     }
 
     /// How many steps the tables are behind; none of them is made.
@@ -179,8 +195,8 @@ impl Db {
     /// Begins a transaction that may write. On SQLite nobody else writes until it ends.
     ///
     /// # Errors
-    /// The database is damaged or cannot be reached, another process writes for longer than the busy timeout, or the account for
-    /// which this is done holds its share of the connections ([`on_behalf_of`]).
+    /// The database is damaged, removed or cannot be reached, another process writes for longer than the busy timeout, or the account
+    /// for which this is done holds its share of the connections ([`on_behalf_of`]).
     pub async fn begin(&self) -> Result<Transaction, DbErr> {
         self.write.allow()?;
         let share = self.write.share().await?;
@@ -197,11 +213,12 @@ impl Db {
             };
             self.write.pool.begin_with_options(options).await
         };
-        let inner = begun.inspect_err(|error| {
-            self.health.record_write(error);
+        let inner = begun.map_err(|error| {
+            let error = self.health.record_write(error);
             if let Some(share) = &share {
-                share.record(error);
+                share.record(&error);
             }
+            error
         })?;
         Ok(Transaction::new(inner, self.health.clone(), share))
     }
@@ -216,10 +233,14 @@ impl Db {
     /// # Errors
     /// The log could not be folded in, as on a full disk; the connections are closed all the same.
     pub async fn close(self) -> Result<(), DbErr> {
+        self.health.set_closing();
         let folded = if self.is_postgres() {
             Ok(())
+        } else if self.health.is_damaged() {
+            Err(fault::damaged())
         } else {
-            self.write.execute_unprepared("PRAGMA wal_checkpoint(TRUNCATE)").await.map(drop)
+            // Into the file that is open, wherever it was moved: what was acknowledged before is kept with it.
+            self.write.pool.execute_unprepared("PRAGMA wal_checkpoint(TRUNCATE)").await.map(drop)
         };
         let pools = self.pools();
         let mut closed = folded.and(self.locks.release_all().await);
@@ -237,7 +258,11 @@ impl Db {
         }
     }
 
-    async fn migrate(&self) -> Result<(), DbErr> {
+    /// Brings the tables up to date.
+    ///
+    /// # Errors
+    /// The database takes no writes, or a step fails; on SQLite nothing is changed then.
+    pub async fn migrate(&self) -> Result<(), DbErr> {
         if !self.is_postgres() {
             // SQLite makes tables within transactions too: of two processes that begin at once, one waits for the other.
             let txn = once_free(async || self.begin().await).await?;
@@ -262,11 +287,14 @@ async fn sqlite(url: &str) -> Result<Db, DbErr> {
     // they are acknowledged (synchronous FULL).
     let health = Arc::new(StorageHealth::default());
     let writer = || guarded(pool(url, 1, "FULL"), &health);
+    let reader = || checking_files(pool(url, READERS, "NORMAL"), &health);
     let write = once_free(async || Database::connect(writer()).await).await?;
-    let read = once_free(async || Database::connect(pool(url, READERS, "NORMAL")).await).await?;
+    let read = once_free(async || Database::connect(reader()).await).await?;
     let (read, write) =
         (Connection::reader(read, health.clone()), Connection::writer(write, health.clone(), None));
-    Ok(Db { read, write, by_work: None, health, locks: LockHolder::Files(Arc::default()) })
+    let db = Db { read, write, by_work: None, health, locks: LockHolder::Files(Arc::default()) };
+    once_free(async || db.note_open_files().await).await?;
+    Ok(db)
 }
 
 /// Tries until no other process holds the file: where two turn the write-ahead log on at once, SQLite fails one of them at once,
@@ -294,8 +322,12 @@ fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOption
         .max_connections(connections)
         .min_connections(1)
         .acquire_timeout(BUSY)
-        // A file does not go away between two statements: asking it each time costs more than a small read.
+        // A connection does not break between two statements: asking it each time costs more than a small read.
         .test_before_acquire(false)
+        // Connections to a file do not age. As long as one is open, a file that is removed can be read, and the write-ahead log
+        // is the same file.
+        .idle_timeout(None::<Duration>)
+        .max_lifetime(None::<Duration>)
         .sqlx_logging_level(LevelFilter::Trace)
         .map_sqlx_sqlite_opts(move |sqlite| {
             sqlite
@@ -323,7 +355,7 @@ fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectO
     let returning = health.clone();
     options.map_sqlx_sqlite_pool_opts(move |pool| {
         let health = returning.clone();
-        pool.after_release(move |connection, _| {
+        refuse_other_files(pool, &health).after_release(move |connection, _| {
             let is_sound = !health.take_writer_distrust();
             Box::pin(async move {
                 if is_sound && connection.is_in_transaction() {
@@ -335,6 +367,25 @@ fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectO
         })
     });
     options
+}
+
+fn checking_files(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectOptions {
+    let health = health.clone();
+    options.map_sqlx_sqlite_pool_opts(move |pool| refuse_other_files(pool, &health));
+    options
+}
+
+/// Refuses a new connection while a file of the database is not in its place: it would read and write another database than the
+/// connections that are open.
+fn refuse_other_files(
+    pool: sqlx::pool::PoolOptions<sqlx::Sqlite>,
+    health: &Arc<StorageHealth>,
+) -> sqlx::pool::PoolOptions<sqlx::Sqlite> {
+    let health = health.clone();
+    pool.after_connect(move |_, _| {
+        let allowed = health.require_files().map_err(|error| sqlx::Error::Configuration(error.into()));
+        Box::pin(async move { allowed })
+    })
 }
 
 #[cfg(test)]

@@ -8,26 +8,40 @@ use std::task::Poll;
 use sea_orm::DbErr;
 
 use super::*;
-use crate::error::{Error, STORAGE_DAMAGED_RETRY_AFTER};
+use crate::error::{Error, StorageFailure};
 
-struct TestDatabase {
-    url: String,
+pub(super) struct TestDatabase {
+    pub(super) url: String,
     _folder: tempfile::TempDir,
 }
 
 impl TestDatabase {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
         Self { url, _folder: folder }
     }
 
+    /// The database file, or one whose name is longer by this suffix.
+    pub(super) fn file(&self, suffix: &str) -> std::path::PathBuf {
+        self._folder.path().join(format!("a.db{suffix}"))
+    }
+
     /// Opened, with a table of unique numbers that holds 1.
-    async fn with_numbers(&self) -> Db {
+    pub(super) async fn with_numbers(&self) -> Db {
         let db = sqlite(&self.url).await.unwrap();
         db.write().execute_unprepared("CREATE TABLE number (n INTEGER UNIQUE)").await.unwrap();
         insert(db.write(), 1).await.unwrap();
         db
+    }
+
+    /// A closed database of some hundred pages.
+    pub(super) async fn large_file(&self) -> std::path::PathBuf {
+        let db = self.with_numbers().await;
+        let rows = "WITH RECURSIVE n (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM n WHERE n < 50000)";
+        db.write().execute_unprepared(&format!("{rows} INSERT INTO number SELECT n FROM n")).await.unwrap();
+        db.close().await.unwrap();
+        self.file("")
     }
 
     /// What another process reads.
@@ -37,6 +51,12 @@ impl TestDatabase {
         let rows = db.read().query_all_raw(select).await.unwrap();
         rows.iter().map(|row| row.try_get_by_index(0).unwrap()).collect()
     }
+}
+
+async fn open_checked(url: &str) -> Result<Db, OpenError> {
+    let db = Db::connect(url).await?;
+    db.prepare().await?;
+    Ok(db)
 }
 
 async fn insert(db: &impl ConnectionTrait, number: i64) -> Result<(), DbErr> {
@@ -205,11 +225,112 @@ async fn damaged_database_takes_no_writes() {
     for error in refused {
         assert_eq!(StorageFault::of(&error), Some(StorageFault::Corrupt));
         let told = Error::from(error);
-        let is_long = matches!(told, Error::StorageFailed(wait) if wait == STORAGE_DAMAGED_RETRY_AFTER);
-        assert!(is_long, "{told:?}");
+        assert!(matches!(told, Error::StorageFailed(StorageFailure::Damaged)), "{told:?}");
     }
     let select = Statement::from_string(DatabaseBackend::Sqlite, "SELECT n FROM number");
     assert_eq!(db.read().query_all_raw(select).await.unwrap().len(), 1);
+}
+
+fn assert_is_refused_as_removed(error: DbErr) {
+    assert_eq!(StorageFault::of(&error), Some(StorageFault::Removed), "{error}");
+    let told = Error::from(error);
+    assert!(matches!(told, Error::StorageFailed(StorageFailure::Removed)), "{told:?}");
+}
+
+#[actix::test]
+async fn moved_database_takes_no_writes_until_it_is_back() {
+    let database = TestDatabase::new();
+    let db = database.with_numbers().await;
+    let txn = db.begin().await.unwrap();
+    insert(&txn, 2).await.unwrap();
+
+    std::fs::rename(database.file(""), database.file(".moved")).unwrap();
+
+    assert_is_refused_as_removed(txn.commit().await.unwrap_err());
+    assert_is_refused_as_removed(insert(db.write(), 3).await.unwrap_err());
+    assert_is_refused_as_removed(db.begin().await.err().unwrap());
+    let select = Statement::from_string(DatabaseBackend::Sqlite, "SELECT n FROM number");
+    assert!(!db.read().query_all_raw(select).await.unwrap().is_empty());
+    std::fs::rename(database.file(".moved"), database.file("")).unwrap();
+    insert(db.write(), 4).await.unwrap();
+    let numbers = database.numbers().await;
+    assert!(numbers.contains(&4) && !numbers.contains(&3), "{numbers:?}");
+}
+
+#[actix::test]
+async fn replaced_database_takes_no_writes_and_gets_no_log() {
+    let database = TestDatabase::new();
+    let db = database.with_numbers().await;
+    let copy = format!("VACUUM INTO '{}'", database.file(".copy").display());
+    db.write().execute_unprepared(&copy).await.unwrap();
+    insert(db.write(), 2).await.unwrap();
+
+    std::fs::rename(database.file(".copy"), database.file("")).unwrap();
+
+    assert_is_refused_as_removed(insert(db.write(), 3).await.unwrap_err());
+    db.close().await.unwrap();
+    assert_eq!(database.numbers().await, [1]);
+    sqlite(&database.url).await.unwrap().full_check().await.unwrap();
+}
+
+#[actix::test]
+async fn removed_log_stops_writes_and_loses_nothing() {
+    let database = TestDatabase::new();
+    let db = database.with_numbers().await;
+    insert(db.write(), 2).await.unwrap();
+
+    std::fs::remove_file(database.file("-wal")).unwrap();
+
+    assert_is_refused_as_removed(insert(db.write(), 3).await.unwrap_err());
+    db.close().await.unwrap();
+    assert_eq!(database.numbers().await, [1, 2]);
+}
+
+#[actix::test]
+async fn removed_database_is_not_made_anew_by_a_new_connection() {
+    let database = TestDatabase::new();
+    let db = database.with_numbers().await;
+    for suffix in ["", "-wal", "-shm"] {
+        std::fs::remove_file(database.file(suffix)).unwrap();
+    }
+
+    // More than there are open: the pool tries to open another one.
+    let select = || Statement::from_string(DatabaseBackend::Sqlite, "SELECT n FROM number");
+    let reads = (0..READERS).map(|_| db.read().query_all_raw(select()));
+    let found = futures_util::future::join_all(reads).await;
+
+    assert!(found.iter().flatten().all(|rows| rows.len() == 1));
+    assert!(found.iter().any(Result::is_ok));
+    assert!(!database.file("").exists());
+}
+
+#[actix::test]
+async fn closed_database_is_not_taken_for_a_removed_one() {
+    let database = TestDatabase::new();
+    let db = database.with_numbers().await;
+
+    db.clone().close().await.unwrap();
+
+    // The last connection has removed the log.
+    assert!(!database.file("-wal").exists());
+    assert!(db.health().are_files_in_place());
+}
+
+#[actix::test]
+async fn writer_opened_read_only_by_chance_is_not_a_full_disk() {
+    let database = TestDatabase::new();
+    let _writable = database.with_numbers().await;
+    let db = sqlite(&database.url.replace("mode=rwc", "mode=ro")).await.unwrap();
+    let txn = db.begin().await.unwrap();
+
+    let in_transaction = [insert(&txn, 2).await.unwrap_err(), txn.commit().await.unwrap_err()];
+    let alone = insert(db.write(), 3).await.unwrap_err();
+
+    for error in in_transaction.into_iter().chain([alone]) {
+        assert_eq!(StorageFault::of(&error), Some(StorageFault::NoHandles), "{error}");
+        let told = Error::from(error);
+        assert!(matches!(told, Error::StorageFailed(StorageFailure::Passing)), "{told:?}");
+    }
 }
 
 /// Polls a future at most `times` times, each time that it is woken, and drops it. Returns its output if it has completed.
@@ -257,16 +378,7 @@ async fn transaction_dropped_at_any_poll_keeps_nothing() {
     }
 }
 
-/// A closed database of some hundred pages.
-async fn large_file(database: &TestDatabase) -> std::path::PathBuf {
-    let db = database.with_numbers().await;
-    let rows = "WITH RECURSIVE n (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM n WHERE n < 50000)";
-    db.write().execute_unprepared(&format!("{rows} INSERT INTO number SELECT n FROM n")).await.unwrap();
-    db.close().await.unwrap();
-    database._folder.path().join("a.db")
-}
-
-fn overwrite_middle_page(path: &std::path::Path) {
+pub(super) fn overwrite_middle_page(path: &std::path::Path) {
     let mut bytes = std::fs::read(path).unwrap();
     let middle = bytes.len() / 8192 * 4096;
     bytes[middle..middle + 64].fill(0xa5);
@@ -276,24 +388,24 @@ fn overwrite_middle_page(path: &std::path::Path) {
 #[actix::test]
 async fn cut_file_is_found_before_the_start() {
     let database = TestDatabase::new();
-    let path = large_file(&database).await;
-    Db::open_checked(&database.url).await.unwrap().close().await.unwrap();
+    let path = database.large_file().await;
+    open_checked(&database.url).await.unwrap().close().await.unwrap();
     let size = path.metadata().unwrap().len();
 
     std::fs::File::options().write(true).open(&path).unwrap().set_len(size / 2).unwrap();
 
-    let found = Db::open_checked(&database.url).await.err().unwrap();
+    let found = open_checked(&database.url).await.err().unwrap();
     assert!(matches!(found, OpenError::Damaged(_)), "{found}");
 }
 
 #[actix::test]
 async fn overwritten_page_is_found_before_the_start() {
     let database = TestDatabase::new();
-    let path = large_file(&database).await;
+    let path = database.large_file().await;
 
     overwrite_middle_page(&path);
 
-    let found = Db::open_checked(&database.url).await.err().unwrap();
+    let found = open_checked(&database.url).await.err().unwrap();
     assert!(matches!(found, OpenError::Damaged(Damage::Inconsistent(_))), "{found}");
 }
 
@@ -301,7 +413,7 @@ async fn overwritten_page_is_found_before_the_start() {
 async fn damage_met_by_the_migration_is_told_as_damage() {
     let database = TestDatabase::new();
     let path = file_checked_while_serving(&database).await;
-    let db = Db::open_checked(&database.url).await.unwrap();
+    let db = open_checked(&database.url).await.unwrap();
     let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'seaql_migrations'";
     let root = Statement::from_string(DatabaseBackend::Sqlite, root);
     let root: i64 = db.read().query_one_raw(root).await.unwrap().unwrap().try_get_by_index(0).unwrap();
@@ -311,7 +423,7 @@ async fn damage_met_by_the_migration_is_told_as_damage() {
     bytes[page..page + 64].fill(0xa5);
     std::fs::write(&path, bytes).unwrap();
 
-    let found = Db::open_checked(&database.url).await.err().unwrap();
+    let found = open_checked(&database.url).await.err().unwrap();
 
     assert!(matches!(found, OpenError::Damaged(Damage::Inconsistent(_))), "{found}");
     assert!(found.to_string().contains("restore a copy"), "{found}");
@@ -335,7 +447,7 @@ async fn overwritten_page_of_a_large_file_is_found_while_serving() {
     let database = TestDatabase::new();
     let path = file_checked_while_serving(&database).await;
     overwrite_middle_page(&path);
-    let db = Db::open_checked(&database.url).await.unwrap();
+    let db = open_checked(&database.url).await.unwrap();
     assert!(!db.health().is_damaged());
 
     db.check_while_serving().await;
@@ -347,7 +459,7 @@ async fn overwritten_page_of_a_large_file_is_found_while_serving() {
 async fn intact_large_file_passes_the_check_while_serving() {
     let database = TestDatabase::new();
     file_checked_while_serving(&database).await;
-    let db = Db::open_checked(&database.url).await.unwrap();
+    let db = open_checked(&database.url).await.unwrap();
 
     db.check_while_serving().await;
 

@@ -28,14 +28,19 @@ pub struct Transaction {
 enum Failure {
     /// The driver reported it.
     Driver(Arc<sqlx::Error>),
+    /// It has no cause in the driver, and its text may stand for a fault of the storage.
+    Own(String),
     /// It was found elsewhere.
     Other(String),
 }
 
 impl From<&DbErr> for Failure {
     fn from(error: &DbErr) -> Self {
-        driver_error(error)
-            .map_or_else(|| Self::Other(error.to_string()), |cause| Self::Driver(cause.clone()))
+        match (driver_error(error), error) {
+            (Some(cause), _) => Self::Driver(cause.clone()),
+            (None, DbErr::Custom(text)) => Self::Own(text.clone()),
+            (None, other) => Self::Other(other.to_string()),
+        }
     }
 }
 
@@ -43,6 +48,7 @@ impl From<&Failure> for DbErr {
     fn from(failure: &Failure) -> Self {
         match failure {
             Failure::Driver(cause) => DbErr::Exec(RuntimeErr::SqlxError(cause.clone())),
+            Failure::Own(text) => DbErr::Custom(text.clone()),
             Failure::Other(text) => {
                 DbErr::Custom(format!("an earlier statement of the transaction failed: {text}"))
             }
@@ -68,15 +74,18 @@ impl Transaction {
     ///
     /// # Errors
     /// A statement of the transaction failed before: nothing of it is kept. Or the commit itself failed: nothing of it is visible,
-    /// but where a sync failed, or the connection to PostgreSQL broke, a restart may still find it.
+    /// but where a sync failed, or the connection to PostgreSQL broke, a restart may still find it. Or a file of the database was
+    /// removed meanwhile: the changes are kept only if it comes back.
     pub async fn commit(self) -> Result<(), DbErr> {
         self.allow()?;
         let Self { inner, health, share: _share, .. } = self;
-        inner.commit().await.inspect_err(|error| {
-            health.record_write(error);
+        inner.commit().await.map_err(|error| {
             // Whether SQLite has left the transaction is not known: the connection is not used again.
             health.distrust_writer();
-        })
+            health.record_write(error)
+        })?;
+        // After the commit, so that nothing is acknowledged that was written to a removed file.
+        health.require_files()
     }
 
     fn allow(&self) -> Result<(), DbErr> {
@@ -87,12 +96,13 @@ impl Transaction {
     }
 
     fn record<T>(&self, result: Result<T, DbErr>) -> Result<T, DbErr> {
-        result.inspect_err(|error| {
-            self.health.record_write(error);
+        result.map_err(|error| {
+            let error = self.health.record_write(error);
             if let Some(share) = &self.share {
-                share.record(error);
+                share.record(&error);
             }
-            let _ = self.failure.set(error.into());
+            let _ = self.failure.set((&error).into());
+            error
         })
     }
 }

@@ -17,6 +17,7 @@ use super::attempt::{bury, settle, work};
 use super::queue::{self, Claimed, Favour, Places, Priority, Track, Work};
 use super::{feed, forget, repair, sweep};
 use crate::app::App;
+use crate::db::is_reported;
 use crate::disk::SpaceLevel;
 use crate::error::Error;
 use crate::uploads::stored;
@@ -137,7 +138,9 @@ impl IngestActor {
         }
         context.spawn(work(app).into_actor(self).map(move |done, actor, context| {
             actor.chores.remove(&chore);
-            if let Err(error) = done {
+            if let Err(error) = done
+                && !error.is_reported()
+            {
                 warn!(?chore, cause = error.chain(), "a chore of ingest failed");
             }
             if chore == Chore::Promote {
@@ -224,6 +227,7 @@ impl IngestActor {
                     self.start(app.clone(), job, context);
                 }
             }
+            Err(error) if is_reported(&error) => {}
             Err(error) => warn!(%error, "could not look for due jobs"),
         }
     }

@@ -14,6 +14,7 @@ use tracing::{info, warn};
 use super::queue::{self, LEASE, Later, MOST_ATTEMPTS, Work};
 use super::{feed, file, forget, index, media, page};
 use crate::app::App;
+use crate::db::is_reported;
 use crate::error::Error;
 use crate::notices::letter;
 use crate::owned_transaction::begin_owned;
@@ -117,7 +118,9 @@ pub async fn settle(app: &App, job: &job::Model, ended: Result<Result<(), Failur
         Ok(Err(failure)) => failure,
         Err(_panicked) => Failure::Inside(Error::internal("the job panicked")),
     };
-    if let Err(error) = failed(app, job, failure).await {
+    if let Err(error) = failed(app, job, failure).await
+        && !is_reported(&error)
+    {
         warn!(job.id = %job.id, job.kind = %job.kind, %error, "could not write down how a job failed");
     }
 }

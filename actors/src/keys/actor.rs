@@ -25,7 +25,7 @@ use super::freshness::Freshness;
 use super::secret::{Secret, SecretHash};
 use super::{Changes, KeyRow, Wish, changes};
 use crate::clock::Clock;
-use crate::db::Db;
+use crate::db::{Db, is_reported};
 use crate::error::Error;
 use crate::kit::{Flush, Gathers, Turn, Write};
 use crate::notices::{FirstUse, Notices};
@@ -70,6 +70,7 @@ impl KeyActor {
                 actor.fresh.seen(generation);
                 actor.fresh.looked(since);
             }
+            Err(error) if is_reported(&error) => {}
             Err(error) => warn!(%error, "could not look at the generation of the keys"),
         }));
     }

@@ -62,7 +62,9 @@ pub trait Gathers: Actor<Context = Context<Self>> + Handler<Flush> {
     /// Writes what has been gathered, for nobody who waits.
     fn flush_behind(&mut self, context: &mut Context<Self>) {
         context.spawn(self.flush().map(|written, _, _| {
-            if let Err(error) = written {
+            if let Err(error) = written
+                && !error.is_reported()
+            {
                 warn!(cause = error.chain(), "could not write {}", Self::WHAT);
             }
         }));

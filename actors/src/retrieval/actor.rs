@@ -36,7 +36,9 @@ impl RetrievalActor {
         let (db, engine) = (self.db.clone(), self.engine.clone());
         let look = async move { engine.pause.look(&db).await };
         context.spawn(look.into_actor(self).map(|looked, _, _| {
-            if let Err(error) = looked {
+            if let Err(error) = looked
+                && !error.is_reported()
+            {
                 warn!(cause = error.chain(), "could not look whether the AI pauses");
             }
         }));

@@ -18,7 +18,7 @@ use super::turns::Turn;
 use crate::adapters::blobs::{BlobError, PART, Writing, path_of};
 use crate::app::App;
 use crate::db::on_behalf_of;
-use crate::error::{Error, STORAGE_RETRY_AFTER};
+use crate::error::{Error, StorageFailure};
 use crate::text::hexadecimal;
 
 /// What stands in an upload's address.
@@ -166,7 +166,7 @@ fn not_stored(failure: BlobError) -> Error {
     match failure {
         BlobError::Failed(cause) => {
             error!(%cause, "could not store an upload");
-            Error::StorageFailed(STORAGE_RETRY_AFTER)
+            StorageFailure::Passing.into()
         }
         BlobError::Missing | BlobError::Full | BlobError::NotHere => failure.into(),
     }

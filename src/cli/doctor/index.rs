@@ -5,28 +5,56 @@ use std::io;
 use std::path::Path;
 
 use actors::adapters::index::{Doubt, IndexFolder};
+use actors::desk::Desk;
 use actors::ingest::repair::{self, Inspection};
 
 use super::Check;
-use crate::cli::{failure, opening};
-use crate::data_dir;
+use super::database::SEE_DATABASE_FILES;
+use crate::cli::failure;
 use crate::settings::Settings;
 
 const NAME: &str = "index";
 
 /// Looks at the folder, and at what the database says of it where its tables are up to date.
-pub async fn check(settings: &Settings) -> Check {
+pub async fn check(settings: &Settings, desk: &Desk) -> Check {
     let folder = IndexFolder::path_in(&settings.data_dir);
-    if let Err(cause) = fs::read_dir(&folder)
-        && cause.kind() != io::ErrorKind::NotFound
-    {
-        let found = format!("could not read {}: {cause}", folder.display());
-        return Check::wrong(NAME, found, "give it to the user of the service");
+    if let Some(fault) = unreadable(&folder) {
+        return fault;
     }
-    let told = match inspect(settings).await {
+    let told = match inspect(settings, desk).await {
         Ok(inspection) => judge(&folder, inspection),
-        Err(cause) => Check::wrong(NAME, cause, "look at the database"),
+        Err(cause) => Check::wrong(NAME, cause, SEE_DATABASE_FILES),
     };
+    with_set_aside(settings, told)
+}
+
+/// Looks at the folder where there is no database yet.
+pub fn check_new(settings: &Settings) -> Check {
+    let folder = IndexFolder::path_in(&settings.data_dir);
+    unreadable(&folder).unwrap_or_else(|| with_set_aside(settings, judge(&folder, None)))
+}
+
+/// Says that nothing is known of the index where the database cannot be opened.
+pub fn check_unopened(settings: &Settings) -> Check {
+    let folder = IndexFolder::path_in(&settings.data_dir);
+    unreadable(&folder).unwrap_or_else(|| {
+        let found =
+            format!("{} was not compared with the database, which could not be opened", folder.display());
+        Check::warning(
+            NAME,
+            found,
+            "do what `database` says; the index itself can be filled again from the database",
+        )
+    })
+}
+
+fn unreadable(folder: &Path) -> Option<Check> {
+    let cause = fs::read_dir(folder).err().filter(|cause| cause.kind() != io::ErrorKind::NotFound)?;
+    let found = format!("could not read {}: {cause}", folder.display());
+    Some(Check::wrong(NAME, found, "give it to the user of the service"))
+}
+
+fn with_set_aside(settings: &Settings, told: Check) -> Check {
     match (told.advice.is_some(), IndexFolder::set_aside_in(&settings.data_dir)) {
         (false, Some(aside)) => {
             let found = format!("{}; a damaged one was moved aside to {}", told.found, aside.display());
@@ -36,12 +64,8 @@ pub async fn check(settings: &Settings) -> Check {
     }
 }
 
-/// What the database says; none where there is none yet, or its tables are of an older version.
-async fn inspect(settings: &Settings) -> Result<Option<Inspection>, String> {
-    if settings.database.url.is_none() && !data_dir::database_file(&settings.data_dir).exists() {
-        return Ok(None);
-    }
-    let desk = opening::as_it_is(settings).await.map_err(|failure| failure.to_string())?;
+/// What the database says; none where its tables are of an older version.
+async fn inspect(settings: &Settings, desk: &Desk) -> Result<Option<Inspection>, String> {
     if desk.db.behind().await.map_err(|error| error.to_string())? > 0 {
         return Ok(None);
     }

@@ -5,6 +5,7 @@ use actors::error::Error;
 use actors::library_quota;
 
 use super::check::Check;
+use super::database::SEE_DATABASE_FILES;
 use crate::cli::failure;
 
 const NAME: &str = "library sizes";
@@ -13,7 +14,7 @@ const NAME: &str = "library sizes";
 pub async fn check(desk: &Desk, repairs: bool) -> Check {
     match compare(desk, repairs).await {
         Ok(check) => check,
-        Err(error) => Check::wrong(NAME, failure::words(&error), "look at the database"),
+        Err(error) => Check::wrong(NAME, failure::words(&error), SEE_DATABASE_FILES),
     }
 }
 

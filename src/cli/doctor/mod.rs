@@ -1,6 +1,7 @@
 //! `carrel doctor`: looks at everything that the service stands on, and says what is wrong and what to do.
 
 mod check;
+mod database;
 mod index;
 mod library_sizes;
 
@@ -10,20 +11,16 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use actors::accounts;
 use actors::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
-use actors::db::OpenError;
-use actors::desk::Desk;
 use clap::Args;
 use serde::Serialize;
 
 pub use self::check::Check;
 use self::check::State;
 use super::failure::Failure;
+use super::models;
 use super::output::Said;
-use super::probe::{self, Found};
-use super::{models, opening};
-use crate::data_dir;
+use super::probe::{self, Found, ServerAnswer};
 use crate::settings::{Settings, SettingsError};
 
 /// What is asked for.
@@ -47,12 +44,25 @@ pub async fn run(asked: DoctorArgs, settings: Result<Settings, SettingsError>) -
 }
 
 async fn all(settings: &Settings, repairs: bool) -> Vec<Check> {
+    let server = probe::ask(settings).await;
     let mut checks = vec![check_settings(settings), check_folder(&settings.data_dir)];
-    checks.extend(check_database(settings, repairs).await);
-    checks.push(index::check(settings).await);
+    match database::open(settings, server.storage.as_deref() == Some("removed")).await {
+        Ok(desk) => {
+            checks.extend(database::check(&desk, repairs).await);
+            checks.push(index::check(settings, &desk).await);
+        }
+        Err(told) => {
+            let index = if told.state == State::Wrong {
+                index::check_unopened(settings)
+            } else {
+                index::check_new(settings)
+            };
+            checks.extend([told, index]);
+        }
+    }
     checks.extend(models::check(settings));
     checks.push(check_sandbox().await);
-    checks.push(check_server(settings).await);
+    checks.push(check_server(settings, &server));
     checks
 }
 
@@ -113,60 +123,6 @@ fn try_to_write(folder: &Path) -> io::Result<()> {
     written.and(removed)
 }
 
-async fn check_database(settings: &Settings, repairs: bool) -> Vec<Check> {
-    let name = "database";
-    let own = settings.database.url.is_none();
-    if own && !data_dir::database_file(&settings.data_dir).exists() {
-        return vec![Check::warning(
-            name,
-            "it is not there yet",
-            "the first start, or `carrel migrate`, makes it",
-        )];
-    }
-    let advice = if own { "look at the file carrel.db in data_dir" } else { "look at database.url" };
-    let desk = match opening::as_it_is(settings).await {
-        Ok(desk) => desk,
-        Err(failure) => return vec![Check::wrong(name, failure.to_string(), advice)],
-    };
-    let kind = opening::kind(&desk);
-    match desk.db.behind().await {
-        Ok(0) => {
-            let found = format!("{kind} answers, and its tables are up to date");
-            let damage = check_for_damage(&desk).await;
-            let sizes = library_sizes::check(&desk, repairs).await;
-            vec![Check::good(name, found), damage, check_accounts(&desk).await, sizes]
-        }
-        Ok(steps) => {
-            let found = format!("{kind} answers, and its tables are {steps} steps behind this version");
-            vec![Check::warning(name, found, "the next start, or `carrel migrate`, brings them up to date")]
-        }
-        Err(error) => vec![Check::wrong(name, error.to_string(), advice)],
-    }
-}
-
-/// Reads the whole database: damage that nobody has met yet is found too.
-async fn check_for_damage(desk: &Desk) -> Check {
-    let name = "database files";
-    match desk.db.full_check().await {
-        Ok(()) => Check::good(name, "no damage was found"),
-        Err(OpenError::Damaged(damage)) => {
-            let advice =
-                "stop the service and restore a copy; `sqlite3 carrel.db .recover` may save what is readable";
-            Check::wrong(name, damage.to_string(), advice)
-        }
-        Err(OpenError::Database(error)) => Check::wrong(name, error.to_string(), "look at the disk"),
-    }
-}
-
-async fn check_accounts(desk: &Desk) -> Check {
-    let name = "accounts";
-    match accounts::all(desk).await {
-        Ok(none) if none.is_empty() => Check::warning(name, "there are none", "make one: `carrel user add`"),
-        Ok(some) => Check::good(name, format!("{} of them", some.len())),
-        Err(error) => Check::wrong(name, super::failure::words(&error), "look at the database"),
-    }
-}
-
 /// How the processes are held that read what strangers wrote.
 async fn check_sandbox() -> Check {
     let name = "sandbox";
@@ -195,14 +151,27 @@ async fn check_sandbox() -> Check {
     }
 }
 
-async fn check_server(settings: &Settings) -> Check {
+fn check_server(settings: &Settings, server: &ServerAnswer) -> Check {
     let (name, listen) = ("server", settings.server.listen);
-    match probe::look(settings).await {
+    match server.found {
         Found::Ready => Check::good(name, format!("one runs on {listen} and is ready")),
-        Found::NotReady => {
-            let advice = format!("see what http://{listen}/readyz says, and the log");
-            Check::warning(name, format!("one runs on {listen} and is not ready"), advice)
-        }
+        Found::NotReady => match server.storage.as_deref() {
+            Some("damaged") => {
+                let found =
+                    format!("one runs on {listen} and takes no writes: it met damage in the database");
+                let advice = "do what `database files` says of damage; if it finds none, the service takes writes again after a \
+                              check of its own, which comes within five minutes, or at once after a restart";
+                Check::warning(name, found, advice)
+            }
+            Some("removed") => {
+                let found = format!("one runs on {listen} and takes no writes: its database was removed");
+                Check::warning(name, found, "do what `database` says")
+            }
+            Some(_) | None => {
+                let advice = format!("see what http://{listen}/readyz says, and the log");
+                Check::warning(name, format!("one runs on {listen} and is not ready"), advice)
+            }
+        },
         Found::Stranger => {
             let found = format!("something else answers on {listen}");
             Check::wrong(name, found, "end it, or set server.listen to another address")

@@ -80,6 +80,12 @@ impl IndexFolder {
         fs::read_to_string(data_dir.join(ID_FILE)).ok()?.trim().parse().ok()
     }
 
+    /// Whether a data folder has the file with its id: a service was started on it.
+    #[must_use]
+    pub fn has_id(data_dir: &Path) -> bool {
+        data_dir.join(ID_FILE).exists()
+    }
+
     /// The index that was moved aside last and is still there.
     #[must_use]
     pub fn set_aside_in(data_dir: &Path) -> Option<PathBuf> {
@@ -274,8 +280,12 @@ fn require_room_to_make(folder: &Path) -> Result<(), IndexError> {
 }
 
 /// Makes a folder for its owner alone, unless it is there.
+/// Makes the folder within its data folder. One that was moved away is not made anew: it could not be moved back.
 fn make_private(folder: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    if folder.is_dir() {
+        return Ok(());
+    }
+    fs::DirBuilder::new().mode(0o700).create(folder)
 }
 
 /// Takes what an orderly stop wrote of the files out of the marker: from now on they change, and a process that is killed

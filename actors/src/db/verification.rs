@@ -1,0 +1,219 @@
+//! Verification of an SQLite database in which damage was met while it is served.
+//!
+//! SQLite reports a read that the disk failed as damage (`SQLITE_CORRUPT`), so what a statement met may be over with the fault of the
+//! disk. Writes are stopped while the database is verified, and go on when a check finds no damage.
+
+use std::mem::{Discriminant, discriminant};
+use std::time::{Duration, Instant};
+
+use sea_orm::{DbErr, RuntimeErr};
+use sqlx::{ConnectOptions as _, Connection as _};
+use tracing::{error, info, warn};
+
+use super::{Damage, Db, OpenError};
+
+/// How long to wait before each check; the last one repeats.
+const PAUSES: [Duration; 3] = [Duration::from_secs(10), Duration::from_secs(30), Duration::from_secs(300)];
+/// How often to look whether damage was met.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// Damage that is met again this soon after a check that found none may be what that check does not see: the pauses stay long.
+const RELAPSE: Duration = Duration::from_secs(3600);
+
+/// Which check is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CheckDepth {
+    /// The pages of every table, as before a start.
+    Quick,
+    /// The indexes too: damage was met again, or was not over after the first check.
+    Full,
+}
+
+impl CheckDepth {
+    fn pragma(self) -> &'static str {
+        match self {
+            Self::Quick => "PRAGMA quick_check(1)",
+            Self::Full => "PRAGMA integrity_check(1)",
+        }
+    }
+}
+
+/// When a database is checked, and how deep.
+#[derive(Debug, Default)]
+struct VerificationSchedule {
+    made: usize,
+    last_sound: Option<Instant>,
+    /// The kind of outcome that was logged last: the same one is not logged again.
+    reported: Option<Discriminant<OpenError>>,
+}
+
+impl VerificationSchedule {
+    /// How long to wait before the next check, and how deep it looks.
+    fn plan_next(&mut self, now: Instant) -> (Duration, CheckDepth) {
+        if self.last_sound.take().is_some_and(|at| now.duration_since(at) > RELAPSE) {
+            self.made = 0;
+        }
+        let depth = if self.made == 0 { CheckDepth::Quick } else { CheckDepth::Full };
+        let [first, second, later] = PAUSES;
+        let pause = match self.made {
+            0 => first,
+            1 => second,
+            _ => later,
+        };
+        self.made += 1;
+        (pause, depth)
+    }
+
+    fn end_sound(&mut self, now: Instant) {
+        self.last_sound = Some(now);
+        self.reported = None;
+    }
+
+    /// Logs an outcome that leaves writes stopped, unless it is the same as before.
+    fn report(&mut self, error: &OpenError) {
+        let kind = discriminant(error);
+        if self.reported.replace(kind) == Some(kind) {
+            return;
+        }
+        match error {
+            OpenError::Damaged(damage) => error!(
+                %damage,
+                "a check of the database found damage: writes stay stopped; stop the service and restore a copy"
+            ),
+            OpenError::Database(cause) => {
+                warn!(%cause, "the database could not be verified: writes stay stopped, and it is tried again");
+            }
+        }
+    }
+}
+
+impl Db {
+    /// Verifies the database after damage was met, again and again until a check finds none. Runs until it is aborted; returns at
+    /// once where the database has no files here.
+    pub async fn verify_after_damage(&self) {
+        if !self.health.has_files() {
+            return;
+        }
+        let mut schedule = VerificationSchedule::default();
+        loop {
+            tokio::time::sleep(LOOK_INTERVAL).await;
+            if !self.health.is_damaged() {
+                continue;
+            }
+            let (pause, depth) = schedule.plan_next(Instant::now());
+            tokio::time::sleep(pause).await;
+            match self.verify(depth).await {
+                Ok(()) => schedule.end_sound(Instant::now()),
+                Err(error) => schedule.report(&error),
+            }
+        }
+    }
+
+    /// Checks the database, and lets writes go on if there is no damage.
+    async fn verify(&self, depth: CheckDepth) -> Result<(), OpenError> {
+        let met = self.health.damage_met();
+        let started = Instant::now();
+        self.health.require_files()?;
+        self.check_afresh(depth).await?;
+        // It was another file that was checked if this one was replaced meanwhile.
+        self.health.require_files()?;
+        if self.health.clear_damage(met) {
+            let duration_ms = started.elapsed().as_millis();
+            info!(duration_ms, "the database was verified: no damage was found, and writes go on");
+        }
+        Ok(())
+    }
+
+    /// Checks by a new connection: the others would answer from pages that they read before the damage.
+    async fn check_afresh(&self, depth: CheckDepth) -> Result<(), OpenError> {
+        let options = self.read.pool.get_sqlite_connection_pool().connect_options();
+        let mut connection = options.connect().await.map_err(read_failed)?;
+        let check = sqlx::query_scalar::<sqlx::Sqlite, String>(depth.pragma());
+        let found = check.fetch_optional(&mut connection).await.map_err(read_failed)?;
+        connection.close().await.map_err(read_failed)?;
+        match found {
+            Some(found) if found != "ok" => Err(Damage::Inconsistent(found.replace('\n', " ")).into()),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+fn read_failed(cause: sqlx::Error) -> DbErr {
+    DbErr::Query(RuntimeErr::SqlxError(cause.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use sea_orm::ConnectionTrait;
+
+    use super::super::tests::{TestDatabase, overwrite_middle_page};
+    use super::*;
+
+    #[test]
+    fn checks_become_rarer_and_deeper_until_the_database_was_sound_for_long() {
+        let (mut schedule, start) = (VerificationSchedule::default(), Instant::now());
+        let [first, second, later] = PAUSES;
+
+        assert_eq!(schedule.plan_next(start), (first, CheckDepth::Quick));
+        assert_eq!(schedule.plan_next(start), (second, CheckDepth::Full));
+        assert_eq!(schedule.plan_next(start), (later, CheckDepth::Full));
+        schedule.end_sound(start);
+        assert_eq!(schedule.plan_next(start + RELAPSE), (later, CheckDepth::Full));
+        schedule.end_sound(start);
+        assert_eq!(schedule.plan_next(start + RELAPSE + LOOK_INTERVAL), (first, CheckDepth::Quick));
+    }
+
+    #[actix::test]
+    async fn damage_that_is_over_lets_writes_go_on() {
+        let database = TestDatabase::new();
+        let db = database.with_numbers().await;
+        db.health().set_damaged();
+        let insert = "INSERT INTO number VALUES (2)";
+        db.write().execute_unprepared(insert).await.unwrap_err();
+
+        for depth in [CheckDepth::Quick, CheckDepth::Full] {
+            db.verify(depth).await.unwrap();
+        }
+
+        assert!(!db.health().is_damaged());
+        db.write().execute_unprepared(insert).await.unwrap();
+    }
+
+    #[actix::test]
+    async fn damage_that_is_there_keeps_writes_stopped() {
+        let database = TestDatabase::new();
+        let path = database.large_file().await;
+        let db = Db::connect(&database.url).await.unwrap();
+        overwrite_middle_page(&path);
+        db.health().set_damaged();
+
+        let found = db.verify(CheckDepth::Quick).await.unwrap_err();
+
+        assert!(matches!(found, OpenError::Damaged(Damage::Inconsistent(_))), "{found}");
+        assert!(db.health().is_damaged());
+    }
+
+    #[actix::test]
+    async fn damage_that_is_met_during_the_check_is_not_cleared() {
+        let database = TestDatabase::new();
+        let db = database.with_numbers().await;
+        db.health().set_damaged();
+        let met = db.health().damage_met();
+
+        db.health().set_damaged();
+
+        assert!(!db.health().clear_damage(met));
+        assert!(db.health().is_damaged());
+    }
+
+    #[actix::test]
+    async fn removed_database_is_not_verified() {
+        let database = TestDatabase::new();
+        let db = database.with_numbers().await;
+        db.health().set_damaged();
+
+        std::fs::rename(database.file(""), database.file(".moved")).unwrap();
+
+        db.verify(CheckDepth::Quick).await.unwrap_err();
+        assert!(db.health().is_damaged());
+    }
+}

@@ -1,0 +1,151 @@
+//! The database: whether it is there, can be opened, is up to date, and is not damaged.
+
+use actors::accounts;
+use actors::db::OpenError;
+use actors::desk::Desk;
+
+use super::check::Check;
+use super::library_sizes;
+use crate::cli::{failure, opening};
+use crate::database::{self, ConnectError, LostDatabase};
+use crate::settings::Settings;
+
+const NAME: &str = "database";
+const RESTORE: &str =
+    "stop the service and restore a copy; `sqlite3 carrel.db .recover` may save what is readable";
+const PUT_BACK: &str =
+    "move the files of the database back to their place, or stop the service and restore a copy";
+/// What to do where the database could be opened, and a question to it failed.
+pub const SEE_DATABASE_FILES: &str = "do what `database files` says of damage; if there is none, try again";
+
+/// Opens the database as it is, or tells why it cannot be opened. `is_removed` is whether a service that runs says that its files
+/// are not in their place: then what is there belongs to another database.
+pub async fn open(settings: &Settings, is_removed: bool) -> Result<Desk, Check> {
+    let tell_lost = |lost: LostDatabase| {
+        Check::wrong(NAME, lost.finding(), if is_removed { PUT_BACK } else { LostDatabase::ADVICE })
+    };
+    database::require_file(settings).map_err(tell_lost)?;
+    if is_removed {
+        // SQLite would apply the log of the service to a file that took the place of the database.
+        let found = "the service that runs says that a file of its database was removed or replaced; its log names it";
+        return Err(Check::wrong(NAME, found, PUT_BACK));
+    }
+    if database::is_new(settings) {
+        let advice = "the first start, or `carrel migrate`, makes it";
+        return Err(Check::warning(NAME, "it is not there yet", advice));
+    }
+    opening::as_it_is(settings).await.map_err(|error| match error {
+        ConnectError::Lost(lost) => tell_lost(lost),
+        ConnectError::Open(OpenError::Damaged(damage)) => Check::wrong(NAME, damage.to_string(), RESTORE),
+        ConnectError::Open(OpenError::Database(error)) => {
+            Check::wrong(NAME, format!("it could not be opened: {error}"), access_advice(settings))
+        }
+    })
+}
+
+fn access_advice(settings: &Settings) -> String {
+    match settings.database_url().sqlite_file() {
+        Some(file) => format!(
+            "see that the user of the service may read and write {0} and its folder, and that no other process holds it locked \
+             (`fuser {0}` names those that have it open)",
+            file.display()
+        ),
+        None => "see that the server runs, and that database.url names it with the right user and password"
+            .to_owned(),
+    }
+}
+
+/// Looks at an open database. It reads all of it.
+pub async fn check(desk: &Desk, repairs: bool) -> Vec<Check> {
+    let kind = opening::kind(desk);
+    let damage = check_for_damage(desk).await;
+    match desk.db.behind().await {
+        Ok(0) => {
+            let found = format!("{kind} answers, and its tables are up to date");
+            let sizes = library_sizes::check(desk, repairs).await;
+            vec![Check::good(NAME, found), damage, check_accounts(desk).await, sizes]
+        }
+        Ok(steps) => {
+            let found = format!("{kind} answers, and its tables are {steps} steps behind this version");
+            let advice = "the next start, or `carrel migrate`, brings them up to date";
+            vec![Check::warning(NAME, found, advice), damage]
+        }
+        Err(error) => vec![Check::wrong(NAME, error.to_string(), SEE_DATABASE_FILES), damage],
+    }
+}
+
+/// Reads the whole database: damage that nobody has met yet is found too.
+async fn check_for_damage(desk: &Desk) -> Check {
+    let name = "database files";
+    match desk.db.full_check().await {
+        Ok(()) => Check::good(name, "no damage was found"),
+        Err(OpenError::Damaged(damage)) => Check::wrong(name, damage.to_string(), RESTORE),
+        Err(OpenError::Database(error)) => {
+            let advice = "see whether the disk fails (`dmesg` tells), then try again";
+            Check::wrong(name, format!("they could not be read: {error}"), advice)
+        }
+    }
+}
+
+async fn check_accounts(desk: &Desk) -> Check {
+    let name = "accounts";
+    match accounts::all(desk).await {
+        Ok(none) if none.is_empty() => Check::warning(name, "there are none", "make one: `carrel user add`"),
+        Ok(some) => Check::good(name, format!("{} of them", some.len())),
+        Err(error) => Check::wrong(name, failure::words(&error), SEE_DATABASE_FILES),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::check::State;
+    use super::*;
+
+    /// Settings for a data folder with this database file, if any.
+    fn home(database: Option<&[u8]>) -> (tempfile::TempDir, Settings) {
+        let folder = tempfile::tempdir().unwrap();
+        let data_dir = [("CARREL__DATA_DIR".to_owned(), folder.path().to_str().unwrap().to_owned())];
+        let settings = Settings::load(None, data_dir.into_iter()).unwrap();
+        if let Some(content) = database {
+            fs::write(folder.path().join("carrel.db"), content).unwrap();
+        }
+        (folder, settings)
+    }
+
+    async fn told(settings: &Settings, is_removed: bool) -> Check {
+        open(settings, is_removed).await.err().unwrap()
+    }
+
+    #[tokio::test]
+    async fn new_database_is_no_fault() {
+        for content in [None, Some(b"".as_slice())] {
+            let (_folder, settings) = home(content);
+
+            assert_eq!(told(&settings, false).await.state, State::Warning);
+        }
+    }
+
+    #[tokio::test]
+    async fn overwritten_database_is_to_be_restored() {
+        let (_folder, settings) = home(Some(&[0xa5; 8192]));
+
+        let check = told(&settings, false).await;
+
+        assert_eq!(check.state, State::Wrong);
+        assert!(check.found.starts_with("the database is damaged"), "{check}");
+        assert!(check.advice.unwrap().contains("restore a copy"));
+    }
+
+    #[tokio::test]
+    async fn replaced_database_of_a_running_service_is_not_opened() {
+        let (folder, settings) = home(Some(&[0xa5; 8192]));
+
+        let check = told(&settings, true).await;
+
+        assert!(check.found.contains("removed or replaced"), "{check}");
+        assert!(check.advice.unwrap().contains("back to their place"));
+        assert!(!folder.path().join("carrel.db-wal").exists());
+    }
+}
