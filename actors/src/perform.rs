@@ -239,7 +239,8 @@ async fn run<O: Operation>(operation: O, caller: &Caller, app: &App) -> Result<O
 /// hook has logged the place.
 async fn catch_panic<T>(part: impl Future<Output = T>) -> Result<T, Error> {
     // The part is dropped after a panic. What it shares with other calls is behind locks that do not stay poisoned.
-    let caught = AssertUnwindSafe(part).catch_unwind().await;
+    // Boxed, because the future of an operation is large and each wrapper around it would be as large on the stack.
+    let caught = AssertUnwindSafe(Box::pin(part)).catch_unwind().await;
     caught.map_err(|_| Error::internal("the operation panicked"))
 }
 

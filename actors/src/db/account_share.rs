@@ -20,7 +20,8 @@ tokio::task_local! {
 /// Does work that an account asked for. On PostgreSQL the writes that it begins in this task hold at most the account's share of the
 /// connections of a pool. A write that finds none of them free in time fails as if the whole pool were in use.
 pub async fn on_behalf_of<T>(account: UserId, work: impl Future<Output = T>) -> T {
-    ACCOUNT.scope(account, work).await
+    // Boxed, because the future of an operation is large and each wrapper around it would be as large on the stack.
+    ACCOUNT.scope(account, Box::pin(work)).await
 }
 
 /// The shares of all accounts in one pool.
