@@ -13,7 +13,6 @@ use actors::adapters::sandbox::SandboxSettings;
 use actors::adapters::transcriber::EndpointSettings;
 use actors::address::PageUrl;
 use actors::app::{Setup, index_folder, scratch_folder};
-use actors::db::Db;
 use actors::desk::Desk;
 use actors::disk::DiskSpace;
 use actors::grants::GrantSettings;
