@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use entity::plan::Plan;
 use entity::scope::Scope;
@@ -20,6 +21,23 @@ pub use super::person::PASSWORD;
 
 /// The address of the account that [`make_account`] makes.
 pub const EMAIL: &str = "reader@reader.example";
+
+/// A free address whose port is below those that the system gives to clients: it could give one of theirs away before the program
+/// listens there, also while the program is restarted.
+fn free_address() -> SocketAddr {
+    const FIRST_PORT: u16 = 10_000;
+    const PORTS: u32 = 20_000;
+    static TRIED: AtomicU32 = AtomicU32::new(0);
+    // Each test runs in a process of its own.
+    let first = std::process::id().wrapping_mul(61);
+    loop {
+        let offset = first.wrapping_add(TRIED.fetch_add(1, Ordering::Relaxed)) % PORTS;
+        let address = SocketAddr::from(([127, 0, 0, 1], FIRST_PORT + u16::try_from(offset).unwrap()));
+        if TcpListener::bind(address).is_ok() {
+            return address;
+        }
+    }
+}
 
 /// A service that runs; killed when it is dropped.
 pub struct Program {
@@ -84,7 +102,7 @@ impl Program {
     }
 
     fn spawn(home: &Home, name: &str, mut command: Command, stderr: Stdio) -> Self {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let free = free_address();
         let log = home.path(&format!("{name}.log"));
         command.env("CARREL__SERVER__LISTEN", free.to_string());
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr).spawn().unwrap();
