@@ -9,6 +9,7 @@ import http.client
 import json
 import os
 import pathlib
+import random
 import secrets
 import socket
 import subprocess
@@ -207,9 +208,12 @@ class Reader:
 
 
 def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
+    """A port below those that Linux gives to the connections of clients: thousands of them could take it before the service does."""
+    while True:
+        port = random.randrange(16_384, 32_768)
+        with socket.socket() as taken, contextlib.suppress(OSError):
+            taken.bind(("127.0.0.1", port))
+            return port
 
 
 def cpu_seconds(pid: int) -> float:
