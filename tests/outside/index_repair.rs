@@ -594,7 +594,7 @@ async fn index_that_cannot_be_moved_aside_is_moved_at_the_next_try() {
     // Fails here, or has failed in the background just before.
     let _ = repair::check_index(server.app()).await;
     assert!(server.app().retrieval.is_in_place());
-    assert_eq!(set_aside(&server.app().data_dir), [obstacle.clone()]);
+    assert_eq!(set_aside(&server.app().data_dir), std::slice::from_ref(&obstacle));
 
     fs::remove_file(&obstacle).unwrap();
     server.clock.advance(Duration::from_secs(31));

@@ -245,7 +245,16 @@ impl Engine {
 fn not_read(error: IndexError) -> Error {
     match error {
         IndexError::Blocked => Error::Busy(RELOAD_RETRY_AFTER),
-        other => Error::internal(other),
+        other @ (IndexError::Open(_)
+        | IndexError::InUse { .. }
+        | IndexError::Outside { .. }
+        | IndexError::SetAside { .. }
+        | IndexError::Abandoned
+        | IndexError::Panicked
+        | IndexError::Engine { .. }
+        | IndexError::Unloaded(_)
+        | IndexError::Full
+        | IndexError::Dimension { .. }) => Error::internal(other),
     }
 }
 
@@ -253,7 +262,13 @@ fn not_written(error: IndexError) -> Error {
     match error {
         IndexError::Full => Error::StorageFull,
         IndexError::Abandoned | IndexError::Blocked | IndexError::Unloaded(_) => Error::Busy(REOPENS_WITHIN),
-        other => Error::internal(other),
+        other @ (IndexError::Open(_)
+        | IndexError::InUse { .. }
+        | IndexError::Outside { .. }
+        | IndexError::SetAside { .. }
+        | IndexError::Panicked
+        | IndexError::Engine { .. }
+        | IndexError::Dimension { .. }) => Error::internal(other),
     }
 }
 
