@@ -160,7 +160,7 @@ def test_security_changes_go_on_below_the_floor(service: FaultyService, small_di
     changes.make()
     changes.make_key()
     assert has_blocks(reserve)
-    assert_reads_go_on(account, ledger)
+    assert_reads_work(account, ledger)
 
 
 def test_security_changes_go_on_when_the_disk_is_full(service: FaultyService, small_disk: pathlib.Path) -> None:
@@ -182,7 +182,7 @@ def test_security_changes_go_on_when_the_disk_is_full(service: FaultyService, sm
     # What was released has room for the index too.
     eventually(lambda: count_jobs(small_disk, "kind = 'forget' AND finished_at IS NULL") == 0)
     assert account.save(901)[0] == 507
-    assert_reads_go_on(account, ledger)
+    assert_reads_work(account, ledger)
 
     # Others take what is left of it, too.
     filler.fill()
@@ -192,7 +192,7 @@ def test_security_changes_go_on_when_the_disk_is_full(service: FaultyService, sm
     assert not reserve.exists() and free_bytes(small_disk) < 2 * START_BYTES
     assert account.save(902)[0] == 507
     changes.make()
-    assert_reads_go_on(account, ledger)
+    assert_reads_work(account, ledger)
 
     filler.free()
     eventually(lambda: service.readiness()[1]["storage"] == "ok")
@@ -251,7 +251,7 @@ def test_failing_writer_below_the_floor_is_not_ready(
 def test_mixed_load_survives_a_disk_that_fills_up(
         carrel: str, tmp_path: pathlib.Path, small_disk: pathlib.Path, summarize) -> None:
     """Without a floor it is the database that finds the disk full."""
-    service, filler = start(carrel, tmp_path, small_disk, storage__min_free_bytes=0), Filler(small_disk)
+    service, filler = started(carrel, tmp_path, data_dir=small_disk / "data", storage__min_free_bytes=0), Filler(small_disk)
     load = Load(service)
     load.run_until(lambda: load.acknowledged > 200)
     load.verify()
@@ -321,8 +321,7 @@ def test_start_that_needs_a_new_index_says_so_on_a_full_disk(
     harm(data / "index")
     filler.fill()
 
-    done = subprocess.run([service.program, "serve"], cwd=service.folder, env=service.environment(),
-                          capture_output=True, text=True, timeout=60)
+    done = service.run("serve")
 
     assert done.returncode == 1, done.stderr
     assert "make room on its disk" in done.stderr and "a new index takes 32" in done.stderr
