@@ -21,7 +21,7 @@ use sea_orm::{
 use serde_json::json;
 
 use super::imports::{begin, list, once, restore_file};
-use crate::world::{Client, Reply, Server, Site, eventually, has_postgres};
+use crate::world::{Answer, Client, Reply, Server, Site, eventually, has_postgres};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -67,12 +67,24 @@ async fn change(session: &Client, bookmarks: &[(usize, BookmarkId)]) {
     for (n, id) in bookmarks.iter().rev() {
         let path = format!("/app/api/library/bookmarks/{id}");
         if n.is_multiple_of(DELETED_EACH) {
-            session.delete(&path).await.data(200);
+            until_served(async || session.delete(&path).await).await;
             continue;
         }
-        session.patch(&path, json!({ "notes": format!("Own note {n}") })).await.data(200);
-        session.patch(&path, json!({ "title": format!("Own title {n}"), "tags": ["own"] })).await.data(200);
+        let (note, title) = (format!("Own note {n}"), format!("Own title {n}"));
+        until_served(async || session.patch(&path, json!({ "notes": note })).await).await;
+        until_served(async || session.patch(&path, json!({ "title": title, "tags": ["own"] })).await).await;
     }
+}
+
+/// Sends a change until it is made. On a busy machine a lock may not be free within the time that a request waits for it.
+async fn until_served(send: impl AsyncFn() -> Answer) {
+    eventually("the change is made", async || {
+        let answer = send().await;
+        (answer.status != 503).then(|| {
+            answer.data(200);
+        })
+    })
+    .await;
 }
 
 /// Begins an import of all pages, pauses it at once and lets it go on, again and again; its id.
