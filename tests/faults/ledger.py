@@ -49,7 +49,7 @@ class Credential:
         self.kind, self.secret = kind, secret
         self.works = {True}
         self.ended_by_cli = False
-        # Whether it was found ended already: such credentials are checked only occasionally.
+        # Whether it was checked since its last change, and is from now on checked only occasionally.
         self.checked = False
 
     def end(self, acknowledged: bool) -> None:

@@ -28,6 +28,8 @@ class Load:
         self.with_cli = False
         # Whether the service may end under the load.
         self.may_break = False
+        # Whether credentials that are accepted are checked in every round, and not only after a change of them.
+        self.rechecks_credentials = True
         self.lock = threading.Lock()
         self.stopped = threading.Event()
         self.threads: list[threading.Thread] = []
@@ -176,7 +178,9 @@ class Load:
             record.states, record.id = [state], id
             record.children = [child for child in record.children if child.states != [GONE]]
         for word in seen:
-            self.fault("undone", f"{kind} {word} was never made")
+            self.fault("undone", f"{kind} {word} was deleted, or never made")
+        # What is gone is forgotten: if it comes back, it is found above.
+        user.records[kind] = {word: record for word, record in user.records[kind].items() if record.states != [GONE]}
 
     def settle_password(self, user: User, everything: bool = False) -> None:
         """Finds the current password; every other one must be refused."""
@@ -214,7 +218,7 @@ class Load:
                 fault = "missing" if works is False else "undone"
                 self.fault(fault, f"a {credential.kind} answers {works} instead of {credential.works}")
             credential.works = {works}
-            credential.checked = works is False
+            credential.checked = works is False or (works is True and not self.rechecks_credentials)
         # Only a few sessions stay, because each valid one is checked in every round.
         living = [one for one in user.credentials if one.works == {True} and one is not user.session]
         for credential in living[MAX_OBJECTS:]:

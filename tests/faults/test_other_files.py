@@ -11,7 +11,7 @@ from ledger import User
 from load import Load
 
 SCOPES = ("read:library", "read:bookmarks", "write:uploads")
-CALLS = [("pwrite64", "ENOSPC"), ("pwrite64", "EIO"), ("fdatasync", "EIO"), ("ftruncate", "EIO")]
+CALLS = [("pwrite64", "ENOSPC"), ("pwrite64", "EIO"), ("fsync", "EIO"), ("ftruncate", "EIO")]
 
 
 @pytest.fixture
