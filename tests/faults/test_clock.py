@@ -2,43 +2,21 @@
 
 import os
 import pathlib
-import struct
 import time
 
 import pytest
 from background import Saves, database_file, key_with, opened
-from harness import Account, FaultyService, eventually
-from injector import compile_library
+from clock import ShiftedService, clock_library
+from harness import Account, eventually
 
 DAY = 86_400
 BEFORE_MIDNIGHT = float(os.environ.get("CARREL_FAULT_BEFORE_MIDNIGHT", "2"))
 CPU_SECONDS = 1
 
 
-class ShiftedService(FaultyService):
-    """A service whose wall clock is set by the test."""
-
-    def __init__(self, program: str, folder: pathlib.Path, library: pathlib.Path, **settings: object) -> None:
-        super().__init__(program, folder, **settings)
-        self.library = library
-        self.offset = folder / "offset"
-        self.shift(0)
-
-    def environment(self) -> dict[str, str]:
-        return super().environment() | {"LD_PRELOAD": str(self.library), "CLOCK_OFFSET": str(self.offset)}
-
-    def shift(self, seconds: int) -> None:
-        """Sets the offset of the service's clock. The file is written in place, because the service has it mapped."""
-        mode = "r+b" if self.offset.exists() else "wb"
-        with self.offset.open(mode) as file:
-            file.write(struct.pack("q", seconds))
-
-
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    made = tmp_path_factory.mktemp("clock") / "clock.so"
-    compile_library(pathlib.Path(__file__).with_name("clock.c"), made)
-    return made
+    return clock_library(tmp_path_factory.mktemp("clock"))
 
 
 def test_work_continues_when_the_clock_jumps(carrel: str, tmp_path: pathlib.Path, library: pathlib.Path) -> None:
@@ -78,7 +56,7 @@ def test_requests_over_midnight_are_each_counted_once(carrel: str, tmp_path: pat
     limited.secret = key_with(limited, "read:user")
 
     service.shift(int(DAY - time.time() % DAY - BEFORE_MIDNIGHT))
-    left = DAY - (time.time() + struct.unpack("q", service.offset.read_bytes())[0]) % DAY
+    left = DAY - (time.time() + service.shifted()) % DAY
     waits = []
     with Saves(account) as saves:
         for _ in range(3):

@@ -6,13 +6,32 @@ import threading
 import time
 
 from background import database_file, key_with, make_jobs_due, opened, resident_mib, timed
+from clock import ShiftedService, clock_library
 from harness import Account, FaultyService, eventually, started
 from stubs import ChatModel, Gate, MailServer, NameServer, Site, serving
 
 WITH_DEADLINES = bool(os.environ.get("CARREL_FAULT_DEADLINES"))
 # Maximum duration of other requests while a server hangs.
 MAX_SECONDS = 3
+# The deadline of an answer from a model; the service has no setting for it.
+MODEL_SECONDS = 45
 FEEDS = int(os.environ.get("CARREL_FAULT_FEEDS", "20"))
+
+
+def ask(account: Account, asker: str) -> tuple[int, dict, dict]:
+    return account.rest("POST", "/v2/ask", {"question": "Where is word1 written?"}, asker)
+
+
+class Question(threading.Thread):
+    """A question that is asked in the background."""
+
+    def __init__(self, account: Account, asker: str) -> None:
+        super().__init__(daemon=True)
+        self.account, self.asker = account, asker
+        self.answer: tuple[int, dict, dict] = (0, {}, {})
+
+    def run(self) -> None:
+        self.answer = ask(self.account, self.asker)
 
 
 def jobs(service: FaultyService, kind: str) -> list[tuple]:
@@ -20,45 +39,71 @@ def jobs(service: FaultyService, kind: str) -> list[tuple]:
         return connection.execute("SELECT state, attempts, error FROM job WHERE kind = ? ORDER BY created_at", (kind,)).fetchall()
 
 
-def assert_others_are_served(account: Account, first: int) -> None:
-    """Searches and saves are answered, and saved texts are indexed."""
+def assert_others_are_served(account: Account, first: int) -> float:
+    """Searches and saves are answered, and saved texts are indexed. Returns how long the slowest request took."""
+    taken = []
     for number in range(first, first + 5):
         for request in ((account.save, number), (account.rest, "GET", f"/v2/search?q=word{first}")):
             seconds, answer = timed(*request)
             assert answer[0] in (200, 201) and seconds < MAX_SECONDS, (answer[0], seconds)
+            taken.append(seconds)
     eventually(lambda: account.finds(f"word{first + 4}"))
+    return max(taken)
 
 
-def test_hanging_model_blocks_no_search_and_costs_no_answer(carrel: str, tmp_path: pathlib.Path) -> None:
+def test_hanging_model_blocks_no_search_and_costs_no_answer(carrel: str, tmp_path: pathlib.Path, summarize) -> None:
+    """Every question ends at the deadline of the model. There is no circuit breaker: until an operator pauses the AI, each new
+    question waits for the model (row 16)."""
+    with serving(ChatModel()) as model:
+        service = ShiftedService(carrel, tmp_path, clock_library(tmp_path), **model.settings())
+        service.start()
+        account = Account(service)
+        asker = key_with(account, "ask:library", "read:library")
+        assert_others_are_served(account, 1)
+        model.behave = ["hang"]
+        asking = [Question(account, asker) for _ in range(12)]
+        for question in asking:
+            question.start()
+        eventually(lambda: model.gate.waiting == len(asking))
+        slowest = assert_others_are_served(account, 100)
+        assert all(question.is_alive() for question in asking)
+
+        began = time.monotonic()
+        if not WITH_DEADLINES:
+            service.jump(MODEL_SECONDS)
+        for question in asking:
+            question.join(MODEL_SECONDS + MAX_SECONDS)
+            assert not question.is_alive(), "a question has no deadline"
+        seconds = time.monotonic() - began
+        assert seconds < (MODEL_SECONDS if WITH_DEADLINES else 0) + MAX_SECONDS, seconds
+        for status, body, headers in (question.answer for question in asking):
+            assert (status, body["error"]["code"]) == (503, "AI_UNAVAILABLE") and "retry-after" in headers
+        assert account.rest("GET", "/v2/usage", None, asker)[1]["data"]["answers"]["thisMonth"] == 0
+
+        summarize(f"{len(asking)} questions to a model that hangs ended {seconds:.1f} s after "
+                  f"{'they were asked' if WITH_DEADLINES else 'a jump to their deadline'}; the slowest other request: {slowest:.2f} s")
+        model.gate.is_open.set()
+        service.kill()
+
+
+def test_paused_ai_asks_a_hanging_model_nothing(carrel: str, tmp_path: pathlib.Path) -> None:
+    """The pause is the circuit, opened and closed by an operator (row 16)."""
     with serving(ChatModel()) as model:
         service = started(carrel, tmp_path, **model.settings())
         account = Account(service)
         asker = key_with(account, "ask:library", "read:library")
-        question = {"question": "Where is word1 written?"}
         assert_others_are_served(account, 1)
         model.behave = ["hang"]
-        answers = []
 
-        def ask() -> None:
-            answers.append(account.rest("POST", "/v2/ask", question, asker))
+        service.cli("ai", "pause")
+        seconds, (status, body, headers) = timed(ask, account, asker)
+        found = account.rest("GET", "/v2/search?q=word1")[1]["data"]
 
-        asking = [threading.Thread(target=ask) for _ in range(12)]
-        began = time.monotonic()
-        for thread in asking:
-            thread.start()
-        eventually(lambda: model.gate.waiting > 0)
-        assert_others_are_served(account, 100)
-        if not WITH_DEADLINES:
-            model.behave = ["refuse"]
-            model.gate.is_open.set()
-        for thread in asking:
-            thread.join()
-
-        print(f"{len(answers)} questions ended after {time.monotonic() - began:.1f} s")
-        assert {(status, body["error"]["code"]) for status, body, _ in answers} == {(503, "AI_UNAVAILABLE")}
-        assert all("retry-after" in headers for _, _, headers in answers)
-        usage = account.rest("GET", "/v2/usage", None, asker)[1]["data"]
-        assert usage["answers"]["thisMonth"] == 0
+        assert (status, body["error"]["code"]) == (503, "AI_PAUSED") and "retry-after" in headers and seconds < MAX_SECONDS
+        assert model.asked == [] and found["results"] and found["degraded"] == "lexical"
+        model.behave = ["answer"]
+        service.cli("ai", "resume")
+        assert ask(account, asker)[0] == 200
         service.kill()
 
 
@@ -69,13 +114,10 @@ def test_faulty_models_cost_no_answer_and_no_memory(carrel: str, tmp_path: pathl
         asker = key_with(account, "ask:library", "read:library")
         assert_others_are_served(account, 1)
 
-        def ask() -> tuple[int, dict, dict]:
-            return account.rest("POST", "/v2/ask", {"question": "Where is word1 written?"}, asker)
-
         before = resident_mib(service)
         for behave in ("fail", "cut", "nonsense", "flood"):
             model.behave = [behave]
-            status, body, headers = ask()
+            status, body, headers = ask(account, asker)
             assert (status, body["error"]["code"]) == (503, "AI_UNAVAILABLE"), behave
             assert "retry-after" in headers
         grown = resident_mib(service) - before
@@ -85,7 +127,7 @@ def test_faulty_models_cost_no_answer_and_no_memory(carrel: str, tmp_path: pathl
         assert usage["answers"]["thisMonth"] == 0 and usage["aiBudget"]["groups"][0]["share"] == 0
 
         model.behave, model.asked = ["busy", "answer"], []
-        assert ask()[0] == 200
+        assert ask(account, asker)[0] == 200
         assert model.asked[1] - model.asked[0] >= 1, "it did not obey Retry-After"
         assert account.rest("GET", "/v2/usage", None, asker)[1]["data"]["answers"]["thisMonth"] == 1
         service.kill()
