@@ -2,19 +2,17 @@
 
 import http.client
 import json
-import os
 import pathlib
 import signal
 import threading
 import time
 
-import pytest
 from background import Saves, database_file, key_with, make_jobs_due, opened
 from harness import Account, FaultyService, eventually, started
 from stubs import Gate, Site, serving
 
 CLIENTS = 8
-WITH_LEASES = bool(os.environ.get("CARREL_FAULT_LEASES"))
+MAX_STOP_SECONDS = 30
 
 
 class BusyClient(threading.Thread):
@@ -77,7 +75,7 @@ def test_stop_under_load_answers_accepted_requests(service: FaultyService) -> No
 
     began = time.monotonic()
     service.process.terminate()
-    assert service.process.wait(30) == 0
+    assert service.process.wait(2 * MAX_STOP_SECONDS) == 0
     seconds = time.monotonic() - began
     for client in clients:
         client.join()
@@ -85,6 +83,7 @@ def test_stop_under_load_answers_accepted_requests(service: FaultyService) -> No
     answered = sum(client.answered for client in clients)
     acknowledged = [bookmark for client in clients for bookmark in client.acknowledged]
     print(f"{answered} requests were answered, {len(acknowledged)} saves; the end took {seconds:.1f} s")
+    assert seconds < MAX_STOP_SECONDS
     assert [fault for client in clients for fault in client.faults] == []
     with opened(database_file(service)) as connection:
         assert connection.execute("SELECT sum(calls) FROM usage_day").fetchone() == (answered,)
@@ -157,8 +156,8 @@ def test_two_services_fetch_a_due_feed_once(carrel: str, tmp_path: pathlib.Path)
         second.kill()
 
 
-@pytest.mark.skipif(not WITH_LEASES, reason="takes half a minute: set CARREL_FAULT_LEASES")
-def test_frozen_service_does_not_overwrite_its_successor(carrel: str, tmp_path: pathlib.Path) -> None:
+def test_frozen_service_does_not_overwrite_its_successor(carrel: str, tmp_path: pathlib.Path, summarize) -> None:
+    """It is frozen until another service has taken its job over, which is when the lease of 12 s has ended (row 34)."""
     with serving(Site()) as site:
         private = {"fetch__allow_private": "127.0.0.0/8"}
         service = started(carrel, tmp_path, **private)
@@ -168,6 +167,7 @@ def test_frozen_service_does_not_overwrite_its_successor(carrel: str, tmp_path: 
         bookmark = account.rest("POST", "/v1/bookmarks", page)[1]["data"]["bookmark"]["bookmarkId"]
         eventually(lambda: site.gate.waiting == 1)
         service.process.send_signal(signal.SIGSTOP)
+        frozen = time.monotonic()
         gate, site.gate = site.gate, None
         successor = second_service(service, tmp_path / "successor", **private)
         successor.start()
@@ -180,6 +180,7 @@ def test_frozen_service_does_not_overwrite_its_successor(carrel: str, tmp_path: 
         before = shown()
         gate.is_open.set()
         service.process.send_signal(signal.SIGCONT)
+        frozen = time.monotonic() - frozen
         with opened(database_file(service)) as connection:
             version = connection.execute("SELECT version FROM document").fetchall()
             # Once it has noticed that it lost its lease, it serves as before.
@@ -189,5 +190,6 @@ def test_frozen_service_does_not_overwrite_its_successor(carrel: str, tmp_path: 
             jobs = connection.execute("SELECT state, attempts FROM job WHERE kind = 'page'").fetchall()
         assert shown() == before
         assert jobs == [("done", 2)]
+        summarize(f"frozen for {frozen:.1f} s while it held a lease; its successor's text stayed")
         service.kill()
         successor.kill()
