@@ -27,7 +27,7 @@
 
 enum kind { WRITE, SYNC, TRUNCATE, OPEN, RENAME, UNLINK, ALLOCATE, READ, OPEN_FOR_WRITING };
 
-#define MAX_RULES 4
+#define MAX_RULES 8
 #define NEXT (-1)
 
 struct rule {
@@ -197,7 +197,8 @@ WRAP(int, posix_fallocate64, (int file, off64_t at, off64_t length), (file, at, 
 WRAP(int, unlink, (const char *name), (name), fails_name(UNLINK, AT_FDCWD, name), -1)
 WRAP(int, unlinkat, (int folder, const char *name, int flags), (folder, name, flags), fails_name(UNLINK, folder, name), -1)
 WRAP(int, rename, (const char *from, const char *to), (from, to), fails_rename(from, to), -1)
-WRAP(int, renameat, (int folder, const char *from, int other, const char *to), (folder, from, other, to), fails_rename(from, to), -1)
+WRAP(int, renameat, (int folder, const char *from, int other, const char *to), (folder, from, other, to),
+     fails_rename(from, to), -1)
 WRAP(int, renameat2, (int folder, const char *from, int other, const char *to, unsigned int flags),
      (folder, from, other, to, flags), fails_rename(from, to), -1)
 

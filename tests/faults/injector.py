@@ -18,7 +18,7 @@ KINDS = {"pwrite64": 0, "fsync": 1, "ftruncate": 2, "open": 3, "rename": 4, "unl
 HEAD = struct.Struct("iill")
 # struct rule of injector.c: kind, error, first, times, calls, failed, part.
 RULE = struct.Struct("iillll208s")
-MAX_RULES = 4
+MAX_RULES = 8
 PROCESS = struct.Struct("i")
 LIMIT, LIMIT_OFFSET, APPLIED_OFFSET = struct.Struct("l"), 8, 16
 COUNTS, COUNTS_OFFSET = struct.Struct("ll"), 24

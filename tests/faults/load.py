@@ -1,5 +1,6 @@
 """A mixed load of several accounts at once, and the comparison of the actual state with what was acknowledged."""
 
+import functools
 import json
 import os
 import secrets
@@ -8,19 +9,27 @@ import threading
 import time
 import traceback
 
-from background import database_file, opened
+from background import database_file, make_jobs_due, opened
+from file_worker import FileWorker
 from harness import FaultyService, is_storage_refusal
 from ledger import GONE, KINDS, Answer, User
 from workers import MAX_OBJECTS, LibraryWorker, ProjectWorker, SecurityWorker, Worker
 
 # How long the service may take to notice a change by the command line.
 CLI_SECONDS = 5.0
+# How long it may take to read and index everything after a fault.
+READING_SECONDS = 180
+
+
+def finds_bookmark(user: User, word: str, bookmark: str) -> bool:
+    status, body, _ = user.rest("GET", f"/v2/search?q={word}")
+    return status == 200 and bookmark in [result["bookmarkId"] for result in body["data"]["results"]]
 
 
 class Load:
-    """Concurrent workers of several accounts."""
+    """Concurrent workers of several accounts, and others that write files if the test is about them."""
 
-    def __init__(self, service: FaultyService, accounts: int = 3) -> None:
+    def __init__(self, service: FaultyService, accounts: int = 3, file_workers: int = 0) -> None:
         self.service = service
         self.seed = os.environ.get("CARREL_FAULT_SEED") or secrets.token_hex(4)
         # How many of the steps of a project worker write a description, and its length: long ones fill many pages.
@@ -41,6 +50,8 @@ class Load:
         kinds = (LibraryWorker, ProjectWorker, SecurityWorker)
         self.workers = [kind(self, user, f"{self.seed} {number} {kind.__name__}")
                         for number, user in enumerate(self.users) for kind in kinds]
+        self.file_workers = [FileWorker(self, f"{self.seed} {number} files") for number in range(file_workers)]
+        self.workers += self.file_workers
 
     def note(self, what: str, answer: Answer) -> bool:
         """Whether it was acknowledged. Any other answer than a storage refusal is a fault."""
@@ -120,7 +131,23 @@ class Load:
             self.settle_credentials(user, everything)
             for kind, see in KINDS.items():
                 self.settle_records(user, kind, see)
+        for worker in self.file_workers:
+            worker.verify()
         self.check_database()
+
+    def await_reading(self) -> int:
+        """Waits until search finds every saved page and every upload; returns how many there are."""
+        unread = {word: functools.partial(finds_bookmark, user, word, record.id) for user in self.users
+                  for word, record in user.records["bookmark"].items() if record.state()}
+        unread |= {word: functools.partial(worker.account.finds, word) for worker in self.file_workers
+                   for word in [*worker.completed, *worker.pages]}
+        count, end = len(unread), time.monotonic() + READING_SECONDS
+        while unread:
+            assert time.monotonic() < end, f"not found by search: {list(unread)}"
+            make_jobs_due(self.service)
+            time.sleep(0.2)
+            unread = {word: is_found for word, is_found in unread.items() if not is_found()}
+        return count
 
     def write_first(self) -> None:
         """The first write after a fault, without a restart."""

@@ -5,10 +5,11 @@ import pathlib
 import urllib.parse
 
 import pytest
-from harness import FaultyService, create_key, eventually, is_storage_refusal
+from harness import FaultyService, create_key, is_storage_refusal
 from injector import Injector
 from ledger import User
 from load import Load
+from upload_client import small_pdf
 
 SCOPES = ("read:library", "read:bookmarks", "write:uploads")
 CALLS = [("pwrite64", "ENOSPC"), ("pwrite64", "EIO"), ("fsync", "EIO"), ("ftruncate", "EIO")]
@@ -21,24 +22,6 @@ def service(carrel: str, tmp_path: pathlib.Path, injector: Injector):
     made.start()
     yield made
     made.kill()
-
-
-def small_pdf(text: str) -> bytes:
-    """A PDF of one page with one line."""
-    stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET"
-    objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
-        f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
-    made, offsets = "%PDF-1.4\n", []
-    for number, body in enumerate(objects, 1):
-        offsets.append(len(made))
-        made += f"{number} 0 obj\n{body}\nendobj\n"
-    table = "".join(f"{offset:010} 00000 n \n" for offset in offsets)
-    size = len(objects) + 1
-    trailer = f"trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{len(made)}\n%%EOF\n"
-    return f"{made}xref\n0 {size}\n0000000000 65535 f \n{table}{trailer}".encode()
 
 
 class Uploads:
@@ -93,6 +76,7 @@ class Uploads:
 @pytest.mark.parametrize(("call", "error"), CALLS[:3])
 def test_acknowledged_uploads_are_complete(
         service: FaultyService, injector: Injector, summarize, call: str, error: str) -> None:
+    """Of the fault table (row 5)."""
     load = Load(service, accounts=1)
     uploads = Uploads(service, load.users[0])
     failed = refused = 0
@@ -114,6 +98,7 @@ def test_acknowledged_uploads_are_complete(
 @pytest.mark.parametrize(("call", "error"), CALLS[:2])
 def test_large_body_is_stored_completely_or_refused(
         service: FaultyService, injector: Injector, summarize, call: str, error: str) -> None:
+    """Of the fault table (row 5)."""
     load = Load(service, accounts=1)
     user, failed, answers = load.users[0], 0, []
     for when in (1, 2, 3):
@@ -134,6 +119,7 @@ def test_large_body_is_stored_completely_or_refused(
 @pytest.mark.parametrize(("call", "error"), CALLS)
 def test_index_holds_everything_after_failed_calls(
         service: FaultyService, injector: Injector, summarize, call: str, error: str) -> None:
+    """Of the fault table (row 5)."""
     load, failed = Load(service), 0
     for when in (1, 2, 5):
         injector.arm(service.process.pid, call, error, when, part="/index/")
@@ -143,13 +129,5 @@ def test_index_holds_everything_after_failed_calls(
         load.verify()
         assert load.found() == {}, when
 
-    saved = [(user, word, record) for user in load.users for word, record in user.records["bookmark"].items()
-             if record.state()]
-
-    def is_found(user: User, word: str, id: str) -> bool:
-        status, body, _ = user.rest("GET", f"/v2/search?q={word}")
-        return status == 200 and id in [result["bookmarkId"] for result in body["data"]["results"]]
-
-    for user, word, record in saved:
-        eventually(lambda: is_found(user, word, record.id), 90)
-    summarize(f"{failed} failed calls, {len(saved)} bookmarks found; {load.summary()}")
+    found = load.await_reading()
+    summarize(f"{failed} failed calls, {found} bookmarks found; {load.summary()}")

@@ -9,16 +9,41 @@ from background import key_with
 from harness import Account, FaultyService
 
 
-class Upload:
-    """An announced upload of a PDF."""
+def small_pdf(text: str) -> bytes:
+    """A PDF of one page with one line."""
+    stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET"
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
+        f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
+    made, offsets = "%PDF-1.4\n", []
+    for number, body in enumerate(objects, 1):
+        offsets.append(len(made))
+        made += f"{number} 0 obj\n{body}\nendobj\n"
+    table = "".join(f"{offset:010} 00000 n \n" for offset in offsets)
+    size = len(objects) + 1
+    trailer = f"trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{len(made)}\n%%EOF\n"
+    return f"{made}xref\n0 {size}\n0000000000 65535 f \n{table}{trailer}".encode()
 
-    def __init__(self, account: Account, content: bytes) -> None:
+
+def announce(account: Account, content: bytes) -> tuple[int, dict, dict]:
+    """Announces an upload of a PDF."""
+    file = {"filename": "paper.pdf", "contentType": "application/pdf", "bytes": len(content)}
+    return account.rest("POST", "/v2/uploads", file)
+
+
+class Upload:
+    """An upload of a PDF that was announced, or is announced now."""
+
+    def __init__(self, account: Account, content: bytes, announced: dict | None = None) -> None:
         self.account, self.content = account, content
-        file = {"filename": "paper.pdf", "contentType": "application/pdf", "bytes": len(content)}
-        status, body, _ = account.rest("POST", "/v2/uploads", file)
-        assert status == 201, body
-        self.id = body["data"]["uploadId"]
-        url = urllib.parse.urlsplit(body["data"]["putUrl"])
+        if announced is None:
+            status, body, _ = announce(account, content)
+            assert status == 201, body
+            announced = body["data"]
+        self.id = announced["uploadId"]
+        url = urllib.parse.urlsplit(announced["putUrl"])
         self.target = f"{url.path}?{url.query}"
 
     def put(self) -> tuple[int, str]:
