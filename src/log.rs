@@ -209,6 +209,7 @@ pub(crate) mod tests {
         }
     }
 
+    /// Of the threat table (row L3).
     #[test]
     fn line_breaks_and_escapes_in_fields_are_neutralized() {
         let forged = "x\r\n2026-01-01T00:00:00Z ERROR carrel: forged\u{1b}[2J\u{7}";
@@ -221,6 +222,7 @@ pub(crate) mod tests {
         }
     }
 
+    /// Of the fault table (row 39).
     #[test]
     fn a_closed_sink_loses_lines_and_nothing_else() {
         for format in ["text", "json"] {
@@ -228,6 +230,7 @@ pub(crate) mod tests {
         }
     }
 
+    /// Of the threat table (row L1).
     #[test]
     fn a_panic_says_only_what_stands_in_the_program() {
         let literal = panic::catch_unwind(|| panic!("the desk is gone")).unwrap_err();

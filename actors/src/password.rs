@@ -120,6 +120,7 @@ mod tests {
         assert!(!verify("correct horse battery 8!", &stored));
     }
 
+    /// Of the threat table (row A6).
     #[test]
     fn own_hash_is_what_the_crate_verifies() {
         let stored = hash("correct horse battery 7!").unwrap();

@@ -237,6 +237,7 @@ fn room(times: &mut Vec<Duration>, most: usize, now: Duration) -> Result<(), Err
 mod tests {
     use super::*;
 
+    /// Of the threat table (row A7).
     #[test]
     fn after_five_failures_an_account_and_address_waits_for_the_first_to_be_old() {
         let sign_ins = SignIns::default();
@@ -268,6 +269,7 @@ mod tests {
         assert!(sign_ins.begin(&here, start).is_err());
     }
 
+    /// Of the threat table (row A7).
     #[test]
     fn whoever_tries_account_after_account_waits_too() {
         let sign_ins = SignIns::default();

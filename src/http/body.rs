@@ -302,6 +302,7 @@ mod tests {
         Sender::stranger(Some(IpAddr::from([192, 0, 2, 1])))
     }
 
+    /// Of the fault table (row 25).
     #[test]
     fn slow_body_earns_time_by_what_has_arrived() {
         let pace = Pace { grace: Duration::from_secs(20) };

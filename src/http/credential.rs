@@ -67,6 +67,7 @@ mod tests {
         assert!(matches!(read(TestRequest::get()), Ok(None)));
     }
 
+    /// Of the threat table (row A2).
     #[test]
     fn a_key_in_the_url_is_refused_with_a_good_header_too() {
         for uri in ["/?api_key=x", "/?API_KEY=", "/?a=b&api%5Fkey=x"] {
@@ -75,6 +76,7 @@ mod tests {
         }
     }
 
+    /// Of the threat table (row A3).
     #[test]
     fn credentials_that_differ_and_other_schemes_are_refused() {
         let two =

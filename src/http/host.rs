@@ -107,6 +107,7 @@ mod tests {
         }
     }
 
+    /// Of the threat table (row H3).
     #[test]
     fn names_of_public_dns_and_broken_hosts_are_not_ours() {
         for host in [

@@ -67,6 +67,7 @@ mod tests {
     use super::*;
     use crate::log::tests::Sink;
 
+    /// Of the threat table (row H6).
     #[actix_web::test]
     async fn unknown_method_is_logged_as_a_constant() {
         let sink = Sink::default();

@@ -59,6 +59,7 @@ mod tests {
         address(&request.to_http_request())
     }
 
+    /// Of the threat table (row H7).
     #[test]
     fn only_a_trusted_proxy_is_believed_and_only_as_far_as_trust_goes() {
         assert_eq!(from("192.0.2.9", "198.51.100.1"), "192.0.2.9".parse().ok());

@@ -187,6 +187,7 @@ mod tests {
         }
     }
 
+    /// Of the fault table (row 39).
     #[test]
     fn blocked_writer_loses_lines_and_counts_them() {
         let (release, blocked) = mpsc::channel();
@@ -202,6 +203,7 @@ mod tests {
         drop(worker);
     }
 
+    /// Of the fault table (row 39).
     #[test]
     fn failed_lines_are_counted_and_later_ones_written() {
         let written = Arc::new(Mutex::new(Vec::new()));

@@ -124,6 +124,7 @@ mod tests {
         assert!(visit(&[]).is_welcome());
     }
 
+    /// Of the threat table (row O9).
     #[test]
     fn other_origins_are_turned_away_and_shown_nothing() {
         for origin in [
@@ -143,6 +144,7 @@ mod tests {
         assert!(!visit(&[("Origin", BASE), ("Origin", "https://evil.example")]).is_welcome());
     }
 
+    /// Of the threat table (row O9).
     #[test]
     fn a_host_is_the_services_name_or_this_machine() {
         for host in [

@@ -187,6 +187,7 @@ mod tests {
     use super::*;
     use crate::oauth::page;
 
+    /// Of the fault table (row 5).
     #[test]
     fn storage_faults_are_answered_with_retry_after() {
         for (error, status, wait) in [

@@ -247,6 +247,7 @@ mod tests {
         panic!("a bug")
     }
 
+    /// Of the fault table (row 29).
     #[actix_web::test]
     async fn panic_of_a_handler_is_a_500_of_its_request_alone() {
         let request = TestRequest::default().to_http_request();

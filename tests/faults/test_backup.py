@@ -44,4 +44,5 @@ def test_backups_under_load_can_be_restored(service: FaultyService, tmp_path: pa
             assert_rows_are_whole(connection)
             assert set(before) <= saved_numbers(connection)
         assert_copy_serves(service.program, folder, account, before)
-    summarize(f"copies with {[len(before) for _, before in copies]} acknowledged saves served; {len(saves.acknowledged)} saved in the end")
+    summarize(f"copies with {[len(before) for _, before in copies]} acknowledged saves served; "
+              f"{len(saves.acknowledged)} saved in the end")

@@ -28,6 +28,7 @@ def filled(service: FaultyService) -> pathlib.Path:
 
 
 def test_truncated_database_stops_the_start(service: FaultyService) -> None:
+    """Of the fault table (row 41)."""
     database = filled(service)
     with database.open("r+b") as file:
         file.truncate(database.stat().st_size // 2)
@@ -36,6 +37,7 @@ def test_truncated_database_stops_the_start(service: FaultyService) -> None:
 
 
 def test_overwritten_pages_stop_the_start(service: FaultyService) -> None:
+    """Of the fault table (row 41)."""
     database = filled(service)
     size = database.stat().st_size
     with database.open("r+b") as file:
@@ -47,6 +49,7 @@ def test_overwritten_pages_stop_the_start(service: FaultyService) -> None:
 
 
 def test_damage_found_by_requests_stops_writes(service: FaultyService) -> None:
+    """Of the fault table (row 41)."""
     account = Account(service)
     assert account.sign_in() == 200
     ledger = Ledger(account)
@@ -87,6 +90,7 @@ def add_damaged_table(database: pathlib.Path, megabytes: int) -> None:
 
 
 def test_damage_of_a_large_database_is_found_while_serving(service: FaultyService) -> None:
+    """Of the fault table (row 41)."""
     # Over 16 MiB it is not checked before the start.
     add_damaged_table(filled(service), 20)
 
@@ -102,6 +106,7 @@ def test_damage_of_a_large_database_is_found_while_serving(service: FaultyServic
 
 
 def test_doctor_finds_damage_that_requests_did_not(service: FaultyService) -> None:
+    """Of the fault table (row 41)."""
     add_damaged_table(filled(service), 1)
 
     done = service.run("doctor", "--json")
@@ -163,6 +168,7 @@ def test_doctor_does_not_open_a_database_that_took_the_place_of_another(service:
 
 
 def test_index_truncated_while_serving_is_rebuilt(service: FaultyService) -> None:
+    """Of the fault table (row 19)."""
     account = Account(service)
 
     def finds(number: int) -> bool:

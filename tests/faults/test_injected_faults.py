@@ -97,6 +97,7 @@ def describe(call: str, chosen: list[int]) -> str:
 
 
 def test_reads_that_failed_for_a_while_stop_writes_until_verified(service: FaultyService, injector: Injector) -> None:
+    """Of the fault table (rows 5, 41)."""
     account = Account(service)
     with Saves(account) as saves:
         eventually(lambda: len(saves.acknowledged) >= 10)
@@ -122,6 +123,7 @@ def test_reads_that_failed_for_a_while_stop_writes_until_verified(service: Fault
 
 
 def test_want_of_file_handles_is_not_told_as_a_full_disk(service: FaultyService, injector: Injector) -> None:
+    """Of the fault table (row 5)."""
     account = Account(service)
     assert account.save(1)[0] == 201
     # After the failed write the connection is replaced. SQLite tries to open the file for reading alone then, and that succeeds.
@@ -138,7 +140,7 @@ def test_want_of_file_handles_is_not_told_as_a_full_disk(service: FaultyService,
 @pytest.mark.parametrize(("call", "error"), [("pwrite64", "ENOSPC"), ("pwrite64", "EIO"), ("fsync", "EIO")])
 def test_work_continues_once_calls_stop_failing(
         service: FaultyService, injector: Injector, summarize, call: str, error: str) -> None:
-    """(row 5)"""
+    """Of the fault table (row 5)."""
     load = Load(service)
     for when in (1, 40):
         injector.arm(service.process.pid, call, error, when, ALWAYS)

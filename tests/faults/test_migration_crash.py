@@ -45,6 +45,7 @@ def fresh(carrel: str, folder: pathlib.Path) -> FaultyService:
 
 
 def test_next_start_completes_a_killed_migration(carrel: str, tmp_path: pathlib.Path) -> None:
+    """Of the fault table (row 3)."""
     clean = fresh(carrel, tmp_path / "clean")
     assert traced(clean).returncode == 0
     with opened(database_file(clean)) as connection:
@@ -68,6 +69,7 @@ def test_next_start_completes_a_killed_migration(carrel: str, tmp_path: pathlib.
 
 
 def test_next_start_succeeds_after_a_killed_first_start(carrel: str, tmp_path: pathlib.Path) -> None:
+    """Of the fault table (row 3)."""
     measured = fresh(carrel, tmp_path / "measured")
     start_seconds = measured.start() / 1000
     measured.kill()

@@ -81,7 +81,8 @@ def test_hanging_model_blocks_no_search_and_costs_no_answer(carrel: str, tmp_pat
         assert account.rest("GET", "/v2/usage", None, asker)[1]["data"]["answers"]["thisMonth"] == 0
 
         summarize(f"{len(asking)} questions to a model that hangs ended {seconds:.1f} s after "
-                  f"{'they were asked' if WITH_DEADLINES else 'a jump to their deadline'}; the slowest other request: {slowest:.2f} s")
+                  f"{'they were asked' if WITH_DEADLINES else 'a jump to their deadline'}; "
+                  f"the slowest other request: {slowest:.2f} s")
         model.gate.is_open.set()
         service.kill()
 
@@ -108,6 +109,7 @@ def test_paused_ai_asks_a_hanging_model_nothing(carrel: str, tmp_path: pathlib.P
 
 
 def test_faulty_models_cost_no_answer_and_no_memory(carrel: str, tmp_path: pathlib.Path) -> None:
+    """Of the fault table (row 17)."""
     with serving(ChatModel()) as model:
         service = started(carrel, tmp_path, **model.settings())
         account = Account(service)
@@ -134,6 +136,7 @@ def test_faulty_models_cost_no_answer_and_no_memory(carrel: str, tmp_path: pathl
 
 
 def test_emails_are_sent_after_mail_servers_fail(carrel: str, tmp_path: pathlib.Path) -> None:
+    """Of the fault table (row 20)."""
     with serving(MailServer()) as mail:
         service = started(carrel, tmp_path, **mail.settings())
         account = Account(service)
@@ -175,6 +178,7 @@ def test_emails_are_sent_after_mail_servers_fail(carrel: str, tmp_path: pathlib.
 
 
 def test_pages_are_fetched_after_a_name_server_hangs(carrel: str, tmp_path: pathlib.Path) -> None:
+    """Of the fault table (row 21)."""
     resolver = tmp_path / "resolv.conf"
     resolver.write_text(f"nameserver {NameServer.ADDRESS}\noptions timeout:2 attempts:1\n")
     program = tmp_path / "program"
@@ -204,6 +208,7 @@ def test_pages_are_fetched_after_a_name_server_hangs(carrel: str, tmp_path: path
 
 
 def test_feeds_due_at_once_take_turns_and_others_are_served(carrel: str, tmp_path: pathlib.Path) -> None:
+    """Of the fault table (row 42)."""
     fetches = 6
     # The other slots are reserved for interactive jobs.
     feeds_at_once = 4

@@ -20,6 +20,7 @@ def files(folder: pathlib.Path) -> list[pathlib.Path]:
 
 
 def test_full_store_refuses_an_upload_and_removes_its_bytes(carrel: str, tmp_path: pathlib.Path) -> None:
+    """Of the fault table (row 7)."""
     store = tmp_path / "files"
     with tmpfs(store, 8 * MIB):
         # Without a floor, which would be larger than this disk.
@@ -63,6 +64,7 @@ def test_uploads_at_once_keep_the_floor(carrel: str, tmp_path: pathlib.Path) -> 
 
 @pytest.mark.parametrize("end", ["kill", "stop"])
 def test_upload_interrupted_by_a_stop_can_be_repeated(service: FaultyService, end: str) -> None:
+    """Of the fault table (row 32)."""
     account = uploader(service)
     upload = Upload(account, pdf(8 * MIB))
     store = service.folder / "data" / "files"
@@ -93,6 +95,7 @@ def test_upload_interrupted_by_a_stop_can_be_repeated(service: FaultyService, en
 
 
 def test_upload_in_progress_completes_before_the_service_stops(service: FaultyService) -> None:
+    """Of the fault table (rows 32, 36)."""
     account = uploader(service)
     upload = Upload(account, pdf(8 * MIB))
     connection = upload.begin(4 * MIB)

@@ -31,6 +31,7 @@ async fn no_route_answers_without_a_session_and_a_key_is_none() {
     }
 }
 
+/// Of the threat table (row C1).
 #[actix_web::test]
 async fn what_changes_something_is_asked_by_our_own_pages_alone() {
     let server = Server::start().await;
@@ -73,6 +74,7 @@ async fn every_plan_uses_the_app_and_nothing_of_it_counts() {
     assert_eq!(activity.data(200)["activity"], json!([]));
 }
 
+/// Of the threat table (row J2).
 #[actix_web::test]
 async fn every_route_refuses_a_parameter_that_it_does_not_have() {
     let server = Server::start().await;
@@ -124,6 +126,7 @@ async fn cookie_of(server: &Server) -> String {
     answer.said("set-cookie").to_owned()
 }
 
+/// Of the threat table (row C2).
 #[actix_web::test]
 async fn session_cookie_on_https_belongs_to_this_host_alone() {
     let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
@@ -154,7 +157,7 @@ async fn session_cookie_on_http_has_no_prefix() {
     signed_in.get("/app/api/session").await.data(200);
 }
 
-/// A session cookie that was planted or copied is useless once the browser that presents it has signed in.
+/// A session cookie that was planted or copied is useless once the browser that presents it has signed in (row C2).
 #[actix_web::test]
 async fn session_presented_at_a_sign_in_ends() {
     let server = Server::start().await;
@@ -175,6 +178,7 @@ async fn session_presented_at_a_sign_in_ends() {
     assert_eq!(who.data(200)["user"]["email"], person.email());
 }
 
+/// Of the threat table (row C2).
 #[actix_web::test]
 async fn session_presented_at_a_sign_up_ends() {
     let server = Server::with(&[("ACCOUNTS__SIGNUP", "open")]).await;

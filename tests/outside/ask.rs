@@ -60,6 +60,7 @@ async fn the_embedded_answerer_quotes_what_stands_in_the_document() {
     assert_eq!(answers_and_share(&key).await, (1, 0.0));
 }
 
+/// Of the fault table (row 22).
 #[actix_web::test]
 async fn clock_that_jumps_over_a_month_and_back_resets_no_month() {
     let server = Server::start().await;
@@ -115,6 +116,7 @@ async fn an_endpoint_s_answer_is_checked_and_its_tokens_are_counted() {
     assert!(!system.contains("quagga") && model.prompts()[0].to_string().contains("quagga"));
 }
 
+/// Of the fault table (row 17).
 #[actix_web::test]
 async fn absurd_total_tokens_fail_the_call_and_charge_nothing() {
     let told = |tokens| Turn::Tells("\"The quagga of Artis died\" [1].", tokens);
@@ -131,6 +133,7 @@ async fn absurd_total_tokens_fail_the_call_and_charge_nothing() {
     assert_eq!(answers_and_share(&key).await, (0, 0.0));
 }
 
+/// Of the fault table (row 17).
 #[actix_web::test]
 async fn an_endpoint_that_is_busy_is_asked_again() {
     let model = Model::start([Turn::Status(429, "0"), Turn::BreaksOff, SAYS]).await;
@@ -143,6 +146,7 @@ async fn an_endpoint_that_is_busy_is_asked_again() {
     assert_eq!(answers_and_share(&key).await.0, 1);
 }
 
+/// Of the fault table (row 17).
 #[actix_web::test]
 async fn an_endpoint_that_fails_costs_nothing() {
     for (turn, times) in

@@ -57,6 +57,7 @@ async fn status_of(stream: &mut TcpStream) -> u16 {
     String::from_utf8_lossy(&begin[9..]).parse().unwrap_or_default()
 }
 
+/// Of the fault table (row 25).
 #[actix_web::test]
 async fn stalled_bodies_of_one_key_leave_others_served() {
     const STALLED: usize = 9;
@@ -86,6 +87,7 @@ async fn stalled_bodies_of_one_key_leave_others_served() {
     assert_eq!((small.status, large.status), (201, 201), "{} {}", small.body, large.body);
 }
 
+/// Of the fault table (row 25).
 #[actix_web::test]
 async fn client_is_served_despite_stalled_posts_of_many_addresses() {
     // At most 384 connections at a time, whatever the number of workers: fewer than the test opens.
@@ -161,6 +163,7 @@ async fn strangers_sign_in_while_stalled_bodies_use_up_the_memory() {
     drop(stalled);
 }
 
+/// Of the fault table (row 25).
 #[actix_web::test]
 async fn slow_body_gets_408_and_a_closed_connection() {
     let server = Server::with(&[("SERVER__BODY_GRACE_SECONDS", "1")]).await;
@@ -175,6 +178,7 @@ async fn slow_body_gets_408_and_a_closed_connection() {
     assert!(answer.to_ascii_lowercase().contains("connection: close"), "{answer}");
 }
 
+/// Of the fault table (row 25).
 #[actix_web::test]
 async fn body_of_a_stranger_is_not_waited_for() {
     let server = Server::start().await;

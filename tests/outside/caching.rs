@@ -27,6 +27,7 @@ fn routes(mounted: &str) -> Vec<Asked> {
     }
 }
 
+/// Of the threat table (row H4).
 #[actix_web::test]
 async fn every_rest_answer_varies_by_key_and_is_not_stored() {
     let server = Server::start().await;
@@ -45,6 +46,7 @@ async fn every_rest_answer_varies_by_key_and_is_not_stored() {
     is_private(&wrong, &["authorization", "x-api-key"], "PUT");
 }
 
+/// Of the threat table (row H4).
 #[actix_web::test]
 async fn every_app_answer_varies_by_cookie_and_is_not_stored() {
     let server = Server::start().await;
@@ -62,6 +64,7 @@ async fn every_app_answer_varies_by_cookie_and_is_not_stored() {
     }
 }
 
+/// Of the threat table (row H4).
 #[actix_web::test]
 async fn mcp_answers_vary_by_origin_and_key_and_are_not_stored() {
     let server = Server::start().await;

@@ -71,6 +71,7 @@ fn routes() -> Vec<Asked> {
     all
 }
 
+/// Of the threat table (row A9).
 #[actix_web::test]
 async fn no_route_answers_without_a_key() {
     let server = Server::start().await;
@@ -84,6 +85,7 @@ async fn no_route_answers_without_a_key() {
     }
 }
 
+/// Of the threat table (row A2).
 #[actix_web::test]
 async fn no_route_takes_a_key_in_the_url() {
     let server = Server::start().await;
@@ -96,6 +98,7 @@ async fn no_route_takes_a_key_in_the_url() {
     }
 }
 
+/// Of the threat table (row A9).
 #[actix_web::test]
 async fn no_route_answers_the_free_plan() {
     let server = Server::start().await;
@@ -109,6 +112,7 @@ async fn no_route_answers_the_free_plan() {
     }
 }
 
+/// Of the threat table (row A9).
 #[actix_web::test]
 async fn every_route_names_the_scope_that_is_missing_and_wants_no_other() {
     let server = Server::start().await;
@@ -139,6 +143,7 @@ async fn every_route_names_the_scope_that_is_missing_and_wants_no_other() {
     }
 }
 
+/// Of the threat table (row J2).
 #[actix_web::test]
 async fn every_route_refuses_a_parameter_that_it_does_not_have() {
     let server = Server::start().await;
@@ -204,6 +209,7 @@ async fn unknown_routes_and_methods_are_told_to_those_with_a_key_alone() {
     assert_eq!(answer.headers["allow"], "GET, HEAD");
 }
 
+/// Of the threat table (row A9).
 #[actix_web::test]
 async fn what_is_wrong_is_told_in_the_order_key_plan_limits_scope_parameters_resource() {
     let server = Server::with(&[("PLANS__PRO__REST_PER_DAY", "4")]).await;

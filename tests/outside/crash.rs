@@ -54,6 +54,7 @@ async fn save_all(key: &Key, site: &Site, round: usize) -> Vec<(String, Value)> 
     futures_util::future::join_all(saves).await.into_iter().flatten().collect()
 }
 
+/// Of the fault table (row 1).
 #[actix_web::test]
 async fn every_acknowledged_save_outlives_ten_kills_and_is_found_once() {
     let (home, site) = (Home::new().await, Site::start().await);
@@ -147,6 +148,7 @@ async fn killed_at(
     (word, saved)
 }
 
+/// Of the fault table (row 2).
 #[actix_web::test]
 async fn a_save_outlives_a_kill_at_any_step_and_a_removal_is_not_taken_back() {
     let (home, site) = (Home::new().await, Site::start().await);
@@ -183,6 +185,7 @@ async fn lengthen_leases(home: &Home) -> u64 {
     lengthened.rows_affected
 }
 
+/// Of the fault table (row 1).
 #[actix_web::test]
 async fn job_of_a_killed_service_is_claimed_at_its_next_start() {
     let (home, site) = (Home::new().await, Site::start().await);

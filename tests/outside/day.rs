@@ -82,6 +82,7 @@ async fn the_day_is_kept_over_a_restart() {
     assert_eq!(today(&server.stranger().with_key(&secret)).await, 4);
 }
 
+/// Of the fault table (row 22).
 #[actix_web::test]
 async fn clock_that_jumps_over_midnight_and_back_resets_no_day() {
     let server = Server::with(FIVE).await;
@@ -99,6 +100,7 @@ async fn clock_that_jumps_over_midnight_and_back_resets_no_day() {
     assert_eq!(today(&key).await, 3);
 }
 
+/// Of the fault table (row 22).
 #[actix_web::test]
 async fn clock_set_back_after_a_restart_finds_the_counts_of_its_day() {
     let server = Server::with(FIVE).await;
@@ -126,6 +128,7 @@ async fn clock_set_back_after_a_restart_finds_the_counts_of_its_day() {
     assert_eq!(today(&key).await, 3);
 }
 
+/// Of the fault table (row 22).
 #[actix_web::test]
 async fn clock_set_back_locks_nobody_out_of_signing_in() {
     let server = Server::start().await;

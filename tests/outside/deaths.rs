@@ -36,6 +36,7 @@ async fn lives(health: &Health, deaths: u64) {
     .await;
 }
 
+/// Of the fault table (row 30).
 #[actix_web::test]
 async fn a_request_that_meets_dead_keys_is_told_so_and_the_next_finds_fresh_ones() {
     let server = Server::start().await;
@@ -56,6 +57,7 @@ async fn a_request_that_meets_dead_keys_is_told_so_and_the_next_finds_fresh_ones
     key.get("/rest/v2/usage").await.data(200);
 }
 
+/// Of the fault table (row 30).
 #[actix_web::test]
 async fn a_request_that_meets_dead_limits_is_told_so_and_the_day_goes_on_where_it_was() {
     let server = Server::start().await;
@@ -82,6 +84,7 @@ async fn a_request_that_meets_dead_limits_is_told_so_and_the_day_goes_on_where_i
     assert!(usage.data(200)["rest"]["today"].as_u64().unwrap() >= 6, "{}", usage.body);
 }
 
+/// Of the fault table (row 30).
 #[actix_web::test]
 async fn oauth_connection_survives_a_crash_of_its_actor() {
     let server = Server::start().await;
@@ -109,6 +112,7 @@ async fn oauth_connection_survives_a_crash_of_its_actor() {
     }
 }
 
+/// Of the fault table (row 30).
 #[actix_web::test]
 async fn a_search_that_meets_dead_retrieval_is_told_so_and_the_next_finds_what_there_is() {
     let server = Server::start().await;
@@ -123,6 +127,7 @@ async fn a_search_that_meets_dead_retrieval_is_told_so_and_the_next_finds_what_t
     assert_eq!(key.search("heron").await, [saved["documentId"].as_str().unwrap()]);
 }
 
+/// Of the fault table (row 30).
 #[actix_web::test]
 async fn nobody_notices_that_the_activity_died_and_later_calls_are_written_down() {
     let server = Server::start().await;
@@ -141,6 +146,7 @@ async fn nobody_notices_that_the_activity_died_and_later_calls_are_written_down(
     assert_eq!(lines.iter().filter(|line| line["route"] == "GET /search").count(), 1);
 }
 
+/// Of the fault table (row 30).
 #[actix_web::test]
 async fn nobody_notices_that_ingest_died_and_what_is_saved_meanwhile_is_read() {
     let server = Server::start().await;
@@ -153,6 +159,7 @@ async fn nobody_notices_that_ingest_died_and_what_is_saved_meanwhile_is_read() {
     assert_eq!(server.app().ingest.port().health().report().restarts, 1);
 }
 
+/// Of the fault table (row 30).
 #[actix_web::test]
 async fn a_dead_actor_is_seen_in_readyz_and_in_the_metrics() {
     let server = Server::start().await;
@@ -168,6 +175,7 @@ async fn a_dead_actor_is_seen_in_readyz_and_in_the_metrics() {
     assert_eq!((&notices["up"], &notices["restarts"]), (&json!(true), &json!(1)));
 }
 
+/// Of the fault table (row 30).
 #[actix_web::test]
 async fn a_job_whose_actor_died_is_done_by_the_next_one_once_its_lease_is_over() {
     let (server, site) = (Server::start().await, Site::start().await);

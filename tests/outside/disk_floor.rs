@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::imports::list;
 use crate::world::{Assistant, PASSWORD, Server, Store};
 
+/// Of the fault table (row 6).
 #[actix_web::test]
 async fn strangers_add_nothing_below_the_floor() {
     let open = ("ACCOUNTS__SIGNUP", "open");

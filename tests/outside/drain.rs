@@ -8,6 +8,7 @@ use tokio::net::TcpStream;
 
 use crate::world::{Home, Program, eventually, program};
 
+/// Of the fault table (row 36).
 #[actix_web::test]
 async fn sigterm_ends_the_program_with_status_0_and_what_was_counted_is_kept() {
     let home = Home::new().await;
@@ -30,6 +31,7 @@ async fn sigterm_ends_the_program_with_status_0_and_what_was_counted_is_kept() {
     assert!(running.terminate().await.success());
 }
 
+/// Of the fault table (row 36).
 #[actix_web::test]
 async fn what_was_saved_just_before_sigterm_is_ready_after_the_next_start() {
     let home = Home::new().await;
@@ -53,6 +55,7 @@ async fn what_was_saved_just_before_sigterm_is_ready_after_the_next_start() {
     }
 }
 
+/// Of the fault table (row 36).
 #[actix_web::test]
 async fn while_it_ends_it_is_alive_and_not_ready() {
     let home = Home::new().await;
@@ -94,6 +97,7 @@ async fn while_it_ends_it_is_alive_and_not_ready() {
     assert!(answer.starts_with("HTTP/1.1 400"), "what was in progress was not answered: {answer}");
 }
 
+/// Of the fault table (row 36).
 #[actix_web::test]
 async fn requests_on_busy_connections_are_answered_during_a_drain() {
     const CONNECTIONS: usize = 64;

@@ -613,6 +613,7 @@ async fn committed_claims_expire_beyond_the_largest_number() {
     assert_eq!([answers.again("kept").await, answers.again("lost").await], ["replayed", "first"]);
 }
 
+/// Of the fault table (row 6).
 #[actix_web::test]
 async fn full_disk_replays_answers_and_claims_no_key() {
     let server = Server::start().await;

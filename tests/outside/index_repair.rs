@@ -93,6 +93,7 @@ async fn index_jobs(home: &Home) -> u64 {
     count
 }
 
+/// Of the fault table (row 19).
 #[actix_web::test]
 async fn removed_index_is_filled_again_after_a_start() {
     let home = Home::new().await;
@@ -117,6 +118,7 @@ async fn removed_index_is_filled_again_after_a_start() {
     assert_eq!(doctor(&running.beside(&home, &["doctor"])).0, "ok");
 }
 
+/// Of the fault table (row 19).
 #[actix_web::test]
 async fn older_copy_is_brought_up_to_date_and_shows_nothing_deleted() {
     let home = Home::new().await;
@@ -173,6 +175,7 @@ fn truncate(index: &Path) {
     }
 }
 
+/// Of the fault table (row 19).
 #[actix_web::test]
 async fn damaged_index_is_moved_aside_and_filled_again() {
     let home = Home::new().await;
@@ -213,6 +216,7 @@ async fn index_damaged_after_a_kill_never_stops_the_start() {
     assert_eq!(set_aside(&home.path("data")).len(), 1);
 }
 
+/// Of the fault table (row 19).
 #[actix_web::test]
 async fn index_removed_while_the_service_runs_is_filled_again() {
     let home = Home::new().await;
@@ -416,6 +420,7 @@ async fn lose(server: &Server, owner: UserId, saved: &Value) {
     server.app().retrieval.remove(ids).await.unwrap();
 }
 
+/// Of the fault table (row 19).
 #[actix_web::test]
 async fn partial_index_gets_back_only_what_it_lost() {
     let server = Server::start().await;

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::world::{PASSWORD, Server};
 
+/// Of the fault table (row 43).
 #[actix_web::test]
 async fn a_revoked_key_stops_before_the_revocation_is_answered() {
     let server = Server::start().await;
@@ -23,6 +24,7 @@ async fn a_revoked_key_stops_before_the_revocation_is_answered() {
     other.get("/rest/v2/usage").await.data(200);
 }
 
+/// Of the fault table (row 43).
 #[actix_web::test]
 async fn a_regenerated_key_works_by_its_new_secret_alone() {
     let server = Server::start().await;
@@ -37,6 +39,7 @@ async fn a_regenerated_key_works_by_its_new_secret_alone() {
     server.stranger().with_key(secret).get("/rest/v2/usage").await.data(200);
 }
 
+/// Of the fault table (row 43).
 #[actix_web::test]
 async fn a_scope_that_is_taken_away_is_missing_at_once() {
     let server = Server::start().await;
@@ -71,6 +74,7 @@ async fn a_key_is_refused_from_the_moment_it_expires() {
     assert_eq!(key.get("/rest/v2/usage").await.refused(401), "API_KEY_INVALID");
 }
 
+/// Of the fault table (row 43).
 #[actix_web::test]
 async fn the_keys_of_a_disabled_account_are_refused_until_it_is_enabled() {
     let server = Server::start().await;
@@ -88,6 +92,7 @@ async fn the_keys_of_a_disabled_account_are_refused_until_it_is_enabled() {
     key.get("/rest/v2/usage").await.data(200);
 }
 
+/// Of the threat table (row A1).
 #[actix_web::test]
 async fn the_twenty_first_wrong_key_of_an_address_is_told_to_wait_and_a_right_one_is_not() {
     let server = Server::start().await;
@@ -106,6 +111,7 @@ async fn the_twenty_first_wrong_key_of_an_address_is_told_to_wait_and_a_right_on
     assert_eq!(wrong.get("/rest/v2/usage").await.refused(401), "API_KEY_INVALID");
 }
 
+/// Of the threat table (row X6).
 #[actix_web::test]
 async fn names_that_deceive_are_refused_with_every_other_fault() {
     let server = Server::start().await;
@@ -127,6 +133,7 @@ async fn names_that_deceive_are_refused_with_every_other_fault() {
     session.post("/app/api/keys", json!({ "name": "👩\u{200d}🔬 مفتاح", "kind": "rest" })).await.data(201);
 }
 
+/// Of the threat table (row X6).
 #[actix_web::test]
 async fn email_addresses_that_deceive_are_refused() {
     let server = Server::with(&[("ACCOUNTS__SIGNUP", "open")]).await;

@@ -33,6 +33,7 @@ async fn a_notice_is_one_readable_file_in_the_folder_of_letters() {
     assert_eq!(letters(folder.path()).len(), 1);
 }
 
+/// Of the fault table (row 20).
 #[actix_web::test]
 async fn a_letter_that_no_server_took_leaves_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();

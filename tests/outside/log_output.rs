@@ -22,6 +22,7 @@ async fn send_requests(running: &Program) {
     }
 }
 
+/// Of the fault table (row 39).
 #[actix_web::test]
 async fn unread_stderr_delays_no_answer_and_no_shutdown() {
     let home = Home::new().await;
@@ -37,6 +38,7 @@ async fn unread_stderr_delays_no_answer_and_no_shutdown() {
     assert!(metrics.contains("carrel_log_lost_lines_total{reason=\"queue_full\"}"), "{metrics}");
 }
 
+/// Of the fault table (row 39).
 #[actix_web::test]
 async fn closed_stderr_stops_nothing_and_its_lost_lines_are_counted() {
     let home = Home::new().await;

@@ -50,6 +50,7 @@ async fn a_saved_page_is_fetched_and_its_article_is_found_and_read() {
     assert!(!text.contains('<'), "{text}");
 }
 
+/// Of the threat table (row T1).
 #[actix_web::test]
 async fn a_saved_page_is_the_library_of_its_owner_alone() {
     let server = Server::start().await;

@@ -16,6 +16,7 @@ async fn today(rest: &Client) -> u64 {
     rest.get("/rest/v2/usage").await.data(200)["mcp"]["today"].as_u64().unwrap()
 }
 
+/// Of the threat table (row D3).
 #[actix_web::test]
 async fn writing_counts_two_reading_one_and_a_long_page_two_whatever_comes_of_it() {
     let server = Server::start().await;

@@ -36,6 +36,7 @@ fn failed(answer: &Answer, status: u16, code: i64) {
     assert_eq!((answer.status, &answer.body["error"]["code"]), (status, &json!(code)), "{}", answer.text);
 }
 
+/// Of the threat table (row O9).
 #[actix_web::test]
 async fn pages_of_our_own_and_of_listed_origins_may_ask_and_no_others() {
     let set =
@@ -268,6 +269,7 @@ async fn tools_say_what_they_do_and_take_nothing_else() {
     assert_eq!(refused.body["result"]["_meta"]["carrel/error"]["code"], "VALIDATION_FAILED");
 }
 
+/// Of the threat table (row I2).
 #[actix_web::test]
 async fn what_others_wrote_is_marked_by_every_tool_that_gives_it() {
     let server = Server::start().await;

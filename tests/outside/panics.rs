@@ -68,6 +68,7 @@ async fn activity(server: &Server, session: &Client) -> Vec<Value> {
     answer.data(200)["activity"].as_array().unwrap().clone()
 }
 
+/// Of the fault table (row 29).
 #[actix_web::test]
 async fn panic_of_a_rest_operation_is_in_the_activity_view() {
     let server = Server::start().await;
@@ -93,6 +94,7 @@ async fn panic_of_a_rest_operation_is_in_the_activity_view() {
     key.get("/rest/v2/usage").await.data(200);
 }
 
+/// Of the fault table (row 29).
 #[actix_web::test]
 async fn panic_of_a_tool_is_in_the_activity_view() {
     let server = Server::start().await;

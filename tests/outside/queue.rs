@@ -80,6 +80,7 @@ impl Queue {
     }
 }
 
+/// Of the fault table (row 34).
 #[actix_web::test]
 async fn a_job_is_claimed_once_while_its_lease_holds_and_again_when_it_is_over() {
     let queue = Queue::new().await;
@@ -127,6 +128,7 @@ async fn a_lease_that_is_renewed_holds_on() {
     }
 }
 
+/// Of the fault table (row 34).
 #[actix_web::test]
 async fn a_try_that_lost_its_lease_changes_nothing_more() {
     let queue = Queue::new().await;
@@ -148,6 +150,7 @@ async fn a_try_that_lost_its_lease_changes_nothing_more() {
     assert_eq!(queue.row(&current).await.state, JobState::Done);
 }
 
+/// Of the fault table (row 35).
 #[actix_web::test]
 async fn a_job_whose_tries_all_died_with_their_process_is_given_up() {
     let queue = Queue::new().await;
@@ -525,6 +528,7 @@ async fn index_jobs_are_left_to_the_maintainer() {
     assert_eq!(claim(Places::any(9)).await.len(), 4);
 }
 
+/// Of the fault table (row 6).
 #[actix_web::test]
 async fn only_deletions_are_claimed_below_the_floor_of_the_disk() {
     let queue = Queue::new().await;

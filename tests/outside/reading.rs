@@ -22,6 +22,7 @@ async fn shown(key: &Key, saved: &Value) -> (String, Value, String) {
     (html.as_str().unwrap_or_default().to_owned(), outline, text.as_str().unwrap().to_owned())
 }
 
+/// Of the threat table (row X1).
 #[actix_web::test]
 async fn a_page_is_shown_without_what_runs_and_its_words_say_where_they_stand() {
     let server = Server::start().await;

@@ -8,6 +8,7 @@ use crate::world::{Server, eventually};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
+/// Of the threat table (row L4).
 #[actix_web::test]
 async fn a_line_of_the_activity_is_there_for_ninety_days_and_then_gone() {
     let server = Server::start().await;

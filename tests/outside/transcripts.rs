@@ -335,6 +335,7 @@ async fn seconds_that_are_heard_count_once_in_the_budget() {
     assert!(groups[2]["group"] == "transcription" && groups[2]["share"].as_f64().unwrap() > 0.0);
 }
 
+/// Of the fault table (row 34).
 #[actix_web::test]
 async fn a_try_that_lost_its_lease_writes_nothing() {
     let server = Server::start().await;
@@ -862,6 +863,7 @@ async fn a_recording_that_is_deleted_is_not_heard_on_and_comes_back_with_its_boo
 const HEARD: &str =
     r#"{"language": "english", "segments": [{"start": 0.5, "end": 1.5, "text": " A heron calls."}]}"#;
 
+/// Of the fault table (row 17).
 #[actix_web::test]
 async fn an_endpoint_hears_in_place_of_the_local_model_and_is_asked_again_when_it_is_busy() {
     let ears = Ears::start([(429, "{}"), (200, "{\"cut"), (200, HEARD)]).await;
@@ -941,6 +943,7 @@ async fn a_window_that_an_endpoint_does_not_take_is_missing_and_the_rest_is_hear
     assert_eq!(transcript["segments"].as_array().unwrap().len(), 2, "{transcript}");
 }
 
+/// Of the fault table (row 1).
 #[actix_web::test]
 async fn a_recording_whose_service_was_killed_goes_on_where_it_stopped() {
     let ears = Ears::start([(200, HEARD), (200, HEARD), (0, "")]).await;

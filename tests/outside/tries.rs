@@ -48,6 +48,7 @@ async fn a_page_that_is_not_there_fails_with_its_reason_and_is_never_tried_again
     assert!(key.search("gone").await.is_empty());
 }
 
+/// Of the threat table (row S1).
 #[actix_web::test]
 async fn an_address_that_may_not_be_fetched_is_refused_when_it_is_saved() {
     let server = Server::start().await;
@@ -114,6 +115,7 @@ async fn stands(key: &Key, document: &str) -> Value {
     key.get(&format!("/rest/v2/documents/{document}")).await.data(200)["status"].clone()
 }
 
+/// Of the fault table (row 35).
 #[actix_web::test]
 async fn a_file_that_kills_its_parser_fails_with_a_reason_after_three_tries_and_harms_nobody() {
     let server = Server::start().await;

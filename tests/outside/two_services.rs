@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::world::{Home, Key, Program, eventually, program};
 
+/// Of the fault table (rows 37, 43).
 #[actix_web::test]
 async fn a_key_that_is_revoked_beside_a_service_is_refused_by_it_within_a_second() {
     let home = Home::new().await;
@@ -38,6 +39,7 @@ async fn a_key_that_is_revoked_beside_a_service_is_refused_by_it_within_a_second
     }
 }
 
+/// Of the fault table (row 37).
 #[actix_web::test]
 async fn what_two_services_admit_together_is_one_day() {
     let home = Home::new().await;
@@ -55,6 +57,7 @@ async fn what_two_services_admit_together_is_one_day() {
     assert_eq!(third.holder(&id, &secret).get("/rest/v2/usage").await.data(200)["rest"]["today"], 7);
 }
 
+/// Of the fault table (row 37).
 #[actix_web::test]
 async fn two_services_that_start_at_once_on_an_empty_database_both_become_ready() {
     let home = Home::new().await;
@@ -118,11 +121,13 @@ async fn second_service_takes_over_after(end: impl AsyncFnOnce(Program)) {
     .await;
 }
 
+/// Of the fault table (row 37).
 #[actix_web::test]
 async fn second_service_leaves_the_index_to_the_first_until_it_ends() {
     second_service_takes_over_after(async |first| assert!(first.terminate().await.success())).await;
 }
 
+/// Of the fault table (row 37).
 #[actix_web::test]
 async fn second_service_takes_the_index_over_from_a_killed_one() {
     second_service_takes_over_after(async |first| first.kill()).await;

@@ -85,6 +85,7 @@ async fn server_with_files() -> Server {
     Server::at(home, clock, &[("FILES__URL", &folder)]).await
 }
 
+/// Of the fault table (row 33).
 #[actix_web::test]
 async fn twenty_completions_at_once_make_one_bookmark_and_answer_alike() {
     let server = server_with_files().await;
@@ -106,6 +107,7 @@ async fn twenty_completions_at_once_make_one_bookmark_and_answer_alike() {
     assert_eq!(files(&server.home().path("files")).len(), 1);
 }
 
+/// Of the fault table (row 32).
 #[actix_web::test]
 async fn bytes_that_break_off_leave_nothing_and_the_address_still_works() {
     let server = server_with_files().await;
@@ -145,6 +147,7 @@ async fn whoever_sends_a_file_anew_waits_for_none_that_stalls() {
     key.post(&complete, json!({ "sha256": sha256(b"two") })).await.data(202);
 }
 
+/// Of the threat table (rows U2, U3).
 #[actix_web::test]
 async fn bytes_that_are_refused_end_no_others() {
     let server = server_with_files().await;
@@ -216,6 +219,7 @@ fn sha256(bytes: &[u8]) -> &'static str {
     }
 }
 
+/// Of the threat table (row U2).
 #[actix_web::test]
 async fn bytes_that_came_in_time_are_completed_late_and_others_never() {
     let server = server_with_files().await;
@@ -352,6 +356,7 @@ async fn told(key: &Key, saved: &Value) -> Option<Value> {
     shown["error"].is_string().then_some(shown)
 }
 
+/// Of the fault table (row 32).
 #[actix_web::test]
 async fn bytes_that_were_acknowledged_outlive_a_kill() {
     let home = Home::new().await;

@@ -69,6 +69,7 @@ async fn what_came_in_time_is_completed_late_and_what_never_came_is_expired() {
     assert_eq!(complete(&key, &never).await.refused(410), "UPLOAD_EXPIRED");
 }
 
+/// Of the threat table (row U2).
 #[actix_web::test]
 async fn an_address_takes_the_announced_type_alone_and_no_other_signature() {
     let store = Store::start().await;

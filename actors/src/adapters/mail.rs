@@ -265,6 +265,7 @@ mod tests {
         assert!(mail(way).is_ok());
     }
 
+    /// Of the fault table (row 20).
     #[test]
     fn a_letter_has_the_same_id_at_each_try() {
         let mail = mail(Way::Folder("letters".into())).unwrap();

@@ -199,6 +199,7 @@ mod tests {
         guard.literal(&PageUrl::parse(&format!("http://{host}/")).expect(host))
     }
 
+    /// Of the threat table (rows S1, S2, S3, S4, S5, S6).
     #[test]
     fn private_and_reserved_addresses_are_refused_in_every_spelling() {
         for guard in [guard(&[]), guard(&["127.0.0.1/32"])] {
@@ -245,6 +246,7 @@ mod tests {
         assert_eq!(home.address("10.0.0.9".parse().unwrap()), Err(Refusal::Private));
     }
 
+    /// Of the threat table (row S16).
     #[test]
     fn service_itself_is_refused_at_its_own_host_and_port() {
         for (base_url, host, verdict) in [
@@ -262,6 +264,7 @@ mod tests {
         }
     }
 
+    /// Of the threat table (row S13).
     #[test]
     fn ports_of_other_services_are_refused() {
         for port in [22, 25, 3306, 6379, 9200] {

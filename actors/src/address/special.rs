@@ -95,6 +95,7 @@ mod tests {
         }
     }
 
+    /// Of the threat table (rows S1, S3).
     #[test]
     fn the_edges_of_special_networks_are_not_public() {
         for text in [
@@ -152,6 +153,7 @@ mod tests {
     }
 
     proptest! {
+        /// Of the threat table (rows S1, S4).
         #[test]
         fn what_the_standard_library_calls_special_is_not_public(number: u32) {
             let address = Ipv4Addr::from(number);

@@ -20,6 +20,7 @@ fn pages_of_the_web_are_read_as_a_browser_reads_them() {
     }
 }
 
+/// Of the threat table (row S11).
 #[test]
 fn other_schemes_and_relative_addresses_are_no_pages() {
     for text in [
@@ -46,6 +47,7 @@ fn other_schemes_and_relative_addresses_are_no_pages() {
     }
 }
 
+/// Of the threat table (row S12).
 #[test]
 fn credentials_are_refused_wherever_they_hide() {
     for text in [
@@ -59,6 +61,7 @@ fn credentials_are_refused_wherever_they_hide() {
     }
 }
 
+/// Of the threat table (row S14).
 #[test]
 fn broken_addresses_and_control_characters_are_refused() {
     for text in [

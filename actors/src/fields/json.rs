@@ -378,6 +378,7 @@ mod tests {
         assert_eq!(faulty(r#"{"title": "t", "limit": 1e300}"#), ["limit"]);
     }
 
+    /// Of the threat table (row J1).
     #[test]
     fn a_body_of_very_many_values_is_refused_while_it_is_read() {
         let items = vec!["{}"; MOST_VALUES + 1].join(",");
@@ -397,6 +398,7 @@ mod tests {
         assert_eq!(faulty(&format!("{{\"items\": [{objects}]}}")).len(), MOST_FAULTS);
     }
 
+    /// Of the threat table (row J1).
     #[test]
     fn a_member_that_is_said_twice_is_a_fault() {
         assert_eq!(faulty(r#"{"title": "a", "title": "b"}"#), ["title"]);

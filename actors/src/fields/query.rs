@@ -94,11 +94,13 @@ mod tests {
         assert_eq!(values.id("id"), None);
     }
 
+    /// Of the threat table (row J2).
     #[test]
     fn every_fault_is_named_at_once() {
         assert_eq!(faulty("q=&limit=0&source=moon&id=nope&zap=1"), ["q", "limit", "source", "id", "zap"]);
     }
 
+    /// Of the threat table (row J2).
     #[test]
     fn odd_spellings_of_numbers_are_faults() {
         for limit in ["-1", "1.5", "1e1", "+5", "%205", "٣", "", "99999999999999999999"] {
@@ -106,11 +108,13 @@ mod tests {
         }
     }
 
+    /// Of the threat table (row J2).
     #[test]
     fn what_is_no_text_is_a_fault_and_not_replaced() {
         assert_eq!(faulty("q=%ff%fe"), ["query"]);
     }
 
+    /// Of the threat table (row J2).
     #[test]
     fn missing_blank_long_and_repeated_parameters_are_faults() {
         for query in ["", "q=%20%09", "q=123456", "q=a&q=b", "q=a%00"] {

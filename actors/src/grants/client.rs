@@ -231,6 +231,7 @@ mod tests {
         assert_eq!((shown_name(&client).as_str(), client.auth), ("a.example", ClientAuth::Basic));
     }
 
+    /// Of the threat table (row X6).
     #[test]
     fn a_name_is_one_line_without_what_could_deceive() {
         let name = Some("  Good\u{202e}\u{0007}\n  App ".to_owned());

@@ -104,6 +104,7 @@ pub async fn spend(db: &impl ConnectionTrait, token: &mut oauth_token::Model) ->
 mod tests {
     use super::*;
 
+    /// Of the threat table (row O3).
     #[test]
     fn a_code_is_presented_once_and_redeemed_only_then() {
         let presented = [CodeState::Issued, CodeState::Spent, CodeState::Redeemed].map(after_presentation);
@@ -113,6 +114,7 @@ mod tests {
         assert!(matches!(connected, [Err(Untaken::Used), Ok(CodeState::Redeemed), Err(Untaken::Used)]));
     }
 
+    /// Of the threat table (row O4).
     #[test]
     fn a_refresh_token_is_exchanged_once() {
         assert!(matches!(after_exchange(TokenState::Issued), Ok(TokenState::Spent)));

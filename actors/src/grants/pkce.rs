@@ -36,6 +36,7 @@ pub fn fits(challenge: &str, verifier: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// Of the threat table (row O2).
     #[test]
     fn the_example_of_the_rfc_fits_and_nothing_else_does() {
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -48,6 +49,7 @@ mod tests {
         assert!(!fits("-bAHi131ltLqGQEMABu9AJ5lHeLFfo-341XzHrnT9zk", "short"));
     }
 
+    /// Of the threat table (row O2).
     #[test]
     fn forms_are_those_of_the_rfc() {
         for wrong in [String::new(), "a".repeat(42), "a".repeat(129), format!("{}+", "a".repeat(43))] {

@@ -146,6 +146,7 @@ mod tests {
         }
     }
 
+    /// Of the threat table (row O1).
     #[test]
     fn nothing_else_may_in_whatever_spelling() {
         for uri in [
@@ -193,6 +194,7 @@ mod tests {
         assert!(!rules().allow(&format!("https://client.example/{}", "a".repeat(LONGEST))));
     }
 
+    /// Of the threat table (row O1).
     #[test]
     fn a_registered_address_is_the_same_text() {
         let uris = ["http://127.0.0.1:43117/callback".to_owned()];

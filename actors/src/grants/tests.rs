@@ -385,6 +385,7 @@ async fn of_two_who_saw_a_secret_unused_one_takes_the_step() {
     assert_eq!(code, kept);
 }
 
+/// Of the threat table (row O4).
 #[test]
 fn no_order_of_steps_leaves_two_living_branches() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -110,6 +110,7 @@ mod tests {
 
     use super::*;
 
+    /// Of the threat table (row U4).
     #[test]
     fn files_are_what_their_first_bytes_say() {
         let of = [
@@ -132,6 +133,7 @@ mod tests {
         }
     }
 
+    /// Of the threat table (row U4).
     #[test]
     fn other_files_are_nothing_of_the_kind() {
         for other in [

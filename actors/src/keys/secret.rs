@@ -198,6 +198,7 @@ mod tests {
         assert_eq!(Secret::parse_key(key.expose()).unwrap().hash(), key.hash());
     }
 
+    /// Of the threat table (row A5).
     #[test]
     fn the_checksum_is_crc32_in_base62() {
         // As Python's zlib.crc32 gives it.
@@ -235,6 +236,7 @@ mod tests {
         assert_eq!(Secret::parse_key(&key).unwrap().display(), format!("pk_0123...{}", &key[48..]));
     }
 
+    /// Of the threat table (row L2).
     #[test]
     fn nothing_of_a_secret_is_printed() {
         assert_eq!(format!("{:?} {:?}", key(), key().hash()), "Secret(..) SecretHash(..)");
@@ -261,6 +263,7 @@ mod tests {
         assert!(counts.values().all(|count| (1_017..=1_757).contains(count)), "{counts:?}");
     }
 
+    /// Of the threat table (row A4).
     #[test]
     fn the_hash_is_sha256_of_the_whole_secret() {
         let hash = Secret::joined(&["abc"]).hash();
@@ -272,6 +275,7 @@ mod tests {
     }
 
     proptest! {
+        /// Of the threat table (row A5).
         #[test]
         fn a_key_with_one_other_character_is_refused(at in 0usize..52, c in "[0-9A-Za-z_-]") {
             let key = known();

@@ -98,6 +98,7 @@ mod tests {
 
     use super::*;
 
+    /// Of the fault table (row 31).
     #[tokio::test]
     async fn burst_of_password_hashes_is_served_two_at_a_time() {
         let workers = Workers::new(8);

@@ -131,6 +131,7 @@ mod tests {
         assert_eq!(count.total(), 6);
     }
 
+    /// Of the fault table (row 22).
     #[test]
     fn clock_that_is_set_back_enters_known_or_earlier_days() {
         let mut days = KeptDays::default();

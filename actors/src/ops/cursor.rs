@@ -104,6 +104,7 @@ mod tests {
         cursors().seal(USER, "chunks", position)
     }
 
+    /// Of the threat table (row T3).
     #[test]
     fn a_cursor_serves_its_caller_in_its_list_under_its_key_alone() {
         let cursor = sealed(&("a".into(), 1));
@@ -140,6 +141,7 @@ mod tests {
             prop_assert_eq!(cursors().open(Uuid::from_u128(user), &list, &cursor), Ok(position));
         }
 
+        /// Of the threat table (row T3).
         #[test]
         fn any_other_character_anywhere_is_refused(number in any::<u64>(), at in any::<prop::sample::Index>(), c in "[ -~]") {
             let cursor = sealed(&("page".into(), number));
@@ -148,6 +150,7 @@ mod tests {
             prop_assert!(changed == cursor || open(&changed) == Err(BadCursor));
         }
 
+        /// Of the threat table (row T3).
         #[test]
         fn any_longer_or_shorter_cursor_is_refused(number in any::<u64>(), at in any::<prop::sample::Index>(), more in "[A-Za-z0-9_=-]{1,4}") {
             let cursor = sealed(&("page".into(), number));

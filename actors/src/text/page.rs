@@ -106,6 +106,7 @@ mod tests {
         assert_eq!(read("👩‍👩‍👧‍👦é👩‍👩‍👧‍👦", 3), ["👩‍👩‍👧‍👦", "é", "👩‍👩‍👧‍👦"]);
     }
 
+    /// Of the threat table (row J3).
     #[test]
     fn an_offset_within_a_cluster_is_taken_as_asked() {
         assert_eq!(page("e\u{301}x", 1, 5).text, "\u{301}x");
@@ -153,6 +154,7 @@ mod tests {
             }
         }
 
+        /// Of the threat table (row J3).
         #[test]
         fn any_offset_and_size_give_a_page(text in any::<String>(), offset in 0usize..60, size in 1usize..60) {
             let page = page(&text, offset, size);

@@ -64,6 +64,7 @@ mod tests {
         Timestamp::parse("2030-01-02T03:04:05.678Z").unwrap()
     }
 
+    /// Of the threat table (row U2).
     #[test]
     fn a_signature_serves_its_upload_until_its_moment_under_its_key_alone() {
         let (own, upload) = (Signatures::new([5; 32]), UploadId::new(until()));
@@ -77,6 +78,7 @@ mod tests {
     }
 
     proptest! {
+        /// Of the threat table (row U2).
         #[test]
         fn any_other_character_anywhere_is_refused(at in any::<prop::sample::Index>(), c in "[ -~]") {
             let (own, upload) = (Signatures::new([5; 32]), UploadId::new(until()));

@@ -23,6 +23,7 @@ async fn call(client: &Client, tool: &str) -> Answer {
     client.post("/mcp", json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })).await
 }
 
+/// Of the threat table (row O7).
 #[actix_web::test]
 async fn a_token_is_for_the_mcp_server_alone() {
     let server = Server::start().await;
@@ -99,6 +100,7 @@ async fn tools_beyond_the_token_are_not_listed_and_refused_by_name_with_the_way_
     assert!(result["_meta"]["mcp/www_authenticate"].to_string().contains("insufficient_scope"));
 }
 
+/// Of the threat table (row O7).
 #[actix_web::test]
 async fn a_token_of_another_address_of_the_service_is_refused() {
     let server = Server::with(&[("SERVER__BASE_URL", "http://127.0.0.1:9")]).await;
@@ -171,6 +173,7 @@ async fn calls_stand_in_the_activity_by_the_app() {
     .await;
 }
 
+/// Of the threat table (rows A4, L2).
 #[actix_web::test]
 async fn no_secret_stands_in_rows_files_the_log_or_the_activity() {
     let home = Home::new().await;

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::world::{Assistant, PASSWORD, REDIRECT, Server, Tokens, sent_back, ticket};
 
+/// Of the threat table (row O1).
 #[actix_web::test]
 async fn nobody_is_sent_anywhere_before_client_and_address_belong_together() {
     let server = Server::start().await;
@@ -70,6 +71,7 @@ async fn what_no_app_has_to_say_is_not_kept() {
     assert!(browser.get(&both).await.text.contains("type=\"password\""), "sign-in was asked for anew");
 }
 
+/// Of the threat table (row O5).
 #[actix_web::test]
 async fn a_fault_goes_back_to_the_client_with_its_state_and_our_name() {
     let server = Server::start().await;
@@ -179,6 +181,7 @@ async fn who_is_not_signed_in_signs_in_and_goes_on_with_the_same_request() {
     assert_eq!(sent_back(&browser.form("/oauth/consent", &allowed).await)["state"], "a&b=c d");
 }
 
+/// Of the threat table (row C2).
 #[actix_web::test]
 async fn a_sign_in_makes_a_session_of_its_own_that_https_alone_carries() {
     let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
@@ -206,6 +209,7 @@ async fn a_sign_in_makes_a_session_of_its_own_that_https_alone_carries() {
     }
 }
 
+/// Of the threat table (row O8).
 #[actix_web::test]
 async fn a_sign_in_leads_nowhere_but_to_our_own_page() {
     let server = Server::start().await;
@@ -257,6 +261,7 @@ async fn a_sign_in_page_is_good_for_half_an_hour_and_survives_a_restart() {
     assert_eq!((sign_in(&early).await, sign_in(&late).await), (403, 303));
 }
 
+/// Of the threat table (row A7).
 #[actix_web::test]
 async fn a_wrong_password_is_told_on_the_page_and_the_sixth_try_has_to_wait() {
     let server = Server::start().await;
@@ -278,6 +283,7 @@ async fn a_wrong_password_is_told_on_the_page_and_the_sixth_try_has_to_wait() {
     assert!(refused.number("retry-after") > 0);
 }
 
+/// Of the threat table (row C1).
 #[actix_web::test]
 async fn a_sign_in_from_another_site_is_refused() {
     let server = Server::start().await;

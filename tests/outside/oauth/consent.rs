@@ -7,6 +7,7 @@ use crate::world::{Assistant, REDIRECT, Server, Tokens, sent_back, ticket};
 
 const ALL: &str = "read:library read:projects write:projects write:bookmarks write:notes";
 
+/// Of the threat table (rows C3, O6).
 #[actix_web::test]
 async fn the_page_names_who_asks_and_is_never_framed_kept_or_followed() {
     let server = Server::start().await;
@@ -33,6 +34,7 @@ async fn the_page_names_who_asks_and_is_never_framed_kept_or_followed() {
     assert_eq!(server.stranger().get("/oauth/style.css").await.status, 200);
 }
 
+/// Of the threat table (row C4).
 #[actix_web::test]
 async fn what_was_ticked_of_what_was_asked_and_the_plan_has_is_granted() {
     let server = Server::start().await;
@@ -72,6 +74,7 @@ async fn nothing_ticked_is_a_refusal_and_so_is_the_other_button() {
     }
 }
 
+/// Of the threat table (row C1).
 #[actix_web::test]
 async fn a_click_counts_once_in_the_browser_that_was_asked_and_from_our_page_alone() {
     let server = Server::start().await;
@@ -98,6 +101,7 @@ async fn a_click_counts_once_in_the_browser_that_was_asked_and_from_our_page_alo
     assert_eq!(browser.form("/oauth/consent", &click).await.status, 403);
 }
 
+/// Of the threat table (row C5).
 #[actix_web::test]
 async fn nothing_is_granted_without_a_click_whatever_was_granted_before() {
     let server = Server::start().await;

@@ -16,6 +16,7 @@ fn refused(answer: &Answer, status: u16, error: &str) {
     assert!(answer.body.get("access_token").is_none());
 }
 
+/// Of the threat table (row O3).
 #[actix_web::test]
 async fn a_code_becomes_tokens_once_and_a_second_use_ends_them() {
     let server = Server::start().await;
@@ -37,6 +38,7 @@ async fn a_code_becomes_tokens_once_and_a_second_use_ends_them() {
     refused(&assistant.refresh(&newer.refresh).await, 400, "invalid_grant");
 }
 
+/// Of the fault table (row 22).
 #[actix_web::test]
 async fn clock_set_back_revives_no_code_and_no_refresh_token() {
     let server = Server::start().await;
@@ -56,6 +58,7 @@ async fn clock_set_back_revives_no_code_and_no_refresh_token() {
     refused(&assistant.refresh(&newer.refresh).await, 400, "invalid_grant");
 }
 
+/// Of the fault and threat tables (rows 44, O3).
 #[actix_web::test]
 async fn many_exchanges_at_once_have_one_winner_and_then_none() {
     let server = Server::start().await;
@@ -71,6 +74,7 @@ async fn many_exchanges_at_once_have_one_winner_and_then_none() {
     assert_eq!(assistant.call(&Tokens::of(&won[0]).access).await, 401);
 }
 
+/// Of the threat table (row O3).
 #[actix_web::test]
 async fn a_try_that_does_not_fit_spends_the_code() {
     let server = Server::start().await;
@@ -295,6 +299,7 @@ async fn a_code_of_someone_whose_plan_became_smaller_works_for_what_that_has() {
     assert!(listed.contains("search_library") && !listed.contains("create_note"), "{listed}");
 }
 
+/// Of the threat table (row O3).
 #[actix_web::test]
 async fn a_code_lives_sixty_seconds() {
     let server = Server::start().await;

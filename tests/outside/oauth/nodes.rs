@@ -17,6 +17,7 @@ async fn sign_in(node: &Program) -> Client {
     node.stranger().sign_in(program::EMAIL, program::PASSWORD).await
 }
 
+/// Of the fault table (row 37).
 #[actix_web::test]
 async fn a_connection_that_is_ended_at_one_node_is_dead_at_the_other_within_a_second() {
     let home = Home::new().await;
@@ -43,6 +44,7 @@ async fn a_connection_that_is_ended_at_one_node_is_dead_at_the_other_within_a_se
     assert!(last_admitted.duration_since(ended) <= Duration::from_secs(1));
 }
 
+/// Of the fault table (row 44).
 #[actix_web::test]
 async fn tokens_presented_to_both_nodes_at_once_are_good_once_and_then_never() {
     let home = Home::new().await;
@@ -74,6 +76,7 @@ async fn tokens_presented_to_both_nodes_at_once_are_good_once_and_then_never() {
     }
 }
 
+/// Of the fault table (row 45).
 #[actix_web::test]
 async fn a_kill_within_a_refresh_leaves_the_old_token_or_the_new_one() {
     let home = Home::new().await;

@@ -34,6 +34,7 @@ async fn why_a_connection_ended_stands_in_the_activity() {
     assert_eq!(told, [("CODE_REUSED".into(), heron()), ("TOKEN_REUSED".into(), heron())]);
 }
 
+/// Of the threat table (row O4).
 #[actix_web::test]
 async fn a_refresh_token_is_good_once_and_the_second_time_ends_the_connection() {
     let server = Server::start().await;
@@ -57,6 +58,7 @@ async fn a_refresh_token_is_good_once_and_the_second_time_ends_the_connection() 
     assert_eq!((&ended["clientName"], &ended["state"]), (&json!("Heron"), &json!("revoked")));
 }
 
+/// Of the threat table (row O4).
 #[actix_web::test]
 async fn many_refreshes_at_once_leave_no_living_branch() {
     let server = Server::start().await;
@@ -72,6 +74,7 @@ async fn many_refreshes_at_once_leave_no_living_branch() {
     invalid(&assistant.refresh(&won[0].refresh).await);
 }
 
+/// Of the threat table (row O4).
 #[actix_web::test]
 async fn a_token_of_another_client_is_refused_and_its_connection_untouched() {
     let server = Server::start().await;

@@ -45,6 +45,7 @@ async fn a_public_client_gets_no_secret() {
     assert!(assistant.secret.is_none());
 }
 
+/// Of the threat table (row O6).
 #[actix_web::test]
 async fn what_may_not_be_registered_is_refused_in_the_words_of_the_rfc() {
     let server = Server::with(&[("AUTH__FAILURES_PER_MINUTE", "1000")]).await;
@@ -125,6 +126,7 @@ async fn every_address_that_the_specification_allows_may_be_registered() {
     assert_ne!(record.body["client_id"], other.body["client_id"]);
 }
 
+/// Of the threat table (row O6).
 #[actix_web::test]
 async fn a_body_that_is_no_json_or_too_long_is_refused() {
     let server = Server::start().await;
@@ -165,6 +167,7 @@ async fn whoever_keeps_registering_badly_is_told_to_wait() {
     Assistant::new(server.stranger()).await;
 }
 
+/// Of the threat table (row O6).
 #[actix_web::test]
 async fn the_twenty_first_registration_of_an_hour_is_told_to_wait_and_a_bad_one_does_not_count() {
     let server = Server::start().await;
@@ -226,6 +229,7 @@ async fn a_client_is_forgotten_after_thirty_days_unless_somebody_is_connected() 
     assert_eq!(server.stranger().get(&kept.address(&[])).await.status, 200);
 }
 
+/// Of the threat table (row O6).
 #[actix_web::test]
 async fn an_address_that_browsers_run_is_none_even_where_the_operator_lists_it() {
     let listed = "javascript:alert(1),data:text/html;x,cursor://app/*,cursor://app/cb#x,cursor://app/cb";
@@ -281,6 +285,7 @@ async fn a_client_that_was_in_use_is_remembered_from_its_last_refresh_on() {
     assert_eq!(server.stranger().get(&assistant.address(&[])).await.status, 200);
 }
 
+/// Of the threat table (row X6).
 #[actix_web::test]
 async fn names_of_clients_cannot_be_told_from_each_other() {
     let server = Server::start().await;

@@ -48,6 +48,7 @@ fn names_all(answer: &Answer, names: &[&str], what: &str) {
     }
 }
 
+/// Of the threat table (row T5).
 #[actix_web::test]
 async fn every_body_refuses_foreign_columns() {
     let server = Server::start().await;
@@ -65,6 +66,7 @@ async fn every_body_refuses_foreign_columns() {
     assert_eq!(mine["plan"], "pro");
 }
 
+/// Of the threat table (row T5).
 #[actix_web::test]
 async fn account_bodies_refuse_foreign_columns() {
     let server = Server::with(&[("ACCOUNTS__SIGNUP", "open")]).await;
@@ -90,6 +92,7 @@ async fn account_bodies_refuse_foreign_columns() {
     browser.get("/app/api/session").await.data(200);
 }
 
+/// Of the threat table (row T5).
 #[actix_web::test]
 async fn nested_objects_refuse_foreign_columns() {
     let server = Server::start().await;

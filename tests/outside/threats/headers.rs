@@ -1,5 +1,5 @@
-//! Attacks in the head of a request: line breaks, ambiguous framing, and a forged host, origin or sender (rows H1 to H3, H5, H7
-//! and X9).
+//! Attacks in the head of a request: line breaks, ambiguous framing, and a forged host, origin or sender (rows H1, H2, H3, H5,
+//! H7, X9).
 
 use reqwest::Method;
 use serde_json::json;
@@ -13,6 +13,7 @@ fn headers(answer: &Answer) -> String {
     format!("{:?}", answer.headers).to_ascii_lowercase()
 }
 
+/// Of the threat table (row H1).
 #[actix_web::test]
 async fn line_breaks_in_a_request_split_no_header() {
     const BREAK: &str = "\r\nX-Forged: 1\r\n\r\n<script>";
@@ -42,6 +43,7 @@ async fn line_breaks_in_a_request_split_no_header() {
     }
 }
 
+/// Of the threat table (row H1).
 #[actix_web::test]
 async fn request_id_of_a_client_is_replaced() {
     let server = Server::start().await;
@@ -54,6 +56,7 @@ async fn request_id_of_a_client_is_replaced() {
     }
 }
 
+/// Of the threat table (row H2).
 #[actix_web::test]
 async fn ambiguous_framing_gets_400_and_a_closed_connection() {
     const AMBIGUOUS: [&str; 22] = [
@@ -92,6 +95,7 @@ async fn ambiguous_framing_gets_400_and_a_closed_connection() {
     }
 }
 
+/// Of the threat table (row H3).
 #[actix_web::test]
 async fn no_answer_contains_the_host_of_its_request() {
     let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
@@ -127,6 +131,7 @@ async fn no_answer_contains_the_host_of_its_request() {
     assert_eq!(called.status, 403, "a page that rebinds a name sends the name as its host");
 }
 
+/// Of the threat table (row H3).
 #[actix_web::test]
 async fn unknown_host_is_refused_before_anything_else() {
     let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
@@ -152,6 +157,7 @@ async fn unknown_host_is_refused_before_anything_else() {
     assert_eq!(status("10.1.2.3:8080", "/metrics").await, 200);
 }
 
+/// Of the threat table (row H5).
 #[actix_web::test]
 async fn no_route_with_a_credential_answers_other_origins() {
     let server = Server::start().await;
@@ -168,6 +174,7 @@ async fn no_route_with_a_credential_answers_other_origins() {
     }
 }
 
+/// Of the threat table (row X9).
 #[actix_web::test]
 async fn every_answer_of_the_apis_is_json_and_not_sniffed() {
     let server = Server::start().await;
@@ -185,6 +192,7 @@ async fn every_answer_of_the_apis_is_json_and_not_sniffed() {
     }
 }
 
+/// Of the threat table (row H7).
 #[actix_web::test]
 async fn forwarded_addresses_count_behind_a_trusted_proxy_only() {
     let spoofed = |client: &Client, n: usize| {

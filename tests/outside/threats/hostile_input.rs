@@ -1,4 +1,4 @@
-//! Malformed bodies, and texts with a special meaning for SQL, full-text search or paths (rows J1, D1, D2 and U1).
+//! Malformed bodies, and texts with a special meaning for SQL, full-text search or paths (rows J1, D1, D2, U1).
 
 use entity::plan::Plan;
 use serde_json::{Value, json};
@@ -66,6 +66,7 @@ fn bodies() -> Vec<Vec<u8>> {
     bodies
 }
 
+/// Of the threat table (row J1).
 #[actix_web::test]
 async fn malformed_bodies_get_400_on_every_route() {
     let server = Server::with(&HIGH_LIMITS).await;
@@ -83,6 +84,7 @@ async fn malformed_bodies_get_400_on_every_route() {
     }
 }
 
+/// Of the threat table (row J1).
 #[actix_web::test]
 async fn malformed_bodies_are_refused_without_a_key_too() {
     let settings = [("AUTH__FAILURES_PER_MINUTE", "100000"), ("ACCOUNTS__SIGNUP", "open")];
@@ -200,6 +202,7 @@ fn assert_status(answer: &Answer, statuses: &[u16], what: &str) {
     assert!(statuses.contains(&answer.status), "{what}: {}", answer.text);
 }
 
+/// Of the threat table (rows D1, D2).
 #[actix_web::test]
 async fn operators_and_statements_in_parameters_are_only_text() {
     let server = Server::with(&HIGH_LIMITS).await;
@@ -243,6 +246,7 @@ async fn operators_and_statements_in_parameters_are_only_text() {
     assert_eq!(addresses(&key).await, before);
 }
 
+/// Of the threat table (row U1).
 #[actix_web::test]
 async fn filename_of_an_upload_is_not_used_as_a_path() {
     let home = Home::new().await;

@@ -1,5 +1,5 @@
 //! Words of users and secrets are in no log at any level, in no metric and in no table of the bookkeeping; words of what was
-//! deleted for good are in no file (rows L1 and L4).
+//! deleted for good are in no file (rows L1, L4).
 
 use std::time::Duration;
 
@@ -197,6 +197,7 @@ async fn fail(key: &Key, site: &Site) {
     .await;
 }
 
+/// Of the threat table (row L1).
 #[actix_web::test]
 async fn words_of_users_are_in_no_log_and_no_bookkeeping() {
     let home = Home::new().await;
@@ -247,6 +248,7 @@ async fn words_of_users_are_in_no_log_and_no_bookkeeping() {
     }
 }
 
+/// Of the threat table (row L4).
 #[actix_web::test]
 async fn words_of_a_purged_bookmark_are_in_no_file() {
     let server = Server::start().await;

@@ -76,7 +76,7 @@ pub fn nothing_finds_nothing(index: &dyn PassageIndex) {
     assert!(found(index, &Tenant::of(id(2)), &asking(1)).is_empty());
 }
 
-/// One tenant neither sees nor changes what is another's, even by its id.
+/// One tenant neither sees nor changes what is another's, even by its id (row T4).
 pub fn tenants_never_meet(index: &dyn PassageIndex) {
     let (mine, other) = (me(), Tenant::of(id(2)));
     index.upsert(&mine, vec![point(1)]).unwrap();

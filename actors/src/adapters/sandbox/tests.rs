@@ -149,6 +149,7 @@ async fn one_child_serves_one_page_after_the_other() {
     assert_eq!(sandbox.idle(), 1);
 }
 
+/// Of the fault table (row 35).
 #[tokio::test]
 async fn a_child_that_hangs_is_killed_in_time_and_the_next_page_is_read() {
     let sandbox = hurried();
@@ -165,6 +166,7 @@ async fn a_child_that_hangs_is_killed_in_time_and_the_next_page_is_read() {
     works(&sandbox).await;
 }
 
+/// Of the fault table (row 35).
 #[tokio::test]
 async fn a_job_ends_when_its_processor_time_is_used_up_and_each_job_has_its_own() {
     let sandbox = Sandbox::new(command(), SandboxSettings { cpu_seconds: 1, ..settings() });
@@ -175,6 +177,7 @@ async fn a_job_ends_when_its_processor_time_is_used_up_and_each_job_has_its_own(
     works(&sandbox).await;
 }
 
+/// Of the fault table (row 35).
 #[tokio::test]
 async fn a_crash_costs_one_job_and_no_other() {
     let sandbox = sandbox();
@@ -186,6 +189,7 @@ async fn a_crash_costs_one_job_and_no_other() {
     }
 }
 
+/// Of the fault table (rows 35, 38).
 #[tokio::test]
 async fn memory_over_the_bound_costs_one_job_and_no_other() {
     let sandbox = sandbox();
@@ -254,6 +258,7 @@ async fn twenty_pages_at_once_share_two_children() {
     assert_eq!(sandbox.idle(), 2);
 }
 
+/// Of the threat table (row P6).
 #[tokio::test]
 async fn a_bomb_of_nested_elements_is_refused_at_once() {
     let bomb =
@@ -286,6 +291,7 @@ async fn a_child_makes_room_after_its_jobs() {
     assert_eq!(sandbox.idle(), 0);
 }
 
+/// Of the threat table (row P1).
 #[tokio::test]
 async fn a_child_reaches_nothing_that_it_says_it_cannot() {
     let sandbox = sandbox();

@@ -20,6 +20,7 @@ fn a_quotation_before_a_marker_is_verified_where_it_stands() {
     assert_eq!(cited.citations[0].range, 0..24);
 }
 
+/// Of the threat table (row I3).
 #[test]
 fn an_invented_quotation_is_not_verified_and_the_nearest_sentence_is_shown() {
     let cited = cite("\"It was the first of its kind\" [1]", &[QUAGGA]);
@@ -118,6 +119,7 @@ fn of_markers_side_by_side_each_takes_the_quotation_that_it_holds() {
     assert_eq!(cited.citations.iter().map(|c| c.verified).collect::<Vec<_>>(), [false, true]);
 }
 
+/// Of the threat table (row I1).
 #[test]
 fn what_a_page_would_load_is_put_out_of_force() {
     let said = "See ![x](https://evil.example/?q) <img src=x> [1](https://a.example)\n[r]: https://evil.example\n2 < 3 [1]";

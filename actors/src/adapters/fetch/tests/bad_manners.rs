@@ -16,6 +16,7 @@ async fn answering(answer: impl Fn() -> Answer + Send + Sync + 'static) -> Site 
     Site::start(move |_| answer()).await
 }
 
+/// Of the threat table (row S17).
 #[tokio::test]
 async fn an_endless_page_is_cut_at_the_bound() {
     let web = answering(|| Answer::Endless(head(200, &[HTML]), b"flood ".repeat(1000))).await;
@@ -25,6 +26,7 @@ async fn an_endless_page_is_cut_at_the_bound() {
     assert!(error.permanent());
 }
 
+/// Of the threat table (row S17).
 #[tokio::test]
 async fn a_length_over_the_bound_is_refused_before_the_body_comes() {
     let web = answering(|| Answer::Stall(head(200, &[HTML, ("Content-Length", "10000000000")]))).await;
@@ -41,6 +43,7 @@ async fn a_page_of_just_the_bound_is_whole_and_one_byte_more_is_too_large() {
     assert!(matches!(fetcher().get(&web.url("/"), most(4)).await, Err(FetchError::TooLarge(4))));
 }
 
+/// Of the threat table (row S18).
 #[tokio::test]
 async fn slow_servers_meet_the_deadline_wherever_they_are_slow() {
     let chunk = b"1\r\nx\r\n".to_vec();
@@ -58,6 +61,7 @@ async fn slow_servers_meet_the_deadline_wherever_they_are_slow() {
     }
 }
 
+/// Of the threat table (row S18).
 #[tokio::test]
 async fn redirects_share_one_deadline() {
     let web = answering(|| Answer::Slow(head(302, &[("Location", "/"), ("Content-Length", "0")]))).await;
@@ -65,6 +69,7 @@ async fn redirects_share_one_deadline() {
     assert!(matches!(fails(&impatient(), &web.url("/")).await, FetchError::Timeout(_)));
 }
 
+/// Of the threat table (row S18).
 #[tokio::test]
 async fn a_server_that_never_finishes_tls_meets_the_deadline() {
     let web = answering(|| Answer::Stall(Vec::new())).await;
@@ -73,6 +78,7 @@ async fn a_server_that_never_finishes_tls_meets_the_deadline() {
     assert!(matches!(fails(&impatient(), &url).await, FetchError::Timeout(_)));
 }
 
+/// Of the threat table (row S20).
 #[tokio::test]
 async fn a_flood_of_headers_is_refused() {
     let many = "X: y\r\n".repeat(10_000);

@@ -22,6 +22,7 @@ async fn a_page_comes_whole_with_what_its_server_says_of_it() {
     assert_eq!((fetched.body.as_slice(), fetched.text().as_str()), (b"\xCC\xE8\xF0".as_slice(), "Мир"));
 }
 
+/// Of the threat table (row S21).
 #[tokio::test]
 async fn a_fetch_says_who_it_is_and_nothing_else() {
     let web = Site::start(|head| match path(head) {
@@ -58,6 +59,7 @@ async fn redirects_are_followed_to_the_address_that_answers() {
     assert_eq!((mixed.url, mixed.redirected_permanently), (web.url("/page"), false));
 }
 
+/// Of the threat table (row S10).
 #[tokio::test]
 async fn a_chain_of_ten_redirects_is_followed_and_one_of_eleven_is_not() {
     let web = Site::start(|head| match path(head).trim_start_matches('/').parse::<u32>() {
@@ -70,6 +72,7 @@ async fn a_chain_of_ten_redirects_is_followed_and_one_of_eleven_is_not() {
     assert!(matches!(fails(&fetcher(), &web.url("/11")).await, FetchError::TooManyRedirects));
 }
 
+/// Of the threat table (row S10).
 #[tokio::test]
 async fn a_redirect_loop_ends() {
     let web = Site::start(|head| redirect(302, if path(head) == "/a" { "/b" } else { "/a" })).await;

@@ -92,6 +92,7 @@ async fn what_does_not_unpack_is_broken() {
     }
 }
 
+/// Of the threat table (row S19).
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn bombs_cost_no_more_than_the_bound() {

@@ -19,6 +19,7 @@ fn refusal(error: FetchError) -> Refusal {
     refusal
 }
 
+/// Of the threat table (row S1).
 #[tokio::test]
 async fn a_private_address_is_refused_without_a_connection() {
     let web = web().await;
@@ -50,6 +51,7 @@ async fn nothing_private_is_fetched_by_default() {
     assert!(web.heads().is_empty());
 }
 
+/// Of the threat table (row S9).
 #[tokio::test]
 async fn a_redirect_to_a_private_address_is_not_followed() {
     let web = web().await;
@@ -85,6 +87,7 @@ async fn a_redirect_to_a_private_address_is_not_followed() {
     assert!(canary.heads().is_empty());
 }
 
+/// Of the threat table (row S7).
 #[tokio::test]
 async fn a_name_is_fetched_when_every_address_of_it_may_be() {
     let web = web().await;
@@ -111,6 +114,7 @@ async fn a_name_is_fetched_when_every_address_of_it_may_be() {
     assert!(canary.heads().is_empty());
 }
 
+/// Of the threat table (row S8).
 #[tokio::test]
 async fn a_name_that_turns_private_leads_to_the_checked_address_or_nowhere() {
     let web = web().await;
@@ -124,6 +128,7 @@ async fn a_name_that_turns_private_leads_to_the_checked_address_or_nowhere() {
     assert!(canary.heads().is_empty());
 }
 
+/// Of the threat table (row S16).
 #[tokio::test]
 async fn service_itself_is_not_fetched_and_not_reached_over_a_redirect() {
     let (web, service) = (web().await, Site::start(|_| ok("text/html", "the service")).await);

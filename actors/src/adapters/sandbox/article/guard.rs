@@ -257,6 +257,7 @@ mod tests {
         }
     }
 
+    /// Of the threat table (row P6).
     #[test]
     fn a_million_nested_elements_are_refused() {
         assert_eq!(check(&"<div>".repeat(1_000_000)), Err(Unreadable::TooDeep));
@@ -305,6 +306,7 @@ mod tests {
         }
     }
 
+    /// Of the threat table (row P6).
     #[test]
     fn a_million_attributes_of_one_tag_are_refused() {
         let many: String = (0..1_000_000).map(|n| format!(" a{n}=\"x y\"")).collect();

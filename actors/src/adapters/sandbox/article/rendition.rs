@@ -200,6 +200,7 @@ mod tests {
         );
     }
 
+    /// Of the threat table (rows X1, X2, X3).
     #[test]
     fn what_runs_or_leads_astray_is_not_passed_on() {
         let html = html(

@@ -220,6 +220,7 @@ fn a_date_without_a_zone_is_one() {
     assert_eq!(read.items[0].published_at, Some(1_767_323_045_000));
 }
 
+/// Of the threat table (row P4).
 #[test]
 fn entities_of_a_bomb_are_not_expanded() {
     let bomb = concat!(

@@ -168,6 +168,7 @@ pub mod tests {
         assert_eq!((archive.short("a", 3), archive.short("none", 9)), (None, None));
     }
 
+    /// Of the threat table (row P5).
     #[test]
     fn what_unpacks_to_far_more_is_refused() {
         let zeroes = vec![0; 64 << 20];
@@ -176,6 +177,7 @@ pub mod tests {
         assert_eq!(archive.unpack("bomb").err(), Some(NoImport::Bomb));
     }
 
+    /// Of the threat table (row P5).
     #[test]
     fn texts_of_an_archive_are_read_once_and_bounded_together() {
         let zeroes = vec![0; 1 << 20];
@@ -191,6 +193,7 @@ pub mod tests {
         assert_eq!(archive.text("0", 1 << 20), Err("its text is another row's"));
     }
 
+    /// Of the threat table (row P5).
     #[test]
     fn lists_of_an_archive_are_bounded_together() {
         let zeroes = vec![0; 1 << 20];
@@ -205,7 +208,7 @@ pub mod tests {
         assert_eq!(archive.list("none.csv", 1 << 20), Err(NoImport::Damaged));
     }
 
-    /// Overlapping entries: the central directory names the same bytes many times.
+    /// Overlapping entries: the central directory names the same bytes many times (row P5).
     #[test]
     fn overlapping_entries_are_bounded_together() {
         const ENTRIES: u16 = 200;

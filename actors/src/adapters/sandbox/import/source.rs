@@ -285,6 +285,7 @@ mod tests {
         assert_eq!(opened(endless.as_bytes(), None).err(), Some(NoImport::Damaged));
     }
 
+    /// Of the threat table (row P4).
     #[test]
     fn list_with_a_flood_of_attributes_is_damaged() {
         let attributes: String = (0..200_000).map(|n| format!(" a{n}=x")).collect();

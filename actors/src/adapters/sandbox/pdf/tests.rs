@@ -208,6 +208,7 @@ async fn works(sandbox: &Sandbox) {
     assert_eq!(read.pages, ["Still here."]);
 }
 
+/// Of the threat table (row P1).
 #[tokio::test]
 async fn a_mutilated_file_ends_in_text_or_a_reason_and_the_next_one_is_read() {
     let sandbox = sandbox();
@@ -218,6 +219,7 @@ async fn a_mutilated_file_ends_in_text_or_a_reason_and_the_next_one_is_read() {
     }
 }
 
+/// Of the threat table (row P1).
 #[tokio::test]
 async fn files_of_real_programs_end_in_text_or_a_reason_however_they_are_mutilated() {
     let sandbox = sandbox();

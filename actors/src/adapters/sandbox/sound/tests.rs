@@ -173,7 +173,7 @@ async fn what_is_there_of_a_recording_that_was_cut_off_is_heard() {
     }
 }
 
-/// Cuts and changes of a real file: each is decoded in part or refused, within its time.
+/// Cuts and changes of a real file: each is decoded in part or refused, within its time (row P2).
 #[tokio::test]
 async fn mutilated_recordings_are_heard_in_part_or_refused() {
     use std::io::Read;
@@ -242,6 +242,7 @@ async fn what_trips_its_decoder_is_damaged_and_what_is_cut_off_says_how_much_is_
     assert!(sound.lost() < 0.1, "{}", sound.lost());
 }
 
+/// Of the threat table (row P2).
 #[test]
 fn what_is_decoded_far_slower_than_it_plays_is_given_up() {
     let after =
