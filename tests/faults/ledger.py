@@ -53,8 +53,9 @@ class Credential:
         self.checked = False
 
     def end(self, acknowledged: bool) -> None:
-        self.works = {False} if acknowledged else self.works | {False}
-        self.checked = False
+        if self.works != {False}:
+            self.works = {False} if acknowledged else self.works | {False}
+            self.checked = False
 
 
 class User:
