@@ -54,10 +54,12 @@ async fn search_does_not_wait_for_all_those_of_another_account() {
     let server = Server::start().await;
     let (greedy, other) = (server.user(Plan::Pro).await.id(), server.user(Plan::Pro).await.id());
     let mut line = Vec::new();
-    for _ in 0..SEARCHES {
+    while line.len() < SEARCHES {
         let mut search = Box::pin(server.app().retrieval.search(greedy, wanted()));
-        assert!(futures_util::poll!(search.as_mut()).is_pending());
-        line.push(search);
+        // A worker may answer before the first poll ends: such a search does not wait.
+        if futures_util::poll!(search.as_mut()).is_pending() {
+            line.push(search);
+        }
     }
 
     let answer = server.app().retrieval.search(other, wanted());
