@@ -9,10 +9,10 @@ use crate::disk::DiskSpace;
 
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Folds the write-ahead log into the database every second while a disk is below its floor, until it is aborted.
+/// Checkpoints the write-ahead log every second while a disk is below its floor, until it is aborted.
 ///
 /// SQLite does so by itself only when the log has 4 MB. On a disk with less left the log cannot grow to that: every write would fail,
-/// though a log that is folded in is written over from its beginning, and needs no more space.
+/// though a log that was checkpointed is overwritten from its beginning, and needs no more space.
 pub async fn checkpoint_below_floor(db: Db, disk: DiskSpace) {
     if db.is_postgres() {
         return;
@@ -20,7 +20,7 @@ pub async fn checkpoint_below_floor(db: Db, disk: DiskSpace) {
     loop {
         tokio::time::sleep(INTERVAL).await;
         if !disk.has_room() {
-            // What cannot be folded in, as on a full disk, stays in the log.
+            // What cannot be checkpointed, as on a full disk, stays in the log.
             let _ = checkpoint(&db).await;
         }
     }
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[actix::test]
-    async fn log_is_written_over_after_a_checkpoint() {
+    async fn log_is_overwritten_after_a_checkpoint() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.db");
         let db = Db::open(&format!("sqlite://{}?mode=rwc", file.display())).await.unwrap();

@@ -36,6 +36,7 @@ pub mod disk;
 pub mod error;
 pub mod exports;
 pub mod fields;
+pub mod file_identity;
 pub mod grants;
 pub mod idempotency;
 pub mod idempotency_claim;

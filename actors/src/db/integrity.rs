@@ -1,6 +1,6 @@
 //! Whether the file of an SQLite database is whole. PostgreSQL looks after its own files.
 
-mod table_check;
+mod check_connection;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,8 +9,8 @@ use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, QueryResult, Statement};
 use sqlx::sqlite::SqliteConnectOptions;
 use tracing::{error, info, warn};
 
-use super::{Db, StorageFault};
-use table_check::TableCheck;
+use super::{Db, LOG_SUFFIX, StorageFault, TRUNCATE_LOG, with_suffix};
+pub(super) use check_connection::CheckConnection;
 
 /// A database up to this size is checked before the service starts on it, a larger one while it serves: checking takes about a
 /// second for every 200 MiB.
@@ -124,15 +124,12 @@ impl Db {
     /// Checks the pages of one table after another. Each check is one read transaction, and SQLite cannot truncate the write-ahead
     /// log before it ends: a single check of all tables would let the log grow for as long as the check takes.
     async fn quick_check_by_table(&self) -> Result<(), OpenError> {
-        let mut check = TableCheck::connect(self).await?;
+        let mut connection = CheckConnection::connect(self).await?;
         // The check of `sqlite_schema` includes the list of unused pages.
         let tables = "SELECT 'sqlite_schema' UNION ALL SELECT name FROM sqlite_schema WHERE type = 'table'";
         for row in self.all(tables).await? {
             let table: String = row.try_get_by_index(0)?;
-            let found = check.quick_check(&table).await.inspect_err(|error| {
-                self.health.record_read(error);
-            });
-            verdict(found?)?;
+            connection.check_table(&table).await?;
             tokio::time::sleep(PAUSE_BETWEEN_TABLES).await;
         }
         Ok(())
@@ -145,14 +142,14 @@ impl Db {
     }
 
     /// Compares the size of the file with the number of its pages. While the write-ahead log holds pages the file may rightly be
-    /// shorter, so the log is folded in first; where that cannot be done nothing is concluded.
+    /// shorter, so the log is checkpointed first; where that fails nothing is concluded.
     async fn check_size(&self, file: &Path) -> Result<(), OpenError> {
-        let folded = self.write.execute_unprepared("PRAGMA wal_checkpoint(TRUNCATE)").await;
+        let checkpoint = self.write.execute_unprepared(TRUNCATE_LOG).await;
         let expected = self.number("PRAGMA page_count").await? * self.number("PRAGMA page_size").await?;
         // Measured after the count: what a service writes meanwhile is in the log, and moves only from there to the file.
-        let log = size_of(&PathBuf::from(format!("{}-wal", file.display())));
+        let log = size_of(&with_suffix(file, LOG_SUFFIX));
         let actual = size_of(file);
-        if folded.is_ok() && log == 0 && actual < expected {
+        if checkpoint.is_ok() && log == 0 && actual < expected {
             return Err(Damage::Truncated { file: file.display().to_string(), expected, actual }.into());
         }
         Ok(())

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use rustix::process::geteuid;
 use tracing::warn;
 
+use super::with_suffix;
+use crate::file_identity::FileIdentity;
+
 /// What is known of the lock.
 enum LockState {
     /// Nothing: the file could not be opened or locked yet.
@@ -34,10 +37,8 @@ pub(super) struct LockFile {
 impl LockFile {
     /// The file whose name is that of the database with this suffix. Nothing is opened yet.
     pub(super) fn beside(database: &Path, suffix: &str) -> Self {
-        let mut path = database.as_os_str().to_owned();
-        path.push(suffix);
         Self {
-            path: path.into(),
+            path: with_suffix(database, suffix),
             database: database.to_owned(),
             state: LockState::Unknown,
             is_failing: false,
@@ -115,7 +116,7 @@ impl LockFile {
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let open = file.metadata()?;
     match fs::metadata(path) {
-        Ok(found) => Ok((found.dev(), found.ino()) == (open.dev(), open.ino())),
+        Ok(found) => Ok(FileIdentity::from(&found) == FileIdentity::from(&open)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn lock_of_a_removed_file_is_taken_anew() {
+    fn lock_of_a_removed_file_is_taken_again() {
         let folder = Folder::new();
         let (mut one, mut other) = (folder.lock(), folder.lock());
         assert!(one.hold());

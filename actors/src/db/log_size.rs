@@ -1,13 +1,12 @@
 //! The size of SQLite's write-ahead log. A read transaction that stays open blocks checkpoints, and then the log grows with every
 //! write.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use tracing::{info, warn};
 
-use super::Db;
 use super::integrity::size_of;
+use super::{Db, LOG_SUFFIX, with_suffix};
 
 /// How often the log is measured.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
@@ -23,7 +22,7 @@ impl Db {
             Ok(None) => return,
             Err(error) => return warn!(%error, "could not find the write-ahead log of the database"),
         };
-        let log = PathBuf::from(format!("{}-wal", database.display()));
+        let log = with_suffix(&database, LOG_SUFFIX);
         let mut was_large = false;
         loop {
             let bytes = size_of(&log);

@@ -22,6 +22,7 @@ mod session_lock;
 mod transaction;
 mod verification;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -54,6 +55,18 @@ const LOOK: Duration = Duration::from_millis(20);
 const READERS: u32 = 8;
 /// Any number that nothing else in the database locks: one node migrates at a time.
 const MIGRATION_LOCK: i64 = 0x4361_7272_656c;
+
+/// The suffix of SQLite's write-ahead log: the name of the database with it is that of the log.
+const LOG_SUFFIX: &str = "-wal";
+/// Checkpoints the write-ahead log, and truncates it.
+const TRUNCATE_LOG: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
+
+/// The path of a file whose name is that of the database with a suffix.
+fn with_suffix(database: &Path, suffix: &str) -> PathBuf {
+    let mut path = database.as_os_str().to_owned();
+    path.push(suffix);
+    path.into()
+}
 
 /// Values of one statement: SQLite takes no more.
 const VALUES: usize = 32_766;
@@ -228,22 +241,22 @@ impl Db {
         self.write.get_database_backend() == DatabaseBackend::Postgres
     }
 
-    /// Folds the write-ahead log in, releases the locks and closes every connection.
+    /// Checkpoints the write-ahead log, releases the locks and closes every connection.
     ///
     /// # Errors
-    /// The log could not be folded in, as on a full disk; the connections are closed all the same.
+    /// The log could not be checkpointed, as on a full disk; the connections are closed all the same.
     pub async fn close(self) -> Result<(), DbErr> {
         self.health.set_closing();
-        let folded = if self.is_postgres() {
+        let checkpoint = if self.is_postgres() {
             Ok(())
         } else if self.health.is_damaged() {
             Err(fault::damaged())
         } else {
             // Into the file that is open, wherever it was moved: what was acknowledged before is kept with it.
-            self.write.pool.execute_unprepared("PRAGMA wal_checkpoint(TRUNCATE)").await.map(drop)
+            self.write.pool.execute_unprepared(TRUNCATE_LOG).await.map(drop)
         };
         let pools = self.pools();
-        let mut closed = folded.and(self.locks.release_all().await);
+        let mut closed = checkpoint.and(self.locks.release_all().await);
         for pool in pools {
             closed = closed.and(pool.close().await);
         }

@@ -3,9 +3,8 @@
 //! A file that is removed, moved or replaced stays open, and SQLite goes on writing to it. What is written then is acknowledged, and
 //! lost when the file is closed. So the device and inode of each file are compared with those at its path.
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,13 +13,14 @@ use rustix::io::Errno;
 use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, Statement};
 use tracing::{error, warn};
 
-use super::Db;
+use super::{Db, LOG_SUFFIX, TRUNCATE_LOG, with_suffix};
+use crate::file_identity::FileIdentity;
 
 /// How often the files are compared while nothing is written.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The write-ahead log and its index. SQLite removes them only when the last connection of all processes is closed.
-const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
+const COMPANIONS: [&str; 2] = [LOG_SUFFIX, "-shm"];
 
 /// The database file and its companions, as they were when the database was opened.
 #[derive(Debug)]
@@ -29,8 +29,7 @@ pub(super) struct OpenFiles(Vec<OpenFile>);
 #[derive(Debug)]
 struct OpenFile {
     path: PathBuf,
-    device: u64,
-    inode: u64,
+    identity: FileIdentity,
     /// What an operator can do when the file is not at its path.
     advice: &'static str,
 }
@@ -42,14 +41,14 @@ impl OpenFiles {
     /// The database file cannot be looked at.
     pub(super) fn of(database: &Path) -> io::Result<Self> {
         let advice = "move the file back to its place, or stop the service and restore a copy";
-        let mut files = vec![OpenFile::new(database.to_owned(), &fs::metadata(database)?, advice)];
+        let identity = FileIdentity::from(&fs::metadata(database)?);
+        let mut files = vec![OpenFile { path: database.to_owned(), identity, advice }];
         for suffix in COMPANIONS {
-            let mut path = database.as_os_str().to_owned();
-            path.push(suffix);
-            let path = PathBuf::from(path);
+            let path = with_suffix(database, suffix);
             if let Ok(found) = fs::metadata(&path) {
+                let identity = FileIdentity::from(&found);
                 let advice = "stop the service with SIGTERM and start it again: it saves the content of the file when it stops";
-                files.push(OpenFile::new(path, &found, advice));
+                files.push(OpenFile { path, identity, advice });
             }
         }
         Ok(Self(files))
@@ -94,14 +93,10 @@ impl OpenFiles {
 }
 
 impl OpenFile {
-    fn new(path: PathBuf, found: &Metadata, advice: &'static str) -> Self {
-        Self { path, device: found.dev(), inode: found.ino(), advice }
-    }
-
     /// A path that cannot be looked at for another reason, such as a failing disk, says nothing about the file.
     fn is_in_place(&self) -> bool {
         match fs::metadata(&self.path) {
-            Ok(found) => (found.dev(), found.ino()) == (self.device, self.inode),
+            Ok(found) => FileIdentity::from(&found) == self.identity,
             Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
         }
     }
@@ -144,22 +139,22 @@ impl Db {
             if self.health.are_files_in_place() {
                 is_log_settled = false;
             } else if !is_log_settled && !self.health.is_damaged() {
-                is_log_settled = self.fold_log().await;
+                is_log_settled = self.truncate_log().await;
             }
             tokio::time::sleep(CHECK_INTERVAL).await;
         }
     }
 
-    /// Writes the content of the write-ahead log into the database file that is open, and empties the log: otherwise it could stay
-    /// beside a database that was put in the place of the other, and SQLite would apply it to that. Returns false if it should be
-    /// tried again, because a read transaction is in the way.
-    async fn fold_log(&self) -> bool {
-        let fold = Statement::from_string(DatabaseBackend::Sqlite, "PRAGMA wal_checkpoint(TRUNCATE)");
-        match self.write.pool.query_one_raw(fold).await {
+    /// Checkpoints the write-ahead log into the database file that is open, and truncates the log: otherwise it could stay next to a
+    /// database that was put in the place of the other, and SQLite would apply it to that. Returns false if it should be tried again,
+    /// because a read transaction is in the way.
+    async fn truncate_log(&self) -> bool {
+        let checkpoint = Statement::from_string(DatabaseBackend::Sqlite, TRUNCATE_LOG);
+        match self.write.pool.query_one_raw(checkpoint).await {
             // The first column says whether something was in the way.
             Ok(row) => row.is_some_and(|row| row.try_get_by_index::<i64>(0).is_ok_and(|busy| busy == 0)),
             Err(error) => {
-                warn!(%error, "could not write the write-ahead log into the database file that is open");
+                warn!(%error, "could not checkpoint the write-ahead log into the database file that is open");
                 true
             }
         }

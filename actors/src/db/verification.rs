@@ -6,11 +6,10 @@
 use std::mem::{Discriminant, discriminant};
 use std::time::{Duration, Instant};
 
-use sea_orm::{DbErr, RuntimeErr};
-use sqlx::{ConnectOptions as _, Connection as _};
 use tracing::{error, info, warn};
 
-use super::{Damage, Db, OpenError};
+use super::integrity::CheckConnection;
+use super::{Db, OpenError};
 
 /// How long to wait before each check; the last one repeats.
 const PAUSES: [Duration; 3] = [Duration::from_secs(10), Duration::from_secs(30), Duration::from_secs(300)];
@@ -113,7 +112,7 @@ impl Db {
         let met = self.health.damage_met();
         let started = Instant::now();
         self.health.require_files()?;
-        self.check_afresh(depth).await?;
+        CheckConnection::connect(self).await?.check(depth.pragma().to_owned()).await?;
         // It was another file that was checked if this one was replaced meanwhile.
         self.health.require_files()?;
         if self.health.clear_damage(met) {
@@ -122,34 +121,18 @@ impl Db {
         }
         Ok(())
     }
-
-    /// Checks by a new connection: the others would answer from pages that they read before the damage.
-    async fn check_afresh(&self, depth: CheckDepth) -> Result<(), OpenError> {
-        let options = self.read.pool.get_sqlite_connection_pool().connect_options();
-        let mut connection = options.connect().await.map_err(read_failed)?;
-        let check = sqlx::query_scalar::<sqlx::Sqlite, String>(depth.pragma());
-        let found = check.fetch_optional(&mut connection).await.map_err(read_failed)?;
-        connection.close().await.map_err(read_failed)?;
-        match found {
-            Some(found) if found != "ok" => Err(Damage::Inconsistent(found.replace('\n', " ")).into()),
-            Some(_) | None => Ok(()),
-        }
-    }
-}
-
-fn read_failed(cause: sqlx::Error) -> DbErr {
-    DbErr::Query(RuntimeErr::SqlxError(cause.into()))
 }
 
 #[cfg(test)]
 mod tests {
     use sea_orm::ConnectionTrait;
 
+    use super::super::Damage;
     use super::super::tests::{TestDatabase, overwrite_middle_page};
     use super::*;
 
     #[test]
-    fn checks_become_rarer_and_deeper_until_the_database_was_sound_for_long() {
+    fn repeated_damage_is_checked_more_deeply_and_less_often() {
         let (mut schedule, start) = (VerificationSchedule::default(), Instant::now());
         let [first, second, later] = PAUSES;
 

@@ -20,10 +20,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::join_all;
-use rustix::fs::statvfs;
 
 pub use reservation::DiskReservation;
 
+use self::space::Space;
 use self::space_reserve::SpaceReserve;
 use self::volume::Volume;
 use crate::error::Error;
@@ -182,8 +182,7 @@ impl DiskSpace {
 /// # Errors
 /// The folder is not there, or its disk cannot be measured.
 pub fn available_bytes(folder: &Path) -> io::Result<u64> {
-    let disk = statvfs(folder)?;
-    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+    Space::of(folder).map(|space| space.free_bytes)
 }
 
 #[cfg(test)]

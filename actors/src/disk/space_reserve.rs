@@ -1,7 +1,7 @@
 //! Space that is set aside on a disk, for when others have filled it.
 //!
 //! SQLite makes the index of its write-ahead log when it opens, and the passage index maps files of a few MiB: without space for
-//! them neither could even be read. And sign-in, revocation and deletion write: up to 4 MB to the log before SQLite folds it in,
+//! them neither could even be read. And sign-in, revocation and deletion write: up to 4 MB to the log before SQLite checkpoints it,
 //! as much to the database then, and deleted texts once more as zeros. So a part is given back while the service runs, and the
 //! rest when it starts on a full disk.
 

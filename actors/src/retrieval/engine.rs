@@ -243,32 +243,20 @@ impl Engine {
 }
 
 fn not_read(error: IndexError) -> Error {
-    match error {
-        IndexError::Blocked => Error::Busy(RELOAD_RETRY_AFTER),
-        other @ (IndexError::Open(_)
-        | IndexError::InUse { .. }
-        | IndexError::Outside { .. }
-        | IndexError::SetAside { .. }
-        | IndexError::Abandoned
-        | IndexError::Panicked
-        | IndexError::Engine { .. }
-        | IndexError::Unloaded(_)
-        | IndexError::Full
-        | IndexError::Dimension { .. }) => Error::internal(other),
+    if matches!(error, IndexError::Blocked) {
+        Error::Busy(RELOAD_RETRY_AFTER)
+    } else {
+        Error::internal(error)
     }
 }
 
 fn not_written(error: IndexError) -> Error {
-    match error {
-        IndexError::Full => Error::StorageFull,
-        IndexError::Abandoned | IndexError::Blocked | IndexError::Unloaded(_) => Error::Busy(REOPENS_WITHIN),
-        other @ (IndexError::Open(_)
-        | IndexError::InUse { .. }
-        | IndexError::Outside { .. }
-        | IndexError::SetAside { .. }
-        | IndexError::Panicked
-        | IndexError::Engine { .. }
-        | IndexError::Dimension { .. }) => Error::internal(other),
+    if matches!(error, IndexError::Full) {
+        Error::StorageFull
+    } else if matches!(error, IndexError::Abandoned | IndexError::Blocked | IndexError::Unloaded(_)) {
+        Error::Busy(REOPENS_WITHIN)
+    } else {
+        Error::internal(error)
     }
 }
 

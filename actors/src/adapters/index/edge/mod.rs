@@ -29,6 +29,7 @@ use self::fault::not_measured;
 use self::shard::Shard;
 use super::{IndexError, Labels, Language, Legs, PassageIndex, PassagePage, Plan, Point, Tenant};
 use crate::disk::{MIN_FREE_TO_ADD_BYTES, MIN_FREE_TO_DELETE_BYTES, available_bytes};
+use crate::file_identity::FileIdentity;
 
 /// The model whose vectors are searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,14 +49,12 @@ impl Model {
 /// Folders of a shard that stay the same for as long as it is open.
 const LASTING_FOLDERS: [&str; 2] = ["segments", "wal"];
 
-/// Device and number of the lasting folders: what is put in their place has others.
-type Identity = [Option<(u64, u64)>; 2];
+/// The identity of each lasting folder; none where it does not exist.
+type Identity = [Option<FileIdentity>; 2];
 
 fn identity(folder: &Path) -> Identity {
-    LASTING_FOLDERS.map(|name| {
-        let found = std::fs::symlink_metadata(folder.join(name)).ok()?;
-        Some((found.dev(), found.ino()))
-    })
+    LASTING_FOLDERS
+        .map(|name| std::fs::symlink_metadata(folder.join(name)).ok().as_ref().map(FileIdentity::from))
 }
 
 /// The embedded passage index.

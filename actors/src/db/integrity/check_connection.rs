@@ -1,31 +1,33 @@
-//! The check of one table after another while the database serves. It ends as soon as its caller is dropped: a service that stops
-//! must not wait for the seconds or minutes that the check of a large table takes.
+//! The connection through which a database is checked while it serves. A check ends as soon as its caller is dropped: a service that
+//! stops must not wait for the seconds or minutes that the check of a large table takes.
 
 use std::sync::Arc;
 
 use sea_orm::{DbErr, RuntimeErr};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Sqlite, SqliteConnection};
 
+use super::{OpenError, verdict};
 use crate::db::Db;
 
 /// Pages of a table, or instructions of SQLite's virtual machine, between two looks at whether the check is still wanted. A page
 /// may lead to megabytes of overflow pages, which are not counted.
 const STEPS_BETWEEN_LOOKS: i32 = 20;
 
-/// A connection of its own for `PRAGMA quick_check`. When this is dropped, its statement is interrupted; the driver's thread would
-/// run it to its end. The connection is not part of a pool, so closing a pool does not wait for it.
-pub(super) struct TableCheck {
+/// A connection outside of the pools, for `PRAGMA quick_check` and `PRAGMA integrity_check`. It reads the file: the connections of the
+/// pools may answer from pages that they read before the damage. When this is dropped, its statement is interrupted; the driver's
+/// thread would run it to its end. Closing a pool does not wait for it.
+pub(in crate::db) struct CheckConnection {
     connection: SqliteConnection,
     /// The progress handler, which runs on the driver's thread, interrupts the statement when this is gone.
     _owner: Arc<()>,
 }
 
-impl TableCheck {
+impl CheckConnection {
     /// Opens the connection with the options of the readers.
     ///
     /// # Errors
     /// The file cannot be opened.
-    pub(super) async fn connect(db: &Db) -> Result<Self, DbErr> {
+    pub(in crate::db) async fn connect(db: &Db) -> Result<Self, DbErr> {
         let options = db.read.pool.get_sqlite_connection_pool().connect_options();
         let mut connection = options.connect().await.map_err(failed)?;
         let owner = Arc::new(());
@@ -36,14 +38,21 @@ impl TableCheck {
         Ok(Self { connection, _owner: owner })
     }
 
-    /// Checks a table with its indexes; the first row of what SQLite says.
+    /// Checks a table with its indexes.
     ///
     /// # Errors
-    /// SQLite's own error: of damage that it could not read past, or of an interrupt.
-    pub(super) async fn quick_check(&mut self, table: &str) -> Result<Option<String>, DbErr> {
-        let pragma = format!("PRAGMA quick_check('{}')", table.replace('\'', "''"));
+    /// See [`Self::check`].
+    pub(super) async fn check_table(&mut self, table: &str) -> Result<(), OpenError> {
+        self.check(format!("PRAGMA quick_check('{}')", table.replace('\'', "''"))).await
+    }
+
+    /// Runs a check.
+    ///
+    /// # Errors
+    /// The damage that SQLite found, or its own error: of damage that it could not read past, or of an interrupt.
+    pub(in crate::db) async fn check(&mut self, pragma: String) -> Result<(), OpenError> {
         let rows = sqlx::query_scalar::<Sqlite, String>(AssertSqlSafe(pragma));
-        rows.fetch_optional(&mut self.connection).await.map_err(failed)
+        verdict(rows.fetch_optional(&mut self.connection).await.map_err(failed)?)
     }
 }
 
@@ -70,13 +79,15 @@ mod tests {
             WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 5000)
             INSERT INTO number SELECT n FROM n";
         db.write().execute_unprepared(rows).await.unwrap();
-        let mut check = TableCheck::connect(&db).await.unwrap();
-        assert_eq!(check.quick_check("number").await.unwrap().as_deref(), Some("ok"));
+        let mut check = CheckConnection::connect(&db).await.unwrap();
+        check.check_table("number").await.unwrap();
 
         // What a drop does, but the answer of the statement can still be read.
         check._owner = Arc::new(());
 
-        let error = check.quick_check("number").await.unwrap_err();
+        let OpenError::Database(error) = check.check_table("number").await.unwrap_err() else {
+            panic!("damage")
+        };
         let cause = driver_error(&error).unwrap().as_database_error().unwrap();
         assert_eq!(cause.code().as_deref(), Some(INTERRUPTED), "{error}");
     }
