@@ -23,13 +23,14 @@ pub fn database_file(data_dir: &Path) -> PathBuf {
 /// Another process has it, or the file of the lock cannot be made.
 pub fn lock(folder: &Path) -> Result<File, Box<dyn Error + Send + Sync>> {
     let path = folder.join("carrel.lock");
-    let file = File::options().create(true).truncate(false).read(true).write(true).open(path)?;
+    let file = File::options().create(true).truncate(false).read(true).write(true).open(&path);
+    let file = file.map_err(|cause| format!("open the file {}: {cause}", path.display()))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
             Err(format!("data_dir {} is in use by another running carrel", folder.display()).into())
         }
-        Err(TryLockError::Error(error)) => Err(error.into()),
+        Err(TryLockError::Error(cause)) => Err(format!("lock the file {}: {cause}", path.display()).into()),
     }
 }
 

@@ -54,7 +54,9 @@ pub fn setup(
     lease_owner: LeaseOwner,
     disk: DiskSpace,
 ) -> Result<Setup, StartError> {
-    let scratch = Scratch::open(scratch_folder(&settings.data_dir), disk.clone())?;
+    let folder = scratch_folder(&settings.data_dir);
+    let scratch = Scratch::open(folder.clone(), disk.clone())
+        .map_err(|cause| format!("create or empty the folder {}: {cause}", folder.display()))?;
     Ok(Setup {
         fetch: FetchSettings {
             timeout: settings.fetch.timeout,

@@ -49,7 +49,7 @@ impl Doubt {
             Doubt::Older => "is an older copy",
             Doubt::Elsewhere => "misses changes that another service made to its own",
             Doubt::Newer => "is newer than the database",
-            Doubt::Incomplete => "does not hold as many passages as it should",
+            Doubt::Incomplete => "holds another number of passages than the database expects",
         }
     }
 
