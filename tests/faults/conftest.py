@@ -30,6 +30,16 @@ def injector(tmp_path: pathlib.Path) -> Injector:
 
 
 @pytest.fixture
+def faulty_service(carrel: str, tmp_path: pathlib.Path, injector: Injector):
+    """A running service in which the injector can make calls fail."""
+    made = FaultyService(carrel, tmp_path)
+    made.extra = injector.environment()
+    made.start()
+    yield made
+    made.kill()
+
+
+@pytest.fixture
 def summarize(request):
     """Prints a line at the end of the run, even if the test fails."""
     return lambda text: SUMMARIES.append(f"{request.node.name}: {text}")

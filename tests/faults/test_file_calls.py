@@ -26,12 +26,8 @@ ROUND_SECONDS, START_SECONDS = 20, 60
 
 
 @pytest.fixture
-def service(carrel: str, tmp_path: pathlib.Path, injector: Injector):
-    made = FaultyService(carrel, tmp_path)
-    made.extra = injector.environment()
-    made.start()
-    yield made
-    made.kill()
+def service(faulty_service: FaultyService) -> FaultyService:
+    return faulty_service
 
 
 def assert_nothing_is_lost(load: Load, what: object) -> None:

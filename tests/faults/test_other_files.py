@@ -16,12 +16,8 @@ CALLS = [("pwrite64", "ENOSPC"), ("pwrite64", "EIO"), ("fsync", "EIO"), ("ftrunc
 
 
 @pytest.fixture
-def service(carrel: str, tmp_path: pathlib.Path, injector: Injector):
-    made = FaultyService(carrel, tmp_path)
-    made.extra = injector.environment()
-    made.start()
-    yield made
-    made.kill()
+def service(faulty_service: FaultyService) -> FaultyService:
+    return faulty_service
 
 
 class Uploads:
