@@ -308,7 +308,7 @@ impl From<DbErr> for Error {
 }
 
 /// Whether somebody else holds what the statement needs: SQLite's busy and locked, PostgreSQL's lock not available, deadlock,
-/// serialization failure, and its shutting down.
+/// serialization failure, timeouts, and its shutting down.
 fn is_locked(error: &DbErr) -> bool {
     let (DbErr::Exec(RuntimeErr::SqlxError(cause)) | DbErr::Query(RuntimeErr::SqlxError(cause))) = error
     else {
@@ -317,7 +317,7 @@ fn is_locked(error: &DbErr) -> bool {
     let code = cause.as_database_error().and_then(|database| database.code());
     let Some(code) = code else { return false };
     let sqlite = code.parse::<u32>().is_ok_and(|number| code.len() < 5 && matches!(number & 0xff, 5 | 6));
-    sqlite || matches!(&*code, "55P03" | "40P01" | "40001" | "57P01" | "57P02" | "57P03")
+    sqlite || matches!(&*code, "55P03" | "40P01" | "40001" | "57014" | "25P03" | "57P01" | "57P02" | "57P03")
 }
 
 /// Whether the connection broke during a statement: PostgreSQL crashed, or its host is unreachable. The next statement gets

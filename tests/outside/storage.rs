@@ -5,7 +5,10 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use actors::db::Db;
+use actors::error::Error;
 use actors::state::{self, Fact};
+
+use sea_orm::ConnectionTrait;
 
 use crate::world::Home;
 
@@ -50,4 +53,20 @@ async fn writes_after_a_begin_cut_at_any_poll_are_kept() {
         }
         assert!(polls < 1000, "it never begins");
     }
+}
+
+/// PostgreSQL cancels a statement that takes too long. Its caller may try again.
+#[actix_web::test]
+async fn cancelled_statement_is_busy() {
+    let home = Home::new().await;
+    let db = Db::open(&home.database_url()).await.unwrap();
+    if !db.is_postgres() {
+        return;
+    }
+    let transaction = db.begin().await.unwrap();
+    transaction.execute_unprepared("SET LOCAL statement_timeout = '50ms'").await.unwrap();
+
+    let error = transaction.execute_unprepared("SELECT pg_sleep(5)").await.unwrap_err();
+
+    assert!(matches!(Error::from(error), Error::Busy(_)));
 }
