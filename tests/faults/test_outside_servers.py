@@ -15,6 +15,8 @@ WITH_DEADLINES = bool(os.environ.get("CARREL_FAULT_DEADLINES"))
 MAX_SECONDS = 3
 # The deadline of an answer from a model; the service has no setting for it.
 MODEL_SECONDS = 45
+# How long a model that hung several times is not asked.
+CIRCUIT_SECONDS = 31
 FEEDS = int(os.environ.get("CARREL_FAULT_FEEDS", "20"))
 
 
@@ -52,8 +54,8 @@ def assert_others_are_served(account: Account, first: int) -> float:
 
 
 def test_hanging_model_blocks_no_search_and_costs_no_answer(carrel: str, tmp_path: pathlib.Path, summarize) -> None:
-    """Every question ends at the deadline of the model. There is no circuit breaker: until an operator pauses the AI, each new
-    question waits for the model (row 16)."""
+    """Every question ends at the deadline of the model. Then the circuit is open: new ones are refused at once, until the model
+    is tried again and answers (row 16)."""
     with serving(ChatModel()) as model:
         service = ShiftedService(carrel, tmp_path, clock_library(tmp_path), **model.settings())
         service.start()
@@ -79,16 +81,24 @@ def test_hanging_model_blocks_no_search_and_costs_no_answer(carrel: str, tmp_pat
         for status, body, headers in (question.answer for question in asking):
             assert (status, body["error"]["code"]) == (503, "AI_UNAVAILABLE") and "retry-after" in headers
         assert account.rest("GET", "/v2/usage", None, asker)[1]["data"]["answers"]["thisMonth"] == 0
+        asked = len(model.asked)
+        refusing, (status, body, headers) = timed(ask, account, asker)
+        assert (status, body["error"]["code"]) == (503, "AI_UNAVAILABLE") and "retry-after" in headers
+        assert refusing < MAX_SECONDS and len(model.asked) == asked, refusing
+
+        model.gate.is_open.set()
+        model.behave = ["answer"]
+        service.jump(CIRCUIT_SECONDS)
+        assert ask(account, asker)[0] == 200
 
         summarize(f"{len(asking)} questions to a model that hangs ended {seconds:.1f} s after "
                   f"{'they were asked' if WITH_DEADLINES else 'a jump to their deadline'}; "
                   f"the slowest other request: {slowest:.2f} s")
-        model.gate.is_open.set()
         service.kill()
 
 
 def test_paused_ai_asks_a_hanging_model_nothing(carrel: str, tmp_path: pathlib.Path) -> None:
-    """The pause is the circuit, opened and closed by an operator (row 16)."""
+    """No question reaches the model until an operator ends the pause (row 16)."""
     with serving(ChatModel()) as model:
         service = started(carrel, tmp_path, **model.settings())
         account = Account(service)

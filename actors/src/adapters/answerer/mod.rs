@@ -52,6 +52,9 @@ pub enum Failure {
     /// It refused, with this HTTP status.
     #[error("ask the model: it answered with HTTP status {0}")]
     Refused(u16),
+    /// It hung several times in a row, and is not asked for a while.
+    #[error("ask the model: it hung several times in a row, and is not asked for up to half a minute")]
+    Suspended,
     /// It did not answer in time.
     #[error("ask the model: it took too long")]
     Late,

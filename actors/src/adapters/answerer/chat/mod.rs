@@ -3,6 +3,7 @@
 //! It is a configured service, so it may be on this machine; redirects are not followed, because the key goes along. What
 //! it answers is bounded in bytes, and none of it is logged.
 
+mod circuit;
 mod prompt;
 mod retry;
 mod stream;
@@ -22,6 +23,7 @@ use super::{Answerer, Draft, Failure, Question};
 use crate::adapters::fetch;
 use crate::clock::Clock;
 use crate::text::chunk;
+use circuit::CircuitBreaker;
 use stream::{Completion, Reading};
 
 /// From the question to the last byte, retries included. With the search before it, it is shorter than the minute after
@@ -65,6 +67,7 @@ pub struct Chat {
     model: String,
     headers: HeaderMap,
     clock: Arc<dyn Clock>,
+    circuit: CircuitBreaker,
 }
 
 impl Chat {
@@ -87,6 +90,7 @@ impl Chat {
             model: settings.model,
             headers,
             clock,
+            circuit: CircuitBreaker::new(),
         })
     }
 
@@ -147,8 +151,16 @@ impl Answerer for Chat {
     }
 
     fn answer(&self, question: Question) -> BoxFuture<'_, Result<Draft, Failure>> {
-        let until = Instant::now() + DEADLINE;
-        async move { self.ask(&question, until).await }.boxed()
+        async move {
+            let asked = Instant::now();
+            if !self.circuit.admits(asked) {
+                return Err(Failure::Suspended);
+            }
+            let answer = self.ask(&question, asked + DEADLINE).await;
+            self.circuit.record(answer.is_ok(), asked, Instant::now());
+            answer
+        }
+        .boxed()
     }
 }
 

@@ -1,0 +1,121 @@
+//! A circuit breaker: an endpoint that hangs is not asked for a while, so that its callers need not wait for the deadline each time.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::DEADLINE;
+
+/// Slow failures in a row that open the circuit.
+const FAILURES_TO_OPEN: u32 = 3;
+/// A question that fails sooner costs its caller little and does not count.
+const SLOW: Duration = Duration::from_secs(5);
+/// How long the endpoint is not asked.
+const OPEN_PERIOD: Duration = Duration::from_secs(30);
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// Questions are asked. The number of slow failures in a row.
+    Closed(u32),
+    /// No question is asked before this time.
+    Open(Instant),
+    /// One question tries the endpoint. It has ended by this time.
+    HalfOpen(Instant),
+}
+
+/// Whether an endpoint may be asked.
+#[derive(Debug)]
+pub(super) struct CircuitBreaker(Mutex<State>);
+
+impl CircuitBreaker {
+    /// Closed.
+    pub(super) fn new() -> Self {
+        Self(Mutex::new(State::Closed(0)))
+    }
+
+    /// Whether a question may be asked now. Once the open period is over, one at a time may.
+    pub(super) fn admits(&self, now: Instant) -> bool {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match *state {
+            State::Closed(_) => true,
+            State::Open(until) | State::HalfOpen(until) if now < until => false,
+            State::Open(_) | State::HalfOpen(_) => {
+                *state = State::HalfOpen(now + DEADLINE);
+                true
+            }
+        }
+    }
+
+    /// Records the end of a question that was asked at this time.
+    pub(super) fn record(&self, is_answered: bool, asked: Instant, now: Instant) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *state = match *state {
+            _ if is_answered || now - asked < SLOW => State::Closed(0),
+            State::Closed(failures) if failures + 1 < FAILURES_TO_OPEN => State::Closed(failures + 1),
+            State::Closed(_) | State::Open(_) | State::HalfOpen(_) => State::Open(now + OPEN_PERIOD),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A breaker that was opened at the time that is returned with it.
+    fn opened() -> (CircuitBreaker, Instant) {
+        let (breaker, start) = (CircuitBreaker::new(), Instant::now());
+        for failures in 0..FAILURES_TO_OPEN {
+            assert!(breaker.admits(start), "after {failures}");
+            breaker.record(false, start, start + SLOW);
+        }
+        (breaker, start + SLOW)
+    }
+
+    #[test]
+    fn slow_failures_in_a_row_open_it_for_a_while() {
+        let (breaker, now) = opened();
+
+        assert!(!breaker.admits(now) && !breaker.admits(now + OPEN_PERIOD - SLOW));
+        assert!(breaker.admits(now + OPEN_PERIOD));
+    }
+
+    #[test]
+    fn one_question_at_a_time_tries_the_endpoint_again() {
+        let (breaker, now) = opened();
+        let again = now + OPEN_PERIOD;
+
+        assert!(breaker.admits(again) && !breaker.admits(again));
+        breaker.record(false, again, again + SLOW);
+        assert!(!breaker.admits(again + SLOW));
+        let later = again + SLOW + OPEN_PERIOD;
+        assert!(breaker.admits(later));
+        breaker.record(true, later, later + SLOW);
+        assert!(breaker.admits(later) && breaker.admits(later));
+    }
+
+    #[test]
+    fn caller_that_went_away_while_it_tried_does_not_keep_it_open() {
+        let (breaker, now) = opened();
+        let again = now + OPEN_PERIOD;
+        assert!(breaker.admits(again));
+
+        assert!(!breaker.admits(again + DEADLINE - SLOW));
+        assert!(breaker.admits(again + DEADLINE));
+    }
+
+    #[test]
+    fn answers_and_fast_failures_keep_it_closed() {
+        let (breaker, start) = (CircuitBreaker::new(), Instant::now());
+
+        for (is_answered, took) in [(false, SLOW), (false, SLOW), (true, SLOW), (false, SLOW), (false, SLOW)]
+        {
+            breaker.record(is_answered, start, start + took);
+        }
+        for _ in 0..FAILURES_TO_OPEN {
+            breaker.record(false, start, start + SLOW - Duration::from_millis(1));
+        }
+
+        assert!(breaker.admits(start + SLOW));
+    }
+}
