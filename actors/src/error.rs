@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use entity::scope::Scope;
 use sea_orm::{DbErr, RuntimeErr, SqlErr};
+use tracing::error;
 
 use crate::adapters::blobs::BlobError;
 use crate::address::Refusal;
@@ -146,7 +147,7 @@ pub enum Error {
     /// The disk of the database, the index or the files is full.
     #[error("the disk is full: nothing was written; reads and search go on")]
     StorageFull,
-    /// The database, or a scratch file, could not be read, written or synced.
+    /// The database, the passage index or a file could not be read, written or synced.
     #[error(transparent)]
     StorageFailed(#[from] StorageFailure),
     /// The body is larger than may be.
@@ -334,7 +335,11 @@ impl From<BlobError> for Error {
     fn from(error: BlobError) -> Self {
         match error {
             BlobError::Full => Error::StorageFull,
-            BlobError::Missing | BlobError::NotHere | BlobError::Failed(_) => Error::internal(error),
+            BlobError::Failed(cause) => {
+                error!(%cause, "a file of the store could not be read or written");
+                StorageFailure::Passing.into()
+            }
+            BlobError::Missing | BlobError::NotHere => Error::internal(error),
         }
     }
 }

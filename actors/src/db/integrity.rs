@@ -9,33 +9,23 @@ use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, QueryResult, Statement};
 use sqlx::sqlite::SqliteConnectOptions;
 use tracing::{error, info, warn};
 
-use super::{Db, LOG_SUFFIX, StorageFault, TRUNCATE_LOG, with_suffix};
+use super::{Db, StorageFault};
 pub(super) use check_connection::CheckConnection;
 
 /// A database up to this size is checked before the service starts on it, a larger one while it serves: checking takes about a
 /// second for every 200 MiB.
 const MAX_BYTES_CHECKED_AT_START: u64 = 16 << 20;
 
+/// The same where the file is shorter than its pages, as after a crash: about ten seconds.
+const MAX_SHORT_BYTES_CHECKED_AT_START: u64 = 2 << 30;
+
 /// Pause between the checks of two tables while the service runs: the write-ahead log is checkpointed meanwhile.
 const PAUSE_BETWEEN_TABLES: Duration = Duration::from_millis(20);
 
-/// The file of an SQLite database does not hold what was written to it.
+/// The file of an SQLite database does not hold what was written to it: what SQLite says of the first fault, or what was found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Damage {
-    /// The file was cut.
-    #[error("{file} has {actual} bytes, and its own header says {expected}: the end of the file is missing")]
-    Truncated {
-        /// The database.
-        file: String,
-        /// Bytes by its page count.
-        expected: u64,
-        /// Bytes that it has.
-        actual: u64,
-    },
-    /// Pages contradict each other.
-    #[error("the database is damaged: {0}")]
-    Inconsistent(String),
-}
+#[error("the database is damaged: {0}")]
+pub struct Damage(String);
 
 /// Why a database could not be opened for service.
 #[derive(Debug, thiserror::Error)]
@@ -52,7 +42,7 @@ pub enum OpenError {
 impl From<DbErr> for OpenError {
     fn from(error: DbErr) -> Self {
         match StorageFault::of(&error) {
-            Some(StorageFault::Corrupt) => Damage::Inconsistent(error.to_string()).into(),
+            Some(StorageFault::Corrupt) => Damage(error.to_string()).into(),
             Some(
                 StorageFault::Full
                 | StorageFault::Io
@@ -66,14 +56,16 @@ impl From<DbErr> for OpenError {
 }
 
 impl Db {
-    /// Looks for damage before the service starts: the size of the file, and where it is small, its pages.
+    /// Looks for damage before the service starts, by a quick check unless the file is too large for it. SQLite itself refuses to
+    /// open a file that has fewer bytes than its header says, unless the write-ahead log may hold the rest.
     ///
     /// # Errors
     /// The damage that was found, or the database's own error.
     pub async fn check_before_start(&self) -> Result<(), OpenError> {
         let Some(file) = self.file().await? else { return Ok(()) };
-        self.check_size(&file).await?;
-        if size_of(&file) <= MAX_BYTES_CHECKED_AT_START {
+        let is_short = self.is_shorter_than_its_pages(&file).await?;
+        let max_bytes = if is_short { MAX_SHORT_BYTES_CHECKED_AT_START } else { MAX_BYTES_CHECKED_AT_START };
+        if size_of(&file) <= max_bytes {
             self.quick_check().await?;
         }
         Ok(())
@@ -107,12 +99,13 @@ impl Db {
     /// # Errors
     /// The first damage that was found, or the database's own error.
     pub async fn full_check(&self) -> Result<(), OpenError> {
-        let Some(file) = self.file().await? else { return Ok(()) };
-        self.check_size(&file).await?;
+        if self.file().await?.is_none() {
+            return Ok(());
+        }
         self.check("PRAGMA integrity_check(1)").await?;
         let broken = self.all("PRAGMA foreign_key_check").await?.len();
         if broken > 0 {
-            return Err(Damage::Inconsistent(format!("{broken} rows refer to rows that are missing")).into());
+            return Err(Damage(format!("{broken} rows refer to rows that are missing")).into());
         }
         Ok(())
     }
@@ -141,18 +134,11 @@ impl Db {
         verdict(found)
     }
 
-    /// Compares the size of the file with the number of its pages. While the write-ahead log holds pages the file may rightly be
-    /// shorter, so the log is checkpointed first; where that fails nothing is concluded.
-    async fn check_size(&self, file: &Path) -> Result<(), OpenError> {
-        let checkpoint = self.write.execute_unprepared(TRUNCATE_LOG).await;
+    /// Whether the file has fewer bytes than its pages take. After a crash the others may rightly be in the write-ahead log, but so is
+    /// a file that was cut by less than the log has, which a checkpoint would fill with zeros.
+    async fn is_shorter_than_its_pages(&self, file: &Path) -> Result<bool, DbErr> {
         let expected = self.number("PRAGMA page_count").await? * self.number("PRAGMA page_size").await?;
-        // Measured after the count: what a service writes meanwhile is in the log, and moves only from there to the file.
-        let log = size_of(&with_suffix(file, LOG_SUFFIX));
-        let actual = size_of(file);
-        if checkpoint.is_ok() && log == 0 && actual < expected {
-            return Err(Damage::Truncated { file: file.display().to_string(), expected, actual }.into());
-        }
-        Ok(())
+        Ok(size_of(file) < expected)
     }
 
     /// The file of an SQLite database; `None` for PostgreSQL and for a database in memory.
@@ -188,7 +174,7 @@ impl Db {
 /// What the first row of an integrity check says.
 fn verdict(found: Option<String>) -> Result<(), OpenError> {
     match found {
-        Some(found) if found != "ok" => Err(Damage::Inconsistent(found.replace('\n', " ")).into()),
+        Some(found) if found != "ok" => Err(Damage(found.replace('\n', " ")).into()),
         Some(_) | None => Ok(()),
     }
 }

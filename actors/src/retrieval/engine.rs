@@ -6,16 +6,16 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use entity::id::{ChunkId, DocumentId, UserId};
-use tracing::warn;
+use tracing::{error, warn};
 use uuid::Uuid;
 
 use super::fuse::{self, Trust};
 use super::{Completeness, Found, Ranked, Wanted, lexical};
 use crate::adapters::embedder::{Embedder, PASSAGE_TOKENS, Pieces};
-use crate::adapters::index::{IndexError, PassageIndex, PassagePage, Plan, Tenant};
+use crate::adapters::index::{EngineFault, IndexError, PassageIndex, PassagePage, Plan, Tenant};
 use crate::ai::Pause;
 use crate::clock::Clock;
-use crate::error::Error;
+use crate::error::{Error, StorageFailure};
 use crate::kit::{Lane, Workers};
 
 /// How long somebody waits for passages.
@@ -243,8 +243,12 @@ impl Engine {
 }
 
 fn not_read(error: IndexError) -> Error {
+    let is_outside = matches!(error, IndexError::Engine { fault: EngineFault::Outside, .. });
     if matches!(error, IndexError::Blocked) {
         Error::Busy(RELOAD_RETRY_AFTER)
+    } else if error.is_damage() || is_outside {
+        error!(cause = Error::internal(error).chain(), "the passage index could not be read");
+        StorageFailure::Passing.into()
     } else {
         Error::internal(error)
     }

@@ -10,7 +10,6 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use sha2::{Digest, Sha256};
 use tokio::task::JoinHandle;
 use tokio_util::bytes::Bytes;
-use tracing::error;
 
 use super::media::MediaType;
 use super::stored::{self, Held};
@@ -18,7 +17,7 @@ use super::turns::Turn;
 use crate::adapters::blobs::{BlobError, PART, Writing, path_of};
 use crate::app::App;
 use crate::db::on_behalf_of;
-use crate::error::{Error, StorageFailure};
+use crate::error::Error;
 use crate::text::hexadecimal;
 
 /// What stands in an upload's address.
@@ -80,7 +79,7 @@ impl Arrival {
             Ok(writing) => writing,
             Err(error) => {
                 stored::discard(app, &*app.uploads.store, held).await;
-                return Err(not_stored(error));
+                return Err(error.into());
             }
         };
         let digest = tokio::task::spawn_blocking(Sha256::new);
@@ -119,7 +118,7 @@ impl Arrival {
             digest.update(&same);
             digest
         });
-        self.writing.write(bytes).await.map_err(not_stored)
+        Ok(self.writing.write(bytes).await?)
     }
 
     /// Waits until another request has come for the same upload: then this one is to be ended.
@@ -144,7 +143,7 @@ impl Arrival {
         let Self { app, upload, held, writing, digest, turn: _turn, .. } = self;
         let given = async {
             let digest = digest.await.map_err(Error::internal)?.finalize();
-            writing.finish().await.map_err(not_stored)?;
+            writing.finish().await?;
             give(&app, &upload, &held, hexadecimal(&digest)).await
         };
         let given = given.await;
@@ -158,17 +157,6 @@ impl Arrival {
     pub async fn end(self) {
         self.writing.abort().await;
         stored::discard(&self.app, &*self.app.uploads.store, self.held).await;
-    }
-}
-
-/// Converts a failure to store an upload. After a failed write the client may send the bytes again.
-fn not_stored(failure: BlobError) -> Error {
-    match failure {
-        BlobError::Failed(cause) => {
-            error!(%cause, "could not store an upload");
-            StorageFailure::Passing.into()
-        }
-        BlobError::Missing | BlobError::Full | BlobError::NotHere => failure.into(),
     }
 }
 
