@@ -30,6 +30,7 @@ def write_lock(file: pathlib.Path):
 
 
 def test_locked_database_refuses_writes_and_serves_reads(service: FaultyService) -> None:
+    """Writes wait for the lock and are refused with 503 (row 10)."""
     account = Account(service)
     assert account.sign_in() == 200
     ledger = Ledger(account)
@@ -57,6 +58,7 @@ def test_locked_database_refuses_writes_and_serves_reads(service: FaultyService)
 
 
 def test_write_waits_for_a_short_lock(service: FaultyService) -> None:
+    """A lock that ends in time delays the write (row 10)."""
     account, answers = Account(service), []
     save = threading.Thread(target=lambda: answers.append(account.save(1)))
 
@@ -70,6 +72,7 @@ def test_write_waits_for_a_short_lock(service: FaultyService) -> None:
 
 
 def test_concurrent_changes_of_one_row_are_all_kept(service: FaultyService) -> None:
+    """No change fails because another wrote between its read and its write (row 11)."""
     account = Account(service)
     bookmark = account.save(1)[1]["data"]["bookmark"]["bookmarkId"]
     end = time.monotonic() + PATCH_SECONDS
@@ -91,6 +94,7 @@ def test_concurrent_changes_of_one_row_are_all_kept(service: FaultyService) -> N
 
 
 def test_log_is_checkpointed_after_a_long_reader(service: FaultyService) -> None:
+    """The write-ahead log is truncated when the reader has ended (row 12)."""
     account = Account(service)
     file = database_file(service)
     log = file.with_name("carrel.db-wal")
@@ -111,6 +115,7 @@ def test_log_is_checkpointed_after_a_long_reader(service: FaultyService) -> None
 
 
 def test_unusually_large_log_is_reported_until_its_checkpoint(service: FaultyService) -> None:
+    """A warning and a metric tell of it (row 12)."""
     account = Account(service)
     file = database_file(service)
     log = file.with_name("carrel.db-wal")

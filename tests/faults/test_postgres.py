@@ -58,6 +58,7 @@ def assert_nothing_is_lost(load: Load, service: FaultyService, what: str) -> Non
 
 
 def test_acknowledged_writes_survive_cut_connections(service: FaultyService, postgres: Postgres, summarize) -> None:
+    """Requests are refused with 503 or their changes are kept (row 14)."""
     load, ended = Load(service), 0
     for number in range(1, ROUNDS + 1):
         load.with_cli = number % 5 == 0
@@ -73,6 +74,7 @@ def test_acknowledged_writes_survive_cut_connections(service: FaultyService, pos
 
 
 def test_acknowledged_writes_survive_crashes_of_postgres(service: FaultyService, postgres: Postgres, summarize) -> None:
+    """Requests go on when the server is back, without a restart of the service (row 13)."""
     load = Load(service)
     moments = random.Random(load.seed)
     for number in range(1, ROUNDS + 1):
@@ -107,6 +109,7 @@ def requests_to_other_tables(user: User, other: User):
 
 
 def test_locked_table_stops_nothing_else(service: FaultyService, postgres: Postgres, summarize) -> None:
+    """What needs the table is refused with 503, and all else is served (row 15)."""
     load = Load(service, accounts=2)
     user, other = load.users
     refused, slowest = [], {}
@@ -141,6 +144,7 @@ def test_locked_table_stops_nothing_else(service: FaultyService, postgres: Postg
 
 
 def test_full_disk_of_postgres_is_survived(carrel: str, home: pathlib.Path, tmp_path: pathlib.Path, summarize) -> None:
+    """Writes are refused until the disk has space again (row 6)."""
     with tmpfs(home / "disk", 160 * MIB) as disk:
         postgres = Postgres(disk, home / "log")
         assert postgres.start()

@@ -56,6 +56,7 @@ def drained(connection: socket.socket) -> bytes:
 
 
 def test_slow_heads_get_408_and_others_are_served(service: FaultyService) -> None:
+    """Of the fault table (row 24)."""
     account = Account(service)
     answers = {}
     ended = threading.Event()
@@ -104,6 +105,7 @@ def test_slow_heads_get_408_and_others_are_served(service: FaultyService) -> Non
 
 
 def test_clients_that_read_nothing_cost_bounded_memory(service: FaultyService) -> None:
+    """Of the fault table (row 26)."""
     account = Account(service)
     _, body, _ = account.save(1, text="a heron in the reeds " * 4000)
     document = body["data"]["bookmark"]["documentId"]
@@ -142,6 +144,7 @@ def begin_post(service: FaultyService, account: Account, *headers: str) -> socke
 
 
 def test_too_long_bodies_are_refused_and_cost_no_memory(service: FaultyService) -> None:
+    """Of the fault table (row 27)."""
     account = Account(service)
     account.save(1)
     before = resident_mib(service)
@@ -173,6 +176,7 @@ def test_too_long_bodies_are_refused_and_cost_no_memory(service: FaultyService) 
 
 
 def test_connections_over_the_file_limit_cost_no_processor_time(carrel: str, tmp_path: pathlib.Path) -> None:
+    """Of the fault table (row 28)."""
     service = FaultyService(carrel, tmp_path)
     limit_files(service, tmp_path, 256)
     service.start()
@@ -212,6 +216,7 @@ def test_connections_over_the_file_limit_cost_no_processor_time(carrel: str, tmp
                  id="waiting for bodies"),
 ])
 def test_connections_of_one_address_leave_others_room(carrel: str, tmp_path: pathlib.Path, sent: bytes, summarize) -> None:
+    """Of the fault table (row 28)."""
     resource.setrlimit(resource.RLIMIT_NOFILE, [resource.getrlimit(resource.RLIMIT_NOFILE)[1]] * 2)
     service = FaultyService(carrel, tmp_path)
     # The usual limit of a login, which a service manager may have too.
