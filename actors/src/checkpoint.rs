@@ -19,7 +19,7 @@ pub async fn checkpoint_below_floor(db: Db, disk: DiskSpace) {
     }
     loop {
         tokio::time::sleep(INTERVAL).await;
-        if !disk.has_room() {
+        if !disk.has_room() && !db.health().is_damaged() {
             // What cannot be checkpointed, as on a full disk, stays in the log.
             let _ = checkpoint(&db).await;
         }

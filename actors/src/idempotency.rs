@@ -292,11 +292,13 @@ impl Idempotency {
     async fn make_room(&self, user: UserId) -> Result<(), Error> {
         while self.excess(self.db.read(), user).await?.is_some() {
             let txn = begin_owned(&self.db, user).await?;
-            let freed = match self.excess(&txn, user).await? {
-                Some(Excess::Keys(keys)) => self.expire_oldest(&txn, user, keys).await?,
-                Some(Excess::Bytes(bytes)) => empty_oldest(&txn, user, bytes).await?,
-                None => 0,
-            };
+            let mut freed = 0;
+            if let Some(excess) = self.excess(&txn, user).await? {
+                freed += self.expire_oldest(&txn, user, excess.keys).await?;
+                if freed == 0 {
+                    freed += empty_oldest(&txn, user, excess.bytes).await?;
+                }
+            }
             txn.commit().await?;
             if freed == 0 {
                 break;
@@ -308,11 +310,11 @@ impl Idempotency {
     async fn excess(&self, db: &impl ConnectionTrait, user: UserId) -> Result<Option<Excess>, Error> {
         let Some(kept) = library_usage::Entity::owned_by(user).one(db).await? else { return Ok(None) };
         let keys = kept.answers.saturating_sub(self.bounds.max_account_keys);
-        let bytes = kept.answer_bytes.saturating_sub(self.bounds.max_account_bytes);
-        Ok(match u64::try_from(keys) {
-            Ok(keys) if keys > 0 => Some(Excess::Keys(keys)),
-            Ok(_) | Err(_) => (bytes > 0).then_some(Excess::Bytes(bytes)),
-        })
+        let excess = Excess {
+            keys: u64::try_from(keys).unwrap_or(0),
+            bytes: kept.answer_bytes.saturating_sub(self.bounds.max_account_bytes).max(0),
+        };
+        Ok((excess.keys > 0 || excess.bytes > 0).then_some(excess))
     }
 
     /// Removes the oldest answers; how many there were.
@@ -369,11 +371,11 @@ impl Idempotency {
 }
 
 /// By how much an account exceeds its bounds.
-enum Excess {
+struct Excess {
     /// The number of keys above the maximum.
-    Keys(u64),
+    keys: u64,
     /// The bytes of bodies above the maximum.
-    Bytes(i64),
+    bytes: i64,
 }
 
 /// Removes the bodies of the oldest answers until `excess` bytes are freed. Returns the number of removed bodies.

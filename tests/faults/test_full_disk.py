@@ -60,7 +60,7 @@ def await_jobs(disk: pathlib.Path) -> None:
 
 
 def reserve_of(disk: pathlib.Path) -> pathlib.Path:
-    return disk / "data" / "space-reserve"
+    return disk / "data" / "carrel.space-reserve"
 
 
 def has_blocks(reserve: pathlib.Path) -> bool:
@@ -314,7 +314,7 @@ def test_start_that_needs_a_new_index_says_so_on_a_full_disk(
     eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1].get("data", {}).get("results"))
     await_jobs(small_disk)
     data = small_disk / "data"
-    eventually(lambda: has_blocks(data / "space-reserve"))
+    eventually(lambda: has_blocks(data / "carrel.space-reserve"))
     service.stop()
     before = data / "index.damaged-2024-05-06T12-00-00.000Z"
     before.mkdir()

@@ -80,7 +80,12 @@ impl Db {
             Err(error) => return warn!(%error, "could not check the database for damage"),
         };
         let started = Instant::now();
-        match self.quick_check_by_table().await {
+        let checked = self.quick_check_by_table().await;
+        if self.health.require_files().is_err() {
+            // It was another file that was checked.
+            return;
+        }
+        match checked {
             Ok(()) => info!(
                 bytes = size_of(&file),
                 duration_ms = started.elapsed().as_millis(),

@@ -252,8 +252,9 @@ impl Db {
         } else if self.health.is_damaged() {
             Err(fault::damaged())
         } else {
-            // Into the file that is open, wherever it was moved: what was acknowledged before is kept with it.
-            self.write.pool.execute_unprepared(TRUNCATE_LOG).await.map(drop)
+            // Into the file that is open, wherever it was moved: what was acknowledged before is kept with it. Not by the writer,
+            // whose connection may be replaced first: a new one opens the file that is at the path.
+            self.read.pool.execute_unprepared(TRUNCATE_LOG).await.map(drop)
         };
         let pools = self.pools();
         let mut closed = checkpoint.and(self.locks.release_all().await);
@@ -333,7 +334,9 @@ fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOption
     let mut options = ConnectOptions::new(url);
     options
         .max_connections(connections)
-        .min_connections(1)
+        // All are opened now. One that is opened while another file is in the place of the database would apply the write-ahead log
+        // to that.
+        .min_connections(connections)
         .acquire_timeout(BUSY)
         // A connection does not break between two statements: asking it each time costs more than a small read.
         .test_before_acquire(false)

@@ -75,10 +75,9 @@ impl OpenFiles {
     fn is_file_system_writable(&self) -> bool {
         let Some(folder) = self.0.first().and_then(|file| file.path.parent()) else { return false };
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        match open(folder, flags, Mode::RUSR | Mode::WUSR) {
-            Ok(_) => true,
-            Err(error) => error == Errno::MFILE || error == Errno::NFILE,
-        }
+        // Where files without a name are not supported, another error tells nothing.
+        let not_writable = [Errno::ROFS, Errno::NOSPC, Errno::DQUOT, Errno::IO];
+        open(folder, flags, Mode::RUSR | Mode::WUSR).err().is_none_or(|error| !not_writable.contains(&error))
     }
 
     /// Logs which file is missing and what to do.
@@ -138,7 +137,7 @@ impl Db {
         loop {
             if self.health.are_files_in_place() {
                 is_log_settled = false;
-            } else if !is_log_settled && !self.health.is_damaged() {
+            } else if !is_log_settled {
                 is_log_settled = self.truncate_log().await;
             }
             tokio::time::sleep(CHECK_INTERVAL).await;
@@ -148,9 +147,11 @@ impl Db {
     /// Checkpoints the write-ahead log into the database file that is open, and truncates the log: otherwise it could stay next to a
     /// database that was put in the place of the other, and SQLite would apply it to that. Returns false if it should be tried again,
     /// because a read transaction is in the way.
-    async fn truncate_log(&self) -> bool {
+    ///
+    /// The readers' connections are never replaced. That of the writer may be, and the new one would open the other database.
+    pub(super) async fn truncate_log(&self) -> bool {
         let checkpoint = Statement::from_string(DatabaseBackend::Sqlite, TRUNCATE_LOG);
-        match self.write.pool.query_one_raw(checkpoint).await {
+        match self.read.pool.query_one_raw(checkpoint).await {
             // The first column says whether something was in the way.
             Ok(row) => row.is_some_and(|row| row.try_get_by_index::<i64>(0).is_ok_and(|busy| busy == 0)),
             Err(error) => {

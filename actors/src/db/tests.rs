@@ -264,11 +264,21 @@ async fn replaced_database_takes_no_writes_and_gets_no_log() {
     let copy = format!("VACUUM INTO '{}'", database.file(".copy").display());
     db.write().execute_unprepared(&copy).await.unwrap();
     insert(db.write(), 2).await.unwrap();
+    let content = std::fs::read(database.file(".copy")).unwrap();
 
     std::fs::rename(database.file(".copy"), database.file("")).unwrap();
+    // A new connection would open the copy, with the log of the other file.
+    db.health().distrust_writer();
+    let select = || Statement::from_string(DatabaseBackend::Sqlite, "SELECT n FROM number");
+    let reads = (0..2 * READERS).map(|_| db.read().query_all_raw(select()));
 
     assert_is_refused_as_removed(insert(db.write(), 3).await.unwrap_err());
+    for rows in futures_util::future::join_all(reads).await {
+        assert_eq!(rows.unwrap().len(), 2);
+    }
+    assert!(db.truncate_log().await);
     db.close().await.unwrap();
+    assert!(std::fs::read(database.file("")).unwrap() == content);
     assert_eq!(database.numbers().await, [1]);
     sqlite(&database.url).await.unwrap().full_check().await.unwrap();
 }
@@ -287,20 +297,21 @@ async fn removed_log_stops_writes_and_loses_nothing() {
 }
 
 #[actix::test]
-async fn removed_database_is_not_made_anew_by_a_new_connection() {
+async fn removed_database_is_not_created_by_a_new_connection() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
     for suffix in ["", "-wal", "-shm"] {
         std::fs::remove_file(database.file(suffix)).unwrap();
     }
 
-    // More than there are open: the pool tries to open another one.
     let select = || Statement::from_string(DatabaseBackend::Sqlite, "SELECT n FROM number");
-    let reads = (0..READERS).map(|_| db.read().query_all_raw(select()));
+    let reads = (0..2 * READERS).map(|_| db.read().query_all_raw(select()));
     let found = futures_util::future::join_all(reads).await;
 
-    assert!(found.iter().flatten().all(|rows| rows.len() == 1));
-    assert!(found.iter().any(Result::is_ok));
+    assert!(found.iter().all(|rows| rows.as_ref().is_ok_and(|rows| rows.len() == 1)));
+    // The writer's connection is replaced.
+    db.health().distrust_writer();
+    db.write.pool.execute_unprepared("INSERT INTO number VALUES (2)").await.unwrap_err();
     assert!(!database.file("").exists());
 }
 

@@ -6,6 +6,7 @@
 use std::mem::{Discriminant, discriminant};
 use std::time::{Duration, Instant};
 
+use sea_orm::ConnectionTrait as _;
 use tracing::{error, info, warn};
 
 use super::integrity::CheckConnection;
@@ -115,6 +116,8 @@ impl Db {
         CheckConnection::connect(self).await?.check(depth.pragma().to_owned()).await?;
         // It was another file that was checked if this one was replaced meanwhile.
         self.health.require_files()?;
+        // A commit has every connection drop the pages in its cache: some may be what the disk returned when it failed.
+        self.write.pool.execute_unprepared("PRAGMA user_version = 0").await?;
         if self.health.clear_damage(met) {
             let duration_ms = started.elapsed().as_millis();
             info!(duration_ms, "the database was verified: no damage was found, and writes go on");
@@ -126,6 +129,7 @@ impl Db {
 #[cfg(test)]
 mod tests {
     use sea_orm::ConnectionTrait;
+    use sqlx::SqliteConnection;
 
     use super::super::tests::{TestDatabase, overwrite_middle_page};
     use super::*;
@@ -144,17 +148,27 @@ mod tests {
         assert_eq!(schedule.plan_next(start + RELAPSE + LOOK_INTERVAL), (first, CheckDepth::Quick));
     }
 
+    async fn data_version(connection: &mut SqliteConnection) -> i64 {
+        sqlx::query_scalar("PRAGMA data_version").fetch_one(connection).await.unwrap()
+    }
+
     #[actix::test]
     async fn damage_that_is_over_lets_writes_go_on() {
         let database = TestDatabase::new();
         let db = database.with_numbers().await;
         db.health().set_damaged();
         let insert = "INSERT INTO number VALUES (2)";
+        let mut reader = db.read.pool.get_sqlite_connection_pool().acquire().await.unwrap();
         db.write().execute_unprepared(insert).await.unwrap_err();
+
+        let before = data_version(&mut reader).await;
 
         for depth in [CheckDepth::Quick, CheckDepth::Full] {
             db.verify(depth).await.unwrap();
         }
+
+        // It tells of a commit by another connection, after which no page in the cache of this one is used.
+        assert_ne!(data_version(&mut reader).await, before);
 
         assert!(!db.health().is_damaged());
         db.write().execute_unprepared(insert).await.unwrap();

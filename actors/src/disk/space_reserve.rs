@@ -19,6 +19,8 @@ pub const START_BYTES: u64 = 4 << 20;
 const RUNNING_BYTES: u64 = 12 << 20;
 const RESERVE_BYTES: u64 = START_BYTES + RUNNING_BYTES;
 const CHUNK_BYTES: u64 = 1 << 20;
+/// The folder may be one that other programs use too.
+const FILE_NAME: &str = "carrel.space-reserve";
 
 /// The file that holds the space.
 #[derive(Debug)]
@@ -29,7 +31,7 @@ pub struct SpaceReserve {
 impl SpaceReserve {
     /// The file of this folder. Nothing is set aside yet.
     pub fn in_folder(folder: &Path) -> Self {
-        Self { path: folder.join("space-reserve") }
+        Self { path: folder.join(FILE_NAME) }
     }
 
     /// Bytes that are not set aside: released, or not taken yet.
@@ -107,7 +109,7 @@ mod tests {
 
     /// Bytes that the file takes on the disk.
     fn allocated(folder: &tempfile::TempDir) -> u64 {
-        fs::metadata(folder.path().join("space-reserve")).map_or(0, |found| found.blocks() * BLOCK_BYTES)
+        fs::metadata(folder.path().join(FILE_NAME)).map_or(0, |found| found.blocks() * BLOCK_BYTES)
     }
 
     #[test]
@@ -145,7 +147,7 @@ mod tests {
     #[test]
     fn reserve_that_was_cut_is_filled() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("space-reserve"), "a part").unwrap();
+        fs::write(folder.path().join(FILE_NAME), "a part").unwrap();
         let reserve = SpaceReserve::in_folder(folder.path());
 
         reserve.fill().unwrap();
@@ -156,7 +158,7 @@ mod tests {
     #[test]
     fn zeros_are_written_where_nothing_can_be_allocated() {
         let folder = tempfile::tempdir().unwrap();
-        let mut file = File::create(folder.path().join("space-reserve")).unwrap();
+        let mut file = File::create(folder.path().join(FILE_NAME)).unwrap();
 
         write_zeros(&mut file).unwrap();
 

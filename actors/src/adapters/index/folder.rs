@@ -145,7 +145,7 @@ impl IndexFolder {
         let opened = if doubt == Some(Doubt::Damaged) {
             Err("its files were changed while the service was stopped".to_owned())
         } else {
-            forget_files(&path, found.as_ref());
+            forget_files(&path, found.as_ref(), doubt);
             self.try_open(&path)?
         };
         let index = match opened {
@@ -279,8 +279,8 @@ fn require_room_to_make(folder: &Path) -> Result<(), IndexError> {
     Err(IndexError::Outside { folder: folder.to_owned(), source: source.into() })
 }
 
-/// Makes a folder for its owner alone, unless it is there.
-/// Makes the folder within its data folder. One that was moved away is not made anew: it could not be moved back.
+/// Creates a folder for its owner alone, unless it exists. Its data folder is not created: one that was moved away could not be moved
+/// back.
 fn make_private(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -289,10 +289,16 @@ fn make_private(folder: &Path) -> io::Result<()> {
 }
 
 /// Takes what an orderly stop wrote of the files out of the marker: from now on they change, and a process that is killed
-/// must not leave it behind.
-fn forget_files(folder: &Path, found: Option<&Marker>) {
+/// must not leave it behind. The marker goes with it where the files are unverified: no other part of it says so, and the comparison
+/// may be interrupted.
+fn forget_files(folder: &Path, found: Option<&Marker>, doubt: Option<Doubt>) {
     let Some(marker) = found.filter(|marker| marker.files.is_some()) else { return };
-    if let Err(cause) = (Marker { files: None, ..marker.clone() }).write(folder) {
+    let forgotten = if doubt == Some(Doubt::Unverified) {
+        fs::remove_file(folder.join(MARKER_FILE))
+    } else {
+        Marker { files: None, ..marker.clone() }.write(folder)
+    };
+    if let Err(cause) = forgotten {
         warn!(%cause, "could not mark the passage index as open");
     }
 }
@@ -364,6 +370,22 @@ mod tests {
     fn files(folder: &Path) -> Vec<PathBuf> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
         entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    }
+
+    #[test]
+    fn unverified_files_are_doubted_until_they_were_compared() {
+        let home = tempfile::tempdir().unwrap();
+        let (folder, marker) = left(home.path());
+        let stamps = FileStamp::all(&folder.path(), Duration::ZERO).unwrap();
+        Marker { files: Some(stamps), ..marker.clone() }.write(&folder.path()).unwrap();
+        for path in files(&folder.path()) {
+            File::options().write(true).open(path).unwrap().set_modified(UNIX_EPOCH).unwrap();
+        }
+
+        let first = folder.open(Some(marker.clone()), NOW).unwrap().doubt;
+        let second = folder.open(Some(marker), NOW).unwrap().doubt;
+
+        assert_eq!((first, second), (Some(Doubt::Unverified), Some(Doubt::Unmarked)));
     }
 
     #[test]

@@ -55,8 +55,8 @@ pub async fn count_lost(db: &impl ConnectionTrait) -> Result<u64, DbErr> {
     Ok(count.one(db).await?.map_or(0, |count| u64::try_from(count).unwrap_or(0)))
 }
 
-/// Writes down that the index lost these documents, and asks for them to be put in again, in the order given and behind
-/// everything that a user waits for; how many it wrote down. What the index was told of since its row was read is left alone.
+/// Writes down that the index lost these documents, and asks for them to be put in again, those of one user in the order
+/// given, and behind everything that a user waits for; how many it wrote down. What the index was told of since its row was read is left alone.
 pub async fn mark_lost(db: &Db, lost: &[IndexedDocument], now: Timestamp) -> Result<u64, Error> {
     let mut marked = 0;
     for (user, documents) in group_by_user(lost.iter().map(|document| (document.user, document))) {

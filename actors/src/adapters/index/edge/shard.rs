@@ -4,6 +4,7 @@
 //! and loaded again continues without loss.
 
 use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock, TryLockError};
@@ -67,9 +68,10 @@ impl Shard {
     /// Changes the shard.
     ///
     /// # Errors
-    /// As [`Self::read`]. Where the engine did not merely refuse the operation, the shard is blocked afterwards.
+    /// As [`Self::read`], and [`IndexError::Panicked`]. Where the engine did not merely refuse the operation, the shard is blocked
+    /// afterwards.
     pub fn update(&self, doing: &'static str, operation: UpdateOperation) -> Result<(), IndexError> {
-        self.note(self.read(doing, |shard| shard.update(operation)))
+        self.write(|| self.read(doing, |shard| shard.update(operation)))
     }
 
     /// Writes all changes to the disk.
@@ -77,7 +79,7 @@ impl Shard {
     /// # Errors
     /// As [`Self::update`].
     pub fn flush(&self) -> Result<(), IndexError> {
-        self.note(self.read("commit", EdgeShard::flush))
+        self.write(|| self.read("commit", EdgeShard::flush))
     }
 
     /// Moves what grew in memory to the disk and removes what was deleted; whether there was anything to do.
@@ -88,7 +90,7 @@ impl Shard {
         if self.is_blocked() {
             return Err(IndexError::Blocked);
         }
-        self.note(self.read("pack", EdgeShard::optimize))
+        self.write(|| self.read("pack", EdgeShard::optimize))
     }
 
     /// Whether a write failed, so that the shard must be loaded again before the next.
@@ -106,20 +108,26 @@ impl Shard {
         let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
         // The engine locks its log, so the old shard goes first.
         *loaded = Err(EngineFault::Outside);
-        match load(&self.folder, self.model.as_ref()) {
-            Ok(shard) => {
+        // The engine panics on some damage and returns an error on other.
+        let again = catch_unwind(AssertUnwindSafe(|| load(&self.folder, self.model.as_ref())));
+        let fault = match again {
+            Ok(Ok(shard)) => {
                 *loaded = Ok(shard);
                 self.is_blocked.store(false, Ordering::SeqCst);
                 warn!("the passage index was loaded again after a failed write");
-                Ok(())
+                return Ok(());
             }
-            Err(error) => {
-                let fault = fault_of(&error);
-                *loaded = Err(fault);
+            Ok(Err(error)) => {
                 warn!(%error, "the passage index could not be loaded again after a failed write");
-                Err(IndexError::Unloaded(fault))
+                fault_of(&error)
             }
-        }
+            Err(_panic) => {
+                warn!("the engine of the passage index panicked when it was loaded again");
+                EngineFault::Damage
+            }
+        };
+        *loaded = Err(fault);
+        Err(IndexError::Unloaded(fault))
     }
 
     /// Keeps the engine from flushing the shard when it is dropped, at the price of its memory.
@@ -133,10 +141,15 @@ impl Shard {
         self.is_blocked.store(true, Ordering::SeqCst);
     }
 
-    fn note<T>(&self, written: Result<T, IndexError>) -> Result<T, IndexError> {
-        if let Err(IndexError::Engine { fault, .. }) = &written
-            && *fault != EngineFault::Refused
-        {
+    /// Blocks the shard after a write that failed, unless the engine merely refused it.
+    fn write<T>(&self, write: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
+        let written = catch_unwind(AssertUnwindSafe(write)).unwrap_or(Err(IndexError::Panicked));
+        let is_faulty = match &written {
+            Err(IndexError::Engine { fault, .. }) => *fault != EngineFault::Refused,
+            Err(error) => matches!(error, IndexError::Panicked),
+            Ok(_) => false,
+        };
+        if is_faulty {
             self.block();
         }
         written
@@ -178,6 +191,18 @@ fn complete(shard: &EdgeShard, model: Option<&Model>) -> Result<(), OperationErr
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn write_that_panics_blocks_the_shard_until_it_is_loaded_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let shard = Shard::open(folder.path(), None).unwrap();
+
+        let panicked = shard.write::<()>(|| panic!("the engine met damage"));
+
+        assert!(matches!(panicked, Err(IndexError::Panicked)) && shard.is_blocked());
+        shard.reload().unwrap();
+        assert!(!shard.is_blocked() && shard.flush().is_ok());
+    }
 
     #[test]
     fn read_is_refused_at_once_while_the_shard_is_loaded_again() {
