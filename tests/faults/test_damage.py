@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import pathlib
+import signal
 import sqlite3
 
 import pytest
@@ -169,7 +170,7 @@ def test_doctor_does_not_open_a_database_that_took_the_place_of_another(service:
 
 def test_index_truncated_while_serving_is_rebuilt(service: FaultyService) -> None:
     """Of the fault table (row 19)."""
-    account = Account(service)
+    account, deaths = Account(service), []
 
     def finds(number: int) -> bool:
         status, body, _ = account.rest("GET", f"/v2/search?q=word{number}")
@@ -177,7 +178,8 @@ def test_index_truncated_while_serving_is_rebuilt(service: FaultyService) -> Non
 
     def all_found(numbers: range) -> bool:
         if service.process.poll() is not None:
-            # A mapped page beyond the end of its file ends the process (SIGBUS): an operator's supervisor starts it again.
+            # An access to a mapped page beyond the end of its file ends the process: an operator's supervisor starts it again.
+            deaths.append(service.process.returncode)
             service.start()
         return all(finds(number) for number in numbers)
 
@@ -192,3 +194,4 @@ def test_index_truncated_while_serving_is_rebuilt(service: FaultyService) -> Non
         account.save(number)
 
     eventually(lambda: all_found(range(15)) and service.readiness()[1]["index"]["state"] == "complete", 120)
+    assert deaths in ([], [-signal.SIGBUS])

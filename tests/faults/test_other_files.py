@@ -127,3 +127,4 @@ def test_index_holds_everything_after_failed_calls(
 
     found = load.await_reading()
     summarize(f"{failed} failed calls, {found} bookmarks found; {load.summary()}")
+    assert failed
