@@ -4,7 +4,7 @@ import pathlib
 
 from background import make_jobs_due
 from mounts import MIB, tmpfs
-from harness import Account, Ledger, eventually, is_storage_refusal, started
+from harness import Account, Ledger, eventually, started
 
 INODES = 400
 
