@@ -25,6 +25,9 @@ use super::unsent::{MAX_UNHELD, UnsentAnswers, WriteAllowance};
 /// gets its turn then too.
 const MAX_BURST_BYTES: usize = 32 << 10;
 
+/// Bytes of a head that are read at a time. Most heads are shorter.
+const HEAD_READ_BYTES: usize = 4 << 10;
+
 /// How long a connection waits for its peer.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadlines {
@@ -112,11 +115,28 @@ impl Transport {
     /// Fills the buffer from the bytes that were read ahead, or else from the stream.
     fn poll_fill(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.read_ahead.is_empty() {
-            return Pin::new(&mut self.io).poll_read(context, buffer);
+            return match self.scanner.position() {
+                Position::Boundary | Position::Head => self.poll_fill_little(context, buffer),
+                Position::Body | Position::Opaque => Pin::new(&mut self.io).poll_read(context, buffer),
+            };
         }
         let length = self.read_ahead.len().min(buffer.remaining());
         buffer.put_slice(self.read_ahead.get(..length).unwrap_or_default());
         self.read_ahead.drain(..length);
+        Poll::Ready(Ok(()))
+    }
+
+    /// Reads a part of a head. What comes after its end is kept until its answer has left, so little is read at a time.
+    fn poll_fill_little(
+        &mut self,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let mut bytes = [0; HEAD_READ_BYTES];
+        let length = buffer.remaining().min(HEAD_READ_BYTES);
+        let mut part = ReadBuf::new(bytes.get_mut(..length).unwrap_or_default());
+        ready!(Pin::new(&mut self.io).poll_read(context, &mut part))?;
+        buffer.put_slice(part.filled());
         Poll::Ready(Ok(()))
     }
 

@@ -4,8 +4,10 @@ mod extra_fields;
 mod headers;
 mod hostile_input;
 mod injections;
+mod other_accounts;
 mod own_address;
 mod privacy;
+mod secondary_addresses;
 
 use carrel::http::table::Route;
 use carrel::{app, rest};
