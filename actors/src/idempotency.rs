@@ -46,7 +46,7 @@ const KEPT: Duration = Duration::from_secs(24 * 3600);
 /// A claim that says nothing for so long has died. It speaks at a third of that. The clocks of two nodes may differ by as much.
 const RUNNING: Duration = Duration::from_secs(60);
 
-/// Delay before the first retry to store an answer. It doubles with each retry; all retries take about a minute.
+/// Delay before the first retry to end a claim. It doubles with each retry; all retries take about a minute.
 const FIRST_RETRY: Duration = Duration::from_millis(250);
 const MAX_RETRIES: u32 = 8;
 
@@ -112,6 +112,15 @@ impl Claim {
     pub fn id(&self) -> ClaimId {
         self.id.clone()
     }
+}
+
+/// How a claim ends.
+#[derive(Clone, Debug)]
+enum ClaimEnd {
+    /// With an answer; without its body where that is too large.
+    Answer { status: i16, body: Option<String> },
+    /// Without one: the request may be retried, unless a change of it was committed.
+    Release,
 }
 
 /// An answer that was given before.
@@ -257,12 +266,28 @@ impl Idempotency {
     pub async fn settle(&self, claim: Claim, stored: Stored) -> Result<(), Error> {
         let body = Some(stored.body).filter(|body| body.len() <= self.bounds.max_body_bytes);
         let status = i16::try_from(stored.status).unwrap_or(i16::MAX);
-        if let Err(error) = self.store(&claim.id, status, body.clone()).await {
+        let user = claim.id.user;
+        self.end(claim, ClaimEnd::Answer { status, body }).await?;
+        self.make_room(user).await
+    }
+
+    /// Ends a claim. If that fails, it is retried in the background.
+    async fn end(&self, claim: Claim, end: ClaimEnd) -> Result<(), Error> {
+        let ended = self.write_end(&claim.id, &end).await;
+        if ended.is_err() {
             let this = self.clone();
-            tokio::spawn(async move { this.store_later(claim, status, body).await });
-            return Err(error);
+            // A new task works for no account. Within the account's share of the connections (`db::on_behalf_of`) the retries would
+            // be refused too: the share stays closed after a lock timeout as long as another request of the account writes.
+            tokio::spawn(async move { this.end_later(claim, end).await });
         }
-        self.make_room(claim.id.user).await
+        ended
+    }
+
+    async fn write_end(&self, claim: &ClaimId, end: &ClaimEnd) -> Result<(), Error> {
+        match end {
+            ClaimEnd::Answer { status, body } => self.store(claim, *status, body.clone()).await,
+            ClaimEnd::Release => self.release(claim).await,
+        }
     }
 
     async fn store(&self, claim: &ClaimId, status: i16, body: Option<String>) -> Result<(), Error> {
@@ -276,16 +301,16 @@ impl Idempotency {
         Ok(txn.commit().await?)
     }
 
-    async fn store_later(&self, claim: Claim, status: i16, body: Option<String>) {
+    async fn end_later(&self, claim: Claim, end: ClaimEnd) {
         let mut pause = FIRST_RETRY;
         for _ in 0..MAX_RETRIES {
             tokio::time::sleep(pause).await;
             pause *= 2;
-            if self.store(&claim.id, status, body.clone()).await.is_ok() {
+            if self.write_end(&claim.id, &end).await.is_ok() {
                 return;
             }
         }
-        warn!("could not store the answer of an Idempotency-Key");
+        warn!("could not store the answer of an Idempotency-Key, or release the key");
     }
 
     /// Lets the oldest bodies of an account go, and its oldest keys, as far as there are too many.
@@ -334,19 +359,24 @@ impl Idempotency {
     }
 
     /// Releases the claim, so that the same request can be retried, unless a change of the request was committed. The caller may
-    /// not know whether it was: a commit that returned an error may have taken effect.
+    /// not know whether it was: a commit that returned an error may have taken effect. If the release fails, it is retried in the
+    /// background for about a minute, during which the request counts as running.
     ///
     /// # Errors
-    /// The database fails.
+    /// The error of the first attempt.
     pub async fn give_up(&self, claim: Claim) -> Result<(), Error> {
+        self.end(claim, ClaimEnd::Release).await
+    }
+
+    async fn release(&self, claim: &ClaimId) -> Result<(), Error> {
         // On PostgreSQL this waits for a commit that is in progress.
-        let txn = begin_owned(&self.db, claim.id.user).await?;
-        let uncommitted = claim.id.is_unanswered().add(Column::Committed.eq(false));
+        let txn = begin_owned(&self.db, claim.user).await?;
+        let uncommitted = claim.is_unanswered().add(Column::Committed.eq(false));
         let given_up = Entity::delete_many().filter(uncommitted).exec(&txn).await?;
         if given_up.rows_affected == 0 {
             Entity::update_many()
                 .col_expr(Column::RunningAt, Expr::value(ENDED))
-                .filter(claim.id.is_unanswered())
+                .filter(claim.is_unanswered())
                 .exec(&txn)
                 .await?;
         }

@@ -14,6 +14,7 @@ use entity::kind::Surface;
 use entity::plan::Plan;
 use entity::scope::{Scope, Scopes};
 use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -99,17 +100,22 @@ pub struct Door {
     pub entry: Entry,
 }
 
+/// The wait for a turn of the caller's account ([`Operation::TAKES_TURN`]). It joins the queue when it is first polled.
+pub type TurnWait = LocalBoxFuture<'static, Result<(), Error>>;
+
 /// What a request came to, once it was read.
 pub struct Asked<O> {
     /// What is asked, or what is wrong with it.
     pub operation: Result<O, Error>,
     /// Its Idempotency-Key, with what that stands for.
     pub replay: Option<Replay>,
+    /// Awaited before the operation runs, and only by a request that nothing else refuses.
+    pub turn: Option<TurnWait>,
 }
 
 impl<O> From<Result<O, Error>> for Asked<O> {
     fn from(operation: Result<O, Error>) -> Self {
-        Self { operation, replay: None }
+        Self { operation, replay: None, turn: None }
     }
 }
 
@@ -211,13 +217,14 @@ async fn admitted<O: Operation>(app: &App, caller: &Caller, asked: Asked<O>) -> 
 async fn carry_out<O: Operation>(
     app: &App,
     caller: &Caller,
-    asked: Asked<O>,
+    mut asked: Asked<O>,
 ) -> (Result<Answer<O::Reply>, Error>, Option<Claim>) {
+    let turn = asked.turn.take();
     match allowed(app, caller, asked).await {
         Ok((operation, claim)) => {
             let result = match &claim {
-                Some(claim) => run(operation, &caller.with_claim(claim.id()), app).await,
-                None => run(operation, caller, app).await,
+                Some(claim) => run(operation, turn, &caller.with_claim(claim.id()), app).await,
+                None => run(operation, turn, caller, app).await,
             };
             (result.map(Answer::Fresh), claim)
         }
@@ -226,10 +233,19 @@ async fn carry_out<O: Operation>(
     }
 }
 
-/// Runs an operation that everything has been checked for but the space on the disk.
-async fn run<O: Operation>(operation: O, caller: &Caller, app: &App) -> Result<O::Reply, Error> {
+/// Runs an operation that everything has been checked for but the space on the disk, once it has its turn.
+async fn run<O: Operation>(
+    operation: O,
+    turn: Option<TurnWait>,
+    caller: &Caller,
+    app: &App,
+) -> Result<O::Reply, Error> {
     if operation.needs_space() {
         app.disk.require_room()?;
+    }
+    // Last: a request that is refused must not wait, nor take a turn from the valid requests of its account.
+    if let Some(turn) = turn {
+        turn.await?;
     }
     // Caught here already, so that the answer keeps its quota and the Idempotency-Key is freed.
     catch_panic(operation.run(caller, app)).await?
@@ -280,7 +296,7 @@ async fn allowed<O: Operation>(
     if !missing.is_empty() {
         return Err(Error::ScopeRequired(missing).into());
     }
-    let Asked { operation, replay } = asked;
+    let Asked { operation, replay, .. } = asked;
     let (Some(replay), Some(key)) = (replay, &caller.key) else { return Ok((operation?, None)) };
     let operation = match operation {
         Ok(operation) => operation,
@@ -355,7 +371,7 @@ pub async fn perform_for<O: Operation>(
     caller: &Caller,
     asked: impl AsyncFnOnce() -> Result<O, Error>,
 ) -> Result<O::Reply, Error> {
-    on_behalf_of(caller.user, async { run(asked().await?, caller, app).await }).await
+    on_behalf_of(caller.user, async { run(asked().await?, None, caller, app).await }).await
 }
 
 /// The caller behind the session's door.

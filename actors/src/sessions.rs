@@ -45,7 +45,9 @@ pub async fn authenticate(
     let email = email.trim().to_lowercase();
     let attempt = (email, address);
     app.sign_ins.begin(&attempt, app.clock.elapsed())?;
-    let found = user::Entity::by_email(&attempt.0).one(app.accounts_db.read()).await?;
+    let found = user::Entity::by_email(&attempt.0).one(app.accounts_db.read()).await;
+    // The database failed: five such attempts must not lock out the right password.
+    let found = found.inspect_err(|_| app.sign_ins.withdraw(&attempt))?;
     let hash = found.as_ref().map_or_else(|| NOBODY.to_owned(), |user| user.password_hash.clone());
     let right = is_right(app, &attempt, typed, hash).await?;
     match found.filter(|user| right && user.disabled_at.is_none()) {
@@ -57,7 +59,8 @@ pub async fn authenticate(
     }
 }
 
-/// Whether this is the password of that hash. An attempt that was refused because too many wait does not count as failed.
+/// Whether this is the password of that hash. An attempt whose password was not compared, such as when too many wait, does not
+/// count as failed.
 async fn is_right(app: &App, attempt: &Attempt, typed: String, hash: String) -> Result<bool, Error> {
     let address = attempt.1.map(network);
     let compared = app.workers.run_password_hash(address, move || password::verify(&typed, &hash)).await;

@@ -6,7 +6,9 @@
 //!
 //! Some files are kept only in case they are asked for. They make way for a new one that does not fit beside them: first those
 //! of imports that wait after a dry run or broke off, then packed exports, each time the oldest. The latest export makes way for
-//! another export alone.
+//! another export alone, and only once that is packed ([`finish_export`]): an export that fails leaves it there. Until then it
+//! counts as released for the one that is packed, and is still there, so the files may take up more than the plan's number, by the
+//! bytes of the latest export at most.
 
 use std::collections::HashSet;
 
@@ -31,7 +33,7 @@ use crate::uploads::stored::{self, Held};
 pub enum TransferKind {
     /// To be imported.
     Import,
-    /// It is an export.
+    /// It is an export, which is being packed.
     Export,
 }
 
@@ -89,6 +91,21 @@ pub async fn reserve(
     Ok(txn.commit().await?)
 }
 
+/// Releases what a packed export replaces, also the latest one before it, in the transaction that finishes it.
+///
+/// # Errors
+/// As [`hold`]: [`Error::TransfersFull`] when the plan allows less than while it was packed.
+pub async fn finish_export(
+    txn: &impl ConnectionTrait,
+    desk: &Desk,
+    user: UserId,
+    file: FileId,
+    bytes: u64,
+) -> Result<(), Error> {
+    let plan = find_room(txn, desk, user, NewFile { id: file, kind: TransferKind::Export, bytes }).await?;
+    release(txn, user, &plan.to_release).await
+}
+
 /// Records how long a file has become, which is at most what was reserved for it.
 ///
 /// # Errors
@@ -116,15 +133,40 @@ struct NewFile {
     bytes: u64,
 }
 
-/// Releases what must make way for a file, or refuses the file. Whatever is written takes one byte at least.
+/// Releases what must make way for a file that is being written, or refuses the file. The latest export counts as released where
+/// it makes way, and is kept.
 async fn make_room(txn: &impl ConnectionTrait, desk: &Desk, user: UserId, new: NewFile) -> Result<(), Error> {
+    let ReleasePlan { mut to_release, latest_export } = find_room(txn, desk, user, new).await?;
+    to_release.retain(|file| Some(file.id) != latest_export);
+    release(txn, user, &to_release).await
+}
+
+/// What is released for a file.
+struct ReleasePlan {
+    /// What makes way for it.
+    to_release: Vec<KeptFile>,
+    /// The file of the latest packed export, whether it makes way or not.
+    latest_export: Option<FileId>,
+}
+
+/// Finds room for a file, or refuses the file. Whatever is written takes one byte at least.
+async fn find_room(
+    txn: &impl ConnectionTrait,
+    desk: &Desk,
+    user: UserId,
+    new: NewFile,
+) -> Result<ReleasePlan, Error> {
     let mut kept = kept_files(txn, user, desk.clock.now()).await?;
     kept.retain(|file| file.id != new.id);
     let limit = limit_of(txn, desk, user).await?;
     match files_to_release(&kept, new.bytes.max(1), limit, new.kind) {
-        Some(files) => release(txn, user, &files).await,
+        Some(to_release) => Ok(ReleasePlan { to_release, latest_export: latest_export(&kept) }),
         None => Err(full(&kept, limit)),
     }
+}
+
+fn latest_export(kept: &[KeptFile]) -> Option<FileId> {
+    kept.iter().rfind(|file| matches!(file.purpose, Purpose::Export(_))).map(|file| file.id)
 }
 
 async fn limit_of(db: &impl ConnectionTrait, desk: &Desk, user: UserId) -> Result<u64, Error> {
@@ -297,6 +339,7 @@ mod tests {
         assert_eq!(released(&kept, 40, TransferKind::Import), Some(vec![0]));
         assert_eq!(released(&kept, 41, TransferKind::Import), None);
         assert_eq!(released(&kept, 41, TransferKind::Export), Some(vec![0, 1]));
+        assert_eq!(latest_export(&kept), Some(kept[1].id));
     }
 
     #[actix::test]

@@ -14,7 +14,7 @@ use actors::ops::target::Target;
 use actors::perform::{Operation, perform_for};
 use actors::sessions;
 
-use crate::http::answer_turns::await_turn;
+use crate::http::answer_turns::turn_wait;
 use crate::http::budget::Sender;
 use crate::http::table::Route;
 use crate::rest::{failure, success, takes_body, target, values, whole, whole_body};
@@ -64,8 +64,11 @@ async fn run<O: Operation>(
     let asked = async || {
         let body =
             if takes_body(request) { whole_body(request, &caller, payload).await? } else { Bytes::new() };
-        let operation = read(&target(request), values(request, route.fields, &body)?);
-        await_turn(request, &caller, operation).await
+        let operation = read(&target(request), values(request, route.fields, &body)?)?;
+        if let Some(turn) = turn_wait::<O>(request, &caller) {
+            turn.await?;
+        }
+        Ok::<O, Error>(operation)
     };
     perform_for(app, &caller, asked).await
 }

@@ -20,7 +20,7 @@ use actix_web::{HttpMessage, HttpRequest};
 use actors::caller::Caller;
 use actors::error::Error;
 use actors::kit::{FairQueue, QUEUE_RETRY_AFTER};
-use actors::perform::Operation;
+use actors::perform::{Operation, TurnWait};
 use entity::id::UserId;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -172,23 +172,18 @@ impl Drop for UnsentBytes {
     }
 }
 
-/// Waits for the turn that this operation needs ([`Operation::TAKES_TURN`]). The request holds it from then on.
-///
-/// # Errors
-/// What is wrong with the operation; [`Error::Busy`] when its turn does not come in time.
-pub async fn await_turn<O: Operation>(
-    request: &HttpRequest,
-    caller: &Caller,
-    operation: Result<O, Error>,
-) -> Result<O, Error> {
-    let operation = operation?;
-    if O::TAKES_TURN {
-        let turns = request.app_data::<Data<AnswerTurns>>();
-        let turns = turns.ok_or_else(|| Error::internal("the turns of answers are missing"))?;
-        let turn = turns.acquire(caller.user).await?;
-        request.extensions_mut().insert(turn);
-    }
-    Ok(operation)
+/// Returns the wait for the turn that this operation needs, or `None` if it needs none ([`Operation::TAKES_TURN`]). The request
+/// holds the turn once it has come. The wait ends with [`Error::Busy`] when it does not come in time.
+pub fn turn_wait<O: Operation>(request: &HttpRequest, caller: &Caller) -> Option<TurnWait> {
+    O::TAKES_TURN.then(|| -> TurnWait { Box::pin(hold_turn(request.clone(), caller.user)) })
+}
+
+async fn hold_turn(request: HttpRequest, user: UserId) -> Result<(), Error> {
+    let turns = request.app_data::<Data<AnswerTurns>>();
+    let turns = turns.ok_or_else(|| Error::internal("the turns of answers are missing"))?;
+    let turn = turns.acquire(user).await?;
+    request.extensions_mut().insert(turn);
+    Ok(())
 }
 
 /// Ends the turn that the request holds, if any.

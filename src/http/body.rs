@@ -5,9 +5,9 @@
 //! completely is read into memory once the budget allows it. The values that are parsed from a body live until its request is
 //! answered, so its share of the memory is held until then.
 //!
-//! A body counts by the bytes that have arrived, and only from [`FREE_BYTES`] on. So senders who have no account cannot keep
-//! others from signing in or from getting tokens, whatever they send and from however many addresses: what they use up are
-//! connections, whose number is bounded below (`server::wire`).
+//! A body counts by the bytes that have arrived, and only from [`FREE_BYTES`] on; it reserves no more space on the disk than is
+//! written next. So senders who have no account cannot keep others from signing in or from getting tokens, whatever they send and
+//! from however many addresses: what they use up are connections, whose number is bounded below (`server::wire`).
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -18,7 +18,6 @@ use actix_web::web::{Bytes, BytesMut, Data, Payload};
 use actix_web::{HttpMessage, HttpRequest};
 use actors::adapters::blobs::{Scratch, ScratchFile};
 use actors::app::App;
-use actors::disk::DiskReservation;
 use actors::error::{Error, StorageFailure};
 use futures_util::StreamExt;
 use tokio::time::{Instant, timeout_at};
@@ -162,7 +161,7 @@ struct Arriving<'a> {
 struct SpillFile {
     named: ScratchFile,
     file: std::fs::File,
-    reservation: DiskReservation,
+    scratch: Scratch,
 }
 
 impl<'a> Arriving<'a> {
@@ -242,17 +241,20 @@ impl<'a> Arriving<'a> {
 }
 
 impl SpillFile {
-    fn create(scratch: &Scratch, length: Option<u64>) -> io::Result<Self> {
-        let reservation = scratch.reserve(length)?;
+    /// Creates the file of a body that declares this length.
+    fn create(scratch: &Scratch, declared_length: Option<u64>) -> io::Result<Self> {
+        // Refuses a body that has no room, and keeps nothing reserved for the others: a few that declare much and stall would keep
+        // the space from everyone else, while the shares of their senders count only what has arrived.
+        drop(scratch.reserve(declared_length)?);
         let (named, file) = scratch.file()?;
-        Ok(Self { named, file, reservation })
+        Ok(Self { named, file, scratch: scratch.clone() })
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let length = bytes.len() as u64;
-        self.reservation.require(length)?;
+        let mut reservation = self.scratch.reserve(Some(length))?;
         self.file.write_all(bytes)?;
-        self.reservation.record_written(length);
+        reservation.record_written(length);
         Ok(())
     }
 }
@@ -294,7 +296,7 @@ mod tests {
     use std::net::IpAddr;
 
     use actix_web::test::TestRequest;
-    use actors::disk::DiskSpace;
+    use actors::disk::{DiskSpace, available_bytes};
 
     use super::*;
 
@@ -375,6 +377,26 @@ mod tests {
         let refused = arriving.push(b"y").await;
 
         assert!(matches!(refused, Err(Error::StorageFull)));
+    }
+
+    #[actix_web::test]
+    async fn stalled_body_reserves_no_disk_space() {
+        let home = tempfile::tempdir().unwrap();
+        let disk = DiskSpace::new(vec![home.path().to_owned()], 1);
+        let scratch = Scratch::open(home.path().join("scratch"), disk).unwrap();
+        let limits = BodyLimits::new(1 << 20, Duration::from_secs(1));
+        // Each has room alone, and both do not have it together.
+        let declared_length = Some(available_bytes(home.path()).unwrap() / 3 * 2);
+        let mut stalled = Arriving::new(&limits, &scratch, stranger(), declared_length);
+        stalled.push(&vec![b'x'; MAX_BUFFERED_BYTES]).await.unwrap();
+        stalled.push(b"y").await.unwrap();
+        let mut other = Arriving::new(&limits, &scratch, stranger(), declared_length);
+        other.push(&vec![b'x'; MAX_BUFFERED_BYTES]).await.unwrap();
+
+        let pushed = other.push(b"y").await;
+
+        assert!(pushed.is_ok(), "{pushed:?}");
+        assert!(stalled.file.is_some() && other.file.is_some());
     }
 
     #[actix_web::test]

@@ -20,7 +20,7 @@ use serde_json::Value;
 use tracing::Instrument;
 
 use super::{envelope, error};
-use crate::http::answer_turns::await_turn;
+use crate::http::answer_turns::turn_wait;
 use crate::http::budget::Sender;
 use crate::http::methods::{is_unserved, known_methods};
 use crate::http::table::Route;
@@ -82,7 +82,7 @@ async fn asked<O: Operation>(
     };
     let values = Invalid::together(values, sound).map(|(values, ())| values);
     let operation = values.map_err(Error::from).and_then(|values| read(&target(request), values));
-    Asked { operation: await_turn(request, caller, operation).await, replay }
+    Asked { operation, replay, turn: turn_wait::<O>(request, caller) }
 }
 
 /// Runs to its end even where the client goes away: what was begun is settled and written down. A panic in it is an

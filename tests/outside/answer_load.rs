@@ -1,7 +1,8 @@
 //! Many large answers of one account at once: they take bounded memory, and other accounts are served.
 
+use entity::scope::Scope;
 use futures_util::future::{join, join_all};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
@@ -70,6 +71,38 @@ async fn unread_answers_of_an_account_take_bounded_memory() {
     drop(unread);
     eventually("their memory is released", async || (unsent_bytes(&stranger).await == 0).then_some(())).await;
     key.get(LARGE_LIST).await.data(200);
+}
+
+#[actix_web::test]
+async fn refused_requests_do_not_wait_for_turns() {
+    const READERS: usize = 20;
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    let make_key = |options: &[&str]| {
+        let create = ["key", "create", "--user", program::EMAIL, "--kind", "rest", "--name", "other"];
+        program::run(&home, &[&create[..], options].concat(), "")
+    };
+    let writing = make_key(&["--scope", Scope::WriteCollections.name()]);
+    let seldom = make_key(&["--scope", Scope::ReadCollections.name(), "--hourly-limit", "1"]);
+    let running = Program::start(&home, "data").await;
+    let (key, stranger) = (running.holder(&id, &secret), running.stranger());
+    let holder =
+        |made: &Value| running.holder(made["id"].as_str().unwrap(), made["secret"].as_str().unwrap());
+    let (writing, seldom) = (holder(&writing), holder(&seldom));
+    fill(&key).await;
+    seldom.get("/rest/v2/usage").await.data(200);
+    let _unread = ask_unread(&key, READERS).await;
+    eventually("the account has no more turns", async || {
+        (unsent_bytes(&stranger).await >= MAX_UNSENT_BYTES).then_some(())
+    })
+    .await;
+
+    let without_scope = writing.get(LARGE_LIST).await;
+    let over_the_limit = seldom.get(LARGE_LIST).await;
+
+    // If they waited for a turn, they would get 503.
+    assert_eq!(without_scope.refused(403), "SCOPE_REQUIRED");
+    assert_eq!(over_the_limit.refused(429), "RATE_LIMITED");
 }
 
 #[actix_web::test]

@@ -2,6 +2,7 @@
 
 use carrel::{app, rest};
 use entity::plan::Plan;
+use sea_orm::ConnectionTrait;
 use serde_json::json;
 
 use crate::world::table::{self, Asked};
@@ -115,6 +116,26 @@ async fn one_address_makes_thirty_accounts_an_hour() {
 
     let refused = sign_up().await;
     assert_eq!((refused.refused(429), refused.number("retry-after")), ("RATE_LIMITED", 120));
+}
+
+#[actix_web::test]
+async fn sign_in_that_the_database_failed_is_no_wrong_password() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let credentials = json!({ "email": user.email(), "password": PASSWORD });
+    let sign_in = async || server.stranger().post("/app/api/session", credentials.clone()).await;
+    let rename = async |from: &str, to: &str| {
+        let statement = format!("ALTER TABLE \"user\" RENAME COLUMN {from} TO {to}");
+        server.app().db.write().execute_unprepared(&statement).await.unwrap();
+    };
+
+    rename("password_hash", "renamed").await;
+    for _ in 0..6 {
+        assert_eq!(sign_in().await.refused(500), "INTERNAL");
+    }
+    rename("renamed", "password_hash").await;
+
+    sign_in().await.data(200);
 }
 
 /// The `Set-Cookie` of a sign-in.

@@ -413,8 +413,13 @@ const FAULT: &str = "the storage failed";
 
 /// Makes every attempt to store an answer fail; claims and their heartbeats still succeed.
 async fn break_storing(server: &Server) {
+    break_writes(server, "UPDATE OF status").await;
+}
+
+/// Makes every write of this kind to the table of claims and answers fail.
+async fn break_writes(server: &Server, event: &str) {
     let db = &server.app().db;
-    let fault = "CREATE TRIGGER fault BEFORE UPDATE OF status ON idempotency";
+    let fault = format!("CREATE TRIGGER fault BEFORE {event} ON idempotency");
     let statements = if db.is_postgres() {
         vec![
             format!(
@@ -430,7 +435,7 @@ async fn break_storing(server: &Server) {
     }
 }
 
-async fn repair_storing(server: &Server) {
+async fn repair_writes(server: &Server) {
     let db = &server.app().db;
     let mended = if db.is_postgres() { "DROP TRIGGER fault ON idempotency" } else { "DROP TRIGGER fault" };
     db.write().execute_unprepared(mended).await.unwrap();
@@ -445,7 +450,7 @@ async fn answer_that_could_not_be_stored_is_stored_later() {
 
     let first = once.post_text(&path, NOTE).await;
     let running = once.post_text(&path, NOTE).await;
-    repair_storing(&server).await;
+    repair_writes(&server).await;
 
     first.data(201);
     assert_eq!((running.refused(409), running.number("retry-after")), ("CONFLICT", 1));
@@ -456,6 +461,27 @@ async fn answer_that_could_not_be_stored_is_stored_later() {
     .await;
     assert_eq!((first.data(201), replayed(&second)), (second.data(201), true));
     assert_eq!(notes(&session, &id).await, 1);
+}
+
+#[actix_web::test]
+async fn claim_that_could_not_be_released_is_released_later() {
+    let server = Server::start().await;
+    let answers = Answers::bounded_by(&server, AnswerBounds::default()).await;
+    let claim = answers.first("late").await;
+    break_writes(&server, "DELETE").await;
+
+    let failed = answers.kept.give_up(claim).await;
+    let running = answers.claim("late").await;
+    repair_writes(&server).await;
+
+    assert!(failed.is_err());
+    assert!(matches!(running, Err(Error::StillRunning)), "{running:?}");
+    let claimed = eventually("the claim is released", async || match answers.claim("late").await {
+        Err(Error::StillRunning) => None,
+        other => Some(other.unwrap()),
+    })
+    .await;
+    assert!(matches!(claimed, Claimed::First(_)), "{claimed:?}");
 }
 
 #[actix_web::test]

@@ -198,6 +198,30 @@ async fn export_that_outgrows_the_limit_fails_and_keeps_nothing() {
 }
 
 #[actix_web::test]
+async fn export_that_outgrows_the_limit_leaves_the_latest_one() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Free).await;
+    let (id, email) = (user.id(), user.email().to_owned());
+    let session = user.sign_in().await;
+    save_noise(&session, 100_000).await;
+    let latest = export(&session, "done").await;
+    let bytes = latest["bytes"].as_u64().unwrap();
+    let (home, clock) = server.stop().await;
+    // The next one does not fit, even without the latest.
+    let limit = (bytes / 2).to_string();
+    let server = Server::at(home, clock, &[("PLANS__FREE__TRANSFER_BYTES", &limit)]).await;
+    let session = server.stranger().sign_in(&email, PASSWORD).await;
+
+    let failed = export(&session, "failed").await;
+
+    assert!(failed["error"].as_str().unwrap().contains("does not fit"), "{failed}");
+    let path = format!("{EXPORTS}/{}", latest["id"].as_str().unwrap());
+    assert_eq!(session.get(&path).await.data(200)["export"]["status"], "done");
+    assert_eq!(session.download(&format!("{path}/file")).await.0, 200);
+    assert_eq!((used(&server, id).await, stored_files(&server).await), (bytes, 1));
+}
+
+#[actix_web::test]
 async fn export_counts_and_makes_way_for_the_next() {
     let server = Server::start().await;
     let user = server.user(Plan::Free).await;

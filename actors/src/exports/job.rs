@@ -83,6 +83,7 @@ async fn settle(
     if !queue::finish(&txn, job, now).await? {
         return Err(Failure::LeaseLost);
     }
+    transfer_quota::finish_export(&txn, app, export.user_id, held.id, bytes).await?;
     export::Entity::update_many()
         .col_expr(export::Column::State, Expr::value(ExportState::Done))
         .col_expr(export::Column::Error, Expr::value(None::<String>))

@@ -11,7 +11,7 @@
 //!
 //! An export that is imported gives the same library ([`crate::imports`]). It is packed by a job, kept for a week, and
 //! goes with its person. It fails when it outgrows what the plan allows for files of imports and exports
-//! ([`crate::transfer_quota`]).
+//! ([`crate::transfer_quota`]), and the latest one that was packed before it is kept then.
 
 mod beside;
 mod bookmarks;

@@ -17,14 +17,14 @@ use actors::ops::document::ReadDocument;
 use actors::ops::notes::CreateNote;
 use actors::ops::projects::{ListProjects, ReadContext};
 use actors::ops::search::Search;
-use actors::perform::{Answer, Entry, Operation, perform_as};
+use actors::perform::{Answer, Asked, Entry, Operation, perform_as};
 use entity::scope::{Scope, Scopes};
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::error::told;
 use super::schema;
-use crate::http::answer_turns::await_turn;
+use crate::http::answer_turns::turn_wait;
 
 /// A tool.
 pub struct Tool {
@@ -202,7 +202,11 @@ impl<'a> Call<'a> {
         Box::pin(async move {
             let Call { http, app, caller, tool, arguments } = self;
             let given = || read(read_map(object(arguments)?, tool.fields)?);
-            let asked = async |caller: &Caller| await_turn(http, caller, given()).await.into();
+            let asked = async |caller: &Caller| Asked {
+                operation: given(),
+                replay: None,
+                turn: turn_wait::<O>(http, caller),
+            };
             let performed = perform_as(app, caller, Entry::Tool(tool.name), verdict, asked).await;
             match performed.result? {
                 Answer::Fresh(reply) => serde_json::to_value(reply).map_err(Error::internal),
