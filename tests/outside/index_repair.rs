@@ -595,7 +595,7 @@ async fn index_that_cannot_be_moved_aside_is_moved_at_the_next_try() {
     server.app().retrieval.replace_index(Arc::new(Failing(damaged)));
     for _ in 0..3 {
         let answer = key.get("/rest/v2/search?q=heron").await;
-        assert_eq!((answer.refused(503), answer.header("retry-after").as_str()), ("STORAGE_FAILED", "5"));
+        assert_eq!((answer.refused(503), answer.number("retry-after")), ("OVERLOADED", 5));
     }
     // Fails here, or has failed in the background just before.
     let _ = repair::check_index(server.app()).await;
