@@ -23,7 +23,7 @@ impl TestDatabase {
     }
 
     /// The database file, or one whose name is longer by this suffix.
-    pub(super) fn file(&self, suffix: &str) -> std::path::PathBuf {
+    pub(super) fn file(&self, suffix: &str) -> PathBuf {
         self._folder.path().join(format!("a.db{suffix}"))
     }
 
@@ -36,7 +36,7 @@ impl TestDatabase {
     }
 
     /// A closed database of some hundred pages.
-    pub(super) async fn large_file(&self) -> std::path::PathBuf {
+    pub(super) async fn large_file(&self) -> PathBuf {
         let db = self.with_numbers().await;
         let rows = "WITH RECURSIVE n (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM n WHERE n < 50000)";
         db.write().execute_unprepared(&format!("{rows} INSERT INTO number SELECT n FROM n")).await.unwrap();
@@ -389,7 +389,7 @@ async fn transaction_dropped_at_any_poll_keeps_nothing() {
     }
 }
 
-pub(super) fn overwrite_middle_page(path: &std::path::Path) {
+pub(super) fn overwrite_middle_page(path: &Path) {
     let mut bytes = std::fs::read(path).unwrap();
     let middle = bytes.len() / 8192 * 4096;
     bytes[middle..middle + 64].fill(0xa5);
@@ -468,7 +468,7 @@ async fn damage_met_by_the_migration_is_told_as_damage() {
 }
 
 /// A closed database that is too large to be checked before the start. A page in its middle is of a table that no code reads.
-async fn file_checked_while_serving(database: &TestDatabase) -> std::path::PathBuf {
+async fn file_checked_while_serving(database: &TestDatabase) -> PathBuf {
     let db = database.with_numbers().await;
     let fill = "CREATE TABLE \"it's filling\" (content BLOB);
         WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 6000)
