@@ -66,7 +66,7 @@ impl Db {
         let is_short = self.is_shorter_than_its_pages(&file).await?;
         let max_bytes = if is_short { MAX_SHORT_BYTES_CHECKED_AT_START } else { MAX_BYTES_CHECKED_AT_START };
         if size_of(&file) <= max_bytes {
-            self.quick_check().await?;
+            CheckConnection::connect(self).await?.check("PRAGMA quick_check(1)".to_owned()).await?;
         }
         Ok(())
     }
@@ -107,16 +107,13 @@ impl Db {
         if self.file().await?.is_none() {
             return Ok(());
         }
-        self.check("PRAGMA integrity_check(1)").await?;
-        let broken = self.all("PRAGMA foreign_key_check").await?.len();
+        let mut connection = CheckConnection::connect(self).await?;
+        connection.check("PRAGMA integrity_check(1)".to_owned()).await?;
+        let broken = connection.count_orphans().await?;
         if broken > 0 {
             return Err(Damage(format!("{broken} rows refer to rows that are missing")).into());
         }
         Ok(())
-    }
-
-    async fn quick_check(&self) -> Result<(), OpenError> {
-        self.check("PRAGMA quick_check(1)").await
     }
 
     /// Checks the pages of one table after another. Each check is one read transaction, and SQLite cannot truncate the write-ahead
@@ -131,12 +128,6 @@ impl Db {
             tokio::time::sleep(PAUSE_BETWEEN_TABLES).await;
         }
         Ok(())
-    }
-
-    async fn check(&self, pragma: &str) -> Result<(), OpenError> {
-        let rows = self.all(pragma).await?;
-        let found = rows.first().map(|row| row.try_get_by_index::<String>(0)).transpose()?;
-        verdict(found)
     }
 
     /// Whether the file has fewer bytes than its pages take. After a crash the others may rightly be in the write-ahead log, but so is

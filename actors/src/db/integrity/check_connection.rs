@@ -13,8 +13,8 @@ use crate::db::Db;
 /// may lead to megabytes of overflow pages, which are not counted.
 const STEPS_BETWEEN_LOOKS: i32 = 20;
 
-/// A connection outside of the pools, for `PRAGMA quick_check` and `PRAGMA integrity_check`. It reads the file: the connections of the
-/// pools may answer from pages that they read before the damage. When this is dropped, its statement is interrupted; the driver's
+/// A connection outside of the pools, for `PRAGMA quick_check` and `PRAGMA integrity_check`. It reads the file and its schema: the
+/// connections of the pools may answer from what they read before. When this is dropped, its statement is interrupted; the driver's
 /// thread would run it to its end. Closing a pool does not wait for it.
 pub(in crate::db) struct CheckConnection {
     connection: SqliteConnection,
@@ -53,6 +53,15 @@ impl CheckConnection {
     pub(in crate::db) async fn check(&mut self, pragma: String) -> Result<(), OpenError> {
         let rows = sqlx::query_scalar::<Sqlite, String>(AssertSqlSafe(pragma));
         verdict(rows.fetch_optional(&mut self.connection).await.map_err(failed)?)
+    }
+
+    /// Counts the rows that refer to rows that are missing.
+    ///
+    /// # Errors
+    /// SQLite's own error.
+    pub(super) async fn count_orphans(&mut self) -> Result<usize, DbErr> {
+        let rows = sqlx::query("PRAGMA foreign_key_check").fetch_all(&mut self.connection);
+        rows.await.map(|rows| rows.len()).map_err(failed)
     }
 }
 
