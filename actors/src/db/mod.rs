@@ -26,12 +26,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::future::try_join_all;
 use migration::{Migrator, MigratorTrait};
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{
     ConnectOptions, ConnectionTrait, Database, DatabaseBackend, DatabaseConnection, DbErr, EntityTrait,
-    IntoActiveModel, Iterable, SqliteTransactionMode, Statement, TransactionOptions, TransactionTrait,
-    TryInsertResult,
+    IntoActiveModel, Iterable, RuntimeErr, SqliteTransactionMode, Statement, TransactionOptions,
+    TransactionTrait, TryInsertResult,
 };
 use sqlx::Connection as _;
 use tracing::log::LevelFilter;
@@ -303,12 +304,25 @@ async fn sqlite(url: &str) -> Result<Db, DbErr> {
     let writer = || guarded(pool(url, 1, "FULL"), &health);
     let reader = || checking_files(pool(url, READERS, "NORMAL"), &health);
     let write = once_free(async || Database::connect(writer()).await).await?;
-    let read = once_free(async || Database::connect(reader()).await).await?;
+    let read = once_free(async || {
+        let read = Database::connect(reader()).await?;
+        open_all(&read).await?;
+        Ok(read)
+    });
+    let read = read.await?;
     let (read, write) =
         (Connection::reader(read, health.clone()), Connection::writer(write, health.clone(), None));
     let db = Db { read, write, by_work: None, health, locks: LockHolder::Files(Arc::default()) };
     once_free(async || db.note_open_files().await).await?;
     Ok(db)
+}
+
+/// Opens every connection of the readers now. They are never replaced, so none is opened while another file is in the place of the
+/// database: SQLite would apply the write-ahead log to that.
+async fn open_all(readers: &DatabaseConnection) -> Result<(), DbErr> {
+    let pool = readers.get_sqlite_connection_pool();
+    let connections = try_join_all((0..READERS).map(|_| pool.acquire())).await;
+    connections.map(drop).map_err(|cause| DbErr::Conn(RuntimeErr::SqlxError(cause.into())))
 }
 
 /// Tries until no other process holds the file: where two turn the write-ahead log on at once, SQLite fails one of them at once,
@@ -334,9 +348,8 @@ fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOption
     let mut options = ConnectOptions::new(url);
     options
         .max_connections(connections)
-        // All are opened now. One that is opened while another file is in the place of the database would apply the write-ahead log
-        // to that.
-        .min_connections(connections)
+        // None is opened unless it is needed: a new connection opens whatever file is at the path.
+        .min_connections(0)
         .acquire_timeout(BUSY)
         // A connection does not break between two statements: asking it each time costs more than a small read.
         .test_before_acquire(false)
