@@ -13,6 +13,8 @@ const MIN_FREE_INODES: u64 = 64;
 /// The free space of a file system.
 #[derive(Clone, Copy, Debug)]
 pub struct Space {
+    /// Bytes of the file system, used ones too.
+    pub total_bytes: u64,
     /// Bytes that this process may still take.
     pub free_bytes: u64,
     /// 0 where inodes are made as they are needed.
@@ -28,6 +30,7 @@ impl Space {
     pub fn of(folder: &Path) -> io::Result<Self> {
         let disk = statvfs(folder)?;
         Ok(Self {
+            total_bytes: disk.f_blocks.saturating_mul(disk.f_frsize),
             free_bytes: disk.f_bavail.saturating_mul(disk.f_frsize),
             total_inodes: disk.f_files,
             free_inodes: disk.f_favail,
@@ -55,7 +58,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     fn space(free_bytes: u64) -> Space {
-        Space { free_bytes, total_inodes: 1 << 20, free_inodes: 1 << 19 }
+        Space { total_bytes: 1 << 40, free_bytes, total_inodes: 1 << 20, free_inodes: 1 << 19 }
     }
 
     #[test]

@@ -6,19 +6,22 @@
 //! rest when it starts on a full disk.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
+use super::space::Space;
+
 /// Kept for a start: opening the database and the index takes under 1 MiB.
 pub const START_BYTES: u64 = 4 << 20;
-/// Released while the service runs. With more than [`super::MIN_FREE_TO_DELETE_BYTES`] the index takes deletions too.
-const RUNNING_BYTES: u64 = 12 << 20;
-const RESERVE_BYTES: u64 = START_BYTES + RUNNING_BYTES;
-const CHUNK_BYTES: u64 = 1 << 20;
+/// The whole reserve. What is not kept for a start is released while the service runs: with more than
+/// [`super::MIN_FREE_TO_DELETE_BYTES`] the index takes deletions too.
+const RESERVE_BYTES: u64 = 16 << 20;
+/// Of a small disk the reserve takes only this part, but enough for a start.
+const MAX_PART_OF_DISK: u64 = 8;
 /// The folder may be one that other programs use too.
 const FILE_NAME: &str = "carrel.space-reserve";
 
@@ -26,17 +29,19 @@ const FILE_NAME: &str = "carrel.space-reserve";
 #[derive(Debug)]
 pub struct SpaceReserve {
     path: PathBuf,
+    bytes: u64,
 }
 
 impl SpaceReserve {
     /// The file of this folder. Nothing is set aside yet.
     pub fn in_folder(folder: &Path) -> Self {
-        Self { path: folder.join(FILE_NAME) }
+        let bytes = Space::of(folder).map_or(RESERVE_BYTES, |space| reserve_bytes(space.total_bytes));
+        Self { path: folder.join(FILE_NAME), bytes }
     }
 
     /// Bytes that are not set aside: released, or not taken yet.
     pub fn missing_bytes(&self) -> u64 {
-        RESERVE_BYTES.saturating_sub(self.length().unwrap_or(0))
+        self.bytes.saturating_sub(self.length().unwrap_or(0))
     }
 
     /// Gives all of it back; whether there was any.
@@ -71,8 +76,8 @@ impl SpaceReserve {
         let before = self.length().unwrap_or(0);
         let mut file =
             OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&self.path)?;
-        let filled = match fallocate(&file, FallocateFlags::empty(), 0, RESERVE_BYTES) {
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_zeros(&mut file),
+        let filled = match fallocate(&file, FallocateFlags::empty(), 0, self.bytes) {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_zeros(&mut file, self.bytes),
             filled => filled.map_err(Into::into),
         };
         if filled.is_err() {
@@ -86,14 +91,16 @@ impl SpaceReserve {
     }
 }
 
+/// How much is set aside on a disk of this size.
+fn reserve_bytes(disk_bytes: u64) -> u64 {
+    (disk_bytes / MAX_PART_OF_DISK).clamp(START_BYTES, RESERVE_BYTES)
+}
+
 /// For file systems that do not allocate on demand. A sparse file would set nothing aside; on one that compresses, this does not
 /// either.
-fn write_zeros(file: &mut File) -> io::Result<()> {
-    let zeros = vec![0; CHUNK_BYTES as usize];
+fn write_zeros(file: &mut File, bytes: u64) -> io::Result<()> {
     file.seek(SeekFrom::Start(0))?;
-    for _ in 0..RESERVE_BYTES / CHUNK_BYTES {
-        file.write_all(&zeros)?;
-    }
+    io::copy(&mut io::repeat(0).take(bytes), file)?;
     // A file system may find only now that it has no space for them.
     file.sync_all()
 }
@@ -110,6 +117,14 @@ mod tests {
     /// Bytes that the file takes on the disk.
     fn allocated(folder: &tempfile::TempDir) -> u64 {
         fs::metadata(folder.path().join(FILE_NAME)).map_or(0, |found| found.blocks() * BLOCK_BYTES)
+    }
+
+    #[test]
+    fn reserve_of_a_small_disk_is_smaller() {
+        assert_eq!(
+            [1 << 40, 128 << 20, 64 << 20, 1 << 20].map(|disk| reserve_bytes(disk) >> 20),
+            [16, 16, 8, 4]
+        );
     }
 
     #[test]
