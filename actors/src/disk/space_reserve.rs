@@ -152,7 +152,7 @@ mod tests {
         assert!(reserve.shrink().unwrap());
 
         assert!(!reserve.shrink().unwrap());
-        assert_eq!(reserve.missing_bytes(), RUNNING_BYTES);
+        assert_eq!(reserve.missing_bytes(), RESERVE_BYTES - START_BYTES);
         let left = allocated(&folder);
         assert!((START_BYTES..RESERVE_BYTES).contains(&left), "{left} bytes");
         reserve.fill().unwrap();
@@ -175,7 +175,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut file = File::create(folder.path().join(FILE_NAME)).unwrap();
 
-        write_zeros(&mut file).unwrap();
+        write_zeros(&mut file, RESERVE_BYTES).unwrap();
 
         assert!(allocated(&folder) >= RESERVE_BYTES);
         assert_eq!(SpaceReserve::in_folder(folder.path()).missing_bytes(), 0);
