@@ -1,6 +1,7 @@
 //! What is known about the storage below the database: whether the writer's connection can be trusted, whether the database is
 //! damaged, and whether its files are in their place.
 
+use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -9,7 +10,7 @@ use tracing::{error, info};
 
 use super::fault::{StorageFault, damaged, is_not_opened, is_read_only, opened_read_only, removed};
 use super::handles::HandleReport;
-use super::open_files::OpenFiles;
+use super::open_files::{DatabasePath, OpenFiles};
 
 /// Shared by every connection of one open database.
 #[derive(Debug, Default)]
@@ -21,6 +22,9 @@ pub struct StorageHealth {
     files: OnceLock<OpenFiles>,
     /// A file was not in its place when they were compared last.
     is_displaced: AtomicBool,
+    /// The content of a displaced database was copied.
+    is_rescued: AtomicBool,
+    has_rescue_failed: AtomicBool,
     /// The connections are being closed; the last one removes the write-ahead log.
     is_closing: AtomicBool,
     handles: HandleReport,
@@ -123,8 +127,35 @@ impl StorageHealth {
             files.report_displaced();
         } else if was_displaced && !is_displaced {
             info!("the files of the database are in their place again: writes go on");
+            self.is_rescued.store(false, Ordering::SeqCst);
+            self.has_rescue_failed.store(false, Ordering::SeqCst);
         }
         !is_displaced
+    }
+
+    /// The database file; `None` where there is none here.
+    pub(super) fn database_file(&self) -> Option<&Path> {
+        self.files.get().and_then(OpenFiles::database)
+    }
+
+    /// What is at the path of the database file.
+    pub(super) fn database_path(&self) -> DatabasePath {
+        self.files.get().map_or(DatabasePath::Own, OpenFiles::database_path)
+    }
+
+    /// The content of the displaced database was copied.
+    pub(super) fn set_rescued(&self) {
+        self.is_rescued.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the content of the displaced database was copied.
+    pub(super) fn is_rescued(&self) -> bool {
+        self.is_rescued.load(Ordering::SeqCst)
+    }
+
+    /// The copy failed. Returns whether it is the first failure since the files were in their place.
+    pub(super) fn report_rescue_failure(&self) -> bool {
+        !self.has_rescue_failed.swap(true, Ordering::SeqCst)
     }
 
     /// Fails while a file of the database is not in its place. After a write it tells whether the write may be acknowledged.

@@ -34,7 +34,10 @@ pub enum OpenError {
     #[error(transparent)]
     Database(DbErr),
     /// Nothing may be written to it.
-    #[error("{0}; restore a copy of the database (`carrel doctor` reads all of it)")]
+    #[error(
+        "{0}; restore a copy of the database (`carrel doctor` reads all of it), or, if it is a copy, remove the files `-wal` and \
+         `-shm` of the database that was there before"
+    )]
     Damaged(#[from] Damage),
 }
 
@@ -65,10 +68,15 @@ impl Db {
         let Some(file) = self.file().await? else { return Ok(()) };
         let is_short = self.is_shorter_than_its_pages(&file).await?;
         let max_bytes = if is_short { MAX_SHORT_BYTES_CHECKED_AT_START } else { MAX_BYTES_CHECKED_AT_START };
-        if size_of(&file) <= max_bytes {
-            CheckConnection::connect(self).await?.check("PRAGMA quick_check(1)".to_owned()).await?;
+        if size_of(&file) > max_bytes {
+            return Ok(());
         }
-        Ok(())
+        let mut connection = CheckConnection::connect(self).await?;
+        let checked = connection.check("PRAGMA quick_check(1)".to_owned()).await;
+        if checked.is_err() {
+            connection.keep_log();
+        }
+        checked
     }
 
     /// Checks the pages of a database that was too large to be checked before the start. Damage stops all writes. Dropping the
@@ -108,12 +116,11 @@ impl Db {
             return Ok(());
         }
         let mut connection = CheckConnection::connect(self).await?;
-        connection.check("PRAGMA integrity_check(1)".to_owned()).await?;
-        let broken = connection.count_orphans().await?;
-        if broken > 0 {
-            return Err(Damage(format!("{broken} rows refer to rows that are missing")).into());
+        let checked = connection.check_completely().await;
+        if checked.is_err() {
+            connection.keep_log();
         }
-        Ok(())
+        checked
     }
 
     /// Checks the pages of one table after another. Each check is one read transaction, and SQLite cannot truncate the write-ahead

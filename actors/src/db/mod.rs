@@ -18,6 +18,7 @@ mod lock_file;
 mod log_size;
 mod open_files;
 mod postgres;
+mod rescue;
 mod session_lock;
 mod transaction;
 mod verification;
@@ -42,6 +43,7 @@ pub use connection::Connection;
 pub use fault::{StorageFault, is_reported};
 pub use health::StorageHealth;
 pub use integrity::{Damage, OpenError};
+use open_files::DatabasePath;
 use postgres::{Pools, PoolsByWork};
 use session_lock::LockHolder;
 pub use session_lock::SessionLock;
@@ -242,11 +244,20 @@ impl Db {
         self.write.get_database_backend() == DatabaseBackend::Postgres
     }
 
-    /// Checkpoints the write-ahead log, releases the locks and closes every connection.
+    /// Checkpoints the write-ahead log, releases the locks and closes every connection. Keeps the content of a database whose file was
+    /// removed or replaced (`rescue`).
     ///
     /// # Errors
-    /// The log could not be checkpointed, as on a full disk; the connections are closed all the same.
+    /// The log could not be checkpointed, as on a full disk; the connections are closed all the same. Not those of a replaced database
+    /// that could not be copied: the last one to close would remove its log.
     pub async fn close(self) -> Result<(), DbErr> {
+        if !self.health.are_files_in_place() {
+            self.rescue().await;
+            if self.health.database_path() == DatabasePath::Taken && !self.health.is_rescued() {
+                std::mem::forget(self);
+                return Err(fault::removed());
+            }
+        }
         self.health.set_closing();
         let checkpoint = if self.is_postgres() {
             Ok(())
@@ -313,7 +324,13 @@ async fn sqlite(url: &str) -> Result<Db, DbErr> {
     let (read, write) =
         (Connection::reader(read, health.clone()), Connection::writer(write, health.clone(), None));
     let db = Db { read, write, by_work: None, health, locks: LockHolder::Files(Arc::default()) };
-    once_free(async || db.note_open_files().await).await?;
+    if let Err(error) = once_free(async || db.note_open_files().await).await {
+        if StorageFault::of(&error) == Some(StorageFault::Corrupt) {
+            // See `CheckConnection::keep_log`.
+            std::mem::forget(db);
+        }
+        return Err(error);
+    }
     Ok(db)
 }
 

@@ -11,9 +11,9 @@ use std::time::Duration;
 use rustix::fs::{Access, Mode, OFlags, access, open};
 use rustix::io::Errno;
 use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, Statement};
-use tracing::{error, warn};
+use tracing::error;
 
-use super::{Db, LOG_SUFFIX, TRUNCATE_LOG, with_suffix};
+use super::{Db, LOG_SUFFIX, with_suffix};
 use crate::file_identity::FileIdentity;
 
 /// How often the files are compared while nothing is written.
@@ -21,6 +21,17 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The write-ahead log and its index. SQLite removes them only when the last connection of all processes is closed.
 const COMPANIONS: [&str; 2] = [LOG_SUFFIX, "-shm"];
+
+/// What is at the path of a database that is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DatabasePath {
+    /// Its own file.
+    Own,
+    /// Nothing.
+    Free,
+    /// Another file.
+    Taken,
+}
 
 /// The database file and its companions, as they were when the database was opened.
 #[derive(Debug)]
@@ -40,7 +51,8 @@ impl OpenFiles {
     /// # Errors
     /// The database file cannot be looked at.
     pub(super) fn of(database: &Path) -> io::Result<Self> {
-        let advice = "move the file back to its place, or stop the service and restore a copy";
+        let advice = "move the file back to its place, or stop the service and restore a copy; its content is copied to a file next to it, \
+                      as the next line says";
         let identity = FileIdentity::from(&fs::metadata(database)?);
         let mut files = vec![OpenFile { path: database.to_owned(), identity, advice }];
         for suffix in COMPANIONS {
@@ -57,6 +69,20 @@ impl OpenFiles {
     /// The first file that is not at its path.
     fn first_displaced(&self) -> Option<&OpenFile> {
         self.0.iter().find(|file| !file.is_in_place())
+    }
+
+    /// The database file, as it was opened.
+    pub(super) fn database(&self) -> Option<&Path> {
+        self.0.first().map(|file| file.path.as_path())
+    }
+
+    /// What is at the path of the database file.
+    pub(super) fn database_path(&self) -> DatabasePath {
+        match self.0.first() {
+            Some(file) if !file.is_in_place() && file.path.exists() => DatabasePath::Taken,
+            Some(file) if !file.is_in_place() => DatabasePath::Free,
+            Some(_) | None => DatabasePath::Own,
+        }
     }
 
     /// Whether each file is at its path.
@@ -127,37 +153,20 @@ impl Db {
         }
     }
 
-    /// Compares the files with those at their paths, also while nothing is written. Runs until it is aborted; returns at once on
-    /// PostgreSQL.
+    /// Compares the files with those at their paths, also while nothing is written, and keeps what they hold when they are not there.
+    /// Runs until it is aborted; returns at once on PostgreSQL.
     pub async fn watch_files(&self) {
         if !self.health.has_files() {
             return;
         }
-        let mut is_log_settled = false;
+        let mut is_settled = false;
         loop {
             if self.health.are_files_in_place() {
-                is_log_settled = false;
-            } else if !is_log_settled {
-                is_log_settled = self.truncate_log().await;
+                is_settled = false;
+            } else if !is_settled {
+                is_settled = self.rescue().await;
             }
             tokio::time::sleep(CHECK_INTERVAL).await;
-        }
-    }
-
-    /// Checkpoints the write-ahead log into the database file that is open, and truncates the log: otherwise it could stay next to a
-    /// database that was put in the place of the other, and SQLite would apply it to that. Returns false if it should be tried again,
-    /// because a read transaction is in the way.
-    ///
-    /// The readers' connections are never replaced. That of the writer may be, and the new one would open the other database.
-    pub(super) async fn truncate_log(&self) -> bool {
-        let checkpoint = Statement::from_string(DatabaseBackend::Sqlite, TRUNCATE_LOG);
-        match self.read.pool.query_one_raw(checkpoint).await {
-            // The first column says whether something was in the way.
-            Ok(row) => row.is_some_and(|row| row.try_get_by_index::<i64>(0).is_ok_and(|busy| busy == 0)),
-            Err(error) => {
-                warn!(%error, "could not checkpoint the write-ahead log into the database file that is open");
-                true
-            }
         }
     }
 }

@@ -243,7 +243,8 @@ impl Engine {
 }
 
 fn not_read(error: IndexError) -> Error {
-    let is_outside = matches!(error, IndexError::Engine { fault: EngineFault::Outside, .. });
+    let is_outside =
+        matches!(error, IndexError::Engine { fault: EngineFault::Outside, .. } | IndexError::Unloaded(_));
     if matches!(error, IndexError::Blocked) {
         Error::Busy(RELOAD_RETRY_AFTER)
     } else if error.is_damage() || is_outside {

@@ -11,8 +11,8 @@ use crate::database::{self, ConnectError, LostDatabase};
 use crate::settings::Settings;
 
 const NAME: &str = "database";
-const RESTORE: &str =
-    "stop the service and restore a copy; `sqlite3 carrel.db .recover` may save what is readable";
+const RESTORE: &str = "stop the service and restore a copy; if it is a copy, remove carrel.db-wal and carrel.db-shm, which are of the database that was \
+     there before; `sqlite3 carrel.db .recover` may save what is readable";
 const PUT_BACK: &str =
     "move the files of the database back to their place, or stop the service and restore a copy";
 /// What to do where the database could be opened, and a question to it failed.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sea_orm::{DbErr, RuntimeErr};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Sqlite, SqliteConnection};
 
-use super::{OpenError, verdict};
+use super::{Damage, OpenError, verdict};
 use crate::db::Db;
 
 /// Pages of a table, or instructions of SQLite's virtual machine, between two looks at whether the check is still wanted. A page
@@ -55,13 +55,23 @@ impl CheckConnection {
         verdict(rows.fetch_optional(&mut self.connection).await.map_err(failed)?)
     }
 
-    /// Counts the rows that refer to rows that are missing.
+    /// Never closes the connection. Otherwise the last one of the process would checkpoint the write-ahead log into the file and remove
+    /// the log: where that is of another database, which was there before a copy was restored, it would destroy the copy.
+    pub(super) fn keep_log(self) {
+        std::mem::forget(self);
+    }
+
+    /// Checks every page, every index, and whether the rows exist that others refer to.
     ///
     /// # Errors
-    /// SQLite's own error.
-    pub(super) async fn count_orphans(&mut self) -> Result<usize, DbErr> {
-        let rows = sqlx::query("PRAGMA foreign_key_check").fetch_all(&mut self.connection);
-        rows.await.map(|rows| rows.len()).map_err(failed)
+    /// See [`Self::check`].
+    pub(super) async fn check_completely(&mut self) -> Result<(), OpenError> {
+        self.check("PRAGMA integrity_check(1)".to_owned()).await?;
+        let orphans = sqlx::query("PRAGMA foreign_key_check").fetch_all(&mut self.connection);
+        match orphans.await.map_err(failed)?.len() {
+            0 => Ok(()),
+            broken => Err(Damage(format!("{broken} rows refer to rows that are missing")).into()),
+        }
     }
 }
 
