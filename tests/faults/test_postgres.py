@@ -105,7 +105,6 @@ def requests_to_other_tables(user: User, other: User):
     yield "new key", seconds, made
     if made[0] == 201:
         yield "revoked key", *timed(other.app, "DELETE", f"/keys/{made[1]['data']['key']['id']}")
-    yield "project", *timed(other.app, "POST", "/projects", {"name": "p"})
 
 
 def test_locked_table_stops_nothing_else(service: FaultyService, postgres: Postgres, summarize) -> None:
