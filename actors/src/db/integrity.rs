@@ -140,8 +140,12 @@ impl Db {
     /// Whether the file has fewer bytes than its pages take. After a crash the others may rightly be in the write-ahead log, but so is
     /// a file that was cut by less than the log has, which a checkpoint would fill with zeros.
     async fn is_shorter_than_its_pages(&self, file: &Path) -> Result<bool, DbErr> {
-        let expected = self.number("PRAGMA page_count").await? * self.number("PRAGMA page_size").await?;
-        Ok(size_of(file) < expected)
+        Ok(size_of(file) < self.page_bytes().await?)
+    }
+
+    /// Bytes of all pages, also of those that only the write-ahead log has.
+    pub(super) async fn page_bytes(&self) -> Result<u64, DbErr> {
+        Ok(self.number("PRAGMA page_count").await? * self.number("PRAGMA page_size").await?)
     }
 
     /// The file of an SQLite database; `None` for PostgreSQL and for a database in memory.

@@ -12,6 +12,7 @@ use tracing::{error, warn};
 
 use super::open_files::DatabasePath;
 use super::{Db, TRUNCATE_LOG, with_suffix};
+use crate::disk::{MIN_FREE_TO_ADD_BYTES, available_bytes};
 
 /// The name of the copy is that of the database with this suffix, and a number from 2 on if there is one already.
 const SUFFIX: &str = ".rescued";
@@ -49,6 +50,11 @@ impl Db {
 
     async fn try_write_copy(&self) -> Result<PathBuf, DbErr> {
         let (draft, copy) = self.copy_paths().map_err(failed)?;
+        let needed = self.page_bytes().await?.saturating_add(MIN_FREE_TO_ADD_BYTES);
+        let free = draft.parent().map_or(Ok(0), available_bytes).map_err(failed)?;
+        if free < needed {
+            return Err(failed(io::ErrorKind::StorageFull.into()));
+        }
         let into = format!("VACUUM INTO '{}'", draft.display().to_string().replace('\'', "''"));
         let written = self.read.pool.execute_raw(Statement::from_string(DatabaseBackend::Sqlite, into)).await;
         let placed = match written {
