@@ -56,7 +56,6 @@ pub mod recognise;
 pub mod retrieval;
 pub mod sessions;
 pub mod state;
-pub mod text;
 pub mod transfer_quota;
 pub mod uploads;
 mod uses;
