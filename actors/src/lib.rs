@@ -46,7 +46,6 @@ pub mod keys;
 pub mod kit;
 pub mod library_quota;
 pub mod limits;
-pub mod models;
 pub mod notices;
 pub mod ops;
 pub mod owned_transaction;
