@@ -12,13 +12,13 @@ use sea_orm::{
     ActiveModelTrait, ActiveValue::Set, ColumnTrait, EntityTrait, IntoActiveModel, PaginatorTrait,
 };
 use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, SqlErr};
+use text::is_deceptive;
 
 use crate::db::on_behalf_of;
 use crate::desk::Desk;
 use crate::error::{Error, Fault, Invalid};
 use crate::owned_transaction::begin_owned;
 use crate::state::{self, Fact};
-use crate::text::is_deceptive;
 use crate::{grants, password};
 
 /// What a new account is made with.

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use actors::models::{Catalogue, Model, ModelStatus, Progress, Purpose, Store, import, pull};
 use clap::{Args, Subcommand};
 use indicatif::{HumanBytes, ProgressBar};
+use inference::models::{Catalogue, Model, ModelStatus, Progress, Purpose, Store, import, pull};
 use serde::Serialize;
 
 use super::doctor::Check;

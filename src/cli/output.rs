@@ -4,9 +4,9 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
-use actors::text::is_control_or_bidi;
 use serde::Serialize;
 use serde_json::Value;
+use text::is_control_or_bidi;
 
 use super::failure::Failure;
 

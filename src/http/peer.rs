@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use actix_web::HttpRequest;
 use actix_web::http::header::USER_AGENT;
 use actix_web::web::Data;
-use actors::text::one_line;
 use ipnet::IpNet;
+use text::one_line;
 
 const LONGEST_CLIENT: usize = 100;
 

@@ -4,8 +4,8 @@
 //! `initialize`. Nothing is remembered between requests, so each is judged by what it says itself.
 
 use actix_web::http::StatusCode;
-use actors::text::one_line;
 use serde_json::{Map, Value, json};
+use text::one_line;
 
 use super::headers::{self, Mirrored, Said, decoded};
 use super::rpc::{Failure, INVALID_PARAMS, METHOD_NOT_FOUND, Request};

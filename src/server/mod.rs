@@ -25,7 +25,7 @@ use actors::checkpoint::checkpoint_below_floor;
 use actors::clock::{Clock, SystemClock};
 use actors::desk::Desk;
 use actors::ingest::queue::LeaseOwner;
-use actors::models::{Catalogue, Purpose};
+use inference::models::{Catalogue, Purpose};
 use rustix::fs::Mode;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};

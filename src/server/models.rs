@@ -3,7 +3,7 @@
 use actix_web::rt::task::JoinHandle;
 use actors::app::App;
 use actors::ingest::model::{embedding, speech};
-use actors::models::{self, Catalogue, Model, Purpose, Store};
+use inference::models::{self, Catalogue, Model, Purpose, Store};
 use tracing::{info, warn};
 
 use crate::settings::Settings;

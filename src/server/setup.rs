@@ -19,8 +19,8 @@ use actors::grants::GrantSettings;
 use actors::grants::redirect::RedirectRules;
 use actors::ingest::Room;
 use actors::ingest::queue::LeaseOwner;
-use actors::models::Model;
 use actors::state::{self, Fact};
+use inference::models::Model;
 
 use super::{Outside, StartError};
 use crate::data_dir::private_folder;

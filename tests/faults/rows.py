@@ -16,7 +16,7 @@ import typing
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 DESIGN = CHECKOUT.parent / "shared/design/faults-and-threats.md"
-SOURCES = ("tests", "actors/src", "src")
+SOURCES = ("tests", "actors", "src")
 TABLE_ROW = re.compile(r"^\| ([A-Z]?\d+) \| ([^|]+) \|", re.MULTILINE)
 MARK = re.compile(r"\(rows? ([A-Z]?\d+(?:, [A-Z]?\d+)*)\)")
 # Rows that ask for nothing of this program, and why.

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use actors::adapters::embedder::{EmbedError, Embedder, Pieces};
 use actors::adapters::index::{
     EngineFault, IndexError, Labels, Language, Legs, PassageIndex, PassagePage, Plan as SearchPlan, Point,
     Tenant,
@@ -15,6 +14,7 @@ use actors::ingest::repair;
 use entity::id::{DocumentId, UserId};
 use entity::plan::Plan;
 use entity::{chunk, document, job};
+use inference::embedder::{EmbedError, Embedder, Pieces};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use sea_orm::{ColumnTrait, Database, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder};
 use serde_json::{Value, json};

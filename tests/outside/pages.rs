@@ -24,7 +24,7 @@ trait Nfc {
 impl Nfc for String {
     /// As it is kept (contract.md, section 11).
     fn nfc(self) -> String {
-        actors::text::clean(&self)
+        text::clean(&self)
     }
 }
 

@@ -1,9 +1,8 @@
-//! The outside, each behind a face of its own: the web, the store of files, the index, the models, the parsers of
-//! foreign bytes.
+//! The outside, each behind a face of its own: the web, the store of files, the index, the speech model, the
+//! parsers of foreign bytes.
 
 pub mod answerer;
 pub mod blobs;
-pub mod embedder;
 pub mod fetch;
 pub mod index;
 pub mod mail;

@@ -109,7 +109,7 @@ impl PageUrl {
         }
         // The address is ASCII: its parser has seen to that. What was normalised has no fragment of its own.
         let digest = Sha256::digest(whole.as_bytes());
-        let hex = crate::text::hexadecimal(&digest);
+        let hex = text::hexadecimal(&digest);
         format!("{}#sha256-{hex}", whole.get(..LONGEST_KEY).unwrap_or_default())
     }
 }

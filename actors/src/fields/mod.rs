@@ -6,6 +6,7 @@ mod query;
 mod values;
 
 use entity::time::Timestamp;
+use text::{is_deceptive, is_joiner};
 use uuid::Uuid;
 
 pub use json::{parse as parse_json, read as read_json, read_map};
@@ -13,7 +14,6 @@ pub use query::read as read_query;
 pub use values::{Value, Values};
 
 use crate::error::{Fault, Invalid};
-use crate::text::{is_deceptive, is_joiner};
 
 /// One field that may be given.
 #[derive(Clone, Copy, Debug)]

@@ -8,12 +8,12 @@ use entity::time::Timestamp;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
 use subtle::ConstantTimeEq;
+use text::one_line;
 
 use super::redirect::{RedirectRules, shown_host};
 use crate::db::Db;
 use crate::error::Error;
 use crate::keys::secret::{Secret, SecretHash};
-use crate::text::one_line;
 
 /// What a client's secret begins with.
 pub const SECRET_PREFIX: &str = "cl_";

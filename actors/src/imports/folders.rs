@@ -8,7 +8,6 @@ use entity::time::Timestamp;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, Select};
 
 use crate::error::Error;
-use crate::text;
 
 /// Characters of a name.
 const LONGEST: usize = 300;

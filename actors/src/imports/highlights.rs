@@ -14,7 +14,6 @@ use crate::adapters::sandbox::import::Mark;
 use crate::db::insert_all;
 use crate::error::Error;
 use crate::ingest::marks;
-use crate::text;
 
 /// Characters of what is written beside marked words.
 const NOTE: usize = 100_000;

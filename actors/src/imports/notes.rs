@@ -15,7 +15,6 @@ use crate::adapters::sandbox::import::Note;
 use crate::error::Error;
 use crate::ingest::queue::Priority;
 use crate::ops::notes::{self, NewNote};
-use crate::text;
 
 /// The project of what imports bring without an address.
 const NAME: &str = "Imported notes";

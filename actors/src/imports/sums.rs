@@ -8,12 +8,12 @@ use entity::{collection, decision, feed, highlight, note, project, project_item}
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use text::hexadecimal;
 use uuid::Uuid;
 
 use crate::error::Error;
 use crate::ingest::marks::key;
 use crate::ops::bookmarks::save::AT_ONCE;
-use crate::text::hexadecimal;
 
 /// The sums of things of a kind, as they are now. Bookmarks have none, for they can be restored, and entries none, for they
 /// are their feed's.

@@ -19,7 +19,6 @@ use crate::adapters::blobs::{BlobError, LocalFile};
 use crate::app::App;
 use crate::error::Error;
 use crate::owned_transaction::begin_owned;
-use crate::text;
 
 const NEITHER: &str = "the file is neither a PDF nor audio nor video";
 

@@ -13,7 +13,6 @@ use crate::adapters::sandbox::{Heading, PdfText};
 use crate::app::App;
 use crate::error::Error;
 use crate::kit::Lane;
-use crate::text;
 
 /// Stands between two pages; it belongs to the former.
 const BETWEEN: &str = "\n\n";
@@ -144,9 +143,9 @@ fn join<'a>(pages: impl Iterator<Item = &'a str>) -> (String, Vec<PageSpan>) {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use text::chunk::{Sizing, split_pages};
 
     use super::*;
-    use crate::text::chunk::{Sizing, split_pages};
 
     #[test]
     fn pages_stand_one_after_the_other_with_their_places() {

@@ -1,6 +1,6 @@
 //! Where the passages of a text stand in what it was made from: on a page of a PDF, or when they are said in a recording.
 
-use crate::text::chunk::{self, Piece, Sizing};
+use text::chunk::{self, Piece, Sizing};
 
 /// A pause of so many seconds ends a paragraph.
 const PARAGRAPH: f64 = 2.0;

@@ -9,6 +9,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, ModelTrait, QueryFilter,
 };
+use text::chunk::{Piece, Sizing};
 
 use super::marks;
 use super::places::Places;
@@ -16,8 +17,6 @@ use super::queue::{self, Priority, Work};
 use crate::adapters::sandbox::Heading;
 use crate::db::insert_all;
 use crate::error::Error;
-use crate::text;
-use crate::text::chunk::{Piece, Sizing};
 
 /// What a document is to say from now on.
 #[derive(Clone, Debug, Default)]

@@ -100,7 +100,7 @@ impl SecretHash {
 
     /// 64 hexadecimal digits in lower case.
     pub fn hex(&self) -> String {
-        crate::text::hexadecimal(&self.0)
+        text::hexadecimal(&self.0)
     }
 
     /// What [`hex`](Self::hex) wrote; `None` for anything else.

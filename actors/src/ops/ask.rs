@@ -7,6 +7,7 @@ use entity::{bookmark, chunk, document};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, Condition, PaginatorTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
+use text::char_count;
 use tracing::warn;
 
 use super::target::Target;
@@ -22,7 +23,6 @@ use crate::perform::Operation;
 use crate::retrieval::cite::{self, Cited};
 use crate::retrieval::passage::{self, Passage};
 use crate::retrieval::{Found, Wanted};
-use crate::text::char_count;
 
 /// What a question may be.
 pub const QUESTION: Kind = Kind::Words { min: 1, max: 2_000 };
@@ -195,7 +195,7 @@ impl Ask {
         let Draft { text, model, tokens } = app.answerer.answer(question).await.map_err(unavailable)?;
         let Some(text) = text else { return Ok((nothing(model, passages.len()), tokens)) };
         let texts: Vec<&str> = passages.iter().map(|passage| passage.chunk.text.as_str()).collect();
-        let cited = cite::cite(&crate::text::clean(&text), &texts);
+        let cited = cite::cite(&text::clean(&text), &texts);
         if cited.is_empty() {
             warn!("the model's answer holds nothing but markers");
             return Err(Error::AiUnavailable);

@@ -21,7 +21,6 @@ use crate::fields::Kind;
 use crate::ingest::queue::Priority;
 use crate::ingest::{Split, Text, put_text};
 use crate::kit::Lane;
-use crate::text;
 
 pub use change::{ChangeNote, DeleteNote, take_back};
 pub use create::{CreateNote, NoteCreated, Place, first_line};

@@ -164,7 +164,7 @@ impl Making<'_> {
             Source::Invented(said) => nearest::sentence(text, self.answer.get(said.clone())?),
             Source::None => nearest::sentence(text, self.answer.get(claim)?),
         };
-        let quote = crate::text::slice_chars(text, range.start, range.end)?.to_owned();
+        let quote = text::slice_chars(text, range.start, range.end)?.to_owned();
         Some(Citation { passage, quote, range, verified: matches!(source, Source::Found(_)) })
     }
 }

@@ -6,12 +6,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use entity::id::{ChunkId, DocumentId, UserId};
+use inference::embedder::{Embedder, PASSAGE_TOKENS, Pieces};
 use tracing::{error, warn};
 use uuid::Uuid;
 
 use super::fuse::{self, Trust};
 use super::{Completeness, Found, Ranked, Wanted, lexical};
-use crate::adapters::embedder::{Embedder, PASSAGE_TOKENS, Pieces};
 use crate::adapters::index::{EngineFault, IndexError, PassageIndex, PassagePage, Plan, Tenant};
 use crate::ai::Pause;
 use crate::clock::Clock;
@@ -160,7 +160,7 @@ impl Engine {
             let tokens = texts.iter().map(|text| embedder.count_tokens(text).min(PASSAGE_TOKENS)).sum();
             Ok(Vectors { model: embedder.model().to_owned(), vectors, tokens })
         });
-        let made: Result<Vectors, crate::adapters::embedder::EmbedError> = made.await?;
+        let made: Result<Vectors, inference::embedder::EmbedError> = made.await?;
         made.map(Some).map_err(Error::internal)
     }
 

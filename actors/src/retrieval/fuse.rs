@@ -10,9 +10,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use inference::embedder::Pieces;
 use uuid::Uuid;
 
-use crate::adapters::embedder::Pieces;
 use crate::adapters::index::{Hit, Legs};
 
 /// At most so many passages of one document (contract.md, section 5).
@@ -204,7 +204,7 @@ mod tests {
         assert!(fuse(&legs, Trust::of("kubernetes", known(3)), 20).len() == 1);
         assert_eq!(Trust::of("how do I make bread at home", known(7)), KNOWN_WORDS);
         assert_eq!(Trust::of("?!", known(2)), KNOWN_WORDS);
-        // As the tokenizer counts them: adapters/embedder/tests.rs.
+        // As the tokenizer counts them: actors/crates/inference/src/embedder/tests.rs.
         for (query, all, unknown) in [("🚗", 1, 1), ("🚗🚗 🐜", 2, 2), ("ትምህርት ቤት", 2, 2)]
         {
             assert!(!Trust::of(query, Pieces { all, unknown }).any(), "{query}");

@@ -17,9 +17,9 @@ use std::time::Duration;
 
 use actix::ArbiterHandle;
 use entity::id::{ChunkId, DocumentId, UserId};
+use inference::embedder::Embedder;
 use uuid::Uuid;
 
-use crate::adapters::embedder::Embedder;
 use crate::adapters::index::{Filter, Labels, PassageIndex, PassagePage};
 use crate::ai::Pause;
 use crate::clock::Clock;

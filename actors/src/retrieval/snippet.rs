@@ -4,11 +4,10 @@
 //! something was left out. Words match without regard to case and accents, and by their beginnings where only
 //! the ending differs, so that `runs` shows `run`; more than that is the index's business.
 
+use text::{char_count, head, word_bounds};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
-
-use crate::text::{char_count, head, word_bounds};
 
 /// The most scalar values of a snippet, the ellipses included.
 pub const SNIPPET_CHARS: usize = 320;

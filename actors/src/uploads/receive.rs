@@ -8,6 +8,7 @@ use entity::upload::{Column, Entity, Model};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use sha2::{Digest, Sha256};
+use text::hexadecimal;
 use tokio::task::JoinHandle;
 use tokio_util::bytes::Bytes;
 
@@ -18,7 +19,6 @@ use crate::adapters::blobs::{BlobError, PART, Writing, path_of};
 use crate::app::App;
 use crate::db::on_behalf_of;
 use crate::error::Error;
-use crate::text::hexadecimal;
 
 /// What stands in an upload's address.
 #[derive(Clone, Debug)]

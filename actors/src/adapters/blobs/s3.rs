@@ -11,11 +11,11 @@ use object_store::path::Path as Key;
 use object_store::signer::{HeaderName, HeaderValue, Method, SignedUrlOptions, Signer};
 use object_store::{Attribute, GetOptions, GetResult, ObjectStore, ObjectStoreExt, WriteMultipart};
 use sha2::{Digest, Sha256};
+use text::hexadecimal;
 use tokio_util::bytes::Bytes;
 use url::Url;
 
 use super::{Arrived, BlobError, Blobs, Direct, LocalFile, Scratch, Writing};
-use crate::text::hexadecimal;
 
 /// Where the bucket is, and who may use it. What is left out is looked for in the environment (`AWS_ACCESS_KEY_ID` and
 /// its kin) and in the machine's own credentials.

@@ -9,6 +9,7 @@ use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
 use entity::{bookmark, collection, entry, export, feed, highlight, project};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::json;
+use text::hexadecimal;
 use tokio::sync::mpsc::Sender;
 use uuid::Uuid;
 
@@ -21,7 +22,6 @@ use crate::app::App;
 use crate::db::Connection;
 use crate::error::Error;
 use crate::ops::feeds;
-use crate::text::hexadecimal;
 
 /// Rows that are read at once.
 pub(in crate::exports) const SOME: u64 = 200;

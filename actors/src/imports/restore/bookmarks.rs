@@ -24,7 +24,6 @@ use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::bookmarks::save::{self, NewBookmark};
 use crate::ops::highlights::{Marked, must_stand};
 use crate::ops::notes;
-use crate::text;
 use crate::uploads::MediaType;
 use crate::uploads::stored::{self, Owner};
 

@@ -15,7 +15,6 @@ use crate::address::PageUrl;
 use crate::error::Error;
 use crate::exports::record::Entry;
 use crate::ingest::queue::{self, Priority, Work};
-use crate::text;
 
 /// Characters of a summary.
 const SUMMARY: usize = 10_000;

@@ -5,6 +5,7 @@ use std::fmt;
 use entity::{import, user};
 use sea_orm::EntityTrait;
 use sha2::{Digest, Sha256};
+use text::hexadecimal;
 use tokio_util::bytes::Bytes;
 
 use super::super::Means;
@@ -13,7 +14,6 @@ use crate::adapters::sandbox::SandboxError;
 use crate::adapters::sandbox::import::Import;
 use crate::error::Error;
 use crate::exports::record::File;
-use crate::text::hexadecimal;
 use crate::uploads::stored::{Held, Written};
 use crate::uploads::{self, MediaType};
 

@@ -26,7 +26,6 @@ use crate::address::PageUrl;
 use crate::error::Error;
 use crate::exports::record::{Collection, Feed, File, Record};
 use crate::ops::feeds;
-use crate::text;
 
 pub use bookmarks::{same_file, uploaded};
 pub use files::{Brought, bring, refusal, sum_of};

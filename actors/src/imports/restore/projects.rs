@@ -15,7 +15,6 @@ use crate::exports::record::{Decision, Item, Note, Project};
 use crate::ingest::queue::Priority;
 use crate::ops::notes::{self, NewNote};
 use crate::ops::projects::{self, Chosen, Named, Wanted};
-use crate::text;
 
 /// Characters of instructions.
 const INSTRUCTIONS: usize = 20_000;

@@ -5,6 +5,7 @@ use entity::time::Timestamp;
 use entity::{document, transcript, transcript_segment};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use text::chunk::Piece;
 
 use super::{NAME, WORDS};
 use crate::address::PageUrl;
@@ -13,7 +14,6 @@ use crate::error::Error;
 use crate::exports::record::{Spoken, Text};
 use crate::ingest::queue::Priority;
 use crate::ingest::{Split, Text as NewText, put_text};
-use crate::text::{self, chunk::Piece};
 
 /// Bytes of a time, with all that it may have.
 const MOMENT: usize = 40;

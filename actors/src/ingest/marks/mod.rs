@@ -7,9 +7,9 @@ use std::cell::Cell;
 use entity::{chunk, document, highlight};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use text::slice_chars;
 
 use crate::error::Error;
-use crate::text::slice_chars;
 
 use loose::letters;
 

@@ -33,7 +33,6 @@ use crate::app::App;
 use crate::error::Error;
 use crate::kit::Lane;
 use crate::owned_transaction::begin_owned;
-use crate::text;
 use rows::{Making, Step};
 use windows::Windows;
 

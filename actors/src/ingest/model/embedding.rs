@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
+use inference::embedder::MiniLm;
+use inference::models::{Model, Store};
 use tracing::{info, warn};
 
 use super::found;
-use crate::adapters::embedder::MiniLm;
 use crate::app::App;
 use crate::ingest::again;
 use crate::kit::Lane;
-use crate::models::{Model, Store};
 
 /// Waits for the model, opens it, and asks for the vectors that are lacking. Ends when that is done.
 pub async fn arrives(app: App, store: Store, model: Model) {

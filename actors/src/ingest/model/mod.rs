@@ -6,9 +6,8 @@ pub mod speech;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use inference::models::{Model, Store};
 use tracing::warn;
-
-use crate::models::{Model, Store};
 
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 

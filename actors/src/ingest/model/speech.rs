@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use inference::models::{Model, Store};
 use tracing::{info, warn};
 
 use super::found;
@@ -9,7 +10,6 @@ use crate::adapters::transcriber::Whisper;
 use crate::app::App;
 use crate::ingest::media::NO_MODEL;
 use crate::ingest::queue;
-use crate::models::{Model, Store};
 
 /// Waits for one of the models, the first of them for preference, and wakes the recordings that wait for it.
 pub async fn arrives(app: App, store: Store, models: Vec<Model>) {

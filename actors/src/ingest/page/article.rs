@@ -9,7 +9,6 @@ use super::LONGEST_TITLE;
 use crate::adapters::sandbox::{Article, Page, Unreadable};
 use crate::app::App;
 use crate::error::Error;
-use crate::text;
 
 /// Has a page read.
 pub async fn article(

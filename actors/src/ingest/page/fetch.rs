@@ -17,7 +17,6 @@ use crate::app::App;
 use crate::kit::Lane;
 use crate::ops::notes;
 use crate::owned_transaction::begin_owned;
-use crate::text;
 use crate::uploads::MediaType;
 
 /// Pages that send their readers on, one after the other.

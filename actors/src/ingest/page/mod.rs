@@ -22,7 +22,6 @@ use crate::error::Error;
 use crate::kit::Lane;
 use crate::library_quota::LibraryRoom;
 use crate::owned_transaction::begin_owned;
-use crate::text;
 
 pub(super) use fetch::{failed, is_recording};
 

@@ -9,11 +9,11 @@ use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityName, EntityTrait, FromQueryResult, JoinType, QuerySelect,
     Select,
 };
+use text::Window;
 
 use super::Mark;
 use crate::app::App;
 use crate::error::Error;
-use crate::text::Window;
 
 /// A grapheme cluster may reach so far past the page's end; passages never part one.
 const SLACK: i64 = 64;

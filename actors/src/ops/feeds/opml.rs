@@ -25,7 +25,6 @@ use crate::ingest::feed::source;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::target::Target;
 use crate::perform::Operation;
-use crate::text;
 
 /// Feeds of one transaction.
 const AT_ONCE: usize = 100;

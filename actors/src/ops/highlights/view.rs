@@ -8,7 +8,6 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::text;
 
 /// A highlight (contract.md, section 6).
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -16,7 +16,6 @@ use crate::ops::bookmarks::save;
 use crate::ops::projects::AddNote;
 use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
-use crate::text;
 
 /// Characters of a title that is taken from the text.
 const LONGEST_TITLE: usize = 100;

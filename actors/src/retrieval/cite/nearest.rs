@@ -3,10 +3,9 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use text::chunk::sentences;
+use text::{char_count, head};
 use unicode_segmentation::UnicodeSegmentation;
-
-use crate::text::chunk::sentences;
-use crate::text::{char_count, head};
 
 /// A quote that nobody asked for is no longer, in scalar values.
 const MOST: usize = 400;

@@ -16,13 +16,13 @@ use futures_util::future::BoxFuture;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, InvalidHeaderValue};
 use reqwest::{Client, Response};
 use serde_json::Number;
+use text::chunk;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use zeroize::Zeroizing;
 
 use super::{Answerer, Draft, Failure, Question};
 use crate::adapters::fetch;
 use crate::clock::Clock;
-use crate::text::chunk;
 use circuit::CircuitBreaker;
 use stream::{Completion, Reading};
 

@@ -3,9 +3,9 @@
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use text::{head, hexadecimal};
 
 use crate::adapters::answerer::{Passage, Question};
-use crate::text::{head, hexadecimal};
 
 /// Of a title, in scalar values.
 const MOST_OF_A_TITLE: usize = 300;

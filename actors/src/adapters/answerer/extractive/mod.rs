@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use inference::embedder::{EmbedError, Embedder};
 
 use super::{Answerer, Draft, Failure, Passage, Question};
-use crate::adapters::embedder::{EmbedError, Embedder};
 use crate::error::Error;
 use crate::kit::{Lane, Workers};
 use pick::Sentence;

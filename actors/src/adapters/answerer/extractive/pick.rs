@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
+use text::chunk;
+use text::{char_count, head};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::words::Words;
 use crate::adapters::answerer::Passage;
-use crate::text::chunk;
-use crate::text::{char_count, head};
 
 /// What is shorter is a heading or a crumb, in scalar values.
 const SHORTEST: usize = 12;

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use text::chunk::sentences;
+
 use crate::adapters::answerer::Passage;
 use crate::adapters::index::Language;
 use crate::retrieval::lexical;
-use crate::text::chunk::sentences;
 
 /// Among fewer sentences a word that stands in none would be worth more than all others together.
 const LEAST_SENTENCES: usize = 30;

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use feed_rs::model::{Entry, FeedType, Link, Person};
 use sha2::{Digest, Sha256};
+use text::hexadecimal;
 use url::Url;
 
 use super::super::article::{NAME, Rendition, cut, line};
 use super::{Enclosure, Item, address, is_page, words};
-use crate::text::hexadecimal;
 
 /// Summaries are cut here, in characters.
 const SUMMARY: usize = 500;

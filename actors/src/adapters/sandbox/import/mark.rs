@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::text;
-
 /// Words that were marked in a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {

@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 use super::super::feed::Outline;
 use super::mark::{self, Mark};
 use crate::exports::record::File;
-use crate::text;
 
 /// A row of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -16,7 +16,6 @@ use super::wire::NoImport;
 use super::{browser, karakeep, links, linkwarden, objects, omnivore, onetab, own, tables};
 use crate::adapters::fetch;
 use crate::adapters::sandbox::feed;
-use crate::text;
 
 /// A file that is read whole may have so many bytes.
 const WHOLE: u64 = 256 << 20;

@@ -24,7 +24,6 @@ use super::codec::{Codec, Fault};
 use super::quicktime::Film;
 use super::resample::Resampler;
 use super::wire::{About, LONGEST, NoSound, RATE};
-use crate::text;
 
 /// A shorter gap is how packets are timed, and nothing is missing.
 const GAP: f64 = 0.1;

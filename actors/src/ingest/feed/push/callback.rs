@@ -185,7 +185,7 @@ mod tests {
         let signed = |secret: &str, body: &[u8]| {
             let mut mac = Hmac::<Sha1>::new_from_slice(secret.as_bytes()).unwrap();
             mac.update(body);
-            format!("sha1={}", crate::text::hexadecimal(&mac.finalize().into_bytes()))
+            format!("sha1={}", text::hexadecimal(&mac.finalize().into_bytes()))
         };
         let own = push.secret(row.source_id, &row.hub);
 

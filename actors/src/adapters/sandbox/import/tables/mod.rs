@@ -9,10 +9,10 @@ mod readwise;
 mod records;
 
 use csv::StringRecord;
+use text::cut;
 
 use super::format::Format;
 use super::row::{Found, Page, Row};
-use crate::text::cut;
 use records::Records;
 
 /// What is known of a program's table.

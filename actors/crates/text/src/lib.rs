@@ -1,7 +1,27 @@
-//! Plain text: made clean on its way in, counted, cut and paged in Unicode scalar values.
+//! # Plain text
 //!
-//! Offsets and lengths are scalar values (contract.md, section 1) unless a name says bytes. Nothing here parts
-//! a grapheme cluster, and nothing fails on any text; everything takes time linear in what it is given.
+//! Functions on strings: normalise text that enters the library, detect its language, count it, cut it, page it, and split
+//! it into the passages that are indexed, cited and shown.
+//!
+//! | To | Call |
+//! |---|---|
+//! | normalise text that a user wrote (NFC only) | [`as_given`] |
+//! | normalise extracted text (NFC, one kind of line ending, no control characters) | [`clean()`] |
+//! | reduce a name to one visible line | [`one_line`] |
+//! | find characters that can make a name look like another | [`is_deceptive`], [`is_control_or_bidi`], [`is_joiner`] |
+//! | detect the language (ISO 639-1) | [`language()`] |
+//! | count | [`char_count`], [`word_count`], [`chunk::estimate`] (tokens) |
+//! | cut or slice | [`cut`], [`head`], [`slice_chars`] |
+//! | return a page of a long text, or store it in segments | [`page()`], [`segments`], [`Window`] |
+//! | find boundaries of words and grapheme clusters | [`word_bounds`], [`is_cluster_bound`] |
+//! | split into passages or sentences | [`chunk::split`], [`chunk::split_pages`], [`chunk::sentences`] |
+//! | write bytes as hexadecimal digits | [`hexadecimal`] |
+//!
+//! Offsets and lengths are Unicode scalar values (contract.md, section 1) unless a name says bytes. Text is cut between
+//! grapheme clusters only; ranges that the caller gives ([`slice_chars`], the offset of [`page()`]) are taken as given. Every
+//! function accepts any string, runs in time linear in its length, and returns the same result for the same input.
+//!
+//! This crate performs no I/O, keeps no state, writes no log, and depends on no other crate of Carrel.
 
 pub mod chunk;
 mod clean;

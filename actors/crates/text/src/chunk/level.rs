@@ -4,7 +4,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::pack::Gap;
 use super::{block, sentence};
-use crate::text::{is_cluster_bound, word_bounds};
+use crate::{is_cluster_bound, word_bounds};
 
 /// What a text is divided into, coarse to fine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -91,7 +91,7 @@ pub fn split_pages(text: &str, page_starts: &[usize], headings: &[usize], size: 
     let ends = page_starts.iter().skip(1).copied().chain([usize::MAX]);
     let (mut pieces, mut rest, mut at) = (Pieces::of(text, headings), text, 0);
     for (number, end) in (1..).zip(ends) {
-        let page = crate::text::slice_chars(rest, 0, end.saturating_sub(at)).unwrap_or(rest);
+        let page = crate::slice_chars(rest, 0, end.saturating_sub(at)).unwrap_or(rest);
         rest = rest.get(page.len()..).unwrap_or_default();
         at = at.max(end);
         pieces.add(page, Some(number), size);

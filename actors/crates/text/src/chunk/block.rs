@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::sentence;
-use crate::text::is_cluster_bound;
+use crate::is_cluster_bound;
 
 /// Lines longer than this were not broken to fit a margin.
 const LONG_LINE: usize = 100;
