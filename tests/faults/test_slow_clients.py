@@ -19,8 +19,8 @@ SLOW_READERS = int(os.environ.get("CARREL_FAULT_SLOW_READERS", "1000"))
 # Maximum duration of other requests while clients are slow.
 MAX_SECONDS = 3
 MAX_GROWTH_MIB = 64
-# An answer, in buffers whose capacity doubles as they grow, and those of the connection itself.
-MAX_READER_KIB = 64
+# At most 64 KiB are given back when one is closed; the buffers of the first answers, which double as they grow, are freed later.
+MAX_READER_KIB = 128
 # What the service uses for itself meanwhile, such as the caches of the search.
 MAX_JITTER_MIB = 24
 MAX_ENDLESS_SECONDS = 20
