@@ -1,5 +1,5 @@
-//! The outside, each behind a face of its own: the web, the store of files, the index, the speech model, the
-//! parsers of foreign bytes.
+//! Adapters to what is outside of the service's own logic, most of them behind a trait: HTTP, file storage, e-mail, the passage
+//! index, the speech and chat models, and the parsers of untrusted bytes.
 
 pub mod answerer;
 pub mod blobs;

@@ -19,6 +19,11 @@ const MAX_BYTES_CHECKED_AT_START: u64 = 16 << 20;
 /// The same where the file is shorter than its pages, as after a crash: about ten seconds.
 const MAX_SHORT_BYTES_CHECKED_AT_START: u64 = 2 << 30;
 
+/// Reads the pages of every table.
+pub(super) const QUICK_CHECK: &str = "PRAGMA quick_check(1)";
+/// Reads the indexes too, and compares them with the tables.
+pub(super) const FULL_CHECK: &str = "PRAGMA integrity_check(1)";
+
 /// Pause between the checks of two tables while the service runs: the write-ahead log is checkpointed meanwhile.
 const PAUSE_BETWEEN_TABLES: Duration = Duration::from_millis(20);
 
@@ -72,7 +77,7 @@ impl Db {
             return Ok(());
         }
         let mut connection = CheckConnection::connect(self).await?;
-        let checked = connection.check("PRAGMA quick_check(1)".to_owned()).await;
+        let checked = connection.check(QUICK_CHECK.to_owned()).await;
         if checked.is_err() {
             connection.keep_log();
         }

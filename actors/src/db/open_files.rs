@@ -51,8 +51,7 @@ impl OpenFiles {
     /// # Errors
     /// The database file cannot be looked at.
     pub(super) fn of(database: &Path) -> io::Result<Self> {
-        let advice = "move the file back to its place, or stop the service and restore a copy; its content is copied to a file next to it, \
-                      as the next line says";
+        let advice = "move the file back to its place, or stop the service and restore a copy";
         let identity = FileIdentity::from(&fs::metadata(database)?);
         let mut files = vec![OpenFile { path: database.to_owned(), identity, advice }];
         for suffix in COMPANIONS {

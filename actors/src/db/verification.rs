@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use sea_orm::ConnectionTrait as _;
 use tracing::{error, info, warn};
 
-use super::integrity::CheckConnection;
+use super::integrity::{CheckConnection, FULL_CHECK, QUICK_CHECK};
 use super::{Db, OpenError};
 
 /// How long to wait before each check; the last one repeats.
@@ -31,8 +31,8 @@ enum CheckDepth {
 impl CheckDepth {
     fn pragma(self) -> &'static str {
         match self {
-            Self::Quick => "PRAGMA quick_check(1)",
-            Self::Full => "PRAGMA integrity_check(1)",
+            Self::Quick => QUICK_CHECK,
+            Self::Full => FULL_CHECK,
         }
     }
 }

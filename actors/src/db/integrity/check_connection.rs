@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sea_orm::{DbErr, RuntimeErr};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Sqlite, SqliteConnection};
 
-use super::{Damage, OpenError, verdict};
+use super::{Damage, FULL_CHECK, OpenError, verdict};
 use crate::db::Db;
 
 /// Pages of a table, or instructions of SQLite's virtual machine, between two looks at whether the check is still wanted. A page
@@ -66,7 +66,7 @@ impl CheckConnection {
     /// # Errors
     /// See [`Self::check`].
     pub(super) async fn check_completely(&mut self) -> Result<(), OpenError> {
-        self.check("PRAGMA integrity_check(1)".to_owned()).await?;
+        self.check(FULL_CHECK.to_owned()).await?;
         let orphans = sqlx::query("PRAGMA foreign_key_check").fetch_all(&mut self.connection);
         match orphans.await.map_err(failed)?.len() {
             0 => Ok(()),

@@ -10,7 +10,7 @@ use super::DEADLINE;
 /// Slow failures in a row that open the circuit.
 const FAILURES_TO_OPEN: u32 = 3;
 /// A question that fails sooner costs its caller little and does not count.
-const SLOW: Duration = Duration::from_secs(5);
+const SLOW_FAILURE: Duration = Duration::from_secs(5);
 /// How long the endpoint is not asked.
 const OPEN_PERIOD: Duration = Duration::from_secs(30);
 
@@ -51,7 +51,7 @@ impl CircuitBreaker {
     pub(super) fn record(&self, is_answered: bool, asked: Instant, now: Instant) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *state = match *state {
-            _ if is_answered || now - asked < SLOW => State::Closed(0),
+            _ if is_answered || now - asked < SLOW_FAILURE => State::Closed(0),
             State::Closed(failures) if failures + 1 < FAILURES_TO_OPEN => State::Closed(failures + 1),
             State::Closed(_) | State::Open(_) | State::HalfOpen(_) => State::Open(now + OPEN_PERIOD),
         };
@@ -67,16 +67,16 @@ mod tests {
         let (breaker, start) = (CircuitBreaker::new(), Instant::now());
         for failures in 0..FAILURES_TO_OPEN {
             assert!(breaker.admits(start), "after {failures}");
-            breaker.record(false, start, start + SLOW);
+            breaker.record(false, start, start + SLOW_FAILURE);
         }
-        (breaker, start + SLOW)
+        (breaker, start + SLOW_FAILURE)
     }
 
     #[test]
     fn slow_failures_in_a_row_open_it_for_a_while() {
         let (breaker, now) = opened();
 
-        assert!(!breaker.admits(now) && !breaker.admits(now + OPEN_PERIOD - SLOW));
+        assert!(!breaker.admits(now) && !breaker.admits(now + OPEN_PERIOD - SLOW_FAILURE));
         assert!(breaker.admits(now + OPEN_PERIOD));
     }
 
@@ -86,21 +86,21 @@ mod tests {
         let again = now + OPEN_PERIOD;
 
         assert!(breaker.admits(again) && !breaker.admits(again));
-        breaker.record(false, again, again + SLOW);
-        assert!(!breaker.admits(again + SLOW));
-        let later = again + SLOW + OPEN_PERIOD;
+        breaker.record(false, again, again + SLOW_FAILURE);
+        assert!(!breaker.admits(again + SLOW_FAILURE));
+        let later = again + SLOW_FAILURE + OPEN_PERIOD;
         assert!(breaker.admits(later));
-        breaker.record(true, later, later + SLOW);
+        breaker.record(true, later, later + SLOW_FAILURE);
         assert!(breaker.admits(later) && breaker.admits(later));
     }
 
     #[test]
-    fn caller_that_went_away_while_it_tried_does_not_keep_it_open() {
+    fn cancelled_attempt_does_not_keep_it_open() {
         let (breaker, now) = opened();
         let again = now + OPEN_PERIOD;
         assert!(breaker.admits(again));
 
-        assert!(!breaker.admits(again + DEADLINE - SLOW));
+        assert!(!breaker.admits(again + DEADLINE - SLOW_FAILURE));
         assert!(breaker.admits(again + DEADLINE));
     }
 
@@ -108,14 +108,19 @@ mod tests {
     fn answers_and_fast_failures_keep_it_closed() {
         let (breaker, start) = (CircuitBreaker::new(), Instant::now());
 
-        for (is_answered, took) in [(false, SLOW), (false, SLOW), (true, SLOW), (false, SLOW), (false, SLOW)]
-        {
+        for (is_answered, took) in [
+            (false, SLOW_FAILURE),
+            (false, SLOW_FAILURE),
+            (true, SLOW_FAILURE),
+            (false, SLOW_FAILURE),
+            (false, SLOW_FAILURE),
+        ] {
             breaker.record(is_answered, start, start + took);
         }
         for _ in 0..FAILURES_TO_OPEN {
-            breaker.record(false, start, start + SLOW - Duration::from_millis(1));
+            breaker.record(false, start, start + SLOW_FAILURE - Duration::from_millis(1));
         }
 
-        assert!(breaker.admits(start + SLOW));
+        assert!(breaker.admits(start + SLOW_FAILURE));
     }
 }
