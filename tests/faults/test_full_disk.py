@@ -302,6 +302,21 @@ def test_service_starts_on_a_full_disk(service: FaultyService, small_disk: pathl
         assert ledger.faults() == []
 
 
+def test_start_without_room_for_the_database_says_so(service: FaultyService, small_disk: pathlib.Path) -> None:
+    account, filler = Account(service), Filler(small_disk)
+    assert account.save(1)[0] == 201
+    service.stop()
+    reserve_of(small_disk).unlink(missing_ok=True)
+    filler.fill()
+
+    done = service.run("serve")
+
+    assert done.returncode == 1 and "make room on its disk" in done.stderr, done.stderr
+    filler.free()
+    service.start()
+    assert account.save(2)[0] == 201
+
+
 def damage(index: pathlib.Path) -> None:
     (index / "edge_config.json").write_text("garbage")
 

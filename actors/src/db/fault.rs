@@ -55,8 +55,11 @@ impl StorageFault {
     /// The extended result codes of <https://sqlite.org/rescode.html>.
     fn of_sqlite(code: u32) -> Option<Self> {
         const IOERR_NOMEM: u32 = 3082;
+        const IOERR_SHMSIZE: u32 = 4874;
         match (code, code & 0xff) {
             (IOERR_NOMEM, _) | (_, 7) => Some(Self::OutOfMemory),
+            // The shared memory file of the write-ahead log could not grow.
+            (IOERR_SHMSIZE, _) => Some(Self::Full),
             // Statements report a read that the disk failed (EIO) as 11; verification tells it from damage.
             (_, 11 | 26) => Some(Self::Corrupt),
             // A file system that became read-only is treated as a full one: reads go on.
@@ -166,6 +169,7 @@ mod tests {
             (776, Some(StorageFault::Full)),
             (778, Some(StorageFault::Io)),
             (1034, Some(StorageFault::Io)),
+            (4874, Some(StorageFault::Full)),
             (14, Some(StorageFault::Io)),
             (11, Some(StorageFault::Corrupt)),
             (779, Some(StorageFault::Corrupt)),

@@ -38,6 +38,9 @@ pub enum OpenError {
     /// It cannot be reached, read, or brought up to date.
     #[error(transparent)]
     Database(DbErr),
+    /// Its disk has no space left, or its file takes no writes.
+    #[error("{0}; make room on its disk, and see that the user of the service may write to its file")]
+    NotWritable(DbErr),
     /// Nothing may be written to it.
     #[error(
         "{0}; restore a copy of the database (`carrel doctor` reads all of it), or, if it is a copy, remove the files `-wal` and \
@@ -51,9 +54,9 @@ impl From<DbErr> for OpenError {
     fn from(error: DbErr) -> Self {
         match StorageFault::of(&error) {
             Some(StorageFault::Corrupt) => Damage(error.to_string()).into(),
+            Some(StorageFault::Full) => Self::NotWritable(error),
             Some(
-                StorageFault::Full
-                | StorageFault::Io
+                StorageFault::Io
                 | StorageFault::NoHandles
                 | StorageFault::Removed
                 | StorageFault::OutOfMemory,
@@ -108,7 +111,9 @@ impl Db {
                 error!(%damage, "the check of the database found damage");
                 self.health.set_damaged();
             }
-            Err(OpenError::Database(error)) => warn!(%error, "could not check the database for damage"),
+            Err(error @ (OpenError::Database(_) | OpenError::NotWritable(_))) => {
+                warn!(%error, "could not check the database for damage");
+            }
         }
     }
 

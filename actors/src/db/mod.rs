@@ -35,7 +35,7 @@ use sea_orm::{
     IntoActiveModel, Iterable, RuntimeErr, SqliteTransactionMode, Statement, TransactionOptions,
     TransactionTrait, TryInsertResult,
 };
-use sqlx::Connection as _;
+use sqlx::{Connection as _, SqliteConnection, raw_sql};
 use tracing::log::LevelFilter;
 
 pub use account_share::on_behalf_of;
@@ -391,7 +391,8 @@ fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOption
 /// Lends the writer's connection only outside of any transaction, and replaces it after a storage fault.
 ///
 /// After `SQLITE_FULL` and `SQLITE_IOERR` SQLite may have rolled the transaction back by itself. The driver's own ROLLBACK fails
-/// then and its transaction depth stays at 1; its next transaction would be a savepoint that nothing ever commits.
+/// then and its transaction depth stays at 1; its next transaction would be a savepoint that nothing ever commits. And SQLite may
+/// be in a transaction that the driver does not know of: every later write would wait for its commit.
 fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectOptions {
     let lending = health.clone();
     options.map_sqlx_sqlite_before_acquire(move |connection, _| {
@@ -403,16 +404,16 @@ fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectO
         let health = returning.clone();
         refuse_other_files(pool, &health).after_release(move |connection, _| {
             let is_sound = !health.take_writer_distrust();
-            Box::pin(async move {
-                if is_sound && connection.is_in_transaction() {
-                    // The ROLLBACK of a dropped transaction may still be queued: it has run when the ping is answered.
-                    connection.ping().await?;
-                }
-                Ok(is_sound && !connection.is_in_transaction())
-            })
+            Box::pin(async move { Ok(is_sound && is_in_autocommit(connection).await) })
         })
     });
     options
+}
+
+/// Whether neither SQLite nor the driver is in a transaction. SQLite refuses BEGIN within one; outside, this takes no lock. It runs
+/// after the ROLLBACK of a dropped transaction, which may still be queued.
+async fn is_in_autocommit(connection: &mut SqliteConnection) -> bool {
+    raw_sql("BEGIN; ROLLBACK").execute(&mut *connection).await.is_ok() && !connection.is_in_transaction()
 }
 
 fn checking_files(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectOptions {

@@ -191,6 +191,22 @@ async fn writer_survives_a_transaction_that_sqlite_ended() {
 }
 
 #[actix::test]
+async fn writer_is_replaced_when_a_statement_left_a_transaction_open() {
+    let database = TestDatabase::new();
+    let db = database.with_numbers().await;
+
+    // The driver does not know of it.
+    db.write().execute_unprepared("BEGIN IMMEDIATE").await.unwrap();
+    insert(db.write(), 2).await.unwrap();
+    db.write().execute_unprepared("SAVEPOINT outer").await.unwrap();
+    let txn = db.begin().await.unwrap();
+    insert(&txn, 3).await.unwrap();
+    txn.commit().await.unwrap();
+
+    assert_eq!(database.numbers().await, [1, 2, 3]);
+}
+
+#[actix::test]
 async fn transaction_refuses_everything_after_a_failed_statement() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
