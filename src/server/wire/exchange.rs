@@ -19,8 +19,8 @@ use crate::http::answer_turns::end_turn;
 use crate::http::budget::Sender;
 
 /// A body is handed to the connection in pieces of this size. The connection copies what it is handed, so a larger piece
-/// would stand in memory twice while its reader is slow.
-const PIECE_BYTES: usize = 16 << 10;
+/// would stand in memory twice while its reader is slow. With a head it fits into the 8 KiB with which actix-http begins to write.
+const PIECE_BYTES: usize = 7 << 10;
 
 /// The state that a connection shares with the answers on it. It never leaves the connection's worker.
 #[derive(Debug)]
@@ -248,6 +248,6 @@ mod tests {
             lengths.push(piece.unwrap().len());
         }
 
-        assert_eq!(lengths, [16_384, 16_384, 7_232]);
+        assert_eq!(lengths, [7_168, 7_168, 7_168, 7_168, 7_168, 4_160]);
     }
 }

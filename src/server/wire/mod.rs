@@ -58,7 +58,7 @@ const UNREAD_BODY: Duration = Duration::from_secs(1);
 /// is answered.
 const DRAIN: Duration = Duration::from_millis(300);
 /// Encoded bytes after which no more of an answer is encoded until they are written.
-const WRITE_BUFFER_BYTES: usize = 16 << 10;
+const WRITE_BUFFER_BYTES: usize = 4 << 10;
 /// Bytes of an answer that the kernel buffers in addition to those in flight. Without a limit it buffers up to 4 MiB for a peer that
 /// does not read.
 const MAX_KERNEL_UNSENT_BYTES: u32 = 128 << 10;
