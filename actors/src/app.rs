@@ -325,7 +325,7 @@ impl App {
         info!("stopped");
     }
 
-    /// Whether writes are kept. Below the floor too, where some go on: only a disk with no space for them is not asked.
+    /// Whether writes are kept, found by one. Also on a full disk: a writer that fails of something else is told as that.
     pub async fn check_storage(&self) -> StorageState {
         if !self.db.health().are_files_in_place() {
             return StorageState::Removed;
@@ -333,14 +333,10 @@ impl App {
         if self.db.health().is_damaged() {
             return StorageState::Damaged;
         }
-        let level = self.disk.level();
-        if level == SpaceLevel::Full {
-            return StorageState::Full;
-        }
+        let has_space = self.disk.level() == SpaceLevel::AboveFloor;
         match tokio::time::timeout(STORAGE_CHECK_TIMEOUT, state::check_round_trip(&self.db)).await {
-            Ok(Ok(())) if level == SpaceLevel::BelowFloor => StorageState::Full,
-            Ok(Ok(())) => StorageState::Ok,
-            Ok(Err(Error::StorageFull)) => StorageState::Full,
+            Ok(Ok(())) if has_space => StorageState::Ok,
+            Ok(Ok(()) | Err(Error::StorageFull)) => StorageState::Full,
             Ok(Err(Error::StorageFailed(StorageFailure::Damaged))) => StorageState::Damaged,
             Ok(Err(Error::StorageFailed(StorageFailure::Removed))) => StorageState::Removed,
             Ok(Err(Error::Busy(_))) | Err(_) => StorageState::Busy,
