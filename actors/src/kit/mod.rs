@@ -17,6 +17,7 @@ mod gather;
 mod health;
 mod keeper;
 mod port;
+mod priority;
 mod shared;
 mod work;
 
@@ -28,5 +29,6 @@ pub use gather::{Flush, Gathers, Turn, Write};
 pub use health::{Health, Report};
 pub use keeper::{Kept, keep};
 pub use port::{Port, Unanswered};
+pub use priority::{BACKGROUND_NICE, lower_thread_priority};
 pub use shared::Shared;
 pub use work::{Lane, Workers};

@@ -2,11 +2,13 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
 use super::fair_semaphore::FairSemaphore;
+use super::priority::{PASSWORD_NICE, lower_thread_priority};
 use crate::error::Error;
 
 /// Most password hashes at the same time; on a machine with one core it is one. Each takes 19 MiB and a core for tens of
@@ -64,7 +66,8 @@ impl Workers {
     }
 
     /// Hashes a password, or compares one with a hash, for a caller at this network address ([`crate::limits::network`]). Addresses
-    /// take turns, so one that sends many passwords delays itself and not the others.
+    /// take turns, so one that sends many passwords delays itself and not the others. Other requests go first: a hash takes a whole
+    /// core.
     ///
     /// # Errors
     /// [`Error::Busy`] when the caller has waited for 10 seconds, or when too many wait already.
@@ -74,7 +77,15 @@ impl Workers {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Error> {
         let permit = self.passwords.acquire(address).await?;
-        run_blocking(permit, work).await
+        let (done, outcome) = oneshot::channel();
+        // A thread of its own: one of the runtime would keep the lower priority, and starting one costs little beside a hash.
+        let thread = thread::Builder::new().name("password".to_owned()).spawn(move || {
+            let _permit = permit;
+            lower_thread_priority(PASSWORD_NICE);
+            let _ = done.send(work());
+        });
+        thread.map_err(Error::internal)?;
+        outcome.await.map_err(|_| Error::internal("a password hash panicked"))
     }
 }
 

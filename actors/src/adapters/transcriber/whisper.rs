@@ -15,6 +15,7 @@ use whisper_rs::{
 };
 
 use super::{Heard, RATE, Said, TranscribeError, Transcriber, cleaned};
+use crate::kit::{BACKGROUND_NICE, lower_thread_priority};
 
 /// Whisper hears half a minute at once; a second is left for what it adds at the end.
 const LONGEST: usize = 29 * RATE as usize;
@@ -33,9 +34,6 @@ const LEAST: usize = 256;
 const MOST: usize = 1_500;
 /// A language that is told with less than this may be another one.
 const CERTAIN: f32 = 0.7;
-/// How far the thread steps back: 10 of 19 leaves it a tenth of a core that someone else wants.
-#[cfg(target_os = "linux")]
-const NICE: i32 = 10;
 
 /// See the file's head.
 pub struct Whisper {
@@ -87,7 +85,7 @@ impl Transcriber for Whisper {
     ) -> BoxFuture<'static, Result<Heard, TranscribeError>> {
         let (inner, (say, said)) = (self.inner.clone(), oneshot::channel());
         let work = move || {
-            step_back();
+            lower_thread_priority(BACKGROUND_NICE);
             // Nobody listens any more when the service is stopping.
             let _ = say.send(inner.hear(&window, language.as_deref()));
         };
@@ -188,13 +186,5 @@ impl Loaded {
         let chance = usize::try_from(language).ok().and_then(|place| chances.get(place)).copied();
         let name = get_lang_str(language).unwrap_or("en");
         Ok((name.to_owned(), chance.is_some_and(|chance| chance >= CERTAIN)))
-    }
-}
-
-fn step_back() {
-    // Elsewhere the whole process would step back, with its queries.
-    #[cfg(target_os = "linux")]
-    if let Err(cause) = rustix::process::nice(NICE) {
-        tracing::debug!(%cause, "speech is heard at full priority");
     }
 }
