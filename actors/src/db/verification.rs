@@ -79,7 +79,7 @@ impl VerificationSchedule {
                 %damage,
                 "a check of the database found damage: writes stay stopped; stop the service and restore a copy"
             ),
-            OpenError::Database(cause) => {
+            OpenError::Database(cause) | OpenError::NotWritable(cause) => {
                 warn!(%cause, "the database could not be verified: writes stay stopped, and it is tried again");
             }
         }
