@@ -229,13 +229,14 @@ def test_reads_take_nothing_of_the_space_below_the_floor(
     eventually(lambda: activity() == 1 + reads)
 
 
-def test_failing_writer_below_the_floor_is_not_ready(
-        carrel: str, tmp_path: pathlib.Path, small_disk: pathlib.Path, injector: Injector) -> None:
+@pytest.mark.parametrize("left", [32 * MIB, 4 * MIB], ids=["below the floor", "nearly nothing"])
+def test_failing_writer_of_a_full_disk_is_not_ready(
+        carrel: str, tmp_path: pathlib.Path, small_disk: pathlib.Path, injector: Injector, left: int) -> None:
     service = FaultyService(carrel, tmp_path, data_dir=small_disk / "data", models__dir=tmp_path / "none",
                             storage__min_free_bytes=48 * MIB)
     service.extra = injector.environment()
     service.start()
-    Filler(small_disk).fill(leave=32 * MIB)
+    Filler(small_disk).fill(leave=left)
     eventually(lambda: service.readiness()[1]["storage"] == "full")
     assert service.readiness()[0] == 200
 

@@ -119,7 +119,7 @@ mod tests {
             let (running, most) = (running.clone(), most.clone());
             workers.run_password_hash(None, move || {
                 most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                std::thread::yield_now();
+                thread::yield_now();
                 running.fetch_sub(1, Ordering::SeqCst);
             })
         });

@@ -232,7 +232,7 @@ mod tests {
         let exchange = exchange();
         let shared = Bytes::from(vec![b'x'; 40_000]);
 
-        for body in [tracked(&exchange, shared.clone()), tracked(&exchange, vec![b'x'; 30_000])] {
+        for body in [tracked(&exchange, shared.clone()), tracked(&exchange, vec![b'x'; 24_000])] {
             assert!(exchange.answer.borrow().is_none());
             drop(body);
         }

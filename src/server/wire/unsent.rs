@@ -12,8 +12,9 @@ use std::time::Duration;
 use crate::http::answer_turns::{AnswerTurns, UnsentBytes};
 use crate::http::budget::{Budget, Hold, Sender, Shares};
 
-/// An answer of this size does not count. Together with the encoded part it is at most 64 KiB.
-pub const FREE_BYTES: usize = 32 << 10;
+/// An answer of this size does not count. With the encoded part and the buffers of the connection, which take 36 KiB, it is at most
+/// 64 KiB.
+pub const FREE_BYTES: usize = 24 << 10;
 /// Memory of all longer answers whose readers are slow. The share of an account is larger than the unsent bytes with which it has
 /// no more turns, for answers that were being built then: a page of a hundred notes of full length has about 10 MB. Strangers get
 /// short answers, or ones whose memory is shared.
