@@ -6,13 +6,14 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix::{Arbiter, ArbiterHandle};
+use disk::{DiskSpace, Scratch, SpaceLevel};
 use entity::id::UserId;
 use entity::plan::Plan;
 use tracing::{error, info, warn};
 
 use crate::activity::Activity;
 use crate::adapters::answerer::{Answerer, Chat, ChatSettings, Extractive};
-use crate::adapters::blobs::{Blobs, Scratch};
+use crate::adapters::blobs::Blobs;
 use crate::adapters::fetch::{FetchSettings, Fetcher, Hosts};
 use crate::adapters::index::{IndexFolder, OpenedIndex};
 use crate::adapters::mail::Mail;
@@ -22,7 +23,6 @@ use crate::ai::Pause;
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::desk::Desk;
-use crate::disk::{DiskSpace, SpaceLevel};
 use crate::error::{Error, StorageFailure};
 use crate::grants::{GrantSettings, Grants};
 use crate::idempotency::Idempotency;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use disk::DiskSpace;
 use sea_orm::{ConnectionTrait, DbErr};
 
 use crate::db::Db;
-use crate::disk::DiskSpace;
 
 const INTERVAL: Duration = Duration::from_secs(1);
 

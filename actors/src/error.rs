@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use disk::StorageFull;
 use entity::scope::Scope;
 use sea_orm::{DbErr, RuntimeErr, SqlErr};
 use tracing::error;
@@ -329,6 +330,12 @@ fn is_disconnected(error: &DbErr) -> bool {
         return false;
     };
     matches!(**cause, sqlx::Error::Io(_))
+}
+
+impl From<StorageFull> for Error {
+    fn from(_: StorageFull) -> Self {
+        Error::StorageFull
+    }
 }
 
 impl From<BlobError> for Error {

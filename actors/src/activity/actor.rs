@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
+use disk::DiskSpace;
 use entity::id::UserId;
 use entity::{activity, user};
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
@@ -15,7 +16,6 @@ use tracing::warn;
 
 use crate::clock::Clock;
 use crate::db::Db;
-use crate::disk::DiskSpace;
 use crate::error::Error;
 use crate::kit::{Batch, Flush, Gathers, Turn, Write};
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
+use disk::DiskSpace;
 use entity::activity;
 
 use crate::clock::Clock;
 use crate::db::Db;
-use crate::disk::DiskSpace;
 use crate::error::Error;
 use crate::kit::{Flush, Kept, Port, keep};
 use actor::{ActivityActor, Record};

@@ -9,11 +9,11 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
+use disk::FileIdentity;
 use rustix::process::geteuid;
 use tracing::warn;
 
 use super::with_suffix;
-use crate::file_identity::FileIdentity;
 
 /// What is known of the lock.
 enum LockState {

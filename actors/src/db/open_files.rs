@@ -8,13 +8,13 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use disk::FileIdentity;
 use rustix::fs::{Access, Mode, OFlags, access, open};
 use rustix::io::Errno;
 use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, Statement};
 use tracing::error;
 
 use super::{Db, LOG_SUFFIX, with_suffix};
-use crate::file_identity::FileIdentity;
 
 /// How often the files are compared while nothing is written.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);

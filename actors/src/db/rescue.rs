@@ -7,12 +7,12 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+use disk::{MIN_FREE_TO_ADD_BYTES, available_bytes};
 use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, Statement};
 use tracing::{error, warn};
 
 use super::open_files::DatabasePath;
 use super::{Db, TRUNCATE_LOG, with_suffix};
-use crate::disk::{MIN_FREE_TO_ADD_BYTES, available_bytes};
 
 /// The name of the copy is that of the database with this suffix, and a number from 2 on if there is one already.
 const SUFFIX: &str = ".rescued";

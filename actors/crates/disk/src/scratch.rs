@@ -10,8 +10,10 @@ use std::sync::Arc;
 use tokio::io::{AsyncWriteExt, BufWriter};
 use uuid::Uuid;
 
-use super::PART;
-use crate::disk::{DiskReservation, DiskSpace};
+use crate::{DiskReservation, DiskSpace};
+
+/// Bytes that a [`ScratchWriter`] gathers before they go to the disk together.
+const BUFFER_BYTES: usize = 1 << 20;
 
 /// The folder. Clones share it.
 #[derive(Clone, Debug)]
@@ -59,7 +61,7 @@ impl Scratch {
     pub fn writer(&self, length: Option<u64>) -> io::Result<ScratchWriter> {
         let reservation = self.reserve(length)?;
         let (named, file) = self.file()?;
-        let file = BufWriter::with_capacity(PART, tokio::fs::File::from_std(file));
+        let file = BufWriter::with_capacity(BUFFER_BYTES, tokio::fs::File::from_std(file));
         Ok(ScratchWriter { named, file, reservation, buffered_bytes: 0 })
     }
 }
@@ -104,7 +106,7 @@ impl ScratchWriter {
         self.reservation.require(self.buffered_bytes + length)?;
         self.file.write_all(bytes).await?;
         self.buffered_bytes += length;
-        if self.buffered_bytes >= PART as u64 { self.flush().await } else { Ok(()) }
+        if self.buffered_bytes >= BUFFER_BYTES as u64 { self.flush().await } else { Ok(()) }
     }
 
     /// Nothing more comes.

@@ -1,16 +1,33 @@
-//! The free-space floor of the disks that hold the database, the index and the files.
+//! # Disk space and scratch files
+//!
+//! Keeps free space on the disks that hold the database, the index and the files, and provides temporary files on them.
 //!
 //! SQLite fails a write on a full disk cleanly, but the embedded index writes through mapped files, where a full disk ends the
-//! process (SIGBUS). Below the floor nothing that adds begins; sign-in, revocation and deletion go on, and so do jobs that only
-//! delete, as long as the index has the space that it needs to write at all.
+//! process (SIGBUS). Below the free-space floor no work begins that adds data; sign-in, revocation and deletion go on, and so do
+//! jobs that only delete, as long as the index has the space that it needs to write at all.
 //!
-//! A background task measures the disks ([`DiskSpace::watch`]), and requests load what it found: a slow network file system
-//! stalls none of them. Writers of long files announce their bytes ([`DiskReservation`]), so that many at once do not pass the
-//! floor between two measurements. Where other processes fill a disk all the same, space that was set aside on it is released
-//! (`SpaceReserve`).
+//! | To | Call |
+//! |---|---|
+//! | name the disks and their floor | [`DiskSpace::new`], [`DiskSpace::with_reserves`], [`DiskSpace::with_folder`] |
+//! | measure them four times a second | [`DiskSpace::watch`] |
+//! | ask how much space is left | [`DiskSpace::level`], [`DiskSpace::has_room`], [`available_bytes`] |
+//! | refuse work that adds data | [`DiskSpace::require_room`] |
+//! | announce the bytes of a long file before they are written | [`DiskSpace::reserve`], [`DiskReservation`] |
+//! | free the space that was set aside, to start on a full disk | [`DiskSpace::release_reserves_to_start`] |
+//! | write a temporary file | [`Scratch::file`], [`Scratch::writer`] |
+//! | tell a file from another one at its path | [`FileIdentity`] |
+//!
+//! A background task measures the disks, and requests load what it found: a slow network file system stalls none of them.
+//! Writers of long files announce their bytes, so that many at once do not pass the floor between two measurements. Where other
+//! processes fill a disk all the same, space that was set aside on it (16 MiB, less on a disk below 128 MiB) is released.
+//!
+//! A disk that cannot be measured counts as one with space. Disks are told apart by their device number; quotas of users or
+//! directories are not known. This crate reads no settings and depends on no other crate of Carrel.
 
+mod file_identity;
 mod ledger;
 mod reservation;
+mod scratch;
 mod space;
 mod space_reserve;
 mod volume;
@@ -21,18 +38,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::join_all;
 
+pub use file_identity::FileIdentity;
 pub use reservation::DiskReservation;
+pub use scratch::{Scratch, ScratchFile, ScratchWriter};
 
 use self::space::Space;
 use self::space_reserve::SpaceReserve;
 use self::volume::Volume;
-use crate::error::Error;
 
 /// Space that must be free before passages are added to the index or changed: the engine writes through mapped files, where a
 /// full disk ends the process instead of failing the write.
 pub const MIN_FREE_TO_ADD_BYTES: u64 = 16 << 20;
 /// The same before passages are removed, or what was written is synced: that takes far less, and frees space.
 pub const MIN_FREE_TO_DELETE_BYTES: u64 = 8 << 20;
+
+/// A disk has no more free space than its floor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a disk has no more free space than its floor")]
+pub struct StorageFull;
 
 /// How much space the fullest of the disks has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -154,9 +177,9 @@ impl DiskSpace {
     /// Refuses what needs space.
     ///
     /// # Errors
-    /// [`Error::StorageFull`] below the floor.
-    pub fn require_room(&self) -> Result<(), Error> {
-        if self.has_room() { Ok(()) } else { Err(Error::StorageFull) }
+    /// [`StorageFull`] below the floor.
+    pub fn require_room(&self) -> Result<(), StorageFull> {
+        if self.has_room() { Ok(()) } else { Err(StorageFull) }
     }
 
     /// Announces a file of this length; of one whose length is not known, a first part.
@@ -198,7 +221,7 @@ mod tests {
         assert!(DiskSpace::new(folders(), 0).has_room());
         let full = DiskSpace::new(folders(), u64::MAX - 1);
         assert!(!full.has_room());
-        assert!(matches!(full.require_room(), Err(Error::StorageFull)));
+        assert_eq!(full.require_room(), Err(StorageFull));
         assert!(DiskSpace::new(vec![folder.path().join("missing")], 1).has_room());
         assert!(!DiskSpace::new(Vec::new(), u64::MAX).with_folder(folder.path().to_owned()).has_room());
     }
