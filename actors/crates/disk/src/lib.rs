@@ -69,8 +69,8 @@ pub enum SpaceLevel {
 }
 
 impl SpaceLevel {
-    /// The level that was cast to this number.
-    fn of_number(number: u8) -> Self {
+    /// The level whose discriminant is this number.
+    fn from_number(number: u8) -> Self {
         let levels = [Self::Full, Self::BelowFloor, Self::AboveFloor];
         levels.into_iter().find(|level| *level as u8 == number).unwrap_or(Self::AboveFloor)
     }
@@ -102,7 +102,8 @@ impl DiskSpace {
     /// Measures the disk of each folder, once for each disk. This floor in bytes holds for all; 0 is no floor. Announced bytes are
     /// for the first.
     pub fn new(folders: Vec<PathBuf>, min_free_bytes: u64) -> Self {
-        Self::of(folders.into_iter().map(|folder| Volume::new(folder, None, min_free_bytes)), min_free_bytes)
+        let volumes = folders.into_iter().map(|folder| Volume::new(folder, None, min_free_bytes));
+        Self::from_volumes(volumes, min_free_bytes)
     }
 
     /// The same, for the service: space is set aside on each disk, in a file of the folder.
@@ -111,10 +112,10 @@ impl DiskSpace {
             let reserve = SpaceReserve::in_folder(&folder);
             Volume::new(folder, Some(reserve), min_free_bytes)
         });
-        Self::of(volumes, min_free_bytes)
+        Self::from_volumes(volumes, min_free_bytes)
     }
 
-    fn of(all: impl Iterator<Item = Volume>, min_free_bytes: u64) -> Self {
+    fn from_volumes(all: impl Iterator<Item = Volume>, min_free_bytes: u64) -> Self {
         let mut volumes: Vec<Arc<Volume>> = Vec::new();
         for volume in all {
             if !volumes.iter().any(|known| known.is_same_disk(&volume)) {
@@ -205,7 +206,7 @@ impl DiskSpace {
 /// # Errors
 /// The folder is not there, or its disk cannot be measured.
 pub fn available_bytes(folder: &Path) -> io::Result<u64> {
-    Space::of(folder).map(|space| space.free_bytes)
+    Space::measure(folder).map(|space| space.free_bytes)
 }
 
 #[cfg(test)]

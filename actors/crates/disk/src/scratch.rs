@@ -1,5 +1,5 @@
-//! Files that live as long as somebody works on them, in a folder of this service alone. What a crash left there is
-//! removed at the next start.
+//! Temporary files in a folder that belongs to this service. Each is removed when its handle is dropped, and files that a crash
+//! left are removed at the next start.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -15,7 +15,7 @@ use crate::{DiskReservation, DiskSpace};
 /// Bytes that a [`ScratchWriter`] gathers before they go to the disk together.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// The folder. Clones share it.
+/// The folder of the temporary files. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Scratch {
     folder: Arc<Path>,
@@ -23,10 +23,10 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes the folder, or empties it: whoever wrote there is gone, the folder above it belongs to one service.
+    /// Creates the folder, or empties it: it is used by one process at a time, so files in it are left over from a crash.
     ///
     /// # Errors
-    /// The folder can be neither emptied nor made.
+    /// The folder can be neither emptied nor created.
     pub fn open(folder: PathBuf, disk: DiskSpace) -> io::Result<Self> {
         match std::fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -36,7 +36,7 @@ impl Scratch {
         Ok(Self { folder: folder.into(), disk })
     }
 
-    /// Space for a file that is about to be written, of this length in bytes where that is known.
+    /// Announces a file that is about to be written, with its length in bytes if that is known.
     ///
     /// # Errors
     /// [`io::ErrorKind::StorageFull`] where it would take a disk of the service below its floor.
@@ -44,36 +44,36 @@ impl Scratch {
         self.disk.reserve(length)
     }
 
-    /// A new file, empty, for its owner alone.
+    /// Creates an empty file that only the account of this process can read and write.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The file cannot be created.
     pub fn file(&self) -> io::Result<(ScratchFile, std::fs::File)> {
         let path = self.folder.join(Uuid::new_v4().to_string());
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         Ok((ScratchFile { path }, file))
     }
 
-    /// A new file whose bytes come one after another, of this length where that is known.
+    /// Creates a file that is written from its beginning to its end, with its length in bytes if that is known.
     ///
     /// # Errors
-    /// It cannot be made, or there is no space for it.
+    /// The file cannot be created; [`io::ErrorKind::StorageFull`] where it would take a disk of the service below its floor.
     pub fn writer(&self, length: Option<u64>) -> io::Result<ScratchWriter> {
         let reservation = self.reserve(length)?;
-        let (named, file) = self.file()?;
+        let (scratch_file, file) = self.file()?;
         let file = BufWriter::with_capacity(BUFFER_BYTES, tokio::fs::File::from_std(file));
-        Ok(ScratchWriter { named, file, reservation, buffered_bytes: 0 })
+        Ok(ScratchWriter { scratch_file, file, reservation, buffered_bytes: 0 })
     }
 }
 
-/// A file of the folder; it goes away with this.
+/// A temporary file, which is removed when this is dropped.
 #[derive(Debug)]
 pub struct ScratchFile {
     path: PathBuf,
 }
 
 impl ScratchFile {
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -87,10 +87,10 @@ impl Drop for ScratchFile {
     }
 }
 
-/// A file of the folder that is being written; it goes away with this.
+/// A temporary file that is being written, which is removed when this is dropped.
 #[derive(Debug)]
 pub struct ScratchWriter {
-    named: ScratchFile,
+    scratch_file: ScratchFile,
     file: BufWriter<tokio::fs::File>,
     reservation: DiskReservation,
     buffered_bytes: u64,
@@ -109,13 +109,13 @@ impl ScratchWriter {
         if self.buffered_bytes >= BUFFER_BYTES as u64 { self.flush().await } else { Ok(()) }
     }
 
-    /// Nothing more comes.
+    /// Writes what is still buffered, and returns the file.
     ///
     /// # Errors
     /// The last bytes cannot be written.
     pub async fn finish(mut self) -> io::Result<ScratchFile> {
         self.flush().await?;
-        Ok(self.named)
+        Ok(self.scratch_file)
     }
 
     /// Bytes count as announced until the disk has them.
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_goes_away_with_its_holder_and_what_a_crash_left_at_the_next_start() {
+    fn scratch_file_is_removed_on_drop_or_at_the_next_start() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("scratch");
         let scratch = Scratch::open(folder.clone(), DiskSpace::default()).unwrap();

@@ -27,7 +27,7 @@ impl Space {
     ///
     /// # Errors
     /// The folder is not there, or its disk cannot be measured.
-    pub fn of(folder: &Path) -> io::Result<Self> {
+    pub fn measure(folder: &Path) -> io::Result<Self> {
         let disk = statvfs(folder)?;
         Ok(Self {
             total_bytes: disk.f_blocks.saturating_mul(disk.f_frsize),

@@ -35,7 +35,7 @@ pub struct SpaceReserve {
 impl SpaceReserve {
     /// The file of this folder. Nothing is set aside yet.
     pub fn in_folder(folder: &Path) -> Self {
-        let bytes = Space::of(folder).map_or(RESERVE_BYTES, |space| reserve_bytes(space.total_bytes));
+        let bytes = Space::measure(folder).map_or(RESERVE_BYTES, |space| reserve_bytes(space.total_bytes));
         Self { path: folder.join(FILE_NAME), bytes }
     }
 

@@ -61,7 +61,7 @@ impl Volume {
 
     /// The level that was measured last.
     pub fn level(&self) -> SpaceLevel {
-        SpaceLevel::of_number(self.level.load(Ordering::Relaxed))
+        SpaceLevel::from_number(self.level.load(Ordering::Relaxed))
     }
 
     /// What is spoken for.
@@ -152,7 +152,7 @@ impl Volume {
 
     /// None where the disk cannot be measured, which is logged once.
     fn space(&self) -> Option<Space> {
-        match Space::of(&self.folder) {
+        match Space::measure(&self.folder) {
             Ok(space) => {
                 self.is_unknown.store(false, Ordering::Relaxed);
                 Some(space)
