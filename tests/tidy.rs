@@ -10,14 +10,15 @@ use std::path::{Path, PathBuf};
 const SOURCES: [&str; 5] = ["src", "entity", "migration", "actors", "tests"];
 
 /// The folders of our crates, and the names of those of ours that each may use.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 8] = [
     ("entity", &[]),
     ("migration", &[]),
     ("actors/crates/disk", &[]),
     ("actors/crates/inference", &[]),
+    ("actors/crates/runtime", &[]),
     ("actors/crates/text", &[]),
-    ("actors", &["disk", "entity", "inference", "migration", "text"]),
-    (".", &["disk", "entity", "inference", "migration", "text", "actors"]),
+    ("actors", &["disk", "entity", "inference", "migration", "runtime", "text"]),
+    (".", &["disk", "entity", "inference", "migration", "runtime", "text", "actors"]),
 ];
 
 /// What a part of the tree does not speak of, and which files are excepted.

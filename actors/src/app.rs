@@ -9,6 +9,7 @@ use actix::{Arbiter, ArbiterHandle};
 use disk::{DiskSpace, Scratch, SpaceLevel};
 use entity::id::UserId;
 use entity::plan::Plan;
+use runtime::{Health, Report, Shared, Workers};
 use tracing::{error, info, warn};
 
 use crate::activity::Activity;
@@ -33,7 +34,6 @@ use crate::ingest::repair::{self, IndexWatch};
 use crate::ingest::{Ingest, Room};
 use crate::keys::Keys;
 use crate::keys::secret::{Secret, SecretHash};
-use crate::kit::{Health, Report, Shared, Workers};
 use crate::limits::{Addresses, Failures, Limits};
 use crate::notices::Notices;
 use crate::ops::bookmarks::BatchSlots;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use entity::document;
 use entity::plan::Plans;
+use runtime::Workers;
 
 use crate::clock::Clock;
 use crate::db::Db;
-use crate::kit::Workers;
 
 /// See the file's head. Clones share everything.
 #[derive(Clone)]

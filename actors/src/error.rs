@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use disk::StorageFull;
 use entity::scope::Scope;
+use runtime::{PermitError, QUEUE_RETRY_AFTER, QueueFull, Unanswered, WorkError, WriteError, error_chain};
 use sea_orm::{DbErr, RuntimeErr, SqlErr};
 use tracing::error;
 
 use crate::adapters::blobs::BlobError;
 use crate::address::Refusal;
 use crate::db::StorageFault;
-use crate::kit::Unanswered;
 
 /// A full disk stays full until an operator frees space.
 pub const STORAGE_FULL_RETRY_AFTER: Duration = Duration::from_secs(60);
@@ -264,13 +264,7 @@ impl Error {
 
     /// The error and what caused it, on one line, for the log: causes name tables and files, never what a user wrote.
     pub fn chain(&self) -> String {
-        let mut said = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(inner) = cause {
-            said = format!("{said}: {inner}");
-            cause = inner.source();
-        }
-        said
+        error_chain(self)
     }
 
     /// As [`crate::db::is_reported`].
@@ -360,6 +354,37 @@ impl From<Unanswered> for Error {
     }
 }
 
+impl From<QueueFull> for Error {
+    fn from(_: QueueFull) -> Self {
+        Error::Busy(QUEUE_RETRY_AFTER)
+    }
+}
+
+impl From<PermitError> for Error {
+    fn from(error: PermitError) -> Self {
+        match error {
+            PermitError::QueueFull(_) | PermitError::Timeout => Error::Busy(QUEUE_RETRY_AFTER),
+        }
+    }
+}
+
+impl From<WorkError> for Error {
+    fn from(error: WorkError) -> Self {
+        match error {
+            WorkError::NoPermit(refusal) => refusal.into(),
+            WorkError::LaneClosed(_) | WorkError::NoThread(_) | WorkError::Panicked(_) => {
+                Error::internal(error)
+            }
+        }
+    }
+}
+
+impl WriteError for Error {
+    fn is_reported(&self) -> bool {
+        Error::is_reported(self)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -379,5 +404,22 @@ mod tests {
         for error in errors {
             assert!(matches!(Error::from(error), Error::Busy(_)));
         }
+    }
+
+    #[test]
+    fn caller_without_a_permit_may_retry() {
+        let refusals = [WorkError::NoPermit(PermitError::Timeout), PermitError::from(QueueFull).into()];
+
+        for refusal in refusals {
+            assert!(matches!(Error::from(refusal), Error::Busy(wait) if wait == QUEUE_RETRY_AFTER));
+        }
+    }
+
+    #[test]
+    fn panic_of_blocking_work_is_an_internal_error() {
+        let error = Error::from(WorkError::Panicked("blocking work"));
+
+        assert!(matches!(error, Error::Internal(_)));
+        assert_eq!(error.chain(), "something went wrong inside: blocking work panicked");
     }
 }

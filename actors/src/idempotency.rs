@@ -27,6 +27,7 @@ use entity::id::{KeyId, UserId};
 use entity::idempotency::{ActiveModel, Column, Entity, Model};
 use entity::library_usage;
 use entity::time::Timestamp;
+use runtime::Beat;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{
@@ -39,7 +40,6 @@ use crate::clock::Clock;
 use crate::db::{Db, Transaction};
 use crate::error::{Error, Invalid};
 use crate::idempotency_claim::ClaimId;
-use crate::kit::Beat;
 use crate::owned_transaction::begin_owned;
 
 const KEPT: Duration = Duration::from_secs(24 * 3600);

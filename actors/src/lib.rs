@@ -7,7 +7,7 @@
 //! checks ran.
 //!
 //! An **actor** owns state that must change in one place, a queue, or a schedule: [`keys`], [`limits`], [`grants`],
-//! [`retrieval`], [`ingest`], [`activity`], [`notices`]. Each stands behind a handle that hides its [`kit::Port`]: a port promises that an
+//! [`retrieval`], [`ingest`], [`activity`], [`notices`]. Each stands behind a handle that hides its [`runtime::Port`]: a port promises that an
 //! answer comes, or that the caller learns at once that the actor is busy, late or dead; whatever it died of, the keeper
 //! starts a fresh one. What must survive is a row; each actor's file says what is lost if it dies now.
 //!
@@ -41,7 +41,6 @@ pub mod idempotency_claim;
 pub mod imports;
 pub mod ingest;
 pub mod keys;
-pub mod kit;
 pub mod library_quota;
 pub mod limits;
 pub mod notices;

@@ -67,7 +67,7 @@ async fn is_right(app: &App, attempt: &Attempt, typed: String, hash: String) -> 
     if compared.is_err() {
         app.sign_ins.withdraw(attempt);
     }
-    compared
+    Ok(compared?)
 }
 
 /// Begins a session for a user whose password was checked, or who has just created the account. The session that the browser

@@ -11,13 +11,13 @@ use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, Resp
 use disk::DiskSpace;
 use entity::id::UserId;
 use entity::{activity, user};
+use runtime::{Batch, Flush, Gathers, Turn, Write};
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use tracing::warn;
 
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::error::Error;
-use crate::kit::{Batch, Flush, Gathers, Turn, Write};
 
 const MOST_LINES: usize = 200;
 const FLUSH_EVERY: Duration = Duration::from_millis(500);
@@ -66,6 +66,7 @@ impl ActivityActor {
 impl Gathers for ActivityActor {
     type Gathered = Vec<activity::Model>;
     type Told = ();
+    type Error = Error;
     const WHAT: &'static str = "lines of the activity";
 
     fn turn(&self) -> Turn {
@@ -76,7 +77,7 @@ impl Gathers for ActivityActor {
         self.lines.take()
     }
 
-    fn write(&self, lines: Self::Gathered) -> Write<Self::Gathered, ()> {
+    fn write(&self, lines: Self::Gathered) -> Write<Self::Gathered, (), Error> {
         let db = self.db.clone();
         Box::pin(async move {
             let written = write(&db, &lines).await;
@@ -136,10 +137,10 @@ impl Handler<Record> for ActivityActor {
     }
 }
 
-impl Handler<Flush> for ActivityActor {
+impl Handler<Flush<Error>> for ActivityActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
-    fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, _: Flush<Error>, _: &mut Self::Context) -> Self::Result {
         self.flush()
     }
 }

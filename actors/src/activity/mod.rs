@@ -8,11 +8,11 @@ use std::time::Duration;
 use actix::ArbiterHandle;
 use disk::DiskSpace;
 use entity::activity;
+use runtime::{Flush, Kept, Port, keep};
 
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::error::Error;
-use crate::kit::{Flush, Kept, Port, keep};
 use actor::{ActivityActor, Record};
 
 /// The way to the activity.
@@ -36,7 +36,7 @@ impl Activity {
 
     /// Writes what was noted.
     pub async fn flush(&self) -> Result<(), Error> {
-        self.port.ask(Flush).await?
+        self.port.ask(Flush::default()).await?
     }
 
     /// The actor's port, for health and for draining.

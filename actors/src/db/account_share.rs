@@ -6,11 +6,11 @@
 use std::time::Duration;
 
 use entity::id::UserId;
+use runtime::Shared;
 use sea_orm::{ConnAcquireErr, DbErr};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::fault::is_unavailable;
-use crate::kit::Shared;
 
 tokio::task_local! {
     /// The account that the work at hand is done for.

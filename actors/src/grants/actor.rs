@@ -13,6 +13,7 @@ use entity::oauth_client;
 use entity::oauth_grant;
 use entity::scope::Scopes;
 use entity::time::Timestamp;
+use runtime::{Flush, Gathers, Turn, Write};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
@@ -26,7 +27,6 @@ use super::{Terms, sweep};
 use crate::db::{Db, on_behalf_of};
 use crate::error::Error;
 use crate::keys::secret::Secret;
-use crate::kit::{Flush, Gathers, Turn, Write};
 use crate::uses::{Introductions, Use, Uses};
 
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
@@ -59,6 +59,7 @@ impl Gathers for GrantActor {
     type Gathered = Uses<GrantId>;
     /// Whether names of clients were among them.
     type Told = bool;
+    type Error = Error;
     const WHAT: &'static str = "the last uses of connections";
 
     fn turn(&self) -> Turn {
@@ -69,7 +70,7 @@ impl Gathers for GrantActor {
         std::mem::take(&mut self.uses)
     }
 
-    fn write(&self, uses: Self::Gathered) -> Write<Self::Gathered, bool> {
+    fn write(&self, uses: Self::Gathered) -> Write<Self::Gathered, bool, Error> {
         let db = self.terms.db.clone();
         Box::pin(async move {
             let written = write_uses(&db, &uses).await.map(|()| uses.introduce());
@@ -253,10 +254,10 @@ impl Handler<Introduced> for GrantActor {
     }
 }
 
-impl Handler<Flush> for GrantActor {
+impl Handler<Flush<Error>> for GrantActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
-    fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, _: Flush<Error>, _: &mut Self::Context) -> Self::Result {
         self.flush()
     }
 }

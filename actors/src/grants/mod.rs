@@ -33,6 +33,7 @@ use entity::scope::Scopes;
 use entity::time::Timestamp;
 use entity::{oauth_client, oauth_grant, user};
 use moka::sync::Cache;
+use runtime::{Flush, Kept, Port, keep};
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder};
 
 use crate::clock::Clock;
@@ -40,7 +41,6 @@ use crate::db::Db;
 use crate::error::Error;
 use crate::keys::freshness::Freshness;
 use crate::keys::secret::{Secret, SecretHash};
-use crate::kit::{Flush, Kept, Port, keep};
 use crate::limits::Addresses;
 use actor::{Ask, Decide, Disconnect, GrantActor, Introduced, Revoke};
 use client::{Introduction, Proof, Unfit};
@@ -443,7 +443,7 @@ impl Grants {
 
     /// Writes what was noted.
     pub async fn flush(&self) -> Result<(), Error> {
-        self.port.ask(Flush).await?
+        self.port.ask(Flush::default()).await?
     }
 
     /// The actor's port, for health and for draining.

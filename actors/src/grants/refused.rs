@@ -1,10 +1,10 @@
 //! Why a client gets no tokens. The small error of the grant rules; the surface tells it in the words of RFC 6749.
 
+use runtime::Unanswered;
 use sea_orm::DbErr;
 
 use super::lifecycle::Untaken;
 use crate::error::Error;
-use crate::kit::Unanswered;
 
 /// See the file's head.
 #[derive(Debug, thiserror::Error)]

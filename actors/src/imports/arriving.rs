@@ -2,9 +2,8 @@
 //! and a file that comes is none of them yet.
 
 use entity::id::UserId;
+use runtime::Shared;
 use tokio::sync::{Mutex, OwnedMutexGuard};
-
-use crate::kit::Shared;
 
 /// Whose file comes in. Clones share it.
 #[derive(Clone, Debug, Default)]

@@ -27,9 +27,9 @@ mod unread;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
+use runtime::{Kept, Port, keep};
 
 use crate::app::App;
-use crate::kit::{Kept, Port, keep};
 use actor::{IngestActor, Wake};
 
 pub use actor::Room;

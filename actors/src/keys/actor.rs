@@ -17,6 +17,7 @@ use entity::plan::{Limits, Plan};
 use entity::time::Timestamp;
 use entity::{api_key, user};
 use moka::sync::Cache;
+use runtime::{Flush, Gathers, Turn, Write};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
@@ -27,7 +28,6 @@ use super::{Changes, KeyRow, Wish, changes};
 use crate::clock::Clock;
 use crate::db::{Db, is_reported};
 use crate::error::Error;
-use crate::kit::{Flush, Gathers, Turn, Write};
 use crate::notices::{FirstUse, Notices};
 use crate::state::{self, Fact};
 use crate::uses::{Introductions, Use, Uses};
@@ -94,6 +94,7 @@ impl Gathers for KeyActor {
     type Gathered = Uses<KeyId>;
     /// Whether names of clients were among them.
     type Told = bool;
+    type Error = Error;
     const WHAT: &'static str = "the last uses of keys";
 
     fn turn(&self) -> Turn {
@@ -104,7 +105,7 @@ impl Gathers for KeyActor {
         std::mem::take(&mut self.uses)
     }
 
-    fn write(&self, uses: Self::Gathered) -> Write<Self::Gathered, bool> {
+    fn write(&self, uses: Self::Gathered) -> Write<Self::Gathered, bool, Error> {
         let db = self.db.clone();
         Box::pin(async move {
             let written = write_uses(&db, &uses).await.map(|()| uses.introduce());
@@ -322,10 +323,10 @@ impl Handler<Introduced> for KeyActor {
     }
 }
 
-impl Handler<Flush> for KeyActor {
+impl Handler<Flush<Error>> for KeyActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
-    fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, _: Flush<Error>, _: &mut Self::Context) -> Self::Result {
         self.flush()
     }
 }

@@ -21,11 +21,11 @@ use entity::plan::{Limits, Plan};
 use entity::scope::Scopes;
 use entity::time::Timestamp;
 use moka::sync::Cache;
+use runtime::{Flush, Kept, Port, keep};
 
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::error::Error;
-use crate::kit::{Flush, Kept, Port, keep};
 use crate::notices::Notices;
 use crate::state::{self, Fact};
 use actor::{Change, Create, Introduced, KeyActor, Look, Regenerate, Revoke};
@@ -177,7 +177,7 @@ impl Keys {
 
     /// Writes what was noted.
     pub async fn flush(&self) -> Result<(), Error> {
-        self.port.ask(Flush).await?
+        self.port.ask(Flush::default()).await?
     }
 
     /// The actor's port, for health and for draining.

@@ -16,6 +16,7 @@ use entity::id::UserId;
 use entity::kind::Surface;
 use entity::time::{Day, Timestamp};
 use entity::{usage_day, user};
+use runtime::{Flush, Gathers, Turn, Write};
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use tracing::warn;
@@ -27,7 +28,6 @@ use crate::caller::Via;
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::error::{Error, Wait};
-use crate::kit::{Flush, Gathers, Turn, Write};
 
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// Full buckets say nothing that a new one would not: they are dropped now and then.
@@ -125,6 +125,7 @@ impl LimitActor {
 impl Gathers for LimitActor {
     type Gathered = Calls;
     type Told = Calls;
+    type Error = Error;
     const WHAT: &'static str = "the counts of the day";
 
     fn turn(&self) -> Turn {
@@ -142,7 +143,7 @@ impl Gathers for LimitActor {
         unwritten
     }
 
-    fn write(&self, unwritten: Calls) -> Write<Calls, Calls> {
+    fn write(&self, unwritten: Calls) -> Write<Calls, Calls, Error> {
         let db = self.db.clone();
         Box::pin(async move {
             let written = write(&db, &unwritten).await;
@@ -288,10 +289,10 @@ impl Handler<Remaining> for LimitActor {
     }
 }
 
-impl Handler<Flush> for LimitActor {
+impl Handler<Flush<Error>> for LimitActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
-    fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, _: Flush<Error>, _: &mut Self::Context) -> Self::Result {
         self.flush()
     }
 }

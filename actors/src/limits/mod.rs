@@ -15,12 +15,12 @@ use std::time::Duration;
 use actix::ArbiterHandle;
 use entity::id::UserId;
 use entity::kind::Surface;
+use runtime::{Flush, Kept, Port, keep};
 
 use crate::caller::Via;
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::error::{Error, Wait};
-use crate::kit::{Flush, Kept, Port, keep};
 use actor::{Admit, LimitActor, Remaining, Today};
 
 pub use addresses::{Addresses, network};
@@ -96,7 +96,7 @@ impl Limits {
 
     /// Writes what was counted.
     pub async fn flush(&self) -> Result<(), Error> {
-        self.port.ask(Flush).await?
+        self.port.ask(Flush::default()).await?
     }
 
     /// The actor's port, for health and for draining.

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
+use runtime::{Kept, Port, keep};
 
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::error::Error;
-use crate::kit::{Kept, Port, keep};
 use actor::NoticeActor;
 
 pub use actor::FirstUse;

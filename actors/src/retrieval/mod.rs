@@ -18,6 +18,7 @@ use std::time::Duration;
 use actix::ArbiterHandle;
 use entity::id::{ChunkId, DocumentId, UserId};
 use inference::embedder::Embedder;
+use runtime::{FairSemaphore, Kept, Port, Workers, keep};
 use uuid::Uuid;
 
 use crate::adapters::index::{Filter, Labels, PassageIndex, PassagePage};
@@ -25,7 +26,6 @@ use crate::ai::Pause;
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::error::Error;
-use crate::kit::{FairSemaphore, Kept, Port, Workers, keep};
 use actor::{Change, Maintain, RetrievalActor, Retrieve};
 use engine::Engine;
 

@@ -9,6 +9,7 @@ use entity::id::{DocumentId, ExportId, FileId, ImportId, UploadId};
 use entity::stored_file::{Column, Entity, Model};
 use entity::time::Timestamp;
 use entity::upload;
+use runtime::Beat;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use tokio::fs::File;
@@ -21,7 +22,6 @@ use crate::app::App;
 use crate::db::Db;
 use crate::desk::Desk;
 use crate::error::Error;
-use crate::kit::Beat;
 
 /// Whoever writes a file and says nothing for so long is taken for dead. It renews at a third of that.
 const HELD: Duration = Duration::from_secs(30);

@@ -5,10 +5,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use entity::id::UploadId;
+use runtime::Shared;
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
-
-use crate::kit::Shared;
 
 /// Whose turn it is at each upload that bytes come for.
 #[derive(Clone, Debug, Default)]

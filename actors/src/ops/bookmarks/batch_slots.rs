@@ -32,9 +32,9 @@ impl BatchSlots {
 mod tests {
     use entity::id::UserId;
     use futures_util::FutureExt;
+    use runtime::Shared;
 
     use super::*;
-    use crate::kit::Shared;
 
     #[test]
     fn account_has_few_batches_at_once_and_others_have_theirs() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::task::AbortHandle;
 use tracing::warn;
 
-use crate::error::Error;
+use crate::error_chain;
 
 /// As long as this lives, something is done at every period, the first time after one.
 #[derive(Debug)]
@@ -13,15 +13,16 @@ pub struct Beat(AbortHandle);
 
 impl Beat {
     /// Does `again` at every period. What fails is done again with the next one; `what` names it in the log.
-    pub fn every<F>(period: Duration, what: &'static str, again: impl Fn() -> F + Send + 'static) -> Self
+    pub fn every<F, E>(period: Duration, what: &'static str, again: impl Fn() -> F + Send + 'static) -> Self
     where
-        F: Future<Output = Result<(), Error>> + Send,
+        F: Future<Output = Result<(), E>> + Send,
+        E: std::error::Error + Send,
     {
         let beating = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(period).await;
                 if let Err(error) = again().await {
-                    warn!(cause = error.chain(), what, "a sign of life could not be given");
+                    warn!(cause = error_chain(&error), what, "a sign of life could not be given");
                 }
             }
         });
@@ -48,7 +49,7 @@ mod tests {
         let count = beats.clone();
         let beat = Beat::every(period, "a test", move || {
             count.fetch_add(1, Ordering::SeqCst);
-            async { Err(Error::NotFound) }
+            async { Err(std::fmt::Error) }
         });
 
         while beats.load(Ordering::SeqCst) < 3 {

@@ -1,21 +1,38 @@
 //! Blocking work, off the actors' and the server's threads: what somebody waits for never stands behind the background.
 
+use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{AcquireError, Semaphore, oneshot};
 
-use super::fair_semaphore::FairSemaphore;
+use super::fair_semaphore::{FairSemaphore, PermitError};
 use super::priority::{PASSWORD_NICE, lower_thread_priority};
-use crate::error::Error;
 
 /// Most password hashes at the same time; on a machine with one core it is one. Each takes 19 MiB and a core for tens of
 /// milliseconds, so strangers can take 38 MiB and two cores at most, however many sign-ins they send.
 const MAX_PASSWORD_HASHES: usize = 2;
 /// Longest wait for a password hash. 40 sign-ins at once are served in 4 seconds where a hash takes 200 ms.
 const MAX_PASSWORD_WAIT: Duration = Duration::from_secs(10);
+
+/// Why work has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkError {
+    /// No permit became available in time, or too many callers are waiting: the work was not begun.
+    #[error(transparent)]
+    NoPermit(#[from] PermitError),
+    /// The lane is closed, which does not happen.
+    #[error(transparent)]
+    LaneClosed(#[from] AcquireError),
+    /// The thread of a password hash could not be started.
+    #[error(transparent)]
+    NoThread(io::Error),
+    /// The work panicked. The panic hook has logged where.
+    #[error("{0} panicked")]
+    Panicked(&'static str),
+}
 
 /// Who waits for the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,32 +67,36 @@ impl Workers {
         }
     }
 
-    /// Runs the work once its lane has a permit. A panic in it is an internal error of this caller only.
+    /// Runs the work once its lane has a permit. A panic in it is an error of this caller only.
+    ///
+    /// # Errors
+    /// [`WorkError::Panicked`].
     pub async fn run<T: Send + 'static>(
         &self,
         lane: Lane,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Error> {
+    ) -> Result<T, WorkError> {
         let permits = match lane {
             Lane::Foreground => &self.foreground,
             Lane::Background => &self.background,
             Lane::Long => &self.long,
         };
-        let permit = permits.clone().acquire_owned().await.map_err(Error::internal)?;
+        let permit = permits.clone().acquire_owned().await?;
         run_blocking(permit, work).await
     }
 
-    /// Hashes a password, or compares one with a hash, for a caller at this network address ([`crate::limits::network`]). Addresses
-    /// take turns, so one that sends many passwords delays itself and not the others. Other requests go first: a hash takes a whole
-    /// core.
+    /// Hashes a password, or compares one with a hash, for a caller at this network address; `None` is one more address.
+    /// Addresses take turns, so one that sends many passwords delays itself and not the others. Other requests go first: a hash takes
+    /// a whole core.
     ///
     /// # Errors
-    /// [`Error::Busy`] when the caller has waited for 10 seconds, or when too many wait already.
+    /// [`WorkError::NoPermit`] when the caller has waited for 10 seconds, or when too many wait already; [`WorkError::NoThread`];
+    /// [`WorkError::Panicked`].
     pub async fn run_password_hash<T: Send + 'static>(
         &self,
         address: Option<IpAddr>,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Error> {
+    ) -> Result<T, WorkError> {
         let permit = self.passwords.acquire(address).await?;
         let (done, outcome) = oneshot::channel();
         // A thread of its own: one of the runtime would keep the lower priority, and starting one costs little beside a hash.
@@ -84,8 +105,8 @@ impl Workers {
             lower_thread_priority(PASSWORD_NICE);
             let _ = done.send(work());
         });
-        thread.map_err(Error::internal)?;
-        outcome.await.map_err(|_| Error::internal("a password hash panicked"))
+        thread.map_err(WorkError::NoThread)?;
+        outcome.await.map_err(|_| WorkError::Panicked("a password hash"))
     }
 }
 
@@ -93,12 +114,12 @@ impl Workers {
 async fn run_blocking<T: Send + 'static>(
     permit: impl Send + 'static,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Error> {
+) -> Result<T, WorkError> {
     let done = tokio::task::spawn_blocking(move || {
         let _permit = permit;
         work()
     });
-    done.await.map_err(|_| Error::internal("blocking work panicked"))
+    done.await.map_err(|_| WorkError::Panicked("blocking work"))
 }
 
 #[cfg(test)]
@@ -136,7 +157,7 @@ mod tests {
         let failed = workers.run_password_hash::<()>(None, || panic!("a bug")).await;
         let next = workers.run_password_hash(None, || 7).await;
 
-        assert!(matches!(failed, Err(Error::Internal(_))));
+        assert!(matches!(failed, Err(WorkError::Panicked(_))));
         assert_eq!(next.unwrap(), 7);
     }
 }

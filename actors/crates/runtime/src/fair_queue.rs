@@ -7,14 +7,17 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::error::Error;
-
 /// Maximum number of callers that wait in one queue.
 const MAX_WAITING: usize = 4096;
 /// Maximum number of waiting callers of one account, so that others can wait too.
 const MAX_WAITING_PER_ACCOUNT: usize = 1024;
 /// When a caller for whom there was no room in a queue, or no permit in time, may retry.
 pub const QUEUE_RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// There is no room in a queue for another caller of the account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("too many callers are waiting")]
+pub struct QueueFull;
 
 /// The queue. Each caller waits for a `P`, its permit.
 #[derive(Debug)]
@@ -39,13 +42,13 @@ impl<K: Copy + Eq + Hash, P> FairQueue<K, P> {
     /// If the queue is full, the newest caller of the account that has most of them is removed for one of an account that has fewer.
     ///
     /// # Errors
-    /// [`Error::Busy`] when there is no room.
-    pub fn push(&mut self, account: K) -> Result<oneshot::Receiver<P>, Error> {
+    /// [`QueueFull`] when there is no room.
+    pub fn push(&mut self, account: K) -> Result<oneshot::Receiver<P>, QueueFull> {
         if !self.has_room(account) {
             self.remove_cancelled();
         }
         if !self.has_room(account) && !self.make_room(account) {
-            return Err(Error::Busy(QUEUE_RETRY_AFTER));
+            return Err(QueueFull);
         }
         let (sender, turn) = oneshot::channel();
         let own = self.waiting.entry(account).or_default();
@@ -134,7 +137,7 @@ mod tests {
         let waiting = fill(&mut queue, 0);
 
         assert_eq!(waiting.len(), MAX_WAITING_PER_ACCOUNT);
-        assert!(matches!(queue.push(0), Err(Error::Busy(_))));
+        assert!(matches!(queue.push(0), Err(QueueFull)));
         assert!(queue.push(1).is_ok());
         drop(waiting);
         assert!(queue.push(0).is_ok());

@@ -4,8 +4,18 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::fair_queue::{FairQueue, QUEUE_RETRY_AFTER};
-use crate::error::Error;
+use super::fair_queue::{FairQueue, QueueFull};
+
+/// Why a caller got no permit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PermitError {
+    /// Too many callers are waiting, or the caller lost its place to one of an account with fewer callers.
+    #[error(transparent)]
+    QueueFull(#[from] QueueFull),
+    /// None became available in time.
+    #[error("no permit became available in time")]
+    Timeout,
+}
 
 /// The semaphore. Clones share it.
 #[derive(Debug)]
@@ -48,8 +58,8 @@ impl<K: Copy + Eq + Hash> FairSemaphore<K> {
     /// Waits for a permit.
     ///
     /// # Errors
-    /// [`Error::Busy`] when none became available in time, or when too many callers are waiting.
-    pub async fn acquire(&self, account: K) -> Result<FairPermit<K>, Error> {
+    /// [`PermitError`] when none became available in time, or when too many callers are waiting.
+    pub async fn acquire(&self, account: K) -> Result<FairPermit<K>, PermitError> {
         let turn = {
             let mut state = self.inner.state();
             if state.available > 0 {
@@ -60,7 +70,8 @@ impl<K: Copy + Eq + Hash> FairSemaphore<K> {
         };
         match tokio::time::timeout(self.inner.max_wait, turn).await {
             Ok(Ok(permit)) => Ok(permit),
-            Ok(Err(_)) | Err(_) => Err(Error::Busy(QUEUE_RETRY_AFTER)),
+            Ok(Err(_)) => Err(QueueFull.into()),
+            Err(_) => Err(PermitError::Timeout),
         }
     }
 }
@@ -126,7 +137,7 @@ mod tests {
         let semaphore = FairSemaphore::new(1, Duration::from_millis(5));
         let permit = semaphore.acquire(0).await.unwrap();
 
-        assert!(matches!(semaphore.acquire(0).await, Err(Error::Busy(_))));
+        assert!(matches!(semaphore.acquire(0).await, Err(PermitError::Timeout)));
 
         // A permit is not given to a caller that no longer waits.
         drop(permit);

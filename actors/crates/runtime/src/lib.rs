@@ -1,0 +1,56 @@
+//! # Supervised actors and bounded work
+//!
+//! How actors are started, asked, watched and restarted, and how blocking work is bounded. Apart from the actors themselves, this is
+//! the only crate that knows how actix behaves.
+//!
+//! | To | Call |
+//! |---|---|
+//! | start an actor, and restart it whenever it stops or panics (actix's supervisor does not, after a panic) | [`keep`] |
+//! | ask an actor, with a bound on how many ask at once and on how long each waits | [`Port::ask`] |
+//! | send it a message without waiting | [`Port::tell`] |
+//! | know how an actor is doing | [`Health`] |
+//! | gather small writes in an actor and write them together, one batch after another | [`Batch`], [`Gathers`] |
+//! | repeat an action while something is under way, such as the renewal of a lease | [`Beat`] |
+//! | run blocking work in a lane whose permits no other lane can take | [`Workers::run`] |
+//! | hash passwords a few at a time, fairly | [`Workers::run_password_hash`] |
+//! | give permits or turns to waiting accounts in turn | [`FairSemaphore`], [`FairQueue`] |
+//! | share one value for each key among its holders | [`Shared`] |
+//! | lower the priority of a thread | [`lower_thread_priority`] |
+//! | write an error with its causes to the log | [`error_chain()`] |
+//!
+//! | Bound | |
+//! |---|---|
+//! | crashes of an actor within a minute, after which it is left down | 60 |
+//! | pause before a restart, doubled from 1 ms | at most 1 s |
+//! | callers in a [`FairQueue`] | 4,096, and 1,024 of one account |
+//! | unwritten items in a [`Batch`] | 50 times its size; then the oldest are dropped |
+//!
+//! Supervision needs unwinding: no profile may say `panic = "abort"`. A crash of an actor loses its state; each actor's file says what
+//! that means. Nothing here is retried: a caller is told at once that an actor is busy, late or crashed. This crate knows no rows,
+//! no HTTP and no settings, and depends on no other crate of Carrel.
+
+mod batch;
+mod beat;
+mod error_chain;
+mod fair_queue;
+mod fair_semaphore;
+mod gather;
+mod health;
+mod keeper;
+mod port;
+mod priority;
+mod shared;
+mod work;
+
+pub use batch::Batch;
+pub use beat::Beat;
+pub use error_chain::error_chain;
+pub use fair_queue::{FairQueue, QUEUE_RETRY_AFTER, QueueFull};
+pub use fair_semaphore::{FairPermit, FairSemaphore, PermitError};
+pub use gather::{Flush, Gathers, Turn, Write, WriteError};
+pub use health::{Health, Report};
+pub use keeper::{Kept, keep};
+pub use port::{Port, Unanswered};
+pub use priority::{BACKGROUND_NICE, lower_thread_priority};
+pub use shared::Shared;
+pub use work::{Lane, WorkError, Workers};
