@@ -29,28 +29,28 @@
 //! that means. Nothing here is retried: a caller is told at once that an actor is busy, late or crashed. This crate knows no rows,
 //! no HTTP and no settings, and depends on no other crate of Carrel.
 
-mod batch;
-mod beat;
+mod batch_buffer;
 mod error_chain;
 mod fair_queue;
 mod fair_semaphore;
-mod gather;
 mod health;
-mod keeper;
+mod heartbeat;
+mod keyed_weak_map;
 mod port;
 mod priority;
-mod shared;
-mod work;
+mod supervisor;
+mod workers;
+mod write_behind;
 
-pub use batch::Batch;
-pub use beat::Beat;
+pub use batch_buffer::Batch;
 pub use error_chain::error_chain;
 pub use fair_queue::{FairQueue, QUEUE_RETRY_AFTER, QueueFull};
 pub use fair_semaphore::{FairPermit, FairSemaphore, PermitError};
-pub use gather::{Flush, Gathers, Turn, Write, WriteError};
 pub use health::{Health, Report};
-pub use keeper::{Kept, keep};
+pub use heartbeat::Beat;
+pub use keyed_weak_map::Shared;
 pub use port::{Port, Unanswered};
 pub use priority::{BACKGROUND_NICE, lower_thread_priority};
-pub use shared::Shared;
-pub use work::{Lane, WorkError, Workers};
+pub use supervisor::{Kept, keep};
+pub use workers::{Lane, WorkError, Workers};
+pub use write_behind::{Flush, Gathers, Turn, Write, WriteError};
