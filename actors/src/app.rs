@@ -9,7 +9,7 @@ use actix::{Arbiter, ArbiterHandle};
 use disk::{DiskSpace, Scratch, SpaceLevel};
 use entity::id::UserId;
 use entity::plan::Plan;
-use runtime::{Health, Report, Shared, Workers};
+use runtime::{Health, HealthReport, KeyedWeakMap, Workers};
 use tracing::{error, info, warn};
 
 use crate::activity::Activity;
@@ -162,7 +162,7 @@ pub struct Parts {
     /// Whose file of an import comes in.
     pub arriving: Arriving,
     /// The slots of each account for batches of changes.
-    pub batch_slots: Shared<UserId, BatchSlots>,
+    pub batch_slots: KeyedWeakMap<UserId, BatchSlots>,
     /// Recordings to text.
     pub speech: Speech,
     /// Signed cursors.
@@ -249,7 +249,7 @@ impl App {
                 turns: Turns::default(),
             },
             arriving: Arriving::default(),
-            batch_slots: Shared::default(),
+            batch_slots: KeyedWeakMap::default(),
             speech: Speech::new(transcriber(setup.transcription)?),
             cursors: Cursors::new(key),
             signup: setup.signup,
@@ -283,7 +283,7 @@ impl App {
     }
 
     /// How each actor is doing.
-    pub fn health(&self) -> Vec<Report> {
+    pub fn health(&self) -> Vec<HealthReport> {
         let all: [&Health; 7] = [
             self.keys.port().health(),
             self.grants.port().health(),

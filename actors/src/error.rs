@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use disk::StorageFull;
 use entity::scope::Scope;
-use runtime::{PermitError, QUEUE_RETRY_AFTER, QueueFull, Unanswered, WorkError, WriteError, error_chain};
+use runtime::{AskError, PermitError, QUEUE_RETRY_AFTER, QueueFull, WorkError, WriteError, error_chain};
 use sea_orm::{DbErr, RuntimeErr, SqlErr};
 use tracing::error;
 
@@ -345,11 +345,11 @@ impl From<BlobError> for Error {
     }
 }
 
-impl From<Unanswered> for Error {
-    fn from(unanswered: Unanswered) -> Self {
-        match unanswered {
-            Unanswered::Busy | Unanswered::Late => Error::Busy(Duration::from_secs(1)),
-            Unanswered::Crashed => Error::internal("a component died while it answered"),
+impl From<AskError> for Error {
+    fn from(error: AskError) -> Self {
+        match error {
+            AskError::Busy | AskError::Timeout => Error::Busy(Duration::from_secs(1)),
+            AskError::Crashed => Error::internal("a component died while it answered"),
         }
     }
 }

@@ -27,7 +27,7 @@ use entity::id::{KeyId, UserId};
 use entity::idempotency::{ActiveModel, Column, Entity, Model};
 use entity::library_usage;
 use entity::time::Timestamp;
-use runtime::Beat;
+use runtime::Heartbeat;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{
@@ -104,7 +104,7 @@ impl Replay {
 #[derive(Debug)]
 pub struct Claim {
     id: ClaimId,
-    _beat: Beat,
+    _heartbeat: Heartbeat,
 }
 
 impl Claim {
@@ -242,11 +242,11 @@ impl Idempotency {
 
     fn held(&self, id: ClaimId) -> Claim {
         let (this, of) = (self.clone(), id.clone());
-        let beat = Beat::every(self.beat, "a request is being answered", move || {
+        let heartbeat = Heartbeat::every(self.beat, "a request is being answered", move || {
             let (this, of) = (this.clone(), of.clone());
             async move { this.still_runs(&of).await }
         });
-        Claim { id, _beat: beat }
+        Claim { id, _heartbeat: heartbeat }
     }
 
     async fn still_runs(&self, claim: &ClaimId) -> Result<(), Error> {

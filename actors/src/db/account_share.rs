@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use entity::id::UserId;
-use runtime::Shared;
+use runtime::KeyedWeakMap;
 use sea_orm::{ConnAcquireErr, DbErr};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -29,19 +29,19 @@ pub async fn on_behalf_of<T>(account: UserId, work: impl Future<Output = T>) -> 
 pub(super) struct AccountShares {
     connections: usize,
     max_wait: Duration,
-    shares: Shared<UserId, Semaphore>,
+    shares: KeyedWeakMap<UserId, Semaphore>,
 }
 
 impl AccountShares {
     /// Shares of a third of a pool, for a connection of which a write waits for `max_wait` at most.
     pub fn of_pool(connections: u32, max_wait: Duration) -> Self {
-        Self { connections: (connections as usize).div_ceil(3), max_wait, shares: Shared::default() }
+        Self { connections: (connections as usize).div_ceil(3), max_wait, shares: KeyedWeakMap::default() }
     }
 
     /// Waits for a connection of the account's share. Work that is done for no account is not bounded: `None`.
     pub async fn acquire(&self) -> Result<Option<ShareHold>, DbErr> {
         let Ok(account) = ACCOUNT.try_with(|account| *account) else { return Ok(None) };
-        let share = self.shares.of_or_make(account, || Semaphore::new(self.connections));
+        let share = self.shares.get_or_insert_with(account, || Semaphore::new(self.connections));
         match tokio::time::timeout(self.max_wait, share.acquire_owned()).await {
             Ok(Ok(permit)) => Ok(Some(ShareHold(permit))),
             Ok(Err(_)) | Err(_) => Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)),

@@ -13,7 +13,7 @@ use entity::oauth_client;
 use entity::oauth_grant;
 use entity::scope::Scopes;
 use entity::time::Timestamp;
-use runtime::{Flush, Gathers, Turn, Write};
+use runtime::{Flush, WriteBehind, WriteFuture, WriteLock};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
@@ -37,12 +37,17 @@ pub struct GrantActor {
     terms: Terms,
     uses: Uses<GrantId>,
     introductions: Introductions<GrantId>,
-    turn: Turn,
+    write_lock: WriteLock,
 }
 
 impl GrantActor {
     pub(super) fn new(terms: Terms) -> Self {
-        Self { terms, uses: Uses::default(), introductions: Introductions::default(), turn: Turn::default() }
+        Self {
+            terms,
+            uses: Uses::default(),
+            introductions: Introductions::default(),
+            write_lock: WriteLock::default(),
+        }
     }
 
     fn sweep(&mut self, context: &mut Context<Self>) {
@@ -55,22 +60,22 @@ impl GrantActor {
     }
 }
 
-impl Gathers for GrantActor {
-    type Gathered = Uses<GrantId>;
+impl WriteBehind for GrantActor {
+    type Batch = Uses<GrantId>;
     /// Whether names of clients were among them.
-    type Told = bool;
+    type Output = bool;
     type Error = Error;
-    const WHAT: &'static str = "the last uses of connections";
+    const BATCH_NAME: &'static str = "the last uses of connections";
 
-    fn turn(&self) -> Turn {
-        self.turn.clone()
+    fn write_lock(&self) -> WriteLock {
+        self.write_lock.clone()
     }
 
-    fn take(&mut self) -> Self::Gathered {
+    fn take_batch(&mut self) -> Self::Batch {
         std::mem::take(&mut self.uses)
     }
 
-    fn write(&self, uses: Self::Gathered) -> Write<Self::Gathered, bool, Error> {
+    fn write(&self, uses: Self::Batch) -> WriteFuture<Self::Batch, bool, Error> {
         let db = self.terms.db.clone();
         Box::pin(async move {
             let written = write_uses(&db, &uses).await.map(|()| uses.introduce());
@@ -78,13 +83,13 @@ impl Gathers for GrantActor {
         })
     }
 
-    fn written(&mut self, introduced: bool) {
+    fn on_written(&mut self, introduced: bool) {
         if introduced {
             self.terms.fresh.raise();
         }
     }
 
-    fn put_back(&mut self, unwritten: Self::Gathered) {
+    fn put_back(&mut self, unwritten: Self::Batch) {
         self.uses.put_back(unwritten);
     }
 }

@@ -17,7 +17,7 @@ use entity::plan::{Limits, Plan};
 use entity::time::Timestamp;
 use entity::{api_key, user};
 use moka::sync::Cache;
-use runtime::{Flush, Gathers, Turn, Write};
+use runtime::{Flush, WriteBehind, WriteFuture, WriteLock};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
@@ -44,7 +44,7 @@ pub struct KeyActor {
     notices: Notices,
     uses: Uses<KeyId>,
     introductions: Introductions<KeyId>,
-    turn: Turn,
+    write_lock: WriteLock,
     told: HashSet<KeyId>,
 }
 
@@ -58,7 +58,7 @@ impl KeyActor {
     ) -> Self {
         let (uses, told) = (Uses::default(), HashSet::new());
         let introductions = Introductions::default();
-        Self { db, clock, cache, fresh, notices, uses, introductions, turn: Turn::default(), told }
+        Self { db, clock, cache, fresh, notices, uses, introductions, write_lock: WriteLock::default(), told }
     }
 
     /// Asks for the generation; where it moved, another process changed something.
@@ -90,22 +90,22 @@ impl KeyActor {
     }
 }
 
-impl Gathers for KeyActor {
-    type Gathered = Uses<KeyId>;
+impl WriteBehind for KeyActor {
+    type Batch = Uses<KeyId>;
     /// Whether names of clients were among them.
-    type Told = bool;
+    type Output = bool;
     type Error = Error;
-    const WHAT: &'static str = "the last uses of keys";
+    const BATCH_NAME: &'static str = "the last uses of keys";
 
-    fn turn(&self) -> Turn {
-        self.turn.clone()
+    fn write_lock(&self) -> WriteLock {
+        self.write_lock.clone()
     }
 
-    fn take(&mut self) -> Self::Gathered {
+    fn take_batch(&mut self) -> Self::Batch {
         std::mem::take(&mut self.uses)
     }
 
-    fn write(&self, uses: Self::Gathered) -> Write<Self::Gathered, bool, Error> {
+    fn write(&self, uses: Self::Batch) -> WriteFuture<Self::Batch, bool, Error> {
         let db = self.db.clone();
         Box::pin(async move {
             let written = write_uses(&db, &uses).await.map(|()| uses.introduce());
@@ -113,13 +113,13 @@ impl Gathers for KeyActor {
         })
     }
 
-    fn written(&mut self, introduced: bool) {
+    fn on_written(&mut self, introduced: bool) {
         if introduced {
             self.fresh.raise();
         }
     }
 
-    fn put_back(&mut self, unwritten: Self::Gathered) {
+    fn put_back(&mut self, unwritten: Self::Batch) {
         self.uses.put_back(unwritten);
     }
 }

@@ -21,7 +21,7 @@ use entity::plan::{Limits, Plan};
 use entity::scope::Scopes;
 use entity::time::Timestamp;
 use moka::sync::Cache;
-use runtime::{Flush, Kept, Port, keep};
+use runtime::{Flush, Port, SupervisorConfig, supervise};
 
 use crate::clock::Clock;
 use crate::db::Db;
@@ -88,9 +88,9 @@ impl Keys {
     pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>, notices: Notices) -> Self {
         let cache = Cache::builder().max_capacity(CACHED).time_to_idle(Duration::from_secs(600)).build();
         let fresh = Arc::new(Freshness::new(clock.clone()));
-        let how = Kept { name: "keys", permits: 1024, patience: Duration::from_secs(8) };
+        let config = SupervisorConfig { name: "keys", permits: 1024, timeout: Duration::from_secs(8) };
         let (kept_cache, kept_fresh, kept_clock) = (cache.clone(), fresh.clone(), clock.clone());
-        let port = keep(on, how, move || {
+        let port = supervise(on, config, move || {
             KeyActor::new(
                 db.clone(),
                 kept_clock.clone(),

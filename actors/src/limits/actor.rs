@@ -16,7 +16,7 @@ use entity::id::UserId;
 use entity::kind::Surface;
 use entity::time::{Day, Timestamp};
 use entity::{usage_day, user};
-use runtime::{Flush, Gathers, Turn, Write};
+use runtime::{Flush, WriteBehind, WriteFuture, WriteLock};
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use tracing::warn;
@@ -46,7 +46,7 @@ pub struct LimitActor {
     days: KeptDays,
     /// Of a write that failed.
     left: Calls,
-    turn: Turn,
+    write_lock: WriteLock,
 }
 
 impl LimitActor {
@@ -58,7 +58,7 @@ impl LimitActor {
             counts: HashMap::new(),
             days: KeptDays::default(),
             left: HashMap::new(),
-            turn: Turn::default(),
+            write_lock: WriteLock::default(),
         }
     }
 
@@ -122,17 +122,17 @@ impl LimitActor {
     }
 }
 
-impl Gathers for LimitActor {
-    type Gathered = Calls;
-    type Told = Calls;
+impl WriteBehind for LimitActor {
+    type Batch = Calls;
+    type Output = Calls;
     type Error = Error;
-    const WHAT: &'static str = "the counts of the day";
+    const BATCH_NAME: &'static str = "the counts of the day";
 
-    fn turn(&self) -> Turn {
-        self.turn.clone()
+    fn write_lock(&self) -> WriteLock {
+        self.write_lock.clone()
     }
 
-    fn take(&mut self) -> Calls {
+    fn take_batch(&mut self) -> Calls {
         let mut unwritten = std::mem::take(&mut self.left);
         for (of, count) in &mut self.counts {
             let calls = count.take();
@@ -143,7 +143,7 @@ impl Gathers for LimitActor {
         unwritten
     }
 
-    fn write(&self, unwritten: Calls) -> Write<Calls, Calls, Error> {
+    fn write(&self, unwritten: Calls) -> WriteFuture<Calls, Calls, Error> {
         let db = self.db.clone();
         Box::pin(async move {
             let written = write(&db, &unwritten).await;
@@ -151,7 +151,7 @@ impl Gathers for LimitActor {
         })
     }
 
-    fn written(&mut self, totals: Calls) {
+    fn on_written(&mut self, totals: Calls) {
         for (of, total) in totals {
             if let Some(count) = self.counts.get_mut(&of) {
                 count.learn(total);
@@ -166,7 +166,7 @@ impl Gathers for LimitActor {
     }
 }
 
-#[expect(clippy::panic, reason = "the keeper turns it into a restart")]
+#[expect(clippy::panic, reason = "the supervisor turns it into a restart")]
 fn panic_for_restart(error: &sea_orm::DbErr) -> ! {
     panic!("could not read today's counts: {error}");
 }

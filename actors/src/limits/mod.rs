@@ -15,7 +15,7 @@ use std::time::Duration;
 use actix::ArbiterHandle;
 use entity::id::UserId;
 use entity::kind::Surface;
-use runtime::{Flush, Kept, Port, keep};
+use runtime::{Flush, Port, SupervisorConfig, supervise};
 
 use crate::caller::Via;
 use crate::clock::Clock;
@@ -72,8 +72,8 @@ pub struct Limits {
 impl Limits {
     /// Starts the actor.
     pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>) -> Self {
-        let how = Kept { name: "limits", permits: 1024, patience: Duration::from_secs(8) };
-        Self { port: keep(on, how, move || LimitActor::new(db.clone(), clock.clone())) }
+        let config = SupervisorConfig { name: "limits", permits: 1024, timeout: Duration::from_secs(8) };
+        Self { port: supervise(on, config, move || LimitActor::new(db.clone(), clock.clone())) }
     }
 
     /// Lets a call in and counts it, or says how long to wait.

@@ -18,7 +18,7 @@ use std::time::Duration;
 use actix::ArbiterHandle;
 use entity::id::{ChunkId, DocumentId, UserId};
 use inference::embedder::Embedder;
-use runtime::{FairSemaphore, Kept, Port, Workers, keep};
+use runtime::{FairSemaphore, Port, SupervisorConfig, Workers, supervise};
 use uuid::Uuid;
 
 use crate::adapters::index::{Filter, Labels, PassageIndex, PassagePage};
@@ -92,9 +92,10 @@ impl Retrieval {
         pause: Pause,
     ) -> Self {
         let engine = Arc::new(Engine::new(index, clock, pause, workers));
-        let how = Kept { name: "retrieval", permits: PERMITS, patience: Duration::from_secs(120) };
+        let config =
+            SupervisorConfig { name: "retrieval", permits: PERMITS, timeout: Duration::from_secs(120) };
         let kept = engine.clone();
-        let port = keep(on, how, move || RetrievalActor::new(db.clone(), kept.clone()));
+        let port = supervise(on, config, move || RetrievalActor::new(db.clone(), kept.clone()));
         Self { port, searches: FairSemaphore::new(SEARCHES, MAX_WAIT), engine }
     }
 

@@ -1,36 +1,37 @@
-//! Gathers items until there are enough of them; the actor's interval takes what is left.
+//! A buffer of items that are written together.
 
-/// A batch that is full at `most` items. What could not be written comes back and waits, up to [`KEPT`] times as much.
+/// How many full batches are kept while nothing can be written.
+const MAX_UNWRITTEN_BATCHES: usize = 50;
+
+/// Gathers items until a batch is full. Items that could not be written are put back, up to 50 batches of them.
 #[derive(Debug)]
-pub struct Batch<T> {
+pub struct BatchBuffer<T> {
     items: Vec<T>,
-    most: usize,
+    batch_size: usize,
 }
 
-/// So many full batches are kept while nothing can be written.
-pub const KEPT: usize = 50;
-
-impl<T> Batch<T> {
-    /// Full at this many.
-    pub fn of(most: usize) -> Self {
-        Self { items: Vec::new(), most: most.max(1) }
+impl<T> BatchBuffer<T> {
+    /// An empty buffer whose batches are full at this many items, at least 1.
+    pub fn new(batch_size: usize) -> Self {
+        Self { items: Vec::new(), batch_size: batch_size.max(1) }
     }
 
-    /// Adds one; whether the batch is full with it, or full once more.
+    /// Adds an item. Returns whether that makes a batch full; while items wait that were put back, every further full batch counts.
     pub fn push(&mut self, item: T) -> bool {
         self.items.push(item);
-        self.items.len().is_multiple_of(self.most)
+        self.items.len().is_multiple_of(self.batch_size)
     }
 
-    /// What has been gathered, leaving nothing.
+    /// Removes all items and returns them, the oldest first.
     pub fn take(&mut self) -> Vec<T> {
         std::mem::take(&mut self.items)
     }
 
-    /// Puts back what could not be written, before what came since. Where that is too much the oldest are lost; how many.
+    /// Puts items back that could not be written, before those that were added since. If there are too many now, the oldest are
+    /// dropped; returns their number.
     pub fn put_back(&mut self, mut unwritten: Vec<T>) -> usize {
         unwritten.append(&mut self.items);
-        let lost = unwritten.len().saturating_sub(self.most.saturating_mul(KEPT));
+        let lost = unwritten.len().saturating_sub(self.batch_size.saturating_mul(MAX_UNWRITTEN_BATCHES));
         unwritten.drain(..lost);
         self.items = unwritten;
         lost
@@ -42,24 +43,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_says_when_it_is_full_and_begins_anew() {
-        let mut batch = Batch::of(2);
+    fn push_tells_when_a_batch_is_full() {
+        let mut buffer = BatchBuffer::new(2);
 
-        assert!(!batch.push(1));
-        assert!(batch.push(2));
-        assert_eq!(batch.take(), [1, 2]);
-        assert!(!batch.push(3));
-        assert_eq!(batch.take(), [3]);
-        assert!(batch.take().is_empty());
+        assert!(!buffer.push(1));
+        assert!(buffer.push(2));
+        assert_eq!(buffer.take(), [1, 2]);
+        assert!(!buffer.push(3));
+        assert_eq!(buffer.take(), [3]);
+        assert!(buffer.take().is_empty());
     }
 
     #[test]
-    fn what_could_not_be_written_stands_before_what_came_since_and_the_oldest_are_lost_first() {
-        let mut batch = Batch::of(2);
-        batch.push(200);
+    fn unwritten_items_stay_first_and_the_oldest_are_dropped() {
+        let mut buffer = BatchBuffer::new(2);
+        buffer.push(200);
 
-        assert_eq!(batch.put_back((0..150).collect()), 51);
+        assert_eq!(buffer.put_back((0..150).collect()), 51);
 
-        assert_eq!(batch.take(), (51..150).chain([200]).collect::<Vec<_>>());
+        assert_eq!(buffer.take(), (51..150).chain([200]).collect::<Vec<_>>());
     }
 }

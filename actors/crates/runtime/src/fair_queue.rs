@@ -97,7 +97,7 @@ impl<K: Copy + Eq + Hash, P> FairQueue<K, P> {
     fn make_room(&mut self, account: K) -> bool {
         let own = self.waiting_of(account);
         let Some(most) = self.waiting.values_mut().max_by_key(|waiting| waiting.len()) else { return false };
-        // Else two accounts would remove each other's callers for ever.
+        // Otherwise two accounts would remove each other's callers without end.
         if most.len() <= own + 1 {
             return false;
         }

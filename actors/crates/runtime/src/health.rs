@@ -1,9 +1,9 @@
-//! How an actor is doing: what /readyz and /metrics say of it.
+//! The health of an actor, as /readyz and /metrics show it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Shared between an actor's keeper and its port.
+/// Counters that an actor's supervisor and its port keep. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Health {
     /// The actor's name.
@@ -14,16 +14,16 @@ pub struct Health {
     pub(super) given_up: Arc<AtomicBool>,
 }
 
-/// One actor's state at one moment.
+/// The health of one actor at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Report {
+pub struct HealthReport {
     /// The actor's name.
     pub name: &'static str,
-    /// It is there and answers.
+    /// Whether it runs.
     pub up: bool,
-    /// How often it was started anew.
+    /// How often it was restarted.
     pub restarts: u64,
-    /// How often somebody was told that it is busy.
+    /// How many messages were refused because it was busy or not running.
     pub refused: u64,
 }
 
@@ -38,9 +38,9 @@ impl Health {
         }
     }
 
-    /// The state now.
-    pub fn report(&self) -> Report {
-        Report {
+    /// The health now.
+    pub fn report(&self) -> HealthReport {
+        HealthReport {
             name: self.name,
             up: self.up.load(Ordering::Relaxed) && !self.given_up.load(Ordering::Relaxed),
             restarts: self.starts.load(Ordering::Relaxed).saturating_sub(1),

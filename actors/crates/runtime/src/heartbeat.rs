@@ -1,4 +1,4 @@
-//! A sign of life: something that is said again and again as long as it is true.
+//! Repeats an asynchronous action until it is dropped, such as the renewal of a lease.
 
 use std::time::Duration;
 
@@ -7,30 +7,35 @@ use tracing::warn;
 
 use crate::error_chain;
 
-/// As long as this lives, something is done at every period, the first time after one.
+/// A task that repeats an action. It ends when this is dropped.
 #[derive(Debug)]
-pub struct Beat(AbortHandle);
+pub struct Heartbeat(AbortHandle);
 
-impl Beat {
-    /// Does `again` at every period. What fails is done again with the next one; `what` names it in the log.
-    pub fn every<F, E>(period: Duration, what: &'static str, again: impl Fn() -> F + Send + 'static) -> Self
+impl Heartbeat {
+    /// Runs `action` once in every period, the first time after one. A failure is logged with `purpose`, and the next period tries
+    /// again.
+    pub fn every<F, E>(
+        period: Duration,
+        purpose: &'static str,
+        action: impl Fn() -> F + Send + 'static,
+    ) -> Self
     where
         F: Future<Output = Result<(), E>> + Send,
         E: std::error::Error + Send,
     {
-        let beating = tokio::spawn(async move {
+        let task = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(period).await;
-                if let Err(error) = again().await {
-                    warn!(cause = error_chain(&error), what, "a sign of life could not be given");
+                if let Err(error) = action().await {
+                    warn!(cause = error_chain(&error), what = purpose, "heartbeat failed");
                 }
             }
         });
-        Self(beating.abort_handle())
+        Self(task.abort_handle())
     }
 }
 
-impl Drop for Beat {
+impl Drop for Heartbeat {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -44,10 +49,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn it_beats_on_after_a_failure_and_ends_with_its_holder() {
+    async fn heartbeat_survives_failures_and_ends_when_dropped() {
         let (beats, period) = (Arc::new(AtomicUsize::new(0)), Duration::from_millis(10));
         let count = beats.clone();
-        let beat = Beat::every(period, "a test", move || {
+        let heartbeat = Heartbeat::every(period, "a test", move || {
             count.fetch_add(1, Ordering::SeqCst);
             async { Err(std::fmt::Error) }
         });
@@ -55,7 +60,7 @@ mod tests {
         while beats.load(Ordering::SeqCst) < 3 {
             tokio::time::sleep(period).await;
         }
-        drop(beat);
+        drop(heartbeat);
         tokio::time::sleep(period).await;
         let last = beats.load(Ordering::SeqCst);
         tokio::time::sleep(10 * period).await;

@@ -1,4 +1,4 @@
-//! The port of an actor: permits bound what is in progress, patience bounds how long an answer is awaited.
+//! The port of an actor: permits bound the questions in progress, and a timeout bounds the wait for each answer.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,31 +12,31 @@ use super::health::Health;
 
 /// Why a question got no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unanswered {
-    /// As much is in progress as the actor may have.
-    #[error("busy")]
+pub enum AskError {
+    /// The actor has as many questions in progress as it may have, or is being restarted.
+    #[error("the actor is busy")]
     Busy,
-    /// No answer within the port's patience. The work's own deadline is shorter, so this is rare.
-    #[error("late")]
-    Late,
-    /// The actor died while it answered. Whoever asks before it is there again is told that it is busy.
-    #[error("crashed")]
+    /// No answer came within the timeout of the port. The work's own deadline is shorter, so this is rare.
+    #[error("the actor did not answer in time")]
+    Timeout,
+    /// The actor crashed while it answered. Questions until it is restarted get [`AskError::Busy`].
+    #[error("the actor crashed while it answered")]
     Crashed,
 }
 
-/// The way to one actor. Clones share permits and address; the keeper swaps the address when it starts the actor anew.
+/// A handle of one actor. Clones share permits and address; the supervisor swaps the address when it restarts the actor.
 ///
-/// A permit is held for as long as an answer is awaited: work whose caller went away, or lost patience, goes on without
-/// one, so what an actor does must end by a deadline of its own.
+/// A permit is held for as long as an answer is awaited. Work goes on without one when its caller is dropped or its timeout is over,
+/// so everything an actor does must end by a deadline of its own.
 pub struct Port<A: Actor> {
-    pub(super) shared: Arc<Shared<A>>,
+    pub(super) state: Arc<PortState<A>>,
 }
 
-pub(super) struct Shared<A: Actor> {
+pub(super) struct PortState<A: Actor> {
     pub(super) address: RwLock<Option<Addr<A>>>,
     pub(super) permits: Semaphore,
-    pub(super) most: u32,
-    pub(super) patience: Duration,
+    pub(super) max_permits: u32,
+    pub(super) timeout: Duration,
     pub(super) health: Health,
     #[cfg(debug_assertions)]
     pub(super) crash: Arc<tokio::sync::Notify>,
@@ -44,29 +44,34 @@ pub(super) struct Shared<A: Actor> {
 
 impl<A: Actor> Clone for Port<A> {
     fn clone(&self) -> Self {
-        Self { shared: self.shared.clone() }
+        Self { state: self.state.clone() }
     }
 }
 
 impl<A: Actor<Context = Context<A>>> Port<A> {
-    /// Asks and waits for the answer.
-    pub async fn ask<M>(&self, message: M) -> Result<M::Result, Unanswered>
+    /// Sends a message and waits for the answer.
+    ///
+    /// # Errors
+    /// [`AskError::Busy`] at once when there is no permit or the actor is being restarted; [`AskError::Timeout`];
+    /// [`AskError::Crashed`].
+    pub async fn ask<M>(&self, message: M) -> Result<M::Result, AskError>
     where
         M: Message + Send + 'static,
         M::Result: Send,
         A: Handler<M>,
         Context<A>: ToEnvelope<A, M>,
     {
-        let _permit = self.shared.permits.try_acquire().map_err(|_| self.refused())?;
-        let address = self.address().filter(Addr::connected).ok_or(Unanswered::Busy)?;
-        let answer = address.send(message).timeout(self.shared.patience).await;
+        let _permit = self.state.permits.try_acquire().map_err(|_| self.count_refusal())?;
+        let address = self.address().filter(Addr::connected).ok_or(AskError::Busy)?;
+        let answer = address.send(message).timeout(self.state.timeout).await;
         answer.map_err(|error| match error {
-            MailboxError::Closed => Unanswered::Crashed,
-            MailboxError::Timeout => Unanswered::Late,
+            MailboxError::Closed => AskError::Crashed,
+            MailboxError::Timeout => AskError::Timeout,
         })
     }
 
-    /// Tells without waiting; `false` when the mailbox is full or the actor is not there. Refusals are counted.
+    /// Sends a message without waiting. Returns `false` when the mailbox is full or the actor is being restarted; such refusals are
+    /// counted.
     pub fn tell<M>(&self, message: M) -> bool
     where
         M: Message + Send + 'static,
@@ -74,42 +79,43 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
         A: Handler<M>,
         Context<A>: ToEnvelope<A, M>,
     {
-        // The one shared address is used, not a clone: each clone has a place of its own and is never full.
-        let guard = self.shared.address.read().unwrap_or_else(PoisonError::into_inner);
-        let told = guard.as_ref().is_some_and(|address| address.try_send(message).is_ok());
+        // Not through a clone of the address: each clone has one more slot in the mailbox, so that it would never be full.
+        let guard = self.state.address.read().unwrap_or_else(PoisonError::into_inner);
+        let is_sent = guard.as_ref().is_some_and(|address| address.try_send(message).is_ok());
         drop(guard);
-        if !told {
-            self.refused();
+        if !is_sent {
+            self.count_refusal();
         }
-        told
+        is_sent
     }
 
-    /// Waits until no answer is awaited any more, and refuses all further questions.
+    /// Waits until all questions in progress have an answer, and refuses further ones with [`AskError::Busy`].
     pub async fn drain(&self) {
-        if let Ok(all) = self.shared.permits.acquire_many(self.shared.most).await {
+        if let Ok(all) = self.state.permits.acquire_many(self.state.max_permits).await {
             all.forget();
         }
-        self.shared.permits.close();
+        self.state.permits.close();
     }
 
     /// How the actor is doing.
     pub fn health(&self) -> &Health {
-        &self.shared.health
+        &self.state.health
     }
 
-    /// Makes the actor panic, for tests of what its callers see of that. Builds with optimisations have no such thing.
+    /// Makes the actor panic, for tests of what its callers see of that. Only in builds with debug assertions.
     #[cfg(debug_assertions)]
     #[doc(hidden)]
     pub fn crash(&self) {
-        self.shared.crash.notify_one();
+        self.state.crash.notify_one();
     }
 
     fn address(&self) -> Option<Addr<A>> {
-        self.shared.address.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.state.address.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn refused(&self) -> Unanswered {
-        self.shared.health.refused.fetch_add(1, Ordering::Relaxed);
-        Unanswered::Busy
+    /// Counts a refused message.
+    fn count_refusal(&self) -> AskError {
+        self.state.health.refused.fetch_add(1, Ordering::Relaxed);
+        AskError::Busy
     }
 }

@@ -1,4 +1,4 @@
-//! Keeps an actor alive: starts it anew after any death, ever more slowly while it keeps dying, and gives up in the end.
+//! Supervises an actor: restarts it whenever it stops or panics, with growing pauses, and leaves it down when it keeps crashing.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -11,95 +11,104 @@ use tokio::time::{Instant, sleep};
 use tracing::{error, warn};
 
 use super::health::Health;
-use super::port::{Port, Shared};
+use super::port::{Port, PortState};
 
-const FIRST_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// The pause before the first restart; it doubles with each further one.
+const MIN_RESTART_PAUSE: Duration = Duration::from_millis(1);
+const MAX_RESTART_PAUSE: Duration = Duration::from_secs(1);
+/// An actor that has run for this long starts over with the shortest pause.
 const HEALTHY_AFTER: Duration = Duration::from_secs(10);
-/// Deaths within [`WINDOW`] after which an actor is left down, so that health turns red.
-const MOST_DEATHS: u32 = 60;
-const WINDOW: Duration = Duration::from_secs(60);
+/// Ends of an actor within [`CRASH_WINDOW`] after which it is left down, so that health turns red.
+const MAX_CRASHES: u32 = 60;
+const CRASH_WINDOW: Duration = Duration::from_secs(60);
 
-/// How an actor is kept.
+/// How an actor is supervised and asked.
 #[derive(Clone, Copy, Debug)]
-pub struct Kept {
-    /// Its name, for health and the log.
+pub struct SupervisorConfig {
+    /// The actor's name, for health and the log.
     pub name: &'static str,
-    /// Questions in progress at once, and messages that wait.
+    /// How many questions may be in progress at once, and how many messages may wait in the mailbox.
     pub permits: u32,
-    /// How long an answer is awaited; longer than the work's own deadline.
-    pub patience: Duration,
+    /// How long a caller waits for an answer; longer than the work's own deadline.
+    pub timeout: Duration,
 }
 
-/// Starts an actor on the arbiter and keeps it; `make` is called for each life, so each begins with fresh state.
-pub fn keep<A>(on: &ArbiterHandle, how: Kept, make: impl Fn() -> A + Send + 'static) -> Port<A>
+/// Starts an actor on the arbiter and supervises it. `make` is called for each start, so each one begins with a fresh state.
+pub fn supervise<A>(
+    arbiter: &ArbiterHandle,
+    config: SupervisorConfig,
+    make: impl Fn() -> A + Send + 'static,
+) -> Port<A>
 where
     A: Actor<Context = Context<A>>,
 {
-    let shared = Arc::new(Shared {
+    let state = Arc::new(PortState {
         address: RwLock::new(None),
-        permits: Semaphore::new(how.permits as usize),
-        most: how.permits,
-        patience: how.patience,
-        health: Health::new(how.name),
+        permits: Semaphore::new(config.permits as usize),
+        max_permits: config.permits,
+        timeout: config.timeout,
+        health: Health::new(config.name),
         #[cfg(debug_assertions)]
         crash: Arc::default(),
     });
-    let kept = shared.clone();
-    if !on.spawn(live(kept, how, make)) {
-        error!(actor = how.name, "the arbiter of an actor has stopped");
+    if !arbiter.spawn(run_supervised(state.clone(), config, make)) {
+        error!(actor = config.name, "the arbiter of an actor has stopped");
     }
-    Port { shared }
+    Port { state }
 }
 
-async fn live<A>(shared: Arc<Shared<A>>, how: Kept, make: impl Fn() -> A)
+async fn run_supervised<A>(state: Arc<PortState<A>>, config: SupervisorConfig, make: impl Fn() -> A)
 where
     A: Actor<Context = Context<A>>,
 {
-    let (mut pause, mut deaths, mut window) = (FIRST_PAUSE, 0, Instant::now());
+    let (mut pause, mut deaths, mut window_began) = (MIN_RESTART_PAUSE, 0, Instant::now());
     loop {
-        let born = Instant::now();
-        if let Some(death) = start(&shared, how, &make) {
+        let started_at = Instant::now();
+        if let Some(exit) = start(&state, config, &make) {
             // The sender lives in the actor's context: whatever ends the actor drops it.
-            let _ = death.await;
+            let _ = exit.await;
         }
-        shared.health.up.store(false, Ordering::Relaxed);
-        if shared.permits.is_closed() {
+        state.health.up.store(false, Ordering::Relaxed);
+        if state.permits.is_closed() {
             return;
         }
-        if born.elapsed() > HEALTHY_AFTER {
-            pause = FIRST_PAUSE;
+        if started_at.elapsed() > HEALTHY_AFTER {
+            pause = MIN_RESTART_PAUSE;
         }
-        if window.elapsed() > WINDOW {
-            (deaths, window) = (0, Instant::now());
+        if window_began.elapsed() > CRASH_WINDOW {
+            (deaths, window_began) = (0, Instant::now());
         }
         deaths += 1;
-        if deaths > MOST_DEATHS {
-            shared.health.given_up.store(true, Ordering::Relaxed);
-            error!(actor = how.name, deaths, "an actor keeps dying and is left down");
+        if deaths > MAX_CRASHES {
+            state.health.given_up.store(true, Ordering::Relaxed);
+            error!(actor = config.name, deaths, "an actor keeps crashing and is left down");
             return;
         }
-        warn!(actor = how.name, deaths, "an actor died and is started anew");
+        warn!(actor = config.name, deaths, "an actor crashed and is restarted");
         sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (pause * 2).min(MAX_RESTART_PAUSE);
     }
 }
 
-/// Begins one life; `None` when the factory itself panicked.
-fn start<A>(shared: &Arc<Shared<A>>, how: Kept, make: &impl Fn() -> A) -> Option<oneshot::Receiver<()>>
+/// Starts the actor once. The receiver fails when the actor ends; `None` when `make` itself panicked.
+fn start<A>(
+    state: &Arc<PortState<A>>,
+    config: SupervisorConfig,
+    make: &impl Fn() -> A,
+) -> Option<oneshot::Receiver<()>>
 where
     A: Actor<Context = Context<A>>,
 {
-    let (alive, death) = oneshot::channel::<()>();
+    let (alive, exit) = oneshot::channel::<()>();
     let actor = catch_unwind(AssertUnwindSafe(make)).ok()?;
     let mut context = Context::new();
-    context.set_mailbox_capacity(how.permits as usize);
+    context.set_mailbox_capacity(config.permits as usize);
     #[cfg(debug_assertions)]
-    let crash = shared.crash.clone();
+    let crash = state.crash.clone();
     context.spawn(
         async move {
             #[cfg(debug_assertions)]
-            die_when_told(&crash).await;
+            panic_when_notified(&crash).await;
             std::future::pending::<()>().await;
             drop(alive);
         }
@@ -107,17 +116,17 @@ where
         .map(|(), _, context: &mut Context<A>| context.stop()),
     );
     let address = context.run(actor);
-    *shared.address.write().unwrap_or_else(PoisonError::into_inner) = Some(address);
-    shared.health.starts.fetch_add(1, Ordering::Relaxed);
-    shared.health.up.store(true, Ordering::Relaxed);
+    *state.address.write().unwrap_or_else(PoisonError::into_inner) = Some(address);
+    state.health.starts.fetch_add(1, Ordering::Relaxed);
+    state.health.up.store(true, Ordering::Relaxed);
     debug_assert!(Arbiter::try_current().is_some());
-    Some(death)
+    Some(exit)
 }
 
-/// A panic in a future of the actor's context is as a panic in the actor itself.
+/// A panic in a future of the actor's context has the effect of a panic in the actor itself.
 #[cfg(debug_assertions)]
 #[expect(clippy::panic, reason = "a test asked for it")]
-async fn die_when_told(crash: &tokio::sync::Notify) {
+async fn panic_when_notified(crash: &tokio::sync::Notify) {
     crash.notified().await;
     panic!("an actor panics because a test asked for it");
 }
@@ -128,7 +137,7 @@ mod tests {
 
     use actix::{Handler, Message, ResponseFuture};
 
-    use super::super::port::Unanswered;
+    use super::super::port::AskError;
     use super::*;
 
     struct Counter(u32);
@@ -149,8 +158,8 @@ mod tests {
     impl Handler<Do> for Counter {
         type Result = ResponseFuture<u32>;
 
-        fn handle(&mut self, asked: Do, context: &mut Self::Context) -> Self::Result {
-            match asked {
+        fn handle(&mut self, message: Do, context: &mut Self::Context) -> Self::Result {
+            match message {
                 Do::Count => self.0 += 1,
                 Do::Panic => panic!("as the test asked"),
                 Do::PanicLater => return Box::pin(async { panic!("as the test asked") }),
@@ -161,7 +170,8 @@ mod tests {
         }
     }
 
-    const HOW: Kept = Kept { name: "counter", permits: 4, patience: Duration::from_secs(5) };
+    const CONFIG: SupervisorConfig =
+        SupervisorConfig { name: "counter", permits: 4, timeout: Duration::from_secs(5) };
 
     async fn eventually_counts(port: &Port<Counter>) -> u32 {
         loop {
@@ -173,31 +183,31 @@ mod tests {
     }
 
     #[actix::test]
-    async fn an_actor_that_panics_answers_its_caller_and_comes_back_fresh() {
-        let port = keep(&Arbiter::current(), HOW, || Counter(0));
+    async fn caller_of_a_panicking_actor_gets_an_error_and_it_restarts() {
+        let port = supervise(&Arbiter::current(), CONFIG, || Counter(0));
         assert_eq!(eventually_counts(&port).await, 1);
         assert_eq!(port.ask(Do::Count).await, Ok(2));
 
-        assert_eq!(port.ask(Do::Panic).await, Err(Unanswered::Crashed));
+        assert_eq!(port.ask(Do::Panic).await, Err(AskError::Crashed));
 
         assert_eq!(eventually_counts(&port).await, 1);
         assert_eq!(port.health().report().restarts, 1);
     }
 
     #[actix::test]
-    async fn a_panic_in_the_answer_costs_one_caller_only() {
-        let port = keep(&Arbiter::current(), HOW, || Counter(0));
+    async fn panic_in_an_answer_fails_one_caller_only() {
+        let port = supervise(&Arbiter::current(), CONFIG, || Counter(0));
         assert_eq!(eventually_counts(&port).await, 1);
 
-        assert_eq!(port.ask(Do::PanicLater).await, Err(Unanswered::Crashed));
+        assert_eq!(port.ask(Do::PanicLater).await, Err(AskError::Crashed));
 
         assert_eq!(port.ask(Do::Count).await, Ok(2));
         assert_eq!(port.health().report().restarts, 0);
     }
 
     #[actix::test]
-    async fn an_actor_that_is_made_to_panic_comes_back_fresh() {
-        let port = keep(&Arbiter::current(), HOW, || Counter(0));
+    async fn crashed_actor_restarts_with_a_fresh_state() {
+        let port = supervise(&Arbiter::current(), CONFIG, || Counter(0));
         eventually_counts(&port).await;
         assert_eq!(port.ask(Do::Count).await, Ok(2));
 
@@ -210,8 +220,8 @@ mod tests {
     }
 
     #[actix::test]
-    async fn an_actor_that_stops_is_started_anew() {
-        let port = keep(&Arbiter::current(), HOW, || Counter(0));
+    async fn stopped_actor_is_restarted() {
+        let port = supervise(&Arbiter::current(), CONFIG, || Counter(0));
         eventually_counts(&port).await;
         let _ = port.ask(Do::Stop).await;
 
@@ -219,25 +229,25 @@ mod tests {
     }
 
     #[actix::test]
-    async fn a_panicking_factory_counts_as_a_failed_start() {
-        let tries = Arc::new(AtomicU32::new(0));
-        let made = tries.clone();
-        let port = keep(&Arbiter::current(), HOW, move || {
+    async fn panicking_factory_is_called_again() {
+        let attempts = Arc::new(AtomicU32::new(0));
+        let made = attempts.clone();
+        let port = supervise(&Arbiter::current(), CONFIG, move || {
             assert!(made.fetch_add(1, Ordering::SeqCst) >= 3, "as the test asked");
             Counter(0)
         });
 
         assert_eq!(eventually_counts(&port).await, 1);
-        assert_eq!(tries.load(Ordering::SeqCst), 4);
+        assert_eq!(attempts.load(Ordering::SeqCst), 4);
     }
 
     #[actix::test]
-    async fn a_drained_port_takes_no_more_questions() {
-        let port = keep(&Arbiter::current(), HOW, || Counter(0));
+    async fn drained_port_refuses_questions() {
+        let port = supervise(&Arbiter::current(), CONFIG, || Counter(0));
         eventually_counts(&port).await;
 
         port.drain().await;
 
-        assert_eq!(port.ask(Do::Count).await, Err(Unanswered::Busy));
+        assert_eq!(port.ask(Do::Count).await, Err(AskError::Busy));
     }
 }

@@ -1,4 +1,4 @@
-//! Blocking work, off the actors' and the server's threads: what somebody waits for never stands behind the background.
+//! Blocking work off the threads of the actors and the server. Work that a caller waits for is never queued behind background work.
 
 use std::io;
 use std::net::IpAddr;
@@ -34,29 +34,30 @@ pub enum WorkError {
     Panicked(&'static str),
 }
 
-/// Who waits for the work.
+/// A lane of work, by who waits for the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
-    /// Somebody waits: a query's vector, a search.
+    /// A caller waits: the vector of a query, a search.
     Foreground,
-    /// Nobody waits, and it takes milliseconds: a text cleaned, or split into passages.
+    /// No caller waits, and it takes milliseconds: to clean a text, to split it into passages.
     Background,
-    /// Nobody waits, and it takes seconds: passages' vectors, the index packed. What is short does not stand behind it.
+    /// No caller waits, and it takes seconds: the vectors of passages, the maintenance of the index. Short work is not queued behind
+    /// it.
     Long,
 }
 
-/// Permits for blocking work, a number for each lane.
+/// Permits for blocking work, with a number of its own for each lane. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Workers {
     foreground: Arc<Semaphore>,
     background: Arc<Semaphore>,
     long: Arc<Semaphore>,
-    /// By the network address that a password comes from.
+    /// By the network address that sent the password.
     passwords: FairSemaphore<Option<IpAddr>>,
 }
 
 impl Workers {
-    /// For a machine with this many cores.
+    /// Permits for a machine with this many cores: twice as many in the foreground, as many in each other lane.
     pub fn new(cores: usize) -> Self {
         let cores = cores.max(1);
         Self {
@@ -132,7 +133,7 @@ mod tests {
 
     /// Of the fault table (row 31).
     #[tokio::test]
-    async fn burst_of_password_hashes_is_served_two_at_a_time() {
+    async fn password_hashes_run_two_at_a_time() {
         let workers = Workers::new(8);
         let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
 

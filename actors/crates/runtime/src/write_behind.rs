@@ -1,4 +1,4 @@
-//! Writing behind: small things that an actor gathers are written together, one write after another.
+//! Write-behind: an actor gathers small changes and writes them together, one batch after another.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use tracing::warn;
 
 use crate::error_chain;
 
-/// One write at a time: whoever waits for the turn sees all earlier ones done.
-pub type Turn = Arc<Mutex<()>>;
+/// Held during a write, so that one write follows another: a caller that gets it sees all earlier ones done.
+pub type WriteLock = Arc<Mutex<()>>;
 
-/// A write in progress: it gives back what it was given, and what it tells.
-pub type Write<Gathered, Told, Error> = LocalBoxFuture<'static, (Gathered, Result<Told, Error>)>;
+/// A write in progress. It returns the batch, and its output or why it failed.
+pub type WriteFuture<Batch, Output, Error> = LocalBoxFuture<'static, (Batch, Result<Output, Error>)>;
 
 /// The error of a write.
 pub trait WriteError: std::error::Error + 'static {
@@ -23,43 +23,43 @@ pub trait WriteError: std::error::Error + 'static {
     fn is_reported(&self) -> bool;
 }
 
-/// An actor that gathers what is written together.
-pub trait Gathers: Actor<Context = Context<Self>> {
-    /// What is gathered between two writes.
-    type Gathered: 'static;
-    /// What a write tells.
-    type Told: 'static;
+/// An actor that gathers changes and writes them together.
+pub trait WriteBehind: Actor<Context = Context<Self>> {
+    /// The changes that are gathered between two writes.
+    type Batch: 'static;
+    /// The output of a write.
+    type Output: 'static;
     /// Why a write failed.
     type Error: WriteError;
-    /// What is gathered, for the log, behind "could not write".
-    const WHAT: &'static str;
+    /// The changes in the log, after "could not write".
+    const BATCH_NAME: &'static str;
 
-    /// The turn of its writes.
-    fn turn(&self) -> Turn;
+    /// The lock of its writes.
+    fn write_lock(&self) -> WriteLock;
 
-    /// What has been gathered, leaving nothing.
-    fn take(&mut self) -> Self::Gathered;
+    /// Removes the gathered changes from the actor and returns them.
+    fn take_batch(&mut self) -> Self::Batch;
 
-    /// Writes it, all or nothing, and gives it back.
-    fn write(&self, gathered: Self::Gathered) -> Write<Self::Gathered, Self::Told, Self::Error>;
+    /// Writes a batch, all or nothing, and returns it.
+    fn write(&self, batch: Self::Batch) -> WriteFuture<Self::Batch, Self::Output, Self::Error>;
 
-    /// It was written.
-    fn written(&mut self, told: Self::Told);
+    /// A batch was written.
+    fn on_written(&mut self, output: Self::Output);
 
-    /// It could not be written, and waits for the next write with what came since.
-    fn put_back(&mut self, gathered: Self::Gathered);
+    /// A batch could not be written: keeps it for the next write, with the changes since.
+    fn put_back(&mut self, batch: Self::Batch);
 
-    /// Writes what has been gathered when the writes before are done; what cannot be written is put back.
+    /// Writes the gathered changes once earlier writes are done. A batch that cannot be written is put back.
     fn flush(&mut self) -> ResponseActFuture<Self, Result<(), Self::Error>> {
-        let turn = self.turn().lock_owned();
-        Box::pin(turn.into_actor(self).then(|turn, actor, _| {
-            let gathered = actor.take();
-            actor.write(gathered).into_actor(actor).map(move |(gathered, written), actor, _| {
-                let _turn = turn;
+        let lock = self.write_lock().lock_owned();
+        Box::pin(lock.into_actor(self).then(|guard, actor, _| {
+            let batch = actor.take_batch();
+            actor.write(batch).into_actor(actor).map(move |(batch, written), actor, _| {
+                let _guard = guard;
                 match written {
-                    Ok(told) => actor.written(told),
+                    Ok(output) => actor.on_written(output),
                     Err(error) => {
-                        actor.put_back(gathered);
+                        actor.put_back(batch);
                         return Err(error);
                     }
                 }
@@ -68,25 +68,25 @@ pub trait Gathers: Actor<Context = Context<Self>> {
         }))
     }
 
-    /// Writes what has been gathered, for nobody who waits.
-    fn flush_behind(&mut self, context: &mut Context<Self>) {
+    /// Begins a [`Self::flush`] that nobody waits for. A failure is logged, unless it is reported already.
+    fn flush_detached(&mut self, context: &mut Context<Self>) {
         context.spawn(self.flush().map(|written, _, _| {
             if let Err(error) = written
                 && !error.is_reported()
             {
-                warn!(cause = error_chain(&error), "could not write {}", Self::WHAT);
+                warn!(cause = error_chain(&error), "could not write {}", Self::BATCH_NAME);
             }
         }));
     }
 
-    /// From now on what has been gathered is written so often.
-    fn flush_every(context: &mut Context<Self>, every: Duration) {
-        context.run_interval(every, Self::flush_behind);
+    /// Writes the gathered changes in this interval from now on.
+    fn flush_every(context: &mut Context<Self>, interval: Duration) {
+        context.run_interval(interval, Self::flush_detached);
     }
 }
 
-/// Has an actor that [`Gathers`] write what it has gathered; it answers once writes in progress are done too. `E` is the actor's
-/// [`Gathers::Error`].
+/// Has a [`WriteBehind`] actor write the changes that it has gathered; it answers once writes in progress are done too. `E` is the
+/// actor's [`WriteBehind::Error`].
 pub struct Flush<E>(PhantomData<fn() -> E>);
 
 impl<E> Default for Flush<E> {
