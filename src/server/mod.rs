@@ -33,8 +33,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::data_dir::{folder_id, is_open_to_others, lock, private_files, private_folder};
-use crate::database;
 use crate::http::health::Readiness;
+use crate::library_database;
 use crate::log;
 use crate::settings::Settings;
 use doorkeeper::Doorkeeper;
@@ -159,7 +159,7 @@ pub async fn start_with(
     let address = listener.local_addr()?;
     let doorkeeper = Doorkeeper::begin(&listener)?;
     let base_url = settings.base_url(address).as_str().to_owned();
-    let db = database::open_for_service(&settings).await?;
+    let db = library_database::open_for_service(&settings).await?;
     let desk = Desk::of(db, settings.data_dir.clone(), &base_url, settings.plans.clone(), clock);
     let embedding = Catalogue::built_in().usual(Purpose::Embedding).cloned();
     let index = open_index(&settings, embedding.as_ref(), &desk).await?;

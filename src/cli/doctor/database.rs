@@ -7,7 +7,7 @@ use actors::desk::Desk;
 use super::check::Check;
 use super::library_sizes;
 use crate::cli::{failure, opening};
-use crate::database::{self, ConnectError, LostDatabase};
+use crate::library_database::{self, ConnectError, LostDatabase};
 use crate::settings::Settings;
 
 const NAME: &str = "database";
@@ -24,13 +24,13 @@ pub async fn open(settings: &Settings, is_removed: bool) -> Result<Desk, Check> 
     let tell_lost = |lost: LostDatabase| {
         Check::wrong(NAME, lost.finding(), if is_removed { PUT_BACK } else { LostDatabase::ADVICE })
     };
-    database::require_file(settings).map_err(tell_lost)?;
+    library_database::require_file(settings).map_err(tell_lost)?;
     if is_removed {
         // SQLite would apply the log of the service to a file that took the place of the database.
         let found = "the service that runs says that a file of its database was removed or replaced; its log names it";
         return Err(Check::wrong(NAME, found, PUT_BACK));
     }
-    if database::is_new(settings) {
+    if library_database::is_new(settings) {
         let advice = "the first start, or `carrel migrate`, makes it";
         return Err(Check::warning(NAME, "it is not there yet", advice));
     }

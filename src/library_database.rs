@@ -1,4 +1,4 @@
-//! Opening the database that the settings name.
+//! Opens the database that the settings name.
 //!
 //! Where `data_dir` holds a library, a database that is missing or empty was lost, and no new one takes its place: the service would
 //! empty the index, and the first stranger could set it up. `carrel migrate` alone creates one there.
