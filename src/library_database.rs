@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use actors::adapters::index::IndexFolder;
-use actors::db::{Db, OpenError};
+use database::{Db, OpenError};
 
 use crate::settings::{FilesUrl, Settings};
 

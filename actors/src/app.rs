@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix::{Arbiter, ArbiterHandle};
+use database::Db;
 use disk::{DiskSpace, Scratch, SpaceLevel};
 use entity::id::UserId;
 use entity::plan::Plan;
@@ -22,7 +23,6 @@ use crate::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use crate::adapters::transcriber::{Endpoint, EndpointSettings, Speech, Transcriber};
 use crate::ai::Pause;
 use crate::clock::Clock;
-use crate::db::Db;
 use crate::desk::Desk;
 use crate::error::{Error, StorageFailure};
 use crate::grants::{GrantSettings, Grants};

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use database::StorageFault;
 use disk::StorageFull;
 use entity::scope::Scope;
 use runtime::{AskError, PermitError, QUEUE_RETRY_AFTER, QueueFull, WorkError, WriteError, error_chain};
@@ -11,7 +12,6 @@ use tracing::error;
 
 use crate::adapters::blobs::BlobError;
 use crate::address::Refusal;
-use crate::db::StorageFault;
 
 /// A full disk stays full until an operator frees space.
 pub const STORAGE_FULL_RETRY_AFTER: Duration = Duration::from_secs(60);
@@ -267,7 +267,7 @@ impl Error {
         error_chain(self)
     }
 
-    /// As [`crate::db::is_reported`].
+    /// As [`database::is_reported`].
     pub fn is_reported(&self) -> bool {
         matches!(self, Error::StorageFailed(StorageFailure::Damaged | StorageFailure::Removed))
     }
@@ -387,9 +387,76 @@ impl WriteError for Error {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::PathBuf;
     use std::sync::Arc;
 
+    use database::Db;
+    use sea_orm::ConnectionTrait;
+
     use super::*;
+
+    const INSERT: &str = "INSERT INTO number VALUES (1)";
+
+    /// An SQLite database with a table of numbers.
+    struct TestDatabase {
+        db: Db,
+        folder: tempfile::TempDir,
+    }
+
+    impl TestDatabase {
+        async fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+            let db = Db::connect(&url).await.unwrap();
+            db.write().execute_unprepared("CREATE TABLE number (n INTEGER)").await.unwrap();
+            Self { db, folder }
+        }
+
+        fn file(&self) -> PathBuf {
+            self.folder.path().join("a.db")
+        }
+    }
+
+    #[tokio::test]
+    async fn write_to_a_damaged_database_is_a_storage_failure() {
+        let TestDatabase { db, folder: _folder } = TestDatabase::new().await;
+        db.health().set_damaged();
+
+        let refused =
+            [db.write().execute_unprepared(INSERT).await.err().unwrap(), db.begin().await.err().unwrap()];
+
+        for error in refused {
+            let error = Error::from(error);
+            assert!(matches!(error, Error::StorageFailed(StorageFailure::Damaged)), "{error:?}");
+            assert!(error.is_reported());
+        }
+    }
+
+    #[tokio::test]
+    async fn write_to_a_removed_database_is_a_storage_failure() {
+        let database = TestDatabase::new().await;
+        fs::remove_file(database.file()).unwrap();
+
+        let refused = database.db.write().execute_unprepared(INSERT).await.unwrap_err();
+
+        let error = Error::from(refused);
+        assert!(matches!(error, Error::StorageFailed(StorageFailure::Removed)), "{error:?}");
+        assert!(error.is_reported());
+    }
+
+    #[tokio::test]
+    async fn want_of_file_handles_is_a_passing_storage_failure() {
+        let database = TestDatabase::new().await;
+        // SQLite opens a file read-only where it has no handle to open it for writing.
+        let read_only = format!("sqlite://{}?mode=ro", database.file().display());
+        let db = Db::connect(&read_only).await.unwrap();
+
+        let refused = db.write().execute_unprepared(INSERT).await.unwrap_err();
+
+        let error = Error::from(refused);
+        assert!(matches!(error, Error::StorageFailed(StorageFailure::Passing)), "{error:?}");
+    }
 
     #[test]
     fn broken_connection_to_the_database_may_be_retried() {

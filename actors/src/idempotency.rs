@@ -23,6 +23,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use database::{Db, Transaction};
 use entity::id::{KeyId, UserId};
 use entity::idempotency::{ActiveModel, Column, Entity, Model};
 use entity::library_usage;
@@ -37,7 +38,6 @@ use sha2::{Digest, Sha256};
 use tracing::warn;
 
 use crate::clock::Clock;
-use crate::db::{Db, Transaction};
 use crate::error::{Error, Invalid};
 use crate::idempotency_claim::ClaimId;
 use crate::owned_transaction::begin_owned;
@@ -276,7 +276,7 @@ impl Idempotency {
         let ended = self.write_end(&claim.id, &end).await;
         if ended.is_err() {
             let this = self.clone();
-            // A new task works for no account. Within the account's share of the connections (`db::on_behalf_of`) the retries would
+            // A new task works for no account. Within the account's share of the connections (`database::on_behalf_of`) the retries would
             // be refused too: the share stays closed after a lock timeout as long as another request of the account writes.
             tokio::spawn(async move { this.end_later(claim, end).await });
         }

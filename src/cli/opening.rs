@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use actors::accounts;
 use actors::clock::SystemClock;
-use actors::db::Db;
 use actors::desk::Desk;
 use actors::error::Error;
+use database::Db;
 use entity::user;
 
 use super::failure::Failure;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
+use database::Db;
 use disk::DiskSpace;
 use entity::id::UserId;
 use entity::{activity, user};
@@ -16,7 +17,6 @@ use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelec
 use tracing::warn;
 
 use crate::clock::Clock;
-use crate::db::Db;
 use crate::error::Error;
 
 const MOST_LINES: usize = 200;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
+use database::Db;
 use disk::DiskSpace;
 use entity::activity;
 use runtime::{Flush, Port, SupervisorConfig, supervise};
 
 use crate::clock::Clock;
-use crate::db::Db;
 use crate::error::Error;
 use actor::{ActivityActor, Record};
 

@@ -8,6 +8,7 @@ use actix::{
     Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, ResponseFuture,
     WrapFuture, fut::ready,
 };
+use database::{Db, on_behalf_of};
 use entity::id::{GrantId, UserId};
 use entity::oauth_client;
 use entity::oauth_grant;
@@ -24,7 +25,6 @@ use super::end::{Ending, end, living_owner};
 use super::refused::Refused;
 use super::token::{self, Issued, Refresh};
 use super::{Terms, sweep};
-use crate::db::{Db, on_behalf_of};
 use crate::error::Error;
 use crate::keys::secret::Secret;
 use crate::uses::{Introductions, Use, Uses};

@@ -27,6 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
+use database::Db;
 use entity::id::{ClientId, GrantId, UserId};
 use entity::plan::Plan;
 use entity::scope::Scopes;
@@ -37,7 +38,6 @@ use runtime::{Flush, Port, SupervisorConfig, supervise};
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder};
 
 use crate::clock::Clock;
-use crate::db::Db;
 use crate::error::Error;
 use crate::keys::freshness::Freshness;
 use crate::keys::secret::{Secret, SecretHash};

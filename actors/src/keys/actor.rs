@@ -12,6 +12,7 @@ use actix::{
     Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, ResponseFuture,
     WrapFuture, fut::ready,
 };
+use database::{Db, is_reported};
 use entity::id::{KeyId, UserId};
 use entity::plan::{Limits, Plan};
 use entity::time::Timestamp;
@@ -26,7 +27,6 @@ use super::freshness::Freshness;
 use super::secret::{Secret, SecretHash};
 use super::{Changes, KeyRow, Wish, changes};
 use crate::clock::Clock;
-use crate::db::{Db, is_reported};
 use crate::error::Error;
 use crate::notices::{FirstUse, Notices};
 use crate::state::{self, Fact};

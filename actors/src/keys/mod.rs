@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
+use database::Db;
 use entity::api_key;
 use entity::id::{KeyId, UserId};
 use entity::kind::KeyKind;
@@ -24,7 +25,6 @@ use moka::sync::Cache;
 use runtime::{Flush, Port, SupervisorConfig, supervise};
 
 use crate::clock::Clock;
-use crate::db::Db;
 use crate::error::Error;
 use crate::notices::Notices;
 use crate::state::{self, Fact};

@@ -12,6 +12,7 @@ use actix::{
     Actor, ActorFutureExt, AsyncContext, AtomicResponse, Context, Handler, Message, ResponseActFuture,
     fut::{ready, wrap_future},
 };
+use database::Db;
 use entity::id::UserId;
 use entity::kind::Surface;
 use entity::time::{Day, Timestamp};
@@ -26,7 +27,6 @@ use super::hour::Hour;
 use super::{Ask, Counts, Quota};
 use crate::caller::Via;
 use crate::clock::Clock;
-use crate::db::Db;
 use crate::error::{Error, Wait};
 
 const FLUSH_EVERY: Duration = Duration::from_secs(1);

@@ -13,13 +13,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
+use database::Db;
 use entity::id::UserId;
 use entity::kind::Surface;
 use runtime::{Flush, Port, SupervisorConfig, supervise};
 
 use crate::caller::Via;
 use crate::clock::Clock;
-use crate::db::Db;
 use crate::error::{Error, Wait};
 use actor::{Admit, LimitActor, Remaining, Today};
 

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
+use database::Db;
 use runtime::{Port, SupervisorConfig, supervise};
 
 use crate::clock::Clock;
-use crate::db::Db;
 use crate::error::Error;
 use actor::NoticeActor;
 

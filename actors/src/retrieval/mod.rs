@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
+use database::Db;
 use entity::id::{ChunkId, DocumentId, UserId};
 use inference::embedder::Embedder;
 use runtime::{FairSemaphore, Port, SupervisorConfig, Workers, supervise};
@@ -24,7 +25,6 @@ use uuid::Uuid;
 use crate::adapters::index::{Filter, Labels, PassageIndex, PassagePage};
 use crate::ai::Pause;
 use crate::clock::Clock;
-use crate::db::Db;
 use crate::error::Error;
 use actor::{Change, Maintain, RetrievalActor, Retrieve};
 use engine::Engine;

@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use database::Db;
 use entity::id::{DocumentId, ExportId, FileId, ImportId, UploadId};
 use entity::stored_file::{Column, Entity, Model};
 use entity::time::Timestamp;
@@ -19,7 +20,6 @@ use tracing::warn;
 
 use crate::adapters::blobs::{BlobError, Blobs, PART, Writing, path_of};
 use crate::app::App;
-use crate::db::Db;
 use crate::desk::Desk;
 use crate::error::Error;
 

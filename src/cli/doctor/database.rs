@@ -1,8 +1,8 @@
 //! The database: whether it is there, can be opened, is up to date, and is not damaged.
 
 use actors::accounts;
-use actors::db::OpenError;
 use actors::desk::Desk;
+use database::OpenError;
 
 use super::check::Check;
 use super::library_sizes;

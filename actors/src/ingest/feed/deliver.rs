@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use database::insert_all;
 use entity::id::{DocumentId, EntryId, FeedId};
 use entity::kind::{ContentType, SourceForm};
 use entity::time::Timestamp;
@@ -21,7 +22,6 @@ use super::source;
 use crate::adapters::sandbox::{Feed, Item};
 use crate::address::PageUrl;
 use crate::app::App;
-use crate::db::insert_all;
 use crate::error::Error;
 use crate::ingest::attempt::Failure;
 use crate::ingest::queue::{self, Priority, Work};

@@ -8,7 +8,6 @@ use std::task::Poll;
 use sea_orm::DbErr;
 
 use super::*;
-use crate::error::{Error, StorageFailure};
 
 pub(super) struct TestDatabase {
     pub(super) url: String,
@@ -73,7 +72,7 @@ async fn fail_and_roll_back(db: &impl ConnectionTrait) -> DbErr {
     db.execute_unprepared("INSERT OR ROLLBACK INTO number VALUES (1)").await.unwrap_err()
 }
 
-#[actix::test]
+#[tokio::test]
 async fn any_number_may_open_a_new_file_at_once() {
     for _ in 0..20 {
         let database = TestDatabase::new();
@@ -86,7 +85,7 @@ async fn any_number_may_open_a_new_file_at_once() {
     }
 }
 
-#[actix::test]
+#[tokio::test]
 async fn lock_is_held_by_one_until_its_database_is_closed() {
     let database = TestDatabase::new();
     let (one, other) = (database.with_numbers().await, sqlite(&database.url).await.unwrap());
@@ -100,7 +99,7 @@ async fn lock_is_held_by_one_until_its_database_is_closed() {
     assert!(other.hold_lock(SessionLock::Index).await.unwrap());
 }
 
-#[actix::test]
+#[tokio::test]
 async fn lock_is_of_the_database_whatever_its_path() {
     let database = TestDatabase::new();
     let one = database.with_numbers().await;
@@ -114,7 +113,7 @@ async fn lock_is_of_the_database_whatever_its_path() {
     assert!(!other.hold_lock(SessionLock::Index).await.unwrap());
 }
 
-#[actix::test]
+#[tokio::test]
 async fn database_in_memory_needs_no_lock() {
     let (one, other) = (sqlite("sqlite::memory:").await.unwrap(), sqlite("sqlite::memory:").await.unwrap());
 
@@ -122,7 +121,7 @@ async fn database_in_memory_needs_no_lock() {
     assert!(other.hold_lock(SessionLock::Index).await.unwrap());
 }
 
-#[actix::test]
+#[tokio::test]
 async fn postgres_session_takes_its_lock_once() {
     let Ok(server) = std::env::var("CARREL_TEST_POSTGRES") else { return };
     let db = Db::connect(&server).await.unwrap();
@@ -140,7 +139,7 @@ async fn postgres_session_takes_its_lock_once() {
     db.close().await.unwrap();
 }
 
-#[actix::test]
+#[tokio::test]
 async fn tables_are_looked_at_without_being_changed() {
     let database = TestDatabase::new();
 
@@ -152,7 +151,7 @@ async fn tables_are_looked_at_without_being_changed() {
     assert_eq!(opened.behind().await.unwrap(), 0);
 }
 
-#[actix::test]
+#[tokio::test]
 async fn file_of_a_url_is_the_one_that_is_opened() {
     let database = TestDatabase::new();
     let folder = database._folder.path();
@@ -169,7 +168,7 @@ async fn file_of_a_url_is_the_one_that_is_opened() {
     assert_eq!(Db::file_of("postgres://reader@localhost/carrel"), None);
 }
 
-#[actix::test]
+#[tokio::test]
 async fn writer_survives_a_transaction_that_sqlite_ended() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
@@ -190,7 +189,7 @@ async fn writer_survives_a_transaction_that_sqlite_ended() {
     assert_eq!(database.numbers().await, [1, 3, 4]);
 }
 
-#[actix::test]
+#[tokio::test]
 async fn writer_is_replaced_when_a_statement_left_a_transaction_open() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
@@ -206,7 +205,7 @@ async fn writer_is_replaced_when_a_statement_left_a_transaction_open() {
     assert_eq!(database.numbers().await, [1, 2, 3]);
 }
 
-#[actix::test]
+#[tokio::test]
 async fn transaction_refuses_everything_after_a_failed_statement() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
@@ -220,7 +219,7 @@ async fn transaction_refuses_everything_after_a_failed_statement() {
     assert_eq!(database.numbers().await, [1]);
 }
 
-#[actix::test]
+#[tokio::test]
 async fn writer_is_replaced_when_it_is_distrusted() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
@@ -235,7 +234,7 @@ async fn writer_is_replaced_when_it_is_distrusted() {
     assert_eq!(database.numbers().await, [1, 2]);
 }
 
-#[actix::test]
+#[tokio::test]
 async fn damaged_database_takes_no_writes() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
@@ -245,8 +244,6 @@ async fn damaged_database_takes_no_writes() {
     let refused = [insert(db.write(), 2).await.unwrap_err(), db.begin().await.err().unwrap()];
     for error in refused {
         assert_eq!(StorageFault::of(&error), Some(StorageFault::Corrupt));
-        let told = Error::from(error);
-        assert!(matches!(told, Error::StorageFailed(StorageFailure::Damaged)), "{told:?}");
     }
     let select = Statement::from_string(DatabaseBackend::Sqlite, "SELECT n FROM number");
     assert_eq!(db.read().query_all_raw(select).await.unwrap().len(), 1);
@@ -254,11 +251,9 @@ async fn damaged_database_takes_no_writes() {
 
 fn assert_is_refused_as_removed(error: DbErr) {
     assert_eq!(StorageFault::of(&error), Some(StorageFault::Removed), "{error}");
-    let told = Error::from(error);
-    assert!(matches!(told, Error::StorageFailed(StorageFailure::Removed)), "{told:?}");
 }
 
-#[actix::test]
+#[tokio::test]
 async fn moved_database_takes_no_writes_until_it_is_back() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
@@ -278,7 +273,7 @@ async fn moved_database_takes_no_writes_until_it_is_back() {
     assert!(numbers.contains(&4) && !numbers.contains(&3), "{numbers:?}");
 }
 
-#[actix::test]
+#[tokio::test]
 async fn replaced_database_takes_no_writes_and_gets_no_log() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
@@ -305,7 +300,7 @@ async fn replaced_database_takes_no_writes_and_gets_no_log() {
     sqlite(&database.url).await.unwrap().full_check().await.unwrap();
 }
 
-#[actix::test]
+#[tokio::test]
 async fn removed_log_stops_writes_and_loses_nothing() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
@@ -318,7 +313,7 @@ async fn removed_log_stops_writes_and_loses_nothing() {
     assert_eq!(database.numbers().await, [1, 2]);
 }
 
-#[actix::test]
+#[tokio::test]
 async fn removed_database_is_not_created_by_a_new_connection() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
@@ -337,7 +332,7 @@ async fn removed_database_is_not_created_by_a_new_connection() {
     assert!(!database.file("").exists());
 }
 
-#[actix::test]
+#[tokio::test]
 async fn closed_database_is_not_taken_for_a_removed_one() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
@@ -349,7 +344,7 @@ async fn closed_database_is_not_taken_for_a_removed_one() {
     assert!(db.health().are_files_in_place());
 }
 
-#[actix::test]
+#[tokio::test]
 async fn writer_opened_read_only_by_chance_is_not_a_full_disk() {
     let database = TestDatabase::new();
     let _writable = database.with_numbers().await;
@@ -361,8 +356,6 @@ async fn writer_opened_read_only_by_chance_is_not_a_full_disk() {
 
     for error in in_transaction.into_iter().chain([alone]) {
         assert_eq!(StorageFault::of(&error), Some(StorageFault::NoHandles), "{error}");
-        let told = Error::from(error);
-        assert!(matches!(told, Error::StorageFailed(StorageFailure::Passing)), "{told:?}");
     }
 }
 
@@ -380,7 +373,7 @@ async fn poll_times<F: Future>(mut future: Pin<Box<F>>, times: i64) -> Option<F:
     .await
 }
 
-#[actix::test]
+#[tokio::test]
 async fn transaction_dropped_at_any_poll_keeps_nothing() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
@@ -418,7 +411,7 @@ pub(super) fn overwrite_middle_page(path: &Path) {
     std::fs::write(path, bytes).unwrap();
 }
 
-#[actix::test]
+#[tokio::test]
 async fn cut_file_is_found_before_the_start() {
     let database = TestDatabase::new();
     let path = database.large_file().await;
@@ -432,7 +425,7 @@ async fn cut_file_is_found_before_the_start() {
 }
 
 /// The rest of the file could be in the write-ahead log.
-#[actix::test]
+#[tokio::test]
 async fn large_file_that_was_cut_after_a_crash_is_found_before_the_start() {
     let (database, copy) = (TestDatabase::new(), TestDatabase::new());
     let db = database.with_numbers().await;
@@ -458,7 +451,7 @@ async fn large_file_that_was_cut_after_a_crash_is_found_before_the_start() {
     assert!(matches!(found, OpenError::Damaged(_)), "{found}");
 }
 
-#[actix::test]
+#[tokio::test]
 async fn overwritten_page_is_found_before_the_start() {
     let database = TestDatabase::new();
     let path = database.large_file().await;
@@ -469,7 +462,7 @@ async fn overwritten_page_is_found_before_the_start() {
     assert!(matches!(found, OpenError::Damaged(_)), "{found}");
 }
 
-#[actix::test]
+#[tokio::test]
 async fn damage_met_by_the_migration_is_told_as_damage() {
     let database = TestDatabase::new();
     let path = file_checked_while_serving(&database).await;
@@ -502,7 +495,7 @@ async fn file_checked_while_serving(database: &TestDatabase) -> PathBuf {
     path
 }
 
-#[actix::test]
+#[tokio::test]
 async fn overwritten_page_of_a_large_file_is_found_while_serving() {
     let database = TestDatabase::new();
     let path = file_checked_while_serving(&database).await;
@@ -515,7 +508,7 @@ async fn overwritten_page_of_a_large_file_is_found_while_serving() {
     assert!(db.health().is_damaged());
 }
 
-#[actix::test]
+#[tokio::test]
 async fn intact_large_file_passes_the_check_while_serving() {
     let database = TestDatabase::new();
     file_checked_while_serving(&database).await;
@@ -527,7 +520,7 @@ async fn intact_large_file_passes_the_check_while_serving() {
     insert(db.write(), 2).await.unwrap();
 }
 
-#[actix::test]
+#[tokio::test]
 async fn index_that_lacks_a_row_is_found_by_the_full_check() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
@@ -545,7 +538,7 @@ async fn index_that_lacks_a_row_is_found_by_the_full_check() {
     assert!(matches!(found, OpenError::Damaged(_)), "{found}");
 }
 
-#[actix::test]
+#[tokio::test]
 async fn row_without_its_parent_is_found_by_the_full_check() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;

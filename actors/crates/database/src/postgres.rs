@@ -18,7 +18,7 @@ use super::session_lock::LockHolder;
 /// Longest wait for a connection of a pool.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Longest wait of a write for a connection of its account's share. The transactions of one account follow one another anyway
-/// ([`crate::owned_transaction`]), so this is time for a burst of some hundred short ones.
+/// (they lock one row of `library_usage` first), so this is time for a burst of some hundred short ones.
 const MAX_SHARE_WAIT: Duration = Duration::from_secs(5);
 
 /// What requests read and change of libraries. A write may wait for two locks, for the row that counts what its account has and for

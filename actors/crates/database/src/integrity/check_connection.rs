@@ -7,7 +7,7 @@ use sea_orm::{DbErr, RuntimeErr};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Sqlite, SqliteConnection};
 
 use super::{Damage, FULL_CHECK, OpenError, verdict};
-use crate::db::Db;
+use crate::Db;
 
 /// Pages of a table, or instructions of SQLite's virtual machine, between two looks at whether the check is still wanted. A page
 /// may lead to megabytes of overflow pages, which are not counted.
@@ -16,7 +16,7 @@ const STEPS_BETWEEN_LOOKS: i32 = 20;
 /// A connection outside of the pools, for `PRAGMA quick_check` and `PRAGMA integrity_check`. It reads the file and its schema: the
 /// connections of the pools may answer from what they read before. When this is dropped, its statement is interrupted; the driver's
 /// thread would run it to its end. Closing a pool does not wait for it.
-pub(in crate::db) struct CheckConnection {
+pub(crate) struct CheckConnection {
     connection: SqliteConnection,
     /// The progress handler, which runs on the driver's thread, interrupts the statement when this is gone.
     _owner: Arc<()>,
@@ -27,7 +27,7 @@ impl CheckConnection {
     ///
     /// # Errors
     /// The file cannot be opened.
-    pub(in crate::db) async fn connect(db: &Db) -> Result<Self, DbErr> {
+    pub(crate) async fn connect(db: &Db) -> Result<Self, DbErr> {
         let options = db.read.pool.get_sqlite_connection_pool().connect_options();
         let mut connection = options.connect().await.map_err(failed)?;
         let owner = Arc::new(());
@@ -50,7 +50,7 @@ impl CheckConnection {
     ///
     /// # Errors
     /// The damage that SQLite found, or its own error: of damage that it could not read past, or of an interrupt.
-    pub(in crate::db) async fn check(&mut self, pragma: String) -> Result<(), OpenError> {
+    pub(crate) async fn check(&mut self, pragma: String) -> Result<(), OpenError> {
         let rows = sqlx::query_scalar::<Sqlite, String>(AssertSqlSafe(pragma));
         verdict(rows.fetch_optional(&mut self.connection).await.map_err(failed)?)
     }
@@ -84,12 +84,12 @@ mod tests {
     use sea_orm::ConnectionTrait;
 
     use super::*;
-    use crate::db::fault::driver_error;
+    use crate::fault::driver_error;
 
     /// <https://sqlite.org/rescode.html#interrupt>
     const INTERRUPTED: &str = "9";
 
-    #[actix::test]
+    #[tokio::test]
     async fn check_without_owner_is_interrupted() {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use disk::DiskSpace;
 use sea_orm::{ConnectionTrait, DbErr};
 
-use crate::db::Db;
+use crate::Db;
 
 const INTERVAL: Duration = Duration::from_secs(1);
 
@@ -35,7 +35,7 @@ async fn checkpoint(db: &Db) -> Result<(), DbErr> {
 mod tests {
     use super::*;
 
-    #[actix::test]
+    #[tokio::test]
     async fn log_is_overwritten_after_a_checkpoint() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.db");

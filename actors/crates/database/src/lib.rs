@@ -1,4 +1,22 @@
-//! The database: readers and the one writer.
+//! # The database
+//!
+//! Opens SQLite or PostgreSQL, lends connections for reads and writes, and keeps faults of the storage from harming what was
+//! acknowledged.
+//!
+//! | To | Call |
+//! |---|---|
+//! | open it and bring the tables up to date | [`Db::open`]; for the service [`Db::connect`] and [`Db::prepare`] |
+//! | read | [`Db::read`] |
+//! | write one statement | [`Db::write`] |
+//! | write several statements, all or none | [`Db::begin`], [`Transaction`] |
+//! | use the connections of account security or of jobs | [`Db::for_accounts`], [`Db::for_jobs`] |
+//! | bound the connections of one account | [`on_behalf_of`] |
+//! | insert many rows | [`insert_all`] |
+//! | do maintenance in one process at a time | [`Db::hold_lock`] |
+//! | tell a fault of the storage from one of the statement | [`StorageFault::of`] |
+//! | know whether writes are stopped, and why | [`Db::health`], [`StorageHealth`] |
+//! | check for damage | [`Db::check_before_start`], [`Db::check_while_serving`], [`Db::full_check`] |
+//! | watch the storage in the background | [`Db::watch_files`], [`Db::watch_log`], [`Db::verify_after_damage`], [`checkpoint_below_floor`] |
 //!
 //! SQLite takes one writer at a time, and a transaction that reads before it writes fails at once when another wrote in
 //! between; so writes go through a pool of one connection and begin IMMEDIATE, and reads have connections of their own.
@@ -6,9 +24,14 @@
 //! holds its connection, and the rest goes on beside it. An account has a share of them ([`on_behalf_of`]).
 //!
 //! A storage fault (disk full, failed read or sync) of the writer never outlives its connection: [`Transaction`] refuses
-//! everything after a failed statement, and the connection is lent only outside of any transaction, else replaced.
+//! everything after a failed statement, and the connection is lent only outside of any transaction, else replaced. Damage, and a
+//! file that is not at its path, stop all writes until they are over.
+//!
+//! This crate runs the migrations and knows no table by itself; ids of accounts are all that it takes from carrel-entity. It retries
+//! nothing but opening a file that another process holds.
 
 mod account_share;
+mod checkpoint;
 mod connection;
 mod fault;
 mod handles;
@@ -39,6 +62,7 @@ use sqlx::{Connection as _, SqliteConnection, raw_sql};
 use tracing::log::LevelFilter;
 
 pub use account_share::on_behalf_of;
+pub use checkpoint::checkpoint_below_floor;
 pub use connection::Connection;
 pub use fault::{StorageFault, is_reported};
 pub use health::StorageHealth;
@@ -176,14 +200,17 @@ impl Db {
         Ok(Migrator::migrations().len().saturating_sub(made))
     }
 
-    /// Makes this many more steps of the tables, or all.
-    #[cfg(test)]
+    /// Makes this many more steps of the tables, or all. For tests of migrations.
+    ///
+    /// # Errors
+    /// A step fails.
+    #[doc(hidden)]
     pub async fn migrate_steps(&self, steps: Option<u32>) -> Result<(), DbErr> {
         Migrator::up(&self.write.pool, steps).await
     }
 
-    /// Has every statement counted by this, from now on and in this clone alone.
-    #[cfg(test)]
+    /// Has every statement counted by this, from now on and in this clone alone. For tests of how many statements something takes.
+    #[doc(hidden)]
     pub fn counted_by(&mut self, count: Arc<std::sync::atomic::AtomicUsize>) {
         for connection in [&mut self.read, &mut self.write] {
             let count = count.clone();

@@ -121,7 +121,7 @@ mod tests {
         numbers_of(&format!("sqlite://{}", file.display())).await
     }
 
-    #[actix::test]
+    #[tokio::test]
     async fn removed_database_is_copied() {
         let database = TestDatabase::new();
         let db = open(&database).await;
@@ -134,7 +134,7 @@ mod tests {
         assert!(!database.file(".rescued-2").exists());
     }
 
-    #[actix::test]
+    #[tokio::test]
     async fn copy_that_is_there_is_kept() {
         let database = TestDatabase::new();
         let db = open(&database).await;
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(fs::read(database.file(".rescued")).unwrap(), b"of another accident");
     }
 
-    #[actix::test]
+    #[tokio::test]
     async fn replaced_database_is_copied_at_the_latest_when_it_is_closed() {
         let database = TestDatabase::new();
         let db = open(&database).await;
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(numbers(&database.file(".rescued")).await, [1, 2]);
     }
 
-    #[actix::test]
+    #[tokio::test]
     async fn log_next_to_another_file_stays_until_its_content_is_kept() {
         let database = TestDatabase::new();
         let db = open(&database).await;
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(database.file("-wal").metadata().unwrap().len(), 0);
     }
 
-    #[actix::test]
+    #[tokio::test]
     async fn database_in_its_place_is_not_copied() {
         let database = TestDatabase::new();
         let db = open(&database).await;

@@ -152,7 +152,7 @@ mod tests {
         sqlx::query_scalar("PRAGMA data_version").fetch_one(connection).await.unwrap()
     }
 
-    #[actix::test]
+    #[tokio::test]
     async fn damage_that_is_over_lets_writes_go_on() {
         let database = TestDatabase::new();
         let db = database.with_numbers().await;
@@ -174,7 +174,7 @@ mod tests {
         db.write().execute_unprepared(insert).await.unwrap();
     }
 
-    #[actix::test]
+    #[tokio::test]
     async fn damage_that_is_there_keeps_writes_stopped() {
         let database = TestDatabase::new();
         let path = database.large_file().await;
@@ -188,7 +188,7 @@ mod tests {
         assert!(db.health().is_damaged());
     }
 
-    #[actix::test]
+    #[tokio::test]
     async fn damage_that_is_met_during_the_check_is_not_cleared() {
         let database = TestDatabase::new();
         let db = database.with_numbers().await;
@@ -201,7 +201,7 @@ mod tests {
         assert!(db.health().is_damaged());
     }
 
-    #[actix::test]
+    #[tokio::test]
     async fn removed_database_is_not_verified() {
         let database = TestDatabase::new();
         let db = database.with_numbers().await;
