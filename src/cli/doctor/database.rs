@@ -63,7 +63,7 @@ fn access_advice(settings: &Settings) -> String {
 pub async fn check(desk: &Desk, repairs: bool) -> Vec<Check> {
     let kind = opening::kind(desk);
     let damage = check_for_damage(desk).await;
-    match desk.db.behind().await {
+    match desk.db.pending_migrations().await {
         Ok(0) => {
             let found = format!("{kind} answers, and its tables are up to date");
             let sizes = library_sizes::check(desk, repairs).await;

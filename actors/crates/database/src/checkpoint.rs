@@ -7,7 +7,7 @@ use sea_orm::{ConnectionTrait, DbErr};
 
 use crate::Db;
 
-const INTERVAL: Duration = Duration::from_secs(1);
+const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Checkpoints the write-ahead log every second while a disk is below its floor, until it is aborted.
 ///
@@ -18,7 +18,7 @@ pub async fn checkpoint_below_floor(db: Db, disk: DiskSpace) {
         return;
     }
     loop {
-        tokio::time::sleep(INTERVAL).await;
+        tokio::time::sleep(CHECKPOINT_INTERVAL).await;
         if !disk.has_room() && !db.health().is_damaged() {
             // What cannot be checkpointed, as on a full disk, stays in the log.
             let _ = checkpoint(&db).await;

@@ -73,13 +73,15 @@ use session_lock::LockHolder;
 pub use session_lock::SessionLock;
 pub use transaction::Transaction;
 
-/// Long enough for any write of ours; a caller is told to come again after that.
-const BUSY: Duration = Duration::from_secs(5);
-/// How long a process that starts waits for another that makes the file or changes its tables.
-const STARTING: Duration = Duration::from_secs(60);
-/// Between two looks at a file that another process holds.
-const LOOK: Duration = Duration::from_millis(20);
-const READERS: u32 = 8;
+/// Longest wait for another process that writes, and for a connection. It is longer than any write of this service takes; a caller is
+/// told to retry after it.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a process that starts waits for another that creates the file or changes its tables.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+/// Between two attempts to open a file that another process holds.
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
+/// Connections to SQLite that read.
+const MAX_READERS: u32 = 8;
 /// Any number that nothing else in the database locks: one node migrates at a time.
 const MIGRATION_LOCK: i64 = 0x4361_7272_656c;
 
@@ -95,10 +97,14 @@ fn with_suffix(database: &Path, suffix: &str) -> PathBuf {
     path.into()
 }
 
-/// Values of one statement: SQLite takes no more.
-const VALUES: usize = 32_766;
+/// Bound values of one statement: SQLite takes no more.
+const MAX_STATEMENT_VALUES: usize = 32_766;
 
-/// Inserts rows in as few statements as may be; how many were made.
+/// Inserts rows in as few statements as possible. Returns the number of rows that were inserted; with `conflict`, fewer than were
+/// given where it skips some.
+///
+/// # Errors
+/// A statement fails; rows of the statements before it are inserted.
 pub async fn insert_all<E: EntityTrait>(
     db: &impl ConnectionTrait,
     rows: impl IntoIterator<Item = E::Model>,
@@ -107,7 +113,7 @@ pub async fn insert_all<E: EntityTrait>(
 where
     E::Model: IntoActiveModel<E::ActiveModel>,
 {
-    let at_once = VALUES / E::Column::iter().count().max(1);
+    let at_once = MAX_STATEMENT_VALUES / E::Column::iter().count().max(1);
     let mut rows = rows.into_iter().map(IntoActiveModel::into_active_model).peekable();
     let mut made = 0;
     while rows.peek().is_some() {
@@ -136,6 +142,9 @@ pub struct Db {
 
 impl Db {
     /// Opens `postgres://…`, or SQLite at `sqlite://PATH?mode=rwc`, and brings the tables up to date.
+    ///
+    /// # Errors
+    /// The database cannot be reached or opened, or a migration fails.
     pub async fn open(url: &str) -> Result<Self, DbErr> {
         let db = Self::connect(url).await?;
         db.migrate().await?;
@@ -152,7 +161,10 @@ impl Db {
         Ok(())
     }
 
-    /// Opens it and leaves the tables as they are.
+    /// Opens the database and leaves the tables as they are.
+    ///
+    /// # Errors
+    /// The database cannot be reached or opened.
     pub async fn connect(url: &str) -> Result<Self, DbErr> {
         if url.starts_with("sqlite:") { sqlite(url).await } else { postgres::connect(url).await }
     }
@@ -161,20 +173,20 @@ impl Db {
     /// connections of its own, so that it works while requests and jobs wait for locks of content.
     #[must_use]
     pub fn for_accounts(&self) -> Self {
-        self.by_work.as_ref().map_or_else(|| self.clone(), |by_work| self.over(&by_work.accounts))
+        self.by_work.as_ref().map_or_else(|| self.clone(), |by_work| self.with_pools(&by_work.accounts))
     }
 
     /// The same database for jobs and clean-ups. On PostgreSQL it has connections of its own.
     #[must_use]
     pub fn for_jobs(&self) -> Self {
-        self.by_work.as_ref().map_or_else(|| self.clone(), |by_work| self.over(&by_work.jobs))
+        self.by_work.as_ref().map_or_else(|| self.clone(), |by_work| self.with_pools(&by_work.jobs))
     }
 
-    fn over(&self, pools: &Pools) -> Self {
+    fn with_pools(&self, pools: &Pools) -> Self {
         Self { read: pools.read.clone(), write: pools.write.clone(), ..self.clone() }
     }
 
-    /// Whether the tables were made, of whatever version.
+    /// Whether the tables were created, of any version.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -189,29 +201,31 @@ impl Db {
         Ok(row.map_or(Ok(0), |row| row.try_get_by_index::<i64>(0))? > 0)
     }
 
-    /// How many steps the tables are behind; none of them is made.
-    pub async fn behind(&self) -> Result<usize, DbErr> {
-        let made = "SELECT version FROM seaql_migrations";
-        let made =
-            self.read.query_all_raw(Statement::from_string(self.read.get_database_backend(), made)).await;
-        // Without this table there is none of ours.
-        let made = made.map_or(0, |rows| rows.len());
-        self.read.ping().await?;
-        Ok(Migrator::migrations().len().saturating_sub(made))
-    }
-
-    /// Makes this many more steps of the tables, or all. For tests of migrations.
+    /// Returns how many migrations are still to be applied, and applies none.
     ///
     /// # Errors
-    /// A step fails.
+    /// The database cannot be read.
+    pub async fn pending_migrations(&self) -> Result<usize, DbErr> {
+        let select = "SELECT version FROM seaql_migrations";
+        let select = Statement::from_string(self.read.get_database_backend(), select);
+        // Without this table no migration was applied.
+        let applied = self.read.query_all_raw(select).await.map_or(0, |rows| rows.len());
+        self.read.ping().await?;
+        Ok(Migrator::migrations().len().saturating_sub(applied))
+    }
+
+    /// Applies this many more migrations, or all. For tests of migrations.
+    ///
+    /// # Errors
+    /// A migration fails.
     #[doc(hidden)]
     pub async fn migrate_steps(&self, steps: Option<u32>) -> Result<(), DbErr> {
         Migrator::up(&self.write.pool, steps).await
     }
 
-    /// Has every statement counted by this, from now on and in this clone alone. For tests of how many statements something takes.
+    /// Counts the statements of this clone from now on. For tests of how many statements something takes.
     #[doc(hidden)]
-    pub fn counted_by(&mut self, count: Arc<std::sync::atomic::AtomicUsize>) {
+    pub fn count_statements(&mut self, count: Arc<std::sync::atomic::AtomicUsize>) {
         for connection in [&mut self.read, &mut self.write] {
             let count = count.clone();
             connection.pool.set_metric_callback(move |_| {
@@ -220,12 +234,12 @@ impl Db {
         }
     }
 
-    /// For reading.
+    /// The connections for reads.
     pub fn read(&self) -> &Connection {
         &self.read
     }
 
-    /// For single writing statements.
+    /// The connections for writes that are one statement. Use [`Self::begin`] for several.
     pub fn write(&self) -> &Connection {
         &self.write
     }
@@ -318,15 +332,15 @@ impl Db {
     pub async fn migrate(&self) -> Result<(), DbErr> {
         if !self.is_postgres() {
             // SQLite makes tables within transactions too: of two processes that begin at once, one waits for the other.
-            let txn = once_free(async || self.begin().await).await?;
+            let txn = retry_while_locked(async || self.begin().await).await?;
             Migrator::up(txn.inner(), None).await?;
             return txn.commit().await;
         }
         let jobs = self.for_jobs();
         let guard = jobs.write.pool.begin().await?;
-        // Another node's migration, and the own one, may take longer than any request.
-        for patience in ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"] {
-            guard.execute_unprepared(&format!("SET LOCAL {patience} = 0")).await?;
+        // The migration of another node, and this one, may take longer than any request.
+        for timeout in ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"] {
+            guard.execute_unprepared(&format!("SET LOCAL {timeout} = 0")).await?;
         }
         guard.execute_unprepared(&format!("SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")).await?;
         let done = Migrator::up(&jobs.write.pool, None).await;
@@ -340,9 +354,9 @@ async fn sqlite(url: &str) -> Result<Db, DbErr> {
     // they are acknowledged (synchronous FULL).
     let health = Arc::new(StorageHealth::default());
     let writer = || guarded(pool(url, 1, "FULL"), &health);
-    let reader = || checking_files(pool(url, READERS, "NORMAL"), &health);
-    let write = once_free(async || Database::connect(writer()).await).await?;
-    let read = once_free(async || {
+    let reader = || checking_files(pool(url, MAX_READERS, "NORMAL"), &health);
+    let write = retry_while_locked(async || Database::connect(writer()).await).await?;
+    let read = retry_while_locked(async || {
         let read = Database::connect(reader()).await?;
         open_all(&read).await?;
         Ok(read)
@@ -351,7 +365,7 @@ async fn sqlite(url: &str) -> Result<Db, DbErr> {
     let (read, write) =
         (Connection::reader(read, health.clone()), Connection::writer(write, health.clone(), None));
     let db = Db { read, write, by_work: None, health, locks: LockHolder::Files(Arc::default()) };
-    if let Err(error) = once_free(async || db.note_open_files().await).await {
+    if let Err(error) = retry_while_locked(async || db.note_open_files().await).await {
         if StorageFault::of(&error) == Some(StorageFault::Corrupt) {
             // See `CheckConnection::keep_log`.
             std::mem::forget(db);
@@ -365,24 +379,26 @@ async fn sqlite(url: &str) -> Result<Db, DbErr> {
 /// database: SQLite would apply the write-ahead log to that.
 async fn open_all(readers: &DatabaseConnection) -> Result<(), DbErr> {
     let pool = readers.get_sqlite_connection_pool();
-    let connections = try_join_all((0..READERS).map(|_| pool.acquire())).await;
+    let connections = try_join_all((0..MAX_READERS).map(|_| pool.acquire())).await;
     connections.map(drop).map_err(|cause| DbErr::Conn(RuntimeErr::SqlxError(cause.into())))
 }
 
-/// Tries until no other process holds the file: where two turn the write-ahead log on at once, SQLite fails one of them at once,
-/// whatever its busy timeout.
-async fn once_free<T>(attempt: impl AsyncFn() -> Result<T, DbErr>) -> Result<T, DbErr> {
+/// Retries until no other process holds the file. When two processes turn the write-ahead log on at the same time, SQLite fails one of
+/// them at once, whatever its busy timeout.
+async fn retry_while_locked<T>(attempt: impl AsyncFn() -> Result<T, DbErr>) -> Result<T, DbErr> {
     let begun = Instant::now();
     loop {
         match attempt().await {
-            Err(error) if is_held(&error) && begun.elapsed() < STARTING => tokio::time::sleep(LOOK).await,
+            Err(error) if is_locked(&error) && begun.elapsed() < START_TIMEOUT => {
+                tokio::time::sleep(RETRY_INTERVAL).await
+            }
             done => return done,
         }
     }
 }
 
 /// `SQLITE_BUSY`, whatever its extended code.
-fn is_held(error: &DbErr) -> bool {
+fn is_locked(error: &DbErr) -> bool {
     let database = fault::driver_error(error).and_then(|cause| cause.as_database_error());
     let code = database.and_then(|error| error.code()?.parse::<u32>().ok());
     code.is_some_and(|code| code & 0xff == 5)
@@ -394,7 +410,7 @@ fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOption
         .max_connections(connections)
         // None is opened unless it is needed: a new connection opens whatever file is at the path.
         .min_connections(0)
-        .acquire_timeout(BUSY)
+        .acquire_timeout(BUSY_TIMEOUT)
         // A connection does not break between two statements: asking it each time costs more than a small read.
         .test_before_acquire(false)
         // Connections to a file do not age. As long as one is open, a file that is removed can be read, and the write-ahead log
@@ -410,7 +426,7 @@ fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOption
                 .pragma("foreign_keys", "ON")
                 .pragma("secure_delete", "ON")
                 .pragma("journal_size_limit", "67108864")
-                .busy_timeout(BUSY)
+                .busy_timeout(BUSY_TIMEOUT)
         });
     options
 }

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_may_write_the_database_may_lock_it() {
+    fn accounts_that_can_write_the_database_can_lock_it() {
         for (database, expected) in [(0o600, 0o600), (0o644, 0o600), (0o664, 0o660), (0o444, 0o600)] {
             let folder = Folder::new();
             fs::set_permissions(folder.path("a.db"), Permissions::from_mode(database)).unwrap();

@@ -24,11 +24,11 @@ const MAX_SHARE_WAIT: Duration = Duration::from_secs(5);
 /// What requests read and change of libraries. A write may wait for two locks, for the row that counts what its account has and for
 /// what it changes, so it is refused within 8 seconds, and those that wait behind it after 4. A transaction of an import that takes a
 /// hundred rows may hold the first lock for a second or two.
-const API: PoolSizes = PoolSizes { readers: 6, writers: 9, lock_timeout: "4s" };
+const API_POOLS: PoolSizes = PoolSizes { readers: 6, writers: 9, lock_timeout: "4s" };
 /// Sign-in, sessions, keys, connections by OAuth, and the limits of callers: rows that are locked for milliseconds.
-const ACCOUNTS: PoolSizes = PoolSizes { readers: 3, writers: 3, lock_timeout: "2s" };
+const ACCOUNT_POOLS: PoolSizes = PoolSizes { readers: 3, writers: 3, lock_timeout: "2s" };
 /// Jobs and clean-ups. Nobody waits for them, and work that is given up has to be done again.
-const JOBS: PoolSizes = PoolSizes { readers: 4, writers: 6, lock_timeout: "10s" };
+const JOB_POOLS: PoolSizes = PoolSizes { readers: 4, writers: 6, lock_timeout: "10s" };
 
 /// How many connections a kind of work has at most, and how long a statement of it waits for a lock.
 #[derive(Clone, Copy)]
@@ -64,11 +64,11 @@ impl PoolsByWork {
 pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
     let health = Arc::default();
     let by_work = PoolsByWork {
-        api: open(url, API, Opening::AtOnce, &health).await?,
-        accounts: open(url, ACCOUNTS, Opening::Lazily, &health).await?,
-        jobs: open(url, JOBS, Opening::Lazily, &health).await?,
+        api: open(url, API_POOLS, Opening::AtOnce, &health).await?,
+        accounts: open(url, ACCOUNT_POOLS, Opening::Lazily, &health).await?,
+        jobs: open(url, JOB_POOLS, Opening::Lazily, &health).await?,
     };
-    let mut session = options(url, 1, JOBS.lock_timeout);
+    let mut session = options(url, 1, JOB_POOLS.lock_timeout);
     // Locks end with their connection, so it is opened when one is wanted and never renewed while it works.
     session.connect_lazy(true).idle_timeout(None::<Duration>).max_lifetime(None::<Duration>);
     let locks = LockHolder::Session(Database::connect(session).await?);
@@ -130,7 +130,8 @@ mod tests {
         const DEFAULT_MAX: u32 = 100;
         const RESERVED_FOR_SUPERUSERS: u32 = 3;
 
-        let of_pools: u32 = [API, ACCOUNTS, JOBS].iter().map(|sizes| sizes.readers + sizes.writers).sum();
+        let of_pools: u32 =
+            [API_POOLS, ACCOUNT_POOLS, JOB_POOLS].iter().map(|sizes| sizes.readers + sizes.writers).sum();
         // And the one of the locks.
         let service = of_pools + 1;
 

@@ -15,7 +15,7 @@ use super::open_files::DatabasePath;
 use super::{Db, TRUNCATE_LOG, with_suffix};
 
 /// The name of the copy is that of the database with this suffix, and a number from 2 on if there is one already.
-const SUFFIX: &str = ".rescued";
+const COPY_SUFFIX: &str = ".rescued";
 const MAX_COPIES: u32 = 99;
 
 impl Db {
@@ -71,8 +71,8 @@ impl Db {
     fn copy_paths(&self) -> io::Result<(PathBuf, PathBuf)> {
         let database = self.health.database_file().ok_or(io::ErrorKind::NotFound)?;
         let names = (1..=MAX_COPIES).map(|number| match number {
-            1 => SUFFIX.to_owned(),
-            number => format!("{SUFFIX}-{number}"),
+            1 => COPY_SUFFIX.to_owned(),
+            number => format!("{COPY_SUFFIX}-{number}"),
         });
         let free = names.map(|name| with_suffix(database, &name)).find(|copy| !copy.exists());
         let copy = free.ok_or(io::ErrorKind::AlreadyExists)?;
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn replaced_database_is_copied_at_the_latest_when_it_is_closed() {
+    async fn replaced_database_is_copied_before_it_is_closed() {
         let database = TestDatabase::new();
         let db = open(&database).await;
         fs::copy(database.file(""), database.file(".copy")).unwrap();
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn log_next_to_another_file_stays_until_its_content_is_kept() {
+    async fn log_next_to_another_file_stays_until_it_is_copied() {
         let database = TestDatabase::new();
         let db = open(&database).await;
         fs::copy(database.file(""), database.file(".copy")).unwrap();

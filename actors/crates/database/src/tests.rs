@@ -73,7 +73,7 @@ async fn fail_and_roll_back(db: &impl ConnectionTrait) -> DbErr {
 }
 
 #[tokio::test]
-async fn any_number_may_open_a_new_file_at_once() {
+async fn new_file_can_be_opened_many_times_at_once() {
     for _ in 0..20 {
         let database = TestDatabase::new();
 
@@ -144,11 +144,11 @@ async fn tables_are_looked_at_without_being_changed() {
     let database = TestDatabase::new();
 
     let looked = Db::connect(&database.url).await.unwrap();
-    assert_eq!(looked.behind().await.unwrap(), Migrator::migrations().len());
-    assert_eq!(looked.behind().await.unwrap(), Migrator::migrations().len());
+    assert_eq!(looked.pending_migrations().await.unwrap(), Migrator::migrations().len());
+    assert_eq!(looked.pending_migrations().await.unwrap(), Migrator::migrations().len());
 
     let opened = Db::open(&database.url).await.unwrap();
-    assert_eq!(opened.behind().await.unwrap(), 0);
+    assert_eq!(opened.pending_migrations().await.unwrap(), 0);
 }
 
 #[tokio::test]
@@ -286,7 +286,7 @@ async fn replaced_database_takes_no_writes_and_gets_no_log() {
     // A new connection would open the copy, with the log of the other file.
     db.health().distrust_writer();
     let select = || Statement::from_string(DatabaseBackend::Sqlite, "SELECT n FROM number");
-    let reads = (0..2 * READERS).map(|_| db.read().query_all_raw(select()));
+    let reads = (0..2 * MAX_READERS).map(|_| db.read().query_all_raw(select()));
 
     assert_is_refused_as_removed(insert(db.write(), 3).await.unwrap_err());
     for rows in futures_util::future::join_all(reads).await {
@@ -322,7 +322,7 @@ async fn removed_database_is_not_created_by_a_new_connection() {
     }
 
     let select = || Statement::from_string(DatabaseBackend::Sqlite, "SELECT n FROM number");
-    let reads = (0..2 * READERS).map(|_| db.read().query_all_raw(select()));
+    let reads = (0..2 * MAX_READERS).map(|_| db.read().query_all_raw(select()));
     let found = futures_util::future::join_all(reads).await;
 
     assert!(found.iter().all(|rows| rows.as_ref().is_ok_and(|rows| rows.len() == 1)));
@@ -426,7 +426,7 @@ async fn cut_file_is_found_before_the_start() {
 
 /// The rest of the file could be in the write-ahead log.
 #[tokio::test]
-async fn large_file_that_was_cut_after_a_crash_is_found_before_the_start() {
+async fn large_file_cut_after_a_crash_is_found_before_the_start() {
     let (database, copy) = (TestDatabase::new(), TestDatabase::new());
     let db = database.with_numbers().await;
     for statement in [

@@ -13,11 +13,12 @@ use super::integrity::{CheckConnection, FULL_CHECK, QUICK_CHECK};
 use super::{Db, OpenError};
 
 /// How long to wait before each check; the last one repeats.
-const PAUSES: [Duration; 3] = [Duration::from_secs(10), Duration::from_secs(30), Duration::from_secs(300)];
+const CHECK_DELAYS: [Duration; 3] =
+    [Duration::from_secs(10), Duration::from_secs(30), Duration::from_secs(300)];
 /// How often to look whether damage was met.
-const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Damage that is met again this soon after a check that found none may be what that check does not see: the pauses stay long.
-const RELAPSE: Duration = Duration::from_secs(3600);
+const RELAPSE_WINDOW: Duration = Duration::from_secs(3600);
 
 /// Which check is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,11 +50,11 @@ struct VerificationSchedule {
 impl VerificationSchedule {
     /// How long to wait before the next check, and how deep it looks.
     fn plan_next(&mut self, now: Instant) -> (Duration, CheckDepth) {
-        if self.last_sound.take().is_some_and(|at| now.duration_since(at) > RELAPSE) {
+        if self.last_sound.take().is_some_and(|at| now.duration_since(at) > RELAPSE_WINDOW) {
             self.made = 0;
         }
         let depth = if self.made == 0 { CheckDepth::Quick } else { CheckDepth::Full };
-        let [first, second, later] = PAUSES;
+        let [first, second, later] = CHECK_DELAYS;
         let pause = match self.made {
             0 => first,
             1 => second,
@@ -95,7 +96,7 @@ impl Db {
         }
         let mut schedule = VerificationSchedule::default();
         loop {
-            tokio::time::sleep(LOOK_INTERVAL).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             if !self.health.is_damaged() {
                 continue;
             }
@@ -137,15 +138,15 @@ mod tests {
     #[test]
     fn repeated_damage_is_checked_more_deeply_and_less_often() {
         let (mut schedule, start) = (VerificationSchedule::default(), Instant::now());
-        let [first, second, later] = PAUSES;
+        let [first, second, later] = CHECK_DELAYS;
 
         assert_eq!(schedule.plan_next(start), (first, CheckDepth::Quick));
         assert_eq!(schedule.plan_next(start), (second, CheckDepth::Full));
         assert_eq!(schedule.plan_next(start), (later, CheckDepth::Full));
         schedule.end_sound(start);
-        assert_eq!(schedule.plan_next(start + RELAPSE), (later, CheckDepth::Full));
+        assert_eq!(schedule.plan_next(start + RELAPSE_WINDOW), (later, CheckDepth::Full));
         schedule.end_sound(start);
-        assert_eq!(schedule.plan_next(start + RELAPSE + LOOK_INTERVAL), (first, CheckDepth::Quick));
+        assert_eq!(schedule.plan_next(start + RELAPSE_WINDOW + POLL_INTERVAL), (first, CheckDepth::Quick));
     }
 
     async fn data_version(connection: &mut SqliteConnection) -> i64 {
