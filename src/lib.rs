@@ -4,13 +4,13 @@
 //! nothing: REST ([`rest`]), the web app's routes ([`app`]), MCP ([`mcp`]), OAuth ([`oauth`]), and the command line
 //! ([`cli`]). What they share of HTTP stands in [`http`], of shapes in [`schema`]; [`openapi`] describes REST to programs
 //! and people. [`server`] puts everything together and takes it apart again, [`settings`] says with what,
-//! [`data_dir`] keeps the folder of the data, and [`database`] opens the database.
+//! [`data_dir`] keeps the folder of the data, and [`library_database`] opens the database.
 
 pub mod app;
 pub mod cli;
 pub mod data_dir;
-pub mod database;
 pub mod http;
+pub mod library_database;
 pub mod log;
 pub mod mcp;
 pub mod oauth;

@@ -10,13 +10,16 @@ use std::path::{Path, PathBuf};
 const SOURCES: [&str; 5] = ["src", "entity", "migration", "actors", "tests"];
 
 /// The folders of our crates, and the names of those of ours that each may use.
-const ARROWS: [(&str, &[&str]); 6] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("entity", &[]),
     ("migration", &[]),
+    ("actors/crates/database", &["disk", "entity", "migration", "runtime"]),
+    ("actors/crates/disk", &[]),
     ("actors/crates/inference", &[]),
+    ("actors/crates/runtime", &[]),
     ("actors/crates/text", &[]),
-    ("actors", &["entity", "inference", "migration", "text"]),
-    (".", &["entity", "inference", "migration", "text", "actors"]),
+    ("actors", &["database", "disk", "entity", "inference", "migration", "runtime", "text"]),
+    (".", &["database", "disk", "entity", "inference", "migration", "runtime", "text", "actors"]),
 ];
 
 /// What a part of the tree does not speak of, and which files are excepted.

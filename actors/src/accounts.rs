@@ -4,6 +4,7 @@
 
 use std::time::{Duration, Instant};
 
+use database::on_behalf_of;
 use entity::id::UserId;
 use entity::plan::Plan;
 use entity::time::Timestamp;
@@ -14,7 +15,6 @@ use sea_orm::{
 use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, SqlErr};
 use text::is_deceptive;
 
-use crate::db::on_behalf_of;
 use crate::desk::Desk;
 use crate::error::{Error, Fault, Invalid};
 use crate::owned_transaction::begin_owned;

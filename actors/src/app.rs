@@ -6,13 +6,16 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix::{Arbiter, ArbiterHandle};
+use database::Db;
+use disk::{DiskSpace, Scratch, SpaceLevel};
 use entity::id::UserId;
 use entity::plan::Plan;
+use runtime::{Health, HealthReport, KeyedWeakMap, Workers};
 use tracing::{error, info, warn};
 
 use crate::activity::Activity;
 use crate::adapters::answerer::{Answerer, Chat, ChatSettings, Extractive};
-use crate::adapters::blobs::{Blobs, Scratch};
+use crate::adapters::blobs::Blobs;
 use crate::adapters::fetch::{FetchSettings, Fetcher, Hosts};
 use crate::adapters::index::{IndexFolder, OpenedIndex};
 use crate::adapters::mail::Mail;
@@ -20,9 +23,7 @@ use crate::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use crate::adapters::transcriber::{Endpoint, EndpointSettings, Speech, Transcriber};
 use crate::ai::Pause;
 use crate::clock::Clock;
-use crate::db::Db;
 use crate::desk::Desk;
-use crate::disk::{DiskSpace, SpaceLevel};
 use crate::error::{Error, StorageFailure};
 use crate::grants::{GrantSettings, Grants};
 use crate::idempotency::Idempotency;
@@ -33,7 +34,6 @@ use crate::ingest::repair::{self, IndexWatch};
 use crate::ingest::{Ingest, Room};
 use crate::keys::Keys;
 use crate::keys::secret::{Secret, SecretHash};
-use crate::kit::{Health, Report, Shared, Workers};
 use crate::limits::{Addresses, Failures, Limits};
 use crate::notices::Notices;
 use crate::ops::bookmarks::BatchSlots;
@@ -162,7 +162,7 @@ pub struct Parts {
     /// Whose file of an import comes in.
     pub arriving: Arriving,
     /// The slots of each account for batches of changes.
-    pub batch_slots: Shared<UserId, BatchSlots>,
+    pub batch_slots: KeyedWeakMap<UserId, BatchSlots>,
     /// Recordings to text.
     pub speech: Speech,
     /// Signed cursors.
@@ -249,7 +249,7 @@ impl App {
                 turns: Turns::default(),
             },
             arriving: Arriving::default(),
-            batch_slots: Shared::default(),
+            batch_slots: KeyedWeakMap::default(),
             speech: Speech::new(transcriber(setup.transcription)?),
             cursors: Cursors::new(key),
             signup: setup.signup,
@@ -283,7 +283,7 @@ impl App {
     }
 
     /// How each actor is doing.
-    pub fn health(&self) -> Vec<Report> {
+    pub fn health(&self) -> Vec<HealthReport> {
         let all: [&Health; 7] = [
             self.keys.port().health(),
             self.grants.port().health(),

@@ -4,12 +4,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use database::Db;
 use entity::document;
 use entity::plan::Plans;
+use runtime::Workers;
 
 use crate::clock::Clock;
-use crate::db::Db;
-use crate::kit::Workers;
 
 /// See the file's head. Clones share everything.
 #[derive(Clone)]

@@ -3,14 +3,15 @@
 
 use std::time::Duration;
 
+use database::StorageFault;
+use disk::StorageFull;
 use entity::scope::Scope;
+use runtime::{AskError, PermitError, QUEUE_RETRY_AFTER, QueueFull, WorkError, WriteError, error_chain};
 use sea_orm::{DbErr, RuntimeErr, SqlErr};
 use tracing::error;
 
 use crate::adapters::blobs::BlobError;
 use crate::address::Refusal;
-use crate::db::StorageFault;
-use crate::kit::Unanswered;
 
 /// A full disk stays full until an operator frees space.
 pub const STORAGE_FULL_RETRY_AFTER: Duration = Duration::from_secs(60);
@@ -263,16 +264,10 @@ impl Error {
 
     /// The error and what caused it, on one line, for the log: causes name tables and files, never what a user wrote.
     pub fn chain(&self) -> String {
-        let mut said = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(inner) = cause {
-            said = format!("{said}: {inner}");
-            cause = inner.source();
-        }
-        said
+        error_chain(self)
     }
 
-    /// As [`crate::db::is_reported`].
+    /// As [`database::is_reported`].
     pub fn is_reported(&self) -> bool {
         matches!(self, Error::StorageFailed(StorageFailure::Damaged | StorageFailure::Removed))
     }
@@ -331,6 +326,12 @@ fn is_disconnected(error: &DbErr) -> bool {
     matches!(**cause, sqlx::Error::Io(_))
 }
 
+impl From<StorageFull> for Error {
+    fn from(_: StorageFull) -> Self {
+        Error::StorageFull
+    }
+}
+
 impl From<BlobError> for Error {
     fn from(error: BlobError) -> Self {
         match error {
@@ -344,20 +345,118 @@ impl From<BlobError> for Error {
     }
 }
 
-impl From<Unanswered> for Error {
-    fn from(unanswered: Unanswered) -> Self {
-        match unanswered {
-            Unanswered::Busy | Unanswered::Late => Error::Busy(Duration::from_secs(1)),
-            Unanswered::Crashed => Error::internal("a component died while it answered"),
+impl From<AskError> for Error {
+    fn from(error: AskError) -> Self {
+        match error {
+            AskError::Busy | AskError::Timeout => Error::Busy(Duration::from_secs(1)),
+            AskError::Crashed => Error::internal("a component died while it answered"),
         }
+    }
+}
+
+impl From<QueueFull> for Error {
+    fn from(_: QueueFull) -> Self {
+        Error::Busy(QUEUE_RETRY_AFTER)
+    }
+}
+
+impl From<PermitError> for Error {
+    fn from(error: PermitError) -> Self {
+        match error {
+            PermitError::QueueFull(_) | PermitError::Timeout => Error::Busy(QUEUE_RETRY_AFTER),
+        }
+    }
+}
+
+impl From<WorkError> for Error {
+    fn from(error: WorkError) -> Self {
+        match error {
+            WorkError::NoPermit(refusal) => refusal.into(),
+            WorkError::LaneClosed(_) | WorkError::NoThread(_) | WorkError::Panicked(_) => {
+                Error::internal(error)
+            }
+        }
+    }
+}
+
+impl WriteError for Error {
+    fn is_reported(&self) -> bool {
+        Error::is_reported(self)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::PathBuf;
     use std::sync::Arc;
 
+    use database::Db;
+    use sea_orm::ConnectionTrait;
+
     use super::*;
+
+    const INSERT: &str = "INSERT INTO number VALUES (1)";
+
+    /// An SQLite database with a table of numbers.
+    struct TestDatabase {
+        db: Db,
+        folder: tempfile::TempDir,
+    }
+
+    impl TestDatabase {
+        async fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+            let db = Db::connect(&url).await.unwrap();
+            db.write().execute_unprepared("CREATE TABLE number (n INTEGER)").await.unwrap();
+            Self { db, folder }
+        }
+
+        fn file(&self) -> PathBuf {
+            self.folder.path().join("a.db")
+        }
+    }
+
+    #[tokio::test]
+    async fn write_to_a_damaged_database_is_a_storage_failure() {
+        let TestDatabase { db, folder: _folder } = TestDatabase::new().await;
+        db.health().set_damaged();
+
+        let refused =
+            [db.write().execute_unprepared(INSERT).await.err().unwrap(), db.begin().await.err().unwrap()];
+
+        for error in refused {
+            let error = Error::from(error);
+            assert!(matches!(error, Error::StorageFailed(StorageFailure::Damaged)), "{error:?}");
+            assert!(error.is_reported());
+        }
+    }
+
+    #[tokio::test]
+    async fn write_to_a_removed_database_is_a_storage_failure() {
+        let database = TestDatabase::new().await;
+        fs::remove_file(database.file()).unwrap();
+
+        let refused = database.db.write().execute_unprepared(INSERT).await.unwrap_err();
+
+        let error = Error::from(refused);
+        assert!(matches!(error, Error::StorageFailed(StorageFailure::Removed)), "{error:?}");
+        assert!(error.is_reported());
+    }
+
+    #[tokio::test]
+    async fn want_of_file_handles_is_a_passing_storage_failure() {
+        let database = TestDatabase::new().await;
+        // SQLite opens a file read-only where it has no handle to open it for writing.
+        let read_only = format!("sqlite://{}?mode=ro", database.file().display());
+        let db = Db::connect(&read_only).await.unwrap();
+
+        let refused = db.write().execute_unprepared(INSERT).await.unwrap_err();
+
+        let error = Error::from(refused);
+        assert!(matches!(error, Error::StorageFailed(StorageFailure::Passing)), "{error:?}");
+    }
 
     #[test]
     fn broken_connection_to_the_database_may_be_retried() {
@@ -372,5 +471,22 @@ mod tests {
         for error in errors {
             assert!(matches!(Error::from(error), Error::Busy(_)));
         }
+    }
+
+    #[test]
+    fn caller_without_a_permit_may_retry() {
+        let refusals = [WorkError::NoPermit(PermitError::Timeout), PermitError::from(QueueFull).into()];
+
+        for refusal in refusals {
+            assert!(matches!(Error::from(refusal), Error::Busy(wait) if wait == QUEUE_RETRY_AFTER));
+        }
+    }
+
+    #[test]
+    fn panic_of_blocking_work_is_an_internal_error() {
+        let error = Error::from(WorkError::Panicked("blocking work"));
+
+        assert!(matches!(error, Error::Internal(_)));
+        assert_eq!(error.chain(), "something went wrong inside: blocking work panicked");
     }
 }

@@ -23,10 +23,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use database::{Db, Transaction};
 use entity::id::{KeyId, UserId};
 use entity::idempotency::{ActiveModel, Column, Entity, Model};
 use entity::library_usage;
 use entity::time::Timestamp;
+use runtime::Heartbeat;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{
@@ -36,10 +38,8 @@ use sha2::{Digest, Sha256};
 use tracing::warn;
 
 use crate::clock::Clock;
-use crate::db::{Db, Transaction};
 use crate::error::{Error, Invalid};
 use crate::idempotency_claim::ClaimId;
-use crate::kit::Beat;
 use crate::owned_transaction::begin_owned;
 
 const KEPT: Duration = Duration::from_secs(24 * 3600);
@@ -104,7 +104,7 @@ impl Replay {
 #[derive(Debug)]
 pub struct Claim {
     id: ClaimId,
-    _beat: Beat,
+    _heartbeat: Heartbeat,
 }
 
 impl Claim {
@@ -242,11 +242,11 @@ impl Idempotency {
 
     fn held(&self, id: ClaimId) -> Claim {
         let (this, of) = (self.clone(), id.clone());
-        let beat = Beat::every(self.beat, "a request is being answered", move || {
+        let heartbeat = Heartbeat::every(self.beat, "a request is being answered", move || {
             let (this, of) = (this.clone(), of.clone());
             async move { this.still_runs(&of).await }
         });
-        Claim { id, _beat: beat }
+        Claim { id, _heartbeat: heartbeat }
     }
 
     async fn still_runs(&self, claim: &ClaimId) -> Result<(), Error> {
@@ -276,7 +276,7 @@ impl Idempotency {
         let ended = self.write_end(&claim.id, &end).await;
         if ended.is_err() {
             let this = self.clone();
-            // A new task works for no account. Within the account's share of the connections (`db::on_behalf_of`) the retries would
+            // A new task works for no account. Within the account's share of the connections (`database::on_behalf_of`) the retries would
             // be refused too: the share stays closed after a lock timeout as long as another request of the account writes.
             tokio::spawn(async move { this.end_later(claim, end).await });
         }

@@ -1,13 +1,13 @@
 //! Which claim of an Idempotency-Key a request has. It stands apart from [`crate::idempotency`], because the transaction that
 //! makes the request's change needs it, and the stored answers are written in such transactions themselves.
 
+use database::Transaction;
 use entity::id::{KeyId, UserId};
 use entity::idempotency::{Column, Entity};
 use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter};
 
-use crate::db::Transaction;
 use crate::error::Error;
 
 /// Tells a claim from all others, also from a later one of the same key.

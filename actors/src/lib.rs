@@ -7,9 +7,9 @@
 //! checks ran.
 //!
 //! An **actor** owns state that must change in one place, a queue, or a schedule: [`keys`], [`limits`], [`grants`],
-//! [`retrieval`], [`ingest`], [`activity`], [`notices`]. Each stands behind a handle that hides its [`kit::Port`]: a port promises that an
-//! answer comes, or that the caller learns at once that the actor is busy, late or dead; whatever it died of, the keeper
-//! starts a fresh one. What must survive is a row; each actor's file says what is lost if it dies now.
+//! [`retrieval`], [`ingest`], [`activity`], [`notices`]. Each stands behind a handle that hides its [`runtime::Port`]: a port
+//! promises that an answer comes, or that the caller learns at once that the actor is busy, late or crashed. The supervisor
+//! restarts an actor whatever ended it. What must survive is a row; each actor's file says what is lost if it dies now.
 //!
 //! What people bring comes in by three ways, each with its rows, its files and its jobs: [`uploads`] of one file,
 //! [`imports`] of what they have elsewhere, and back again [`exports`] of everything.
@@ -28,22 +28,17 @@ pub mod address;
 pub mod ai;
 pub mod app;
 pub mod caller;
-pub mod checkpoint;
 pub mod clock;
-pub mod db;
 pub mod desk;
-pub mod disk;
 pub mod error;
 pub mod exports;
 pub mod fields;
-pub mod file_identity;
 pub mod grants;
 pub mod idempotency;
 pub mod idempotency_claim;
 pub mod imports;
 pub mod ingest;
 pub mod keys;
-pub mod kit;
 pub mod library_quota;
 pub mod limits;
 pub mod notices;

@@ -11,6 +11,7 @@
 //! its commit, where the count includes what the transaction wrote. On PostgreSQL the row is locked from the beginning of
 //! the transaction ([`crate::owned_transaction`]), so of two concurrent writes the second waits and counts the first.
 
+use database::Db;
 use entity::id::{DocumentId, UserId};
 use entity::library_usage::{Column, Entity, Model};
 use entity::{chunk, document, user};
@@ -22,7 +23,6 @@ use sea_orm::{
 };
 
 use crate::caller::Caller;
-use crate::db::Db;
 use crate::desk::Desk;
 use crate::error::Error;
 

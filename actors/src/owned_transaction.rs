@@ -12,13 +12,13 @@
 
 use std::collections::HashSet;
 
+use database::{Db, Transaction};
 use entity::id::{FeedSourceId, UserId};
 use entity::library_usage;
 use sea_orm::sea_query::LockType;
 use sea_orm::{DbErr, QueryOrder, QuerySelect};
 
 use crate::caller::Caller;
-use crate::db::{Db, Transaction};
 use crate::error::Error;
 
 /// Begins a transaction that changes the data of this user. If the account was removed, there is nothing to lock.

@@ -8,6 +8,7 @@
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 
+use database::on_behalf_of;
 use entity::activity;
 use entity::id::ActivityId;
 use entity::kind::Surface;
@@ -21,7 +22,6 @@ use serde_json::Value;
 
 use crate::app::App;
 use crate::caller::{Caller, Credential, Proof, Via};
-use crate::db::on_behalf_of;
 use crate::error::Error;
 use crate::idempotency::{Claim, Claimed, Replay, Stored};
 use crate::limits::{Ask, Quota};

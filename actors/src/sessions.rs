@@ -5,13 +5,13 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use database::on_behalf_of;
 use entity::id::SessionId;
 use entity::{session, user};
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
 use crate::app::App;
 use crate::caller::{Caller, Via};
-use crate::db::on_behalf_of;
 use crate::error::Error;
 use crate::keys::secret::Secret;
 use crate::limits::network;
@@ -67,7 +67,7 @@ async fn is_right(app: &App, attempt: &Attempt, typed: String, hash: String) -> 
     if compared.is_err() {
         app.sign_ins.withdraw(attempt);
     }
-    compared
+    Ok(compared?)
 }
 
 /// Begins a session for a user whose password was checked, or who has just created the account. The session that the browser

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use database::Db;
 use entity::id::{DataFolderId, UserId};
 use entity::service_state::{ActiveModel, Column, Entity};
 use sea_orm::ActiveValue::Set;
@@ -10,7 +11,6 @@ use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 use uuid::Uuid;
 
-use crate::db::Db;
 use crate::error::Error;
 
 /// The name of a fact.

@@ -293,11 +293,11 @@ fn column_of(bytes: u64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use database::Db;
     use sea_orm::{DbBackend, QueryTrait, Statement};
     use uuid::Uuid;
 
     use super::*;
-    use crate::db::Db;
 
     const WAITING: Purpose = Purpose::WaitingImport;
     const EXPORT: Purpose = Purpose::Export(ExportId(Uuid::nil()));

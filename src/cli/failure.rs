@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use actors::error::Error;
 
-use crate::database::{ConnectError, LostDatabase};
+use crate::library_database::{ConnectError, LostDatabase};
 use crate::log;
 use crate::settings::SettingsError;
 

@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use actors::accounts;
 use actors::clock::SystemClock;
-use actors::db::Db;
 use actors::desk::Desk;
 use actors::error::Error;
+use database::Db;
 use entity::user;
 
 use super::failure::Failure;
 use super::folder;
-use crate::database::{self, ConnectError};
+use crate::library_database::{self, ConnectError};
 use crate::settings::Settings;
 
 /// Opens the database that the settings name, and brings its tables up to date. One that was lost is not created anew.
 pub async fn desk(settings: &Settings) -> Result<Desk, Failure> {
-    database::require_file(settings)?;
+    library_database::require_file(settings)?;
     folder::make_with_database(settings)?;
-    let db = database::connect(settings).await?;
+    let db = library_database::connect(settings).await?;
     db.migrate().await.map_err(|cause| Failure::Database(cause.into()))?;
     Ok(desk_over(settings, db))
 }
@@ -32,7 +32,7 @@ pub async fn desk_of_any_database(settings: &Settings) -> Result<Desk, Failure> 
 
 /// Opens the database as it is, to look at it.
 pub async fn as_it_is(settings: &Settings) -> Result<Desk, ConnectError> {
-    Ok(desk_over(settings, database::connect(settings).await?))
+    Ok(desk_over(settings, library_database::connect(settings).await?))
 }
 
 fn desk_over(settings: &Settings, db: Db) -> Desk {

@@ -19,9 +19,9 @@ use actix_web::web::Data;
 use actix_web::{HttpMessage, HttpRequest};
 use actors::caller::Caller;
 use actors::error::Error;
-use actors::kit::{FairQueue, QUEUE_RETRY_AFTER};
 use actors::perform::{Operation, TurnWait};
 use entity::id::UserId;
+use runtime::{FairQueue, QUEUE_RETRY_AFTER};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 

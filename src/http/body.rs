@@ -16,9 +16,9 @@ use std::time::Duration;
 use actix_web::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use actix_web::web::{Bytes, BytesMut, Data, Payload};
 use actix_web::{HttpMessage, HttpRequest};
-use actors::adapters::blobs::{Scratch, ScratchFile};
 use actors::app::App;
 use actors::error::{Error, StorageFailure};
+use disk::{Scratch, ScratchFile};
 use futures_util::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
@@ -296,7 +296,7 @@ mod tests {
     use std::net::IpAddr;
 
     use actix_web::test::TestRequest;
-    use actors::disk::{DiskSpace, available_bytes};
+    use disk::{DiskSpace, available_bytes};
 
     use super::*;
 

@@ -1,4 +1,4 @@
-//! The disk floor of routes that need no account ([`actors::disk`]): strangers must not use up the space that is left for those
+//! The disk floor of routes that need no account ([`disk`]): strangers must not use up the space that is left for those
 //! who have one.
 //!
 //! An operation states by [`actors::perform::Operation::NEEDS_SPACE`] whether it is refused below the floor. Routes that strangers
@@ -82,10 +82,10 @@ async fn check(request: &HttpRequest, app: &App, below_floor: BelowFloor) -> Res
             let Err(full) = app.disk.require_room() else { return Ok(()) };
             match signed_in(request, app).await {
                 Ok(_) => Ok(()),
-                Err(Error::NotSignedIn) => Err(full),
+                Err(Error::NotSignedIn) => Err(full.into()),
                 Err(other) => Err(other),
             }
         }
-        BelowFloor::Refuses => app.disk.require_room(),
+        BelowFloor::Refuses => Ok(app.disk.require_room()?),
     }
 }

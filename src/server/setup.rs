@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use actors::adapters::answerer::ChatSettings;
-use actors::adapters::blobs::{Blobs, Bucket, BucketSettings, Folder, Scratch};
+use actors::adapters::blobs::{Blobs, Bucket, BucketSettings, Folder};
 use actors::adapters::fetch::FetchSettings;
 use actors::adapters::index::edge::Model as IndexModel;
 use actors::adapters::index::{IndexFolder, Marker, OpenedIndex};
@@ -14,12 +14,12 @@ use actors::adapters::transcriber::EndpointSettings;
 use actors::address::PageUrl;
 use actors::app::{Setup, index_folder, scratch_folder};
 use actors::desk::Desk;
-use actors::disk::DiskSpace;
 use actors::grants::GrantSettings;
 use actors::grants::redirect::RedirectRules;
 use actors::ingest::Room;
 use actors::ingest::queue::LeaseOwner;
 use actors::state::{self, Fact};
+use disk::{DiskSpace, Scratch};
 use inference::models::Model;
 
 use super::{Outside, StartError};

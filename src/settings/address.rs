@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use actors::db::Db;
+use database::Db;
 use url::{Host, Url};
 
 use super::value::{Secret, Text};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use actors::ai::answers;
-use actors::db::Db;
 use actors::error::Error;
+use database::Db;
 use entity::plan::Plan;
 use serde_json::{Value, json};
 

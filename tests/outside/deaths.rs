@@ -1,7 +1,7 @@
 //! What callers see when an actor dies: a clear error at worst, and a fresh actor after it.
 
-use actors::kit::Health;
 use entity::plan::Plan;
+use runtime::Health;
 use serde_json::json;
 
 use crate::world::{Answer, Assistant, Reply, Server, Site, Tokens, article, eventually};

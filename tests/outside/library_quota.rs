@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use actors::accounts;
-use actors::db::Db;
 use actors::library_quota;
+use database::Db;
 use entity::id::UserId;
 use entity::library_usage::{Column, Entity};
 use entity::plan::Plan;

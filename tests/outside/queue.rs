@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use actors::accounts::{self, NewAccount};
 use actors::clock::{Clock, TestClock};
-use actors::db::Db;
 use actors::desk::Desk;
 use actors::ingest::queue::{
     self, Favour, LEASE, Later, LeaseOwner, MOST_DEATHS, Places, Priority, Track, Work,
 };
 use carrel::settings::Settings;
+use database::Db;
 use entity::id::UserId;
 use entity::kind::{ContentType, JobState};
 use entity::plan::Plan;

@@ -4,9 +4,9 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
 
-use actors::db::Db;
 use actors::error::Error;
 use actors::state::{self, Fact};
+use database::Db;
 
 use sea_orm::ConnectionTrait;
 

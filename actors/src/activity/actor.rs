@@ -8,16 +8,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
+use database::Db;
+use disk::DiskSpace;
 use entity::id::UserId;
 use entity::{activity, user};
+use runtime::{BatchBuffer, Flush, WriteBehind, WriteFuture, WriteLock};
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use tracing::warn;
 
 use crate::clock::Clock;
-use crate::db::Db;
-use crate::disk::DiskSpace;
 use crate::error::Error;
-use crate::kit::{Batch, Flush, Gathers, Turn, Write};
 
 const MOST_LINES: usize = 200;
 const FLUSH_EVERY: Duration = Duration::from_millis(500);
@@ -29,23 +29,23 @@ pub struct ActivityActor {
     clock: Arc<dyn Clock>,
     kept: Duration,
     disk: DiskSpace,
-    lines: Batch<activity::Model>,
-    turn: Turn,
+    lines: BatchBuffer<activity::Model>,
+    write_lock: WriteLock,
 }
 
 impl ActivityActor {
     pub(super) fn new(db: Db, clock: Arc<dyn Clock>, kept: Duration, disk: DiskSpace) -> Self {
-        Self { db, clock, kept, disk, lines: Batch::of(MOST_LINES), turn: Turn::default() }
+        Self { db, clock, kept, disk, lines: BatchBuffer::new(MOST_LINES), write_lock: WriteLock::default() }
     }
 
     /// Writes the lines, unless a disk is below its floor: each read of a client would take of the space that is left there for
     /// sign-in, revocation and deletion.
     fn flush_with_room(&mut self, context: &mut Context<Self>) {
         if self.disk.has_room() {
-            self.flush_behind(context);
+            self.flush_detached(context);
         } else {
             // Bounds how many wait.
-            let waiting = self.take();
+            let waiting = self.take_batch();
             self.put_back(waiting);
         }
     }
@@ -63,20 +63,21 @@ impl ActivityActor {
     }
 }
 
-impl Gathers for ActivityActor {
-    type Gathered = Vec<activity::Model>;
-    type Told = ();
-    const WHAT: &'static str = "lines of the activity";
+impl WriteBehind for ActivityActor {
+    type Batch = Vec<activity::Model>;
+    type Output = ();
+    type Error = Error;
+    const BATCH_NAME: &'static str = "lines of the activity";
 
-    fn turn(&self) -> Turn {
-        self.turn.clone()
+    fn write_lock(&self) -> WriteLock {
+        self.write_lock.clone()
     }
 
-    fn take(&mut self) -> Self::Gathered {
+    fn take_batch(&mut self) -> Self::Batch {
         self.lines.take()
     }
 
-    fn write(&self, lines: Self::Gathered) -> Write<Self::Gathered, ()> {
+    fn write(&self, lines: Self::Batch) -> WriteFuture<Self::Batch, (), Error> {
         let db = self.db.clone();
         Box::pin(async move {
             let written = write(&db, &lines).await;
@@ -84,9 +85,9 @@ impl Gathers for ActivityActor {
         })
     }
 
-    fn written(&mut self, (): ()) {}
+    fn on_written(&mut self, (): ()) {}
 
-    fn put_back(&mut self, lines: Self::Gathered) {
+    fn put_back(&mut self, lines: Self::Batch) {
         let lost = self.lines.put_back(lines);
         if lost > 0 {
             warn!(lost, "lines of the activity are lost: they could not be written for too long");
@@ -136,10 +137,10 @@ impl Handler<Record> for ActivityActor {
     }
 }
 
-impl Handler<Flush> for ActivityActor {
+impl Handler<Flush<Error>> for ActivityActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
-    fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, _: Flush<Error>, _: &mut Self::Context) -> Self::Result {
         self.flush()
     }
 }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
+use database::Db;
+use disk::DiskSpace;
 use entity::activity;
+use runtime::{Flush, Port, SupervisorConfig, supervise};
 
 use crate::clock::Clock;
-use crate::db::Db;
-use crate::disk::DiskSpace;
 use crate::error::Error;
-use crate::kit::{Flush, Kept, Port, keep};
 use actor::{ActivityActor, Record};
 
 /// The way to the activity.
@@ -24,9 +24,9 @@ pub struct Activity {
 impl Activity {
     /// Starts the actor; lines older than `kept` are removed, at the start and then now and again.
     pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>, kept: Duration, disk: DiskSpace) -> Self {
-        let how = Kept { name: "activity", permits: 4096, patience: Duration::from_secs(8) };
+        let config = SupervisorConfig { name: "activity", permits: 4096, timeout: Duration::from_secs(8) };
         let begin = move || ActivityActor::new(db.clone(), clock.clone(), kept, disk.clone());
-        Self { port: keep(on, how, begin) }
+        Self { port: supervise(on, config, begin) }
     }
 
     /// Notes a call. Where there is no room the line is lost and counted.
@@ -36,7 +36,7 @@ impl Activity {
 
     /// Writes what was noted.
     pub async fn flush(&self) -> Result<(), Error> {
-        self.port.ask(Flush).await?
+        self.port.ask(Flush::default()).await?
     }
 
     /// The actor's port, for health and for draining.

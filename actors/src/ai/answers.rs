@@ -9,6 +9,7 @@
 
 use std::time::Duration;
 
+use database::Db;
 use entity::id::{AnswerId, UserId};
 use entity::kind::BudgetGroup;
 use entity::plan::Limits;
@@ -22,7 +23,6 @@ use sea_orm::{
 use tracing::warn;
 
 use super::budget::{self, Spent};
-use crate::db::Db;
 use crate::error::Error;
 
 /// Longer than any answer takes, with its retries.

@@ -10,10 +10,10 @@ pub mod budget;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use database::Db;
 use entity::time::Timestamp;
 use sea_orm::ConnectionTrait;
 
-use crate::db::Db;
 use crate::error::Error;
 use crate::state::{self, Fact};
 

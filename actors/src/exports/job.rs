@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use disk::{DiskReservation, ScratchFile};
 use entity::id::{ExportId, FileId};
 use entity::kind::ExportState;
 use entity::{export, job};
@@ -14,9 +15,8 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use super::gather;
-use crate::adapters::blobs::{BlobError, ScratchFile};
+use crate::adapters::blobs::BlobError;
 use crate::app::App;
-use crate::disk::DiskReservation;
 use crate::error::Error;
 use crate::ingest::{Failure, queue};
 use crate::owned_transaction::begin_owned;

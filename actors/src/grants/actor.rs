@@ -8,11 +8,13 @@ use actix::{
     Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, ResponseFuture,
     WrapFuture, fut::ready,
 };
+use database::{Db, on_behalf_of};
 use entity::id::{GrantId, UserId};
 use entity::oauth_client;
 use entity::oauth_grant;
 use entity::scope::Scopes;
 use entity::time::Timestamp;
+use runtime::{Flush, WriteBehind, WriteFuture, WriteLock};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
@@ -23,10 +25,8 @@ use super::end::{Ending, end, living_owner};
 use super::refused::Refused;
 use super::token::{self, Issued, Refresh};
 use super::{Terms, sweep};
-use crate::db::{Db, on_behalf_of};
 use crate::error::Error;
 use crate::keys::secret::Secret;
-use crate::kit::{Flush, Gathers, Turn, Write};
 use crate::uses::{Introductions, Use, Uses};
 
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
@@ -37,12 +37,17 @@ pub struct GrantActor {
     terms: Terms,
     uses: Uses<GrantId>,
     introductions: Introductions<GrantId>,
-    turn: Turn,
+    write_lock: WriteLock,
 }
 
 impl GrantActor {
     pub(super) fn new(terms: Terms) -> Self {
-        Self { terms, uses: Uses::default(), introductions: Introductions::default(), turn: Turn::default() }
+        Self {
+            terms,
+            uses: Uses::default(),
+            introductions: Introductions::default(),
+            write_lock: WriteLock::default(),
+        }
     }
 
     fn sweep(&mut self, context: &mut Context<Self>) {
@@ -55,21 +60,22 @@ impl GrantActor {
     }
 }
 
-impl Gathers for GrantActor {
-    type Gathered = Uses<GrantId>;
+impl WriteBehind for GrantActor {
+    type Batch = Uses<GrantId>;
     /// Whether names of clients were among them.
-    type Told = bool;
-    const WHAT: &'static str = "the last uses of connections";
+    type Output = bool;
+    type Error = Error;
+    const BATCH_NAME: &'static str = "the last uses of connections";
 
-    fn turn(&self) -> Turn {
-        self.turn.clone()
+    fn write_lock(&self) -> WriteLock {
+        self.write_lock.clone()
     }
 
-    fn take(&mut self) -> Self::Gathered {
+    fn take_batch(&mut self) -> Self::Batch {
         std::mem::take(&mut self.uses)
     }
 
-    fn write(&self, uses: Self::Gathered) -> Write<Self::Gathered, bool> {
+    fn write(&self, uses: Self::Batch) -> WriteFuture<Self::Batch, bool, Error> {
         let db = self.terms.db.clone();
         Box::pin(async move {
             let written = write_uses(&db, &uses).await.map(|()| uses.introduce());
@@ -77,13 +83,13 @@ impl Gathers for GrantActor {
         })
     }
 
-    fn written(&mut self, introduced: bool) {
+    fn on_written(&mut self, introduced: bool) {
         if introduced {
             self.terms.fresh.raise();
         }
     }
 
-    fn put_back(&mut self, unwritten: Self::Gathered) {
+    fn put_back(&mut self, unwritten: Self::Batch) {
         self.uses.put_back(unwritten);
     }
 }
@@ -253,10 +259,10 @@ impl Handler<Introduced> for GrantActor {
     }
 }
 
-impl Handler<Flush> for GrantActor {
+impl Handler<Flush<Error>> for GrantActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
-    fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, _: Flush<Error>, _: &mut Self::Context) -> Self::Result {
         self.flush()
     }
 }

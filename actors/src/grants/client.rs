@@ -1,5 +1,6 @@
 //! Registered applications: who may register, who proves to be which, and who is forgotten (RFC 7591; spec.md: States).
 
+use database::Db;
 use entity::id::ClientId;
 use entity::kind::{ClientAuth, GrantState};
 use entity::oauth_client::{self, RedirectUris};
@@ -11,7 +12,6 @@ use subtle::ConstantTimeEq;
 use text::one_line;
 
 use super::redirect::{RedirectRules, shown_host};
-use crate::db::Db;
 use crate::error::Error;
 use crate::keys::secret::{Secret, SecretHash};
 

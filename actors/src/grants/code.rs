@@ -3,6 +3,7 @@
 //! A code is spent by the first authenticated client that presents it, whether that gets tokens or not; a second time it
 //! ends the connection that it made (OAuth 2.1, section 4.1.3).
 
+use database::{Transaction, on_behalf_of};
 use entity::id::GrantId;
 use entity::kind::{CodeState, GrantState};
 use entity::time::Timestamp;
@@ -17,7 +18,6 @@ use super::lifecycle::{Untaken, present, redeem};
 use super::refused::Refused;
 use super::token::{Issued, issue, tell_reuse};
 use super::{Terms, client, pkce};
-use crate::db::{Transaction, on_behalf_of};
 use crate::keys::secret::Secret;
 use crate::{notices, state};
 

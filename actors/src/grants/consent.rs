@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use database::{Transaction, on_behalf_of};
 use entity::id::{SessionId, UserId};
 use entity::kind::CodeState;
 use entity::oauth_consent;
@@ -16,7 +17,6 @@ use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
 use super::end::living_owner;
 use super::{Terms, client};
-use crate::db::{Transaction, on_behalf_of};
 use crate::error::Error;
 use crate::keys::secret::Secret;
 

@@ -4,13 +4,13 @@
 //! Each step that changes connections of a person holds that person's row first, so such steps come one after another,
 //! on two nodes too, and never wait for each other in a circle.
 
+use database::Transaction;
 use entity::id::{ClientId, UserId};
 use entity::kind::{CodeState, GrantState};
 use entity::{oauth_code, oauth_consent, oauth_grant, user};
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, UpdateMany};
 
-use crate::db::Transaction;
 use crate::state;
 
 /// The person, held until the transaction ends; `None` where the account is shut or gone.

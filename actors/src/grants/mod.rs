@@ -27,20 +27,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
+use database::Db;
 use entity::id::{ClientId, GrantId, UserId};
 use entity::plan::Plan;
 use entity::scope::Scopes;
 use entity::time::Timestamp;
 use entity::{oauth_client, oauth_grant, user};
 use moka::sync::Cache;
+use runtime::{Flush, Port, SupervisorConfig, supervise};
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder};
 
 use crate::clock::Clock;
-use crate::db::Db;
 use crate::error::Error;
 use crate::keys::freshness::Freshness;
 use crate::keys::secret::{Secret, SecretHash};
-use crate::kit::{Flush, Kept, Port, keep};
 use crate::limits::Addresses;
 use actor::{Ask, Decide, Disconnect, GrantActor, Introduced, Revoke};
 use client::{Introduction, Proof, Unfit};
@@ -190,7 +190,7 @@ impl Grants {
             unused_client: settings.unused_client,
             redirects: Arc::new(settings.redirects),
         };
-        let how = Kept { name: "grants", permits: 64, patience: Duration::from_secs(8) };
+        let config = SupervisorConfig { name: "grants", permits: 64, timeout: Duration::from_secs(8) };
         let kept = terms.clone();
         Self {
             terms,
@@ -201,7 +201,7 @@ impl Grants {
             pages: Arc::new(Addresses::a_minute(SIGN_IN_PAGES_PER_MINUTE, clock)),
             walks: Walks::new(),
             cache: Cache::builder().max_capacity(CACHED).time_to_idle(Duration::from_secs(600)).build(),
-            port: keep(on, how, move || GrantActor::new(kept.clone())),
+            port: supervise(on, config, move || GrantActor::new(kept.clone())),
         }
     }
 
@@ -443,7 +443,7 @@ impl Grants {
 
     /// Writes what was noted.
     pub async fn flush(&self) -> Result<(), Error> {
-        self.port.ask(Flush).await?
+        self.port.ask(Flush::default()).await?
     }
 
     /// The actor's port, for health and for draining.

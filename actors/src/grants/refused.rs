@@ -1,10 +1,10 @@
 //! Why a client gets no tokens. The small error of the grant rules; the surface tells it in the words of RFC 6749.
 
+use runtime::AskError;
 use sea_orm::DbErr;
 
 use super::lifecycle::Untaken;
 use crate::error::Error;
-use crate::kit::Unanswered;
 
 /// See the file's head.
 #[derive(Debug, thiserror::Error)]
@@ -41,8 +41,8 @@ impl From<Untaken> for Refused {
     }
 }
 
-impl From<Unanswered> for Refused {
-    fn from(unanswered: Unanswered) -> Self {
-        Refused::Inside(unanswered.into())
+impl From<AskError> for Refused {
+    fn from(error: AskError) -> Self {
+        Refused::Inside(error.into())
     }
 }

@@ -329,7 +329,7 @@ async fn a_refused_refresh_costs_the_same_whatever_there_is_of_its_token() {
     let (scene_client, other) = (scene.client.clone(), fresh.other.clone());
     scene.disconnect().await;
     let count = Arc::new(AtomicUsize::new(0));
-    terms.db.counted_by(count.clone());
+    terms.db.count_statements(count.clone());
 
     let statements = async |client: &oauth_client::Model, token: &str| {
         count.store(0, Ordering::Relaxed);

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use database::{Transaction, on_behalf_of};
 use entity::id::{ActivityId, GrantId};
 use entity::kind::{GrantState, Surface, TokenKind, TokenState};
 use entity::scope::Scopes;
@@ -16,7 +17,6 @@ use super::end::{Ending, end, living_owner};
 use super::lifecycle::{Untaken, spend};
 use super::refused::Refused;
 use super::{Terms, client};
-use crate::db::{Transaction, on_behalf_of};
 use crate::error::Error;
 use crate::keys::secret::Secret;
 

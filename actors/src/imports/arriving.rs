@@ -2,18 +2,17 @@
 //! and a file that comes is none of them yet.
 
 use entity::id::UserId;
+use runtime::KeyedWeakMap;
 use tokio::sync::{Mutex, OwnedMutexGuard};
-
-use crate::kit::Shared;
 
 /// Whose file comes in. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Arriving(Shared<UserId, Mutex<()>>);
+pub struct Arriving(KeyedWeakMap<UserId, Mutex<()>>);
 
 impl Arriving {
     /// Waits until no other file of this person comes in.
     pub async fn alone(&self, user: UserId) -> OwnedMutexGuard<()> {
-        self.0.of(user).lock_owned().await
+        self.0.get_or_default(user).lock_owned().await
     }
 }
 

@@ -1,5 +1,6 @@
 //! What was marked in saved pages: highlights, placed where the words stand in the text as soon as there is one.
 
+use database::insert_all;
 use entity::id::{BookmarkId, HighlightId};
 use entity::kind::ImportedKind;
 use entity::time::Timestamp;
@@ -11,7 +12,6 @@ use super::said::Added;
 use super::sums;
 use super::take::{Became, Taking};
 use crate::adapters::sandbox::import::Mark;
-use crate::db::insert_all;
 use crate::error::Error;
 use crate::ingest::marks;
 

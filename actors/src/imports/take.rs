@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use database::insert_all;
 use entity::id::ImportRowId;
 use entity::import::{self, Column};
 use entity::import_row;
@@ -19,7 +20,6 @@ use super::said::Added;
 use super::sums;
 use crate::adapters::sandbox::import::{Found, Import, Row, Save};
 use crate::adapters::sandbox::{Outline, SandboxError};
-use crate::db::insert_all;
 use crate::error::Error;
 use crate::ops::feeds;
 

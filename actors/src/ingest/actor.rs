@@ -7,6 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
+use database::is_reported;
+use disk::SpaceLevel;
 use entity::id::{JobId, UserId};
 use entity::job;
 use sea_orm::DbErr;
@@ -17,8 +19,6 @@ use super::attempt::{bury, settle, work};
 use super::queue::{self, Claimed, Favour, Places, Priority, Track, Work};
 use super::{feed, forget, repair, sweep};
 use crate::app::App;
-use crate::db::is_reported;
-use crate::disk::SpaceLevel;
 use crate::error::Error;
 use crate::uploads::stored;
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use database::Db;
 use entity::document;
 use entity::id::UserId;
 use entity::time::Timestamp;
@@ -10,7 +11,6 @@ use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
 use super::queue::{self, Priority, Work};
-use crate::db::Db;
 use crate::error::Error;
 use crate::owned_transaction::begin_owned;
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use database::is_reported;
 use entity::id::DocumentId;
 use entity::kind::DocumentStatus;
 use entity::time::Timestamp;
@@ -14,7 +15,6 @@ use tracing::{info, warn};
 use super::queue::{self, LEASE, Later, MOST_ATTEMPTS, Work};
 use super::{feed, file, forget, index, media, page};
 use crate::app::App;
-use crate::db::is_reported;
 use crate::error::Error;
 use crate::notices::letter;
 use crate::owned_transaction::begin_owned;

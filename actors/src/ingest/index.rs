@@ -3,6 +3,7 @@
 use entity::id::{DocumentId, UserId};
 use entity::kind::{BudgetGroup, DocumentStatus};
 use entity::{bookmark, chunk, collection_bookmark, document, job};
+use runtime::Lane;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
@@ -13,7 +14,6 @@ use crate::adapters::index::{Labels, Language, Point, Source};
 use crate::ai::budget::{self, Spent};
 use crate::app::App;
 use crate::error::Error;
-use crate::kit::Lane;
 use crate::owned_transaction::begin_owned;
 use crate::retrieval::{Put, Vectors, lexical};
 
@@ -189,6 +189,7 @@ async fn points(
             rows.into_iter().map(point).collect()
         })
         .await
+        .map_err(Error::from)
 }
 
 fn language(told: Option<&str>, text: &str) -> Language {

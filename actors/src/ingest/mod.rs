@@ -27,9 +27,9 @@ mod unread;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
+use runtime::{Port, SupervisorConfig, supervise};
 
 use crate::app::App;
-use crate::kit::{Kept, Port, keep};
 use actor::{IngestActor, Wake};
 
 pub use actor::Room;
@@ -50,8 +50,8 @@ impl Ingest {
         app: impl Fn() -> Option<App> + Clone + Send + 'static,
         room: Room,
     ) -> Self {
-        let how = Kept { name: "ingest", permits: 16, patience: Duration::from_secs(40) };
-        Self { port: keep(on, how, move || IngestActor::new(app.clone(), room)) }
+        let config = SupervisorConfig { name: "ingest", permits: 16, timeout: Duration::from_secs(40) };
+        Self { port: supervise(on, config, move || IngestActor::new(app.clone(), room)) }
     }
 
     /// There may be something due.

@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use runtime::Lane;
+
 use super::attempt::Failure;
 use super::page::LONGEST_TITLE;
 use super::places::{PageSpan, Places};
@@ -12,7 +14,6 @@ use crate::adapters::sandbox::pdf::{Entry, Facts};
 use crate::adapters::sandbox::{Heading, PdfText};
 use crate::app::App;
 use crate::error::Error;
-use crate::kit::Lane;
 
 /// Stands between two pages; it belongs to the former.
 const BETWEEN: &str = "\n\n";

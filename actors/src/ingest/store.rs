@@ -1,5 +1,6 @@
 //! Brings a text in: a new version of its document, whole or not at all.
 
+use database::insert_all;
 use entity::id::ChunkId;
 use entity::kind::DocumentStatus;
 use entity::time::Timestamp;
@@ -15,7 +16,6 @@ use super::marks;
 use super::places::Places;
 use super::queue::{self, Priority, Work};
 use crate::adapters::sandbox::Heading;
-use crate::db::insert_all;
 use crate::error::Error;
 
 /// What a document is to say from now on.

@@ -12,11 +12,13 @@ use actix::{
     Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, ResponseFuture,
     WrapFuture, fut::ready,
 };
+use database::{Db, is_reported};
 use entity::id::{KeyId, UserId};
 use entity::plan::{Limits, Plan};
 use entity::time::Timestamp;
 use entity::{api_key, user};
 use moka::sync::Cache;
+use runtime::{Flush, WriteBehind, WriteFuture, WriteLock};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
@@ -25,9 +27,7 @@ use super::freshness::Freshness;
 use super::secret::{Secret, SecretHash};
 use super::{Changes, KeyRow, Wish, changes};
 use crate::clock::Clock;
-use crate::db::{Db, is_reported};
 use crate::error::Error;
-use crate::kit::{Flush, Gathers, Turn, Write};
 use crate::notices::{FirstUse, Notices};
 use crate::state::{self, Fact};
 use crate::uses::{Introductions, Use, Uses};
@@ -44,7 +44,7 @@ pub struct KeyActor {
     notices: Notices,
     uses: Uses<KeyId>,
     introductions: Introductions<KeyId>,
-    turn: Turn,
+    write_lock: WriteLock,
     told: HashSet<KeyId>,
 }
 
@@ -58,7 +58,7 @@ impl KeyActor {
     ) -> Self {
         let (uses, told) = (Uses::default(), HashSet::new());
         let introductions = Introductions::default();
-        Self { db, clock, cache, fresh, notices, uses, introductions, turn: Turn::default(), told }
+        Self { db, clock, cache, fresh, notices, uses, introductions, write_lock: WriteLock::default(), told }
     }
 
     /// Asks for the generation; where it moved, another process changed something.
@@ -90,21 +90,22 @@ impl KeyActor {
     }
 }
 
-impl Gathers for KeyActor {
-    type Gathered = Uses<KeyId>;
+impl WriteBehind for KeyActor {
+    type Batch = Uses<KeyId>;
     /// Whether names of clients were among them.
-    type Told = bool;
-    const WHAT: &'static str = "the last uses of keys";
+    type Output = bool;
+    type Error = Error;
+    const BATCH_NAME: &'static str = "the last uses of keys";
 
-    fn turn(&self) -> Turn {
-        self.turn.clone()
+    fn write_lock(&self) -> WriteLock {
+        self.write_lock.clone()
     }
 
-    fn take(&mut self) -> Self::Gathered {
+    fn take_batch(&mut self) -> Self::Batch {
         std::mem::take(&mut self.uses)
     }
 
-    fn write(&self, uses: Self::Gathered) -> Write<Self::Gathered, bool> {
+    fn write(&self, uses: Self::Batch) -> WriteFuture<Self::Batch, bool, Error> {
         let db = self.db.clone();
         Box::pin(async move {
             let written = write_uses(&db, &uses).await.map(|()| uses.introduce());
@@ -112,13 +113,13 @@ impl Gathers for KeyActor {
         })
     }
 
-    fn written(&mut self, introduced: bool) {
+    fn on_written(&mut self, introduced: bool) {
         if introduced {
             self.fresh.raise();
         }
     }
 
-    fn put_back(&mut self, unwritten: Self::Gathered) {
+    fn put_back(&mut self, unwritten: Self::Batch) {
         self.uses.put_back(unwritten);
     }
 }
@@ -322,10 +323,10 @@ impl Handler<Introduced> for KeyActor {
     }
 }
 
-impl Handler<Flush> for KeyActor {
+impl Handler<Flush<Error>> for KeyActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
-    fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, _: Flush<Error>, _: &mut Self::Context) -> Self::Result {
         self.flush()
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! The actor calls these for the running service, and the command line beside it.
 
+use database::{Db, Transaction, on_behalf_of};
 use entity::id::{KeyId, UserId};
 use entity::plan::{Limits, Plan};
 use entity::time::Timestamp;
@@ -13,7 +14,6 @@ use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::secret::Secret;
 use super::{Changes, Wish, rules};
-use crate::db::{Db, Transaction, on_behalf_of};
 use crate::error::Error;
 use crate::owned_transaction::begin_owned;
 use crate::state;

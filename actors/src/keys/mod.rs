@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
+use database::Db;
 use entity::api_key;
 use entity::id::{KeyId, UserId};
 use entity::kind::KeyKind;
@@ -21,11 +22,10 @@ use entity::plan::{Limits, Plan};
 use entity::scope::Scopes;
 use entity::time::Timestamp;
 use moka::sync::Cache;
+use runtime::{Flush, Port, SupervisorConfig, supervise};
 
 use crate::clock::Clock;
-use crate::db::Db;
 use crate::error::Error;
-use crate::kit::{Flush, Kept, Port, keep};
 use crate::notices::Notices;
 use crate::state::{self, Fact};
 use actor::{Change, Create, Introduced, KeyActor, Look, Regenerate, Revoke};
@@ -88,9 +88,9 @@ impl Keys {
     pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>, notices: Notices) -> Self {
         let cache = Cache::builder().max_capacity(CACHED).time_to_idle(Duration::from_secs(600)).build();
         let fresh = Arc::new(Freshness::new(clock.clone()));
-        let how = Kept { name: "keys", permits: 1024, patience: Duration::from_secs(8) };
+        let config = SupervisorConfig { name: "keys", permits: 1024, timeout: Duration::from_secs(8) };
         let (kept_cache, kept_fresh, kept_clock) = (cache.clone(), fresh.clone(), clock.clone());
-        let port = keep(on, how, move || {
+        let port = supervise(on, config, move || {
             KeyActor::new(
                 db.clone(),
                 kept_clock.clone(),
@@ -177,7 +177,7 @@ impl Keys {
 
     /// Writes what was noted.
     pub async fn flush(&self) -> Result<(), Error> {
-        self.port.ask(Flush).await?
+        self.port.ask(Flush::default()).await?
     }
 
     /// The actor's port, for health and for draining.

@@ -12,10 +12,12 @@ use actix::{
     Actor, ActorFutureExt, AsyncContext, AtomicResponse, Context, Handler, Message, ResponseActFuture,
     fut::{ready, wrap_future},
 };
+use database::Db;
 use entity::id::UserId;
 use entity::kind::Surface;
 use entity::time::{Day, Timestamp};
 use entity::{usage_day, user};
+use runtime::{Flush, WriteBehind, WriteFuture, WriteLock};
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use tracing::warn;
@@ -25,9 +27,7 @@ use super::hour::Hour;
 use super::{Ask, Counts, Quota};
 use crate::caller::Via;
 use crate::clock::Clock;
-use crate::db::Db;
 use crate::error::{Error, Wait};
-use crate::kit::{Flush, Gathers, Turn, Write};
 
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// Full buckets say nothing that a new one would not: they are dropped now and then.
@@ -46,7 +46,7 @@ pub struct LimitActor {
     days: KeptDays,
     /// Of a write that failed.
     left: Calls,
-    turn: Turn,
+    write_lock: WriteLock,
 }
 
 impl LimitActor {
@@ -58,7 +58,7 @@ impl LimitActor {
             counts: HashMap::new(),
             days: KeptDays::default(),
             left: HashMap::new(),
-            turn: Turn::default(),
+            write_lock: WriteLock::default(),
         }
     }
 
@@ -122,16 +122,17 @@ impl LimitActor {
     }
 }
 
-impl Gathers for LimitActor {
-    type Gathered = Calls;
-    type Told = Calls;
-    const WHAT: &'static str = "the counts of the day";
+impl WriteBehind for LimitActor {
+    type Batch = Calls;
+    type Output = Calls;
+    type Error = Error;
+    const BATCH_NAME: &'static str = "the counts of the day";
 
-    fn turn(&self) -> Turn {
-        self.turn.clone()
+    fn write_lock(&self) -> WriteLock {
+        self.write_lock.clone()
     }
 
-    fn take(&mut self) -> Calls {
+    fn take_batch(&mut self) -> Calls {
         let mut unwritten = std::mem::take(&mut self.left);
         for (of, count) in &mut self.counts {
             let calls = count.take();
@@ -142,7 +143,7 @@ impl Gathers for LimitActor {
         unwritten
     }
 
-    fn write(&self, unwritten: Calls) -> Write<Calls, Calls> {
+    fn write(&self, unwritten: Calls) -> WriteFuture<Calls, Calls, Error> {
         let db = self.db.clone();
         Box::pin(async move {
             let written = write(&db, &unwritten).await;
@@ -150,7 +151,7 @@ impl Gathers for LimitActor {
         })
     }
 
-    fn written(&mut self, totals: Calls) {
+    fn on_written(&mut self, totals: Calls) {
         for (of, total) in totals {
             if let Some(count) = self.counts.get_mut(&of) {
                 count.learn(total);
@@ -165,7 +166,7 @@ impl Gathers for LimitActor {
     }
 }
 
-#[expect(clippy::panic, reason = "the keeper turns it into a restart")]
+#[expect(clippy::panic, reason = "the supervisor turns it into a restart")]
 fn panic_for_restart(error: &sea_orm::DbErr) -> ! {
     panic!("could not read today's counts: {error}");
 }
@@ -288,10 +289,10 @@ impl Handler<Remaining> for LimitActor {
     }
 }
 
-impl Handler<Flush> for LimitActor {
+impl Handler<Flush<Error>> for LimitActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
-    fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, _: Flush<Error>, _: &mut Self::Context) -> Self::Result {
         self.flush()
     }
 }

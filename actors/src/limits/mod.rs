@@ -13,14 +13,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
+use database::Db;
 use entity::id::UserId;
 use entity::kind::Surface;
+use runtime::{Flush, Port, SupervisorConfig, supervise};
 
 use crate::caller::Via;
 use crate::clock::Clock;
-use crate::db::Db;
 use crate::error::{Error, Wait};
-use crate::kit::{Flush, Kept, Port, keep};
 use actor::{Admit, LimitActor, Remaining, Today};
 
 pub use addresses::{Addresses, network};
@@ -72,8 +72,8 @@ pub struct Limits {
 impl Limits {
     /// Starts the actor.
     pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>) -> Self {
-        let how = Kept { name: "limits", permits: 1024, patience: Duration::from_secs(8) };
-        Self { port: keep(on, how, move || LimitActor::new(db.clone(), clock.clone())) }
+        let config = SupervisorConfig { name: "limits", permits: 1024, timeout: Duration::from_secs(8) };
+        Self { port: supervise(on, config, move || LimitActor::new(db.clone(), clock.clone())) }
     }
 
     /// Lets a call in and counts it, or says how long to wait.
@@ -96,7 +96,7 @@ impl Limits {
 
     /// Writes what was counted.
     pub async fn flush(&self) -> Result<(), Error> {
-        self.port.ask(Flush).await?
+        self.port.ask(Flush::default()).await?
     }
 
     /// The actor's port, for health and for draining.

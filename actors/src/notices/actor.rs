@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use actix::fut::wrap_future;
 use actix::{Actor, AtomicResponse, Context, Handler, Message};
+use database::Db;
 use entity::id::{KeyId, NoticeId, UserId};
 use entity::kind::NoticeKind;
 use entity::time::Timestamp;
@@ -16,7 +17,6 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
 use super::letter;
 use crate::clock::Clock;
-use crate::db::Db;
 use crate::error::Error;
 
 /// See the file's head.

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
+use database::Db;
+use runtime::{Port, SupervisorConfig, supervise};
 
 use crate::clock::Clock;
-use crate::db::Db;
 use crate::error::Error;
-use crate::kit::{Kept, Port, keep};
 use actor::NoticeActor;
 
 pub use actor::FirstUse;
@@ -28,8 +28,8 @@ pub struct Notices {
 impl Notices {
     /// Starts the actor.
     pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>) -> Self {
-        let how = Kept { name: "notices", permits: 256, patience: Duration::from_secs(8) };
-        Self { port: keep(on, how, move || NoticeActor::new(db.clone(), clock.clone())) }
+        let config = SupervisorConfig { name: "notices", permits: 256, timeout: Duration::from_secs(8) };
+        Self { port: supervise(on, config, move || NoticeActor::new(db.clone(), clock.clone())) }
     }
 
     /// Tells of a first use; once this returns well, it is written down.

@@ -7,6 +7,7 @@ use entity::id::{BookmarkId, DocumentId, NoteId, ProjectId, UserId};
 use entity::kind::ContentType;
 use entity::time::Timestamp;
 use entity::{bookmark, document, note, project};
+use runtime::Lane;
 use schemars::JsonSchema;
 use sea_orm::sea_query::Expr;
 use sea_orm::{
@@ -20,7 +21,6 @@ use crate::error::Error;
 use crate::fields::Kind;
 use crate::ingest::queue::Priority;
 use crate::ingest::{Split, Text, put_text};
-use crate::kit::Lane;
 
 pub use change::{ChangeNote, DeleteNote, take_back};
 pub use create::{CreateNote, NoteCreated, Place, first_line};
@@ -81,7 +81,7 @@ pub struct NewNote {
 
 /// The passages of a note's text, made off the server's threads.
 pub async fn split(app: &App, body: String) -> Result<Split, Error> {
-    app.workers.run(Lane::Foreground, move || passages(&body)).await
+    Ok(app.workers.run(Lane::Foreground, move || passages(&body)).await?)
 }
 
 /// The passages of a note's text.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseFuture, WrapFuture};
+use database::Db;
 use entity::document;
 use entity::id::{DocumentId, UserId};
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
@@ -16,7 +17,6 @@ use uuid::Uuid;
 use super::engine::Engine;
 use super::{Completeness, Ranked, Wanted};
 use crate::adapters::index::{Labels, Point, Tenant};
-use crate::db::Db;
 use crate::error::Error;
 
 const LOOK_EVERY: Duration = Duration::from_millis(400);

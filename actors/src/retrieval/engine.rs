@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use entity::id::{ChunkId, DocumentId, UserId};
 use inference::embedder::{Embedder, PASSAGE_TOKENS, Pieces};
+use runtime::{Lane, Workers};
 use tracing::{error, warn};
 use uuid::Uuid;
 
@@ -16,7 +17,6 @@ use crate::adapters::index::{EngineFault, IndexError, PassageIndex, PassagePage,
 use crate::ai::Pause;
 use crate::clock::Clock;
 use crate::error::{Error, StorageFailure};
-use crate::kit::{Lane, Workers};
 
 /// How long somebody waits for passages.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -188,7 +188,7 @@ impl Engine {
             change(&*changed)?;
             changed.commit()
         });
-        let done = done.await.and_then(|done| done.map_err(not_written));
+        let done = done.await.map_err(Error::from).and_then(|done| done.map_err(not_written));
         if done.is_err() && !index.is_in_place() {
             // Not the job's fault: it comes again once there is an index to write to.
             return Err(Error::Busy(REOPENS_WITHIN));

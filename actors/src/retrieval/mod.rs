@@ -16,16 +16,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
+use database::Db;
 use entity::id::{ChunkId, DocumentId, UserId};
 use inference::embedder::Embedder;
+use runtime::{FairSemaphore, Port, SupervisorConfig, Workers, supervise};
 use uuid::Uuid;
 
 use crate::adapters::index::{Filter, Labels, PassageIndex, PassagePage};
 use crate::ai::Pause;
 use crate::clock::Clock;
-use crate::db::Db;
 use crate::error::Error;
-use crate::kit::{FairSemaphore, Kept, Port, Workers, keep};
 use actor::{Change, Maintain, RetrievalActor, Retrieve};
 use engine::Engine;
 
@@ -92,9 +92,10 @@ impl Retrieval {
         pause: Pause,
     ) -> Self {
         let engine = Arc::new(Engine::new(index, clock, pause, workers));
-        let how = Kept { name: "retrieval", permits: PERMITS, patience: Duration::from_secs(120) };
+        let config =
+            SupervisorConfig { name: "retrieval", permits: PERMITS, timeout: Duration::from_secs(120) };
         let kept = engine.clone();
-        let port = keep(on, how, move || RetrievalActor::new(db.clone(), kept.clone()));
+        let port = supervise(on, config, move || RetrievalActor::new(db.clone(), kept.clone()));
         Self { port, searches: FairSemaphore::new(SEARCHES, MAX_WAIT), engine }
     }
 

@@ -1,5 +1,6 @@
 //! Completing an upload: document, bookmark and job in one transaction, once however often it is asked for.
 
+use database::Transaction;
 use entity::id::{BookmarkId, DocumentId, UploadId};
 use entity::kind::{BookmarkKind, ContentType};
 use entity::time::Timestamp;
@@ -15,7 +16,6 @@ use crate::adapters::blobs::{Direct, incoming_path_of, path_of};
 use crate::address::PageUrl;
 use crate::app::App;
 use crate::caller::Caller;
-use crate::db::Transaction;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::library_quota::LibraryRoom;

@@ -16,6 +16,7 @@ mod turns;
 use std::sync::Arc;
 use std::time::Duration;
 
+use disk::Scratch;
 use entity::id::UserId;
 use entity::time::Timestamp;
 use entity::upload::{Column, Entity};
@@ -30,7 +31,7 @@ pub use receive::{Arrival, Pass, Said};
 pub use sweep::{KEPT, sweep};
 pub use turns::Turns;
 
-use crate::adapters::blobs::{Arrived, BlobError, Blobs, Scratch, incoming_path_of};
+use crate::adapters::blobs::{Arrived, BlobError, Blobs, incoming_path_of};
 use crate::error::Error;
 
 /// What uploads need of the service.

@@ -2,6 +2,7 @@
 //! their upload once they are whole and on the disk. A second arrival before completion replaces the first; one that
 //! breaks off changes nothing and leaves nothing.
 
+use database::on_behalf_of;
 use entity::id::UploadId;
 use entity::time::Timestamp;
 use entity::upload::{Column, Entity, Model};
@@ -17,7 +18,6 @@ use super::stored::{self, Held};
 use super::turns::Turn;
 use crate::adapters::blobs::{BlobError, PART, Writing, path_of};
 use crate::app::App;
-use crate::db::on_behalf_of;
 use crate::error::Error;
 
 /// What stands in an upload's address.

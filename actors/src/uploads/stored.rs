@@ -5,10 +5,12 @@
 use std::path::Path;
 use std::time::Duration;
 
+use database::Db;
 use entity::id::{DocumentId, ExportId, FileId, ImportId, UploadId};
 use entity::stored_file::{Column, Entity, Model};
 use entity::time::Timestamp;
 use entity::upload;
+use runtime::Heartbeat;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use tokio::fs::File;
@@ -18,10 +20,8 @@ use tracing::warn;
 
 use crate::adapters::blobs::{BlobError, Blobs, PART, Writing, path_of};
 use crate::app::App;
-use crate::db::Db;
 use crate::desk::Desk;
 use crate::error::Error;
-use crate::kit::Beat;
 
 /// Whoever writes a file and says nothing for so long is taken for dead. It renews at a third of that.
 const HELD: Duration = Duration::from_secs(30);
@@ -36,7 +36,7 @@ pub struct Held {
     pub id: FileId,
     /// Its path in the store.
     pub path: String,
-    _beat: Beat,
+    _heartbeat: Heartbeat,
 }
 
 /// Names a file that is about to be written; where its bytes come for an upload, that takes up room from now on.
@@ -75,14 +75,14 @@ pub(crate) fn new_row(desk: &Desk, path: impl FnOnce(FileId) -> String) -> Model
 /// Renews the row of a file, which was inserted just now, for as long as the result lives.
 pub(crate) fn keep_alive(desk: &Desk, upload: Option<UploadId>, row: Model) -> Held {
     let (db, clock, id) = (desk.db.clone(), desk.clock.clone(), row.id);
-    let beat = Beat::every(HELD / 3, "a file is being written", move || {
+    let heartbeat = Heartbeat::every(HELD / 3, "a file is being written", move || {
         let (db, until) = (db.clone(), clock.now() + HELD);
         async move {
             renew(&db, id, until).await?;
             take_up_room(&db, upload, until).await
         }
     });
-    Held { id, path: row.path, _beat: beat }
+    Held { id, path: row.path, _heartbeat: heartbeat }
 }
 
 async fn renew(db: &Db, id: FileId, until: Timestamp) -> Result<(), Error> {

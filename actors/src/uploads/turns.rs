@@ -5,14 +5,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use entity::id::UploadId;
+use runtime::KeyedWeakMap;
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
-use crate::kit::Shared;
-
 /// Whose turn it is at each upload that bytes come for.
 #[derive(Clone, Debug, Default)]
-pub struct Turns(Shared<UploadId, Arriving>);
+pub struct Turns(KeyedWeakMap<UploadId, Arriving>);
 
 #[derive(Debug, Default)]
 struct Arriving {
@@ -31,7 +30,7 @@ pub struct Turn {
 impl Turns {
     /// Ends the turn of whoever has it at this upload, and waits until that is done.
     pub async fn of(&self, upload: UploadId) -> Turn {
-        let of = self.0.of(upload);
+        let of = self.0.get_or_default(upload);
         let over = CancellationToken::new();
         let older = {
             let mut newest = of.newest.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,13 +1,13 @@
 //! The database: whether it is there, can be opened, is up to date, and is not damaged.
 
 use actors::accounts;
-use actors::db::OpenError;
 use actors::desk::Desk;
+use database::OpenError;
 
 use super::check::Check;
 use super::library_sizes;
 use crate::cli::{failure, opening};
-use crate::database::{self, ConnectError, LostDatabase};
+use crate::library_database::{self, ConnectError, LostDatabase};
 use crate::settings::Settings;
 
 const NAME: &str = "database";
@@ -24,13 +24,13 @@ pub async fn open(settings: &Settings, is_removed: bool) -> Result<Desk, Check> 
     let tell_lost = |lost: LostDatabase| {
         Check::wrong(NAME, lost.finding(), if is_removed { PUT_BACK } else { LostDatabase::ADVICE })
     };
-    database::require_file(settings).map_err(tell_lost)?;
+    library_database::require_file(settings).map_err(tell_lost)?;
     if is_removed {
         // SQLite would apply the log of the service to a file that took the place of the database.
         let found = "the service that runs says that a file of its database was removed or replaced; its log names it";
         return Err(Check::wrong(NAME, found, PUT_BACK));
     }
-    if database::is_new(settings) {
+    if library_database::is_new(settings) {
         let advice = "the first start, or `carrel migrate`, makes it";
         return Err(Check::warning(NAME, "it is not there yet", advice));
     }
@@ -63,7 +63,7 @@ fn access_advice(settings: &Settings) -> String {
 pub async fn check(desk: &Desk, repairs: bool) -> Vec<Check> {
     let kind = opening::kind(desk);
     let damage = check_for_damage(desk).await;
-    match desk.db.behind().await {
+    match desk.db.pending_migrations().await {
         Ok(0) => {
             let found = format!("{kind} answers, and its tables are up to date");
             let sizes = library_sizes::check(desk, repairs).await;

@@ -66,7 +66,7 @@ fn with_set_aside(settings: &Settings, told: Check) -> Check {
 
 /// What the database says; none where its tables are of an older version.
 async fn inspect(settings: &Settings, desk: &Desk) -> Result<Option<Inspection>, String> {
-    if desk.db.behind().await.map_err(|error| error.to_string())? > 0 {
+    if desk.db.pending_migrations().await.map_err(|error| error.to_string())? > 0 {
         return Ok(None);
     }
     let inspection = repair::inspect(&desk.db, &settings.data_dir).await;

@@ -24,11 +24,11 @@ mod resolve;
 use std::sync::Arc;
 use std::time::Duration;
 
+use disk::{Scratch, ScratchFile};
 use ipnet::IpNet;
 use reqwest::{Client, Response, StatusCode, header};
 use tokio::time::{Instant, timeout_at};
 
-use crate::adapters::blobs::{Scratch, ScratchFile};
 use crate::address::{Guard, PageUrl, Refusal};
 
 pub use charset::decoded;

@@ -13,6 +13,7 @@ use std::{
     thread,
 };
 
+use runtime::{BACKGROUND_NICE, lower_thread_priority};
 use serde::Serialize;
 
 use super::{
@@ -21,7 +22,6 @@ use super::{
     pdf, sound,
     wire::{self, Duty, Hello, Reply, Setup, Task, WireError},
 };
-use crate::kit::{BACKGROUND_NICE, lower_thread_priority};
 
 /// Room for parsers that descend a document by recursion. Only what is touched becomes memory.
 const STACK_BYTES: usize = 128 * 1024 * 1024;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use runtime::{BACKGROUND_NICE, lower_thread_priority};
 use tokio::sync::oneshot;
 use whisper_rs::{
     FullParams, SamplingStrategy, WhisperContext, WhisperContextParameters, WhisperError, WhisperState,
@@ -15,7 +16,6 @@ use whisper_rs::{
 };
 
 use super::{Heard, RATE, Said, TranscribeError, Transcriber, cleaned};
-use crate::kit::{BACKGROUND_NICE, lower_thread_priority};
 
 /// Whisper hears half a minute at once; a second is left for what it adds at the end.
 const LONGEST: usize = 29 * RATE as usize;

@@ -5,6 +5,7 @@ mod texts;
 
 use std::collections::{HashMap, HashSet};
 
+use database::Connection;
 use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
 use entity::{bookmark, collection, entry, export, feed, highlight, project};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
@@ -19,7 +20,6 @@ use super::job::Part;
 use super::record::{Collection, Entry, Feed, Highlight, Record};
 use crate::adapters::sandbox::import::{LIBRARY, SIGN, VERSION};
 use crate::app::App;
-use crate::db::Connection;
 use crate::error::Error;
 use crate::ops::feeds;
 

@@ -1,5 +1,6 @@
 //! Documents as they were: what the page said of itself, and the very passages.
 
+use database::insert_all;
 use entity::kind::DocumentStatus;
 use entity::time::Timestamp;
 use entity::{document, transcript, transcript_segment};
@@ -9,7 +10,6 @@ use text::chunk::Piece;
 
 use super::{NAME, WORDS};
 use crate::address::PageUrl;
-use crate::db::insert_all;
 use crate::error::Error;
 use crate::exports::record::{Spoken, Text};
 use crate::ingest::queue::Priority;

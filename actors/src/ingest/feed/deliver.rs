@@ -3,10 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use database::insert_all;
 use entity::id::{DocumentId, EntryId, FeedId};
 use entity::kind::{ContentType, SourceForm};
 use entity::time::Timestamp;
 use entity::{bookmark, document, entry, feed, job};
+use runtime::Lane;
 use sea_orm::ActiveValue::NotSet;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{
@@ -20,11 +22,9 @@ use super::source;
 use crate::adapters::sandbox::{Feed, Item};
 use crate::address::PageUrl;
 use crate::app::App;
-use crate::db::insert_all;
 use crate::error::Error;
 use crate::ingest::attempt::Failure;
 use crate::ingest::queue::{self, Priority, Work};
-use crate::kit::Lane;
 use crate::library_quota::LibraryRoom;
 use crate::ops::bookmarks::save::{Content, give};
 use crate::owned_transaction::begin_owned;

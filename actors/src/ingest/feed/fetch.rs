@@ -1,12 +1,13 @@
 //! One fetch of a feed's address, read in the sandbox.
 
+use runtime::Lane;
+
 use super::push::offer;
 use crate::adapters::fetch::{FetchError, Fetched, Wanted};
 use crate::adapters::sandbox::{Feed, FeedLink, Reading, SandboxError};
 use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
-use crate::kit::Lane;
 
 /// No feed is longer (faults-and-threats.md, P4).
 const MOST_BYTES: u64 = 5 << 20;

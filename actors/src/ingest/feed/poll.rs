@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use database::Transaction;
 use entity::id::{FeedSourceId, UserId};
 use entity::{feed, feed_source, job};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
@@ -14,7 +15,6 @@ use crate::adapters::fetch::FetchError;
 use crate::adapters::sandbox::SandboxError;
 use crate::address::PageUrl;
 use crate::app::App;
-use crate::db::Transaction;
 use crate::error::Error;
 use crate::ingest::attempt::Failure;
 use crate::ingest::queue::{self, Priority};

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use entity::id::{DocumentId, UserId};
 use entity::{document, entry, job, source, transcript};
+use runtime::Lane;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
@@ -31,7 +32,6 @@ use crate::address::PageUrl;
 use crate::ai;
 use crate::app::App;
 use crate::error::Error;
-use crate::kit::Lane;
 use crate::owned_transaction::begin_owned;
 use rows::{Making, Step};
 use windows::Windows;

@@ -1,6 +1,7 @@
 //! The rows of a transcript in the making: how far it is, and what was said until there. Each window is one transaction
 //! with the lease of its job, so nothing is heard twice and nothing is lost, whatever ends the process.
 
+use database::insert_all;
 use entity::id::UserId;
 use entity::kind::BudgetGroup;
 use entity::time::Timestamp;
@@ -17,7 +18,6 @@ use super::fetched;
 use crate::adapters::transcriber::{Heard, RATE};
 use crate::ai::budget::{self, Spent};
 use crate::app::App;
-use crate::db::insert_all;
 use crate::error::Error;
 use crate::owned_transaction::begin_owned;
 

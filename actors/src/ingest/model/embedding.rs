@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use inference::embedder::MiniLm;
 use inference::models::{Model, Store};
+use runtime::Lane;
 use tracing::{info, warn};
 
 use super::found;
 use crate::app::App;
+use crate::error::Error;
 use crate::ingest::again;
-use crate::kit::Lane;
 
 /// Waits for the model, opens it, and asks for the vectors that are lacking. Ends when that is done.
 pub async fn arrives(app: App, store: Store, model: Model) {
@@ -22,7 +23,10 @@ pub async fn arrives(app: App, store: Store, model: Model) {
             return warn!(%error, model.name, "could not open the embedding model; search goes by words alone");
         }
         Err(error) => {
-            return warn!(cause = error.chain(), model.name, "could not open the embedding model");
+            return warn!(
+                cause = Error::from(error).chain(),
+                model.name, "could not open the embedding model"
+            );
         }
     }
     info!(model.name, "the embedding model is there: search goes by meaning too");

@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use entity::kind::ContentType;
 use entity::{document, job};
+use runtime::Lane;
 
 use super::super::attempt::Failure;
 use super::super::media::place;
@@ -14,7 +15,6 @@ use crate::adapters::blobs::BlobError;
 use crate::adapters::fetch::{ContentType as SaidType, FetchError, Fetched, Got, Take, Wanted};
 use crate::address::PageUrl;
 use crate::app::App;
-use crate::kit::Lane;
 use crate::ops::notes;
 use crate::owned_transaction::begin_owned;
 use crate::uploads::MediaType;

@@ -6,6 +6,7 @@ mod fetch;
 use entity::id::DocumentId;
 use entity::kind::SourceForm;
 use entity::{bookmark, document, job, source};
+use runtime::Lane;
 use sea_orm::{ColumnTrait, ConnectionTrait, ModelTrait, QueryFilter, QuerySelect};
 
 use self::article::{article, text_of};
@@ -19,7 +20,6 @@ use crate::adapters::fetch::Turn;
 use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
-use crate::kit::Lane;
 use crate::library_quota::LibraryRoom;
 use crate::owned_transaction::begin_owned;
 

@@ -1,5 +1,6 @@
 //! Asking for work, and taking that back.
 
+use database::insert_all;
 use entity::id::UserId;
 use entity::job::{Column, Entity, Model};
 use entity::kind::JobState;
@@ -10,7 +11,6 @@ use uuid::Uuid;
 
 use super::turn;
 use super::work::{Priority, Work};
-use crate::db::insert_all;
 
 /// Asks for work, in the transaction that makes it necessary. Work that waits already is not asked for twice: it begins
 /// anew with all its tries, as soon as the sooner of the two.

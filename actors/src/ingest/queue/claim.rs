@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
+use database::Db;
 use entity::id::{JobId, UserId};
 use entity::job::{Column, Entity, Model};
 use entity::kind::JobState;
@@ -19,7 +20,6 @@ use sea_orm::{SqlErr, sea_query::SimpleExpr};
 use uuid::Uuid;
 
 use super::{LEASE, MOST_ATTEMPTS, MOST_DEATHS, Priority, Track, Work};
-use crate::db::Db;
 
 /// Whose work comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use database::Db;
 use entity::document;
 use entity::job::{Column, Entity, Model};
 use entity::kind::JobState;
@@ -12,7 +13,6 @@ use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, UpdateMany};
 
 use super::{LEASE, MOST_DEATHS, Priority, Work, turn};
-use crate::db::Db;
 
 /// Why a job is given up whose tries all died with their process.
 pub const DIED: &str = "the service died each time it worked on this";

@@ -5,6 +5,7 @@
 //! Goyal, Vin, Cheng 1996, with every job of one size.) What serves all who follow a feed takes turns as one more user,
 //! in whoever's name it is done. Turns compare within a track and a priority.
 
+use database::Db;
 use entity::id::UserId;
 use entity::job::{Column, Entity};
 use entity::kind::JobState;
@@ -15,7 +16,6 @@ use sea_orm::{
 };
 
 use super::Work;
-use crate::db::Db;
 
 /// Work whose wait is over gets its turn so many at a time.
 const AT_ONCE: u64 = 200;

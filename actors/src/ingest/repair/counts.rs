@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use database::Db;
 use entity::time::Timestamp;
 use tracing::warn;
 
@@ -10,7 +11,6 @@ use super::watch::{IndexWatch, Suspicion, Watched, has_passed};
 use crate::adapters::index::Doubt;
 use crate::app::App;
 use crate::clock::Clock;
-use crate::db::Db;
 use crate::error::Error;
 use crate::retrieval::{Completeness, Retrieval};
 

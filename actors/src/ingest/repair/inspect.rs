@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use database::Db;
+
 use super::rows;
 use crate::adapters::index::{Doubt, IndexFolder, Marker};
-use crate::db::Db;
 use crate::error::Error;
 use crate::state::{self, Fact};
 

@@ -8,13 +8,13 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use database::{Db, SessionLock};
 use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::{IndexWatch, Suspicion, Watched};
 use crate::adapters::index::Doubt;
 use crate::clock::Clock;
-use crate::db::{Db, SessionLock};
 use crate::error::Error;
 use crate::retrieval::{Completeness, Retrieval};
 use crate::state::{self, Fact};

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use database::Db;
 use tracing::warn;
 
 use super::watch::{IndexWatch, Watched, has_passed};
@@ -9,7 +10,6 @@ use crate::adapters::index::Marker;
 use crate::adapters::index::marker::FileStamp;
 use crate::app::App;
 use crate::clock::Clock;
-use crate::db::Db;
 use crate::error::Error;
 use crate::state::{self, Fact};
 

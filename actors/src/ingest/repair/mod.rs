@@ -22,12 +22,12 @@ mod reopen;
 mod rows;
 mod watch;
 
+use database::Db;
 use tracing::warn;
 
 use crate::adapters::index::OpenedIndex;
 use crate::app::App;
 use crate::clock::Clock;
-use crate::db::Db;
 use crate::error::Error;
 use crate::retrieval::Retrieval;
 use watch::{Suspicion, Watched};

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use database::Db;
 use entity::document;
 use entity::id::{DocumentId, UserId};
 use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect};
 
-use crate::db::Db;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::owned_transaction::begin_owned;

@@ -118,7 +118,7 @@ impl Operation for BatchBookmarks {
     }
 
     async fn run(self, caller: &Caller, app: &App) -> Result<BatchDone, Error> {
-        let slots = app.batch_slots.of(caller.user);
+        let slots = app.batch_slots.get_or_default(caller.user);
         let _slot = slots.acquire().await?;
         let mut results = Vec::with_capacity(self.steps.len());
         for (index, step) in self.steps.into_iter().enumerate() {

@@ -32,14 +32,14 @@ impl BatchSlots {
 mod tests {
     use entity::id::UserId;
     use futures_util::FutureExt;
+    use runtime::KeyedWeakMap;
 
     use super::*;
-    use crate::kit::Shared;
 
     #[test]
     fn account_has_few_batches_at_once_and_others_have_theirs() {
-        let all = Shared::<UserId, BatchSlots>::default();
-        let user = |n| all.of(UserId(uuid::Uuid::from_u128(n)));
+        let all = KeyedWeakMap::<UserId, BatchSlots>::default();
+        let user = |n| all.get_or_default(UserId(uuid::Uuid::from_u128(n)));
         let (greedy, other) = (user(1), user(2));
         let mut held: Vec<_> = (0..MAX_AT_ONCE).map(|_| greedy.acquire().now_or_never().unwrap()).collect();
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use database::insert_all;
 use entity::id::{BookmarkId, UserId};
 use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection_bookmark, document, entry};
@@ -9,7 +10,6 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelec
 
 use super::save::{self, NewBookmark, give, is_filed, is_saved, is_tagged};
 use crate::address::PageUrl;
-use crate::db::insert_all;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::notes;

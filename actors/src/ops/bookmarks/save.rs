@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use database::insert_all;
 use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
 use entity::kind::{BookmarkKind, ContentType, SourceForm};
 use entity::time::Timestamp;
@@ -15,7 +16,6 @@ use sea_orm::{
 
 use crate::address::{Guard, PageUrl};
 use crate::caller::Caller;
-use crate::db::insert_all;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::ingest::feed::saved;

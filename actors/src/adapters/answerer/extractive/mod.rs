@@ -14,10 +14,10 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use inference::embedder::{EmbedError, Embedder};
+use runtime::{Lane, Workers};
 
 use super::{Answerer, Draft, Failure, Passage, Question};
 use crate::error::Error;
-use crate::kit::{Lane, Workers};
 use pick::Sentence;
 use words::Words;
 
@@ -51,7 +51,11 @@ impl Answerer for Extractive {
         async move {
             let embedder = (self.meaning)();
             let work = move || answer(&question, embedder.as_deref());
-            let made = self.workers.run(Lane::Foreground, work).await.map_err(Failure::Inside)?;
+            let made = self
+                .workers
+                .run(Lane::Foreground, work)
+                .await
+                .map_err(|error| Failure::Inside(error.into()))?;
             let text = made.map_err(|error| Failure::Inside(Error::internal(error)))?;
             Ok(Draft { text, model: NAME.to_owned(), tokens: 0 })
         }

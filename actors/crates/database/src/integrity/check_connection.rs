@@ -1,0 +1,113 @@
+//! The connection through which a database is checked while it serves. A check ends as soon as its caller is dropped: a service that
+//! stops must not wait for the seconds or minutes that the check of a large table takes.
+
+use std::sync::Arc;
+
+use sea_orm::{DbErr, RuntimeErr};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Sqlite, SqliteConnection};
+
+use super::{Damage, FULL_CHECK, OpenError, verdict};
+use crate::Db;
+
+/// Pages of a table, or instructions of SQLite's virtual machine, between two looks at whether the check is still wanted. A page
+/// may lead to megabytes of overflow pages, which are not counted.
+const STEPS_BETWEEN_LOOKS: i32 = 20;
+
+/// A connection outside of the pools, for `PRAGMA quick_check` and `PRAGMA integrity_check`. It reads the file and its schema: the
+/// connections of the pools may answer from what they read before. When this is dropped, its statement is interrupted; the driver's
+/// thread would run it to its end. Closing a pool does not wait for it.
+pub(crate) struct CheckConnection {
+    connection: SqliteConnection,
+    /// The progress handler, which runs on the driver's thread, interrupts the statement when this is gone.
+    _owner: Arc<()>,
+}
+
+impl CheckConnection {
+    /// Opens the connection with the options of the readers.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub(crate) async fn connect(db: &Db) -> Result<Self, DbErr> {
+        let options = db.read.pool.get_sqlite_connection_pool().connect_options();
+        let mut connection = options.connect().await.map_err(failed)?;
+        let owner = Arc::new(());
+        let watched = Arc::downgrade(&owner);
+        let mut handle = connection.lock_handle().await.map_err(failed)?;
+        handle.set_progress_handler(STEPS_BETWEEN_LOOKS, move || watched.strong_count() > 0);
+        drop(handle);
+        Ok(Self { connection, _owner: owner })
+    }
+
+    /// Checks a table with its indexes.
+    ///
+    /// # Errors
+    /// See [`Self::check`].
+    pub(super) async fn check_table(&mut self, table: &str) -> Result<(), OpenError> {
+        self.check(format!("PRAGMA quick_check('{}')", table.replace('\'', "''"))).await
+    }
+
+    /// Runs a check.
+    ///
+    /// # Errors
+    /// The damage that SQLite found, or its own error: of damage that it could not read past, or of an interrupt.
+    pub(crate) async fn check(&mut self, pragma: String) -> Result<(), OpenError> {
+        let rows = sqlx::query_scalar::<Sqlite, String>(AssertSqlSafe(pragma));
+        verdict(rows.fetch_optional(&mut self.connection).await.map_err(failed)?)
+    }
+
+    /// Never closes the connection. Otherwise the last one of the process would checkpoint the write-ahead log into the file and remove
+    /// the log: where that is of another database, which was there before a copy was restored, it would destroy the copy.
+    pub(super) fn keep_log(self) {
+        std::mem::forget(self);
+    }
+
+    /// Checks every page, every index, and whether the rows exist that others refer to.
+    ///
+    /// # Errors
+    /// See [`Self::check`].
+    pub(super) async fn check_completely(&mut self) -> Result<(), OpenError> {
+        self.check(FULL_CHECK.to_owned()).await?;
+        let orphans = sqlx::query("PRAGMA foreign_key_check").fetch_all(&mut self.connection);
+        match orphans.await.map_err(failed)?.len() {
+            0 => Ok(()),
+            broken => Err(Damage(format!("{broken} rows refer to rows that are missing")).into()),
+        }
+    }
+}
+
+fn failed(cause: sqlx::Error) -> DbErr {
+    DbErr::Query(RuntimeErr::SqlxError(Arc::new(cause)))
+}
+
+#[cfg(test)]
+mod tests {
+    use sea_orm::ConnectionTrait;
+
+    use super::*;
+    use crate::fault::driver_error;
+
+    /// <https://sqlite.org/rescode.html#interrupt>
+    const INTERRUPTED: &str = "9";
+
+    #[tokio::test]
+    async fn check_without_owner_is_interrupted() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        let db = Db::connect(&url).await.unwrap();
+        let rows = "CREATE TABLE number (n INTEGER);
+            WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 5000)
+            INSERT INTO number SELECT n FROM n";
+        db.write().execute_unprepared(rows).await.unwrap();
+        let mut check = CheckConnection::connect(&db).await.unwrap();
+        check.check_table("number").await.unwrap();
+
+        // What a drop does, but the answer of the statement can still be read.
+        check._owner = Arc::new(());
+
+        let OpenError::Database(error) = check.check_table("number").await.unwrap_err() else {
+            panic!("damage")
+        };
+        let cause = driver_error(&error).unwrap().as_database_error().unwrap();
+        assert_eq!(cause.code().as_deref(), Some(INTERRUPTED), "{error}");
+    }
+}

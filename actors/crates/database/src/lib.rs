@@ -1,0 +1,482 @@
+//! # The database
+//!
+//! Opens SQLite or PostgreSQL, lends connections for reads and writes, and keeps faults of the storage from harming what was
+//! acknowledged.
+//!
+//! | To | Call |
+//! |---|---|
+//! | open it and bring the tables up to date | [`Db::open`]; for the service [`Db::connect`] and [`Db::prepare`] |
+//! | read | [`Db::read`] |
+//! | write one statement | [`Db::write`] |
+//! | write several statements, all or none | [`Db::begin`], [`Transaction`] |
+//! | use the connections of account security or of jobs | [`Db::for_accounts`], [`Db::for_jobs`] |
+//! | bound the connections of one account | [`on_behalf_of`] |
+//! | insert many rows | [`insert_all`] |
+//! | do maintenance in one process at a time | [`Db::hold_lock`] |
+//! | tell a fault of the storage from one of the statement | [`StorageFault::of`] |
+//! | know whether writes are stopped, and why | [`Db::health`], [`StorageHealth`] |
+//! | check for damage | [`Db::check_before_start`], [`Db::check_while_serving`], [`Db::full_check`] |
+//! | watch the storage in the background | [`Db::watch_files`], [`Db::watch_log`], [`Db::verify_after_damage`], [`checkpoint_below_floor`] |
+//!
+//! SQLite takes one writer at a time, and a transaction that reads before it writes fails at once when another wrote in
+//! between; so writes go through a pool of one connection and begin IMMEDIATE, and reads have connections of their own.
+//! On PostgreSQL requests, account security and jobs have pools of their own, one for reads and one for writes: what waits for a lock
+//! holds its connection, and the rest goes on beside it. An account has a share of them ([`on_behalf_of`]).
+//!
+//! A storage fault (disk full, failed read or sync) of the writer never outlives its connection: [`Transaction`] refuses
+//! everything after a failed statement, and the connection is lent only outside of any transaction, else replaced. Damage, and a
+//! file that is not at its path, stop all writes until they are over.
+//!
+//! This crate runs the migrations and knows no table by itself; ids of accounts are all that it takes from carrel-entity. It retries
+//! nothing but opening a file that another process holds.
+
+mod account_share;
+mod checkpoint;
+mod connection;
+mod fault;
+mod handles;
+mod health;
+mod integrity;
+mod lock_file;
+mod log_size;
+mod open_files;
+mod postgres;
+mod rescue;
+mod session_lock;
+mod transaction;
+mod verification;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::future::try_join_all;
+use migration::{Migrator, MigratorTrait};
+use sea_orm::sea_query::OnConflict;
+use sea_orm::{
+    ConnectOptions, ConnectionTrait, Database, DatabaseBackend, DatabaseConnection, DbErr, EntityTrait,
+    IntoActiveModel, Iterable, RuntimeErr, SqliteTransactionMode, Statement, TransactionOptions,
+    TransactionTrait, TryInsertResult,
+};
+use sqlx::{Connection as _, SqliteConnection, raw_sql};
+use tracing::log::LevelFilter;
+
+pub use account_share::on_behalf_of;
+pub use checkpoint::checkpoint_below_floor;
+pub use connection::Connection;
+pub use fault::{StorageFault, is_reported};
+pub use health::StorageHealth;
+pub use integrity::{Damage, OpenError};
+use open_files::DatabasePath;
+use postgres::{Pools, PoolsByWork};
+use session_lock::LockHolder;
+pub use session_lock::SessionLock;
+pub use transaction::Transaction;
+
+/// Longest wait for another process that writes, and for a connection. It is longer than any write of this service takes; a caller is
+/// told to retry after it.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a process that starts waits for another that creates the file or changes its tables.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+/// Between two attempts to open a file that another process holds.
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
+/// Connections to SQLite that read.
+const MAX_READERS: u32 = 8;
+/// Any number that nothing else in the database locks: one node migrates at a time.
+const MIGRATION_LOCK: i64 = 0x4361_7272_656c;
+
+/// The suffix of SQLite's write-ahead log: the name of the database with it is that of the log.
+const LOG_SUFFIX: &str = "-wal";
+/// Checkpoints the write-ahead log, and truncates it.
+const TRUNCATE_LOG: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
+
+/// The path of a file whose name is that of the database with a suffix.
+fn with_suffix(database: &Path, suffix: &str) -> PathBuf {
+    let mut path = database.as_os_str().to_owned();
+    path.push(suffix);
+    path.into()
+}
+
+/// Bound values of one statement: SQLite takes no more.
+const MAX_STATEMENT_VALUES: usize = 32_766;
+
+/// Inserts rows in as few statements as possible. Returns the number of rows that were inserted; with `conflict`, fewer than were
+/// given where it skips some.
+///
+/// # Errors
+/// A statement fails; rows of the statements before it are inserted.
+pub async fn insert_all<E: EntityTrait>(
+    db: &impl ConnectionTrait,
+    rows: impl IntoIterator<Item = E::Model>,
+    conflict: Option<&OnConflict>,
+) -> Result<u64, DbErr>
+where
+    E::Model: IntoActiveModel<E::ActiveModel>,
+{
+    let at_once = MAX_STATEMENT_VALUES / E::Column::iter().count().max(1);
+    let mut rows = rows.into_iter().map(IntoActiveModel::into_active_model).peekable();
+    let mut made = 0;
+    while rows.peek().is_some() {
+        let mut insert = E::insert_many(rows.by_ref().take(at_once));
+        if let Some(conflict) = conflict {
+            insert = insert.on_conflict(conflict.clone());
+        }
+        if let TryInsertResult::Inserted(count) = insert.try_insert().exec_without_returning(db).await? {
+            made += count;
+        }
+    }
+    Ok(made)
+}
+
+/// The open database. Clones share the pools.
+#[derive(Clone)]
+pub struct Db {
+    read: Connection,
+    write: Connection,
+    /// The pools of each kind of work; `None` on SQLite, where one writer does all of it.
+    by_work: Option<Arc<PoolsByWork>>,
+    health: Arc<StorageHealth>,
+    /// What holds the [`SessionLock`]s of this process.
+    locks: LockHolder,
+}
+
+impl Db {
+    /// Opens `postgres://…`, or SQLite at `sqlite://PATH?mode=rwc`, and brings the tables up to date.
+    ///
+    /// # Errors
+    /// The database cannot be reached or opened, or a migration fails.
+    pub async fn open(url: &str) -> Result<Self, DbErr> {
+        let db = Self::connect(url).await?;
+        db.migrate().await?;
+        Ok(db)
+    }
+
+    /// Prepares it for the service: looks for damage before anything is written, and brings the tables up to date.
+    ///
+    /// # Errors
+    /// The damage that was found, or the database's own error.
+    pub async fn prepare(&self) -> Result<(), OpenError> {
+        self.check_before_start().await?;
+        self.migrate().await?;
+        Ok(())
+    }
+
+    /// Opens the database and leaves the tables as they are.
+    ///
+    /// # Errors
+    /// The database cannot be reached or opened.
+    pub async fn connect(url: &str) -> Result<Self, DbErr> {
+        if url.starts_with("sqlite:") { sqlite(url).await } else { postgres::connect(url).await }
+    }
+
+    /// The same database for account security: sign-in, sessions, keys, connections by OAuth, limits. On PostgreSQL it has
+    /// connections of its own, so that it works while requests and jobs wait for locks of content.
+    #[must_use]
+    pub fn for_accounts(&self) -> Self {
+        self.by_work.as_ref().map_or_else(|| self.clone(), |by_work| self.with_pools(&by_work.accounts))
+    }
+
+    /// The same database for jobs and clean-ups. On PostgreSQL it has connections of its own.
+    #[must_use]
+    pub fn for_jobs(&self) -> Self {
+        self.by_work.as_ref().map_or_else(|| self.clone(), |by_work| self.with_pools(&by_work.jobs))
+    }
+
+    fn with_pools(&self, pools: &Pools) -> Self {
+        Self { read: pools.read.clone(), write: pools.write.clone(), ..self.clone() }
+    }
+
+    /// Whether the tables were created, of any version.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn has_tables(&self) -> Result<bool, DbErr> {
+        let count = if self.is_postgres() {
+            "SELECT count(*) FROM pg_class WHERE oid = to_regclass('seaql_migrations')"
+        } else {
+            "SELECT count(*) FROM sqlite_schema WHERE name = 'seaql_migrations'"
+        };
+        let count = Statement::from_string(self.read.get_database_backend(), count);
+        let row = self.read.query_one_raw(count).await?;
+        Ok(row.map_or(Ok(0), |row| row.try_get_by_index::<i64>(0))? > 0)
+    }
+
+    /// Returns how many migrations are still to be applied, and applies none.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn pending_migrations(&self) -> Result<usize, DbErr> {
+        let select = "SELECT version FROM seaql_migrations";
+        let select = Statement::from_string(self.read.get_database_backend(), select);
+        // Without this table no migration was applied.
+        let applied = self.read.query_all_raw(select).await.map_or(0, |rows| rows.len());
+        self.read.ping().await?;
+        Ok(Migrator::migrations().len().saturating_sub(applied))
+    }
+
+    /// Applies this many more migrations, or all. For tests of migrations.
+    ///
+    /// # Errors
+    /// A migration fails.
+    #[doc(hidden)]
+    pub async fn migrate_steps(&self, steps: Option<u32>) -> Result<(), DbErr> {
+        Migrator::up(&self.write.pool, steps).await
+    }
+
+    /// Counts the statements of this clone from now on. For tests of how many statements something takes.
+    #[doc(hidden)]
+    pub fn count_statements(&mut self, count: Arc<std::sync::atomic::AtomicUsize>) {
+        for connection in [&mut self.read, &mut self.write] {
+            let count = count.clone();
+            connection.pool.set_metric_callback(move |_| {
+                count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            });
+        }
+    }
+
+    /// The connections for reads.
+    pub fn read(&self) -> &Connection {
+        &self.read
+    }
+
+    /// The connections for writes that are one statement. Use [`Self::begin`] for several.
+    pub fn write(&self) -> &Connection {
+        &self.write
+    }
+
+    /// What is known about the storage.
+    pub fn health(&self) -> &StorageHealth {
+        &self.health
+    }
+
+    /// Begins a transaction that may write. On SQLite nobody else writes until it ends.
+    ///
+    /// # Errors
+    /// The database is damaged, removed or cannot be reached, another process writes for longer than the busy timeout, or the account
+    /// for which this is done holds its share of the connections ([`on_behalf_of`]).
+    pub async fn begin(&self) -> Result<Transaction, DbErr> {
+        self.write.allow()?;
+        let share = self.write.share().await?;
+        let begun = if self.is_postgres() {
+            // A caller that goes away while PostgreSQL answers BEGIN would leave a transaction open that the driver does not
+            // know of: what others write through that connection would be acknowledged and lost. So BEGIN is never cut off.
+            let pool = self.write.pool.clone();
+            let begin = tokio::spawn(async move { pool.begin().await });
+            begin.await.map_err(|cause| DbErr::Custom(format!("BEGIN was not answered: {cause}")))?
+        } else {
+            let options = TransactionOptions {
+                sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
+                ..TransactionOptions::default()
+            };
+            self.write.pool.begin_with_options(options).await
+        };
+        let inner = begun.map_err(|error| {
+            let error = self.health.record_write(error);
+            if let Some(share) = &share {
+                share.record(&error);
+            }
+            error
+        })?;
+        Ok(Transaction::new(inner, self.health.clone(), share))
+    }
+
+    /// Whether rows can be locked against each other (`FOR UPDATE`); SQLite's one writer needs no locks.
+    pub fn is_postgres(&self) -> bool {
+        self.write.get_database_backend() == DatabaseBackend::Postgres
+    }
+
+    /// Checkpoints the write-ahead log, releases the locks and closes every connection. Keeps the content of a database whose file was
+    /// removed or replaced (`rescue`).
+    ///
+    /// # Errors
+    /// The log could not be checkpointed, as on a full disk; the connections are closed all the same. Not those of a replaced database
+    /// that could not be copied: the last one to close would remove its log.
+    pub async fn close(self) -> Result<(), DbErr> {
+        if !self.health.are_files_in_place() {
+            self.rescue().await;
+            if self.health.database_path() == DatabasePath::Taken && !self.health.is_rescued() {
+                std::mem::forget(self);
+                return Err(fault::removed());
+            }
+        }
+        self.health.set_closing();
+        let checkpoint = if self.is_postgres() {
+            Ok(())
+        } else if self.health.is_damaged() {
+            Err(fault::damaged())
+        } else {
+            // Into the file that is open, wherever it was moved: what was acknowledged before is kept with it. Not by the writer,
+            // whose connection may be replaced first: a new one opens the file that is at the path.
+            self.read.pool.execute_unprepared(TRUNCATE_LOG).await.map(drop)
+        };
+        let pools = self.pools();
+        let mut closed = checkpoint.and(self.locks.release_all().await);
+        for pool in pools {
+            closed = closed.and(pool.close().await);
+        }
+        closed
+    }
+
+    /// Every pool, of other kinds of work too.
+    fn pools(&self) -> Vec<DatabaseConnection> {
+        match &self.by_work {
+            Some(by_work) => by_work.all(),
+            None => vec![self.read.pool.clone(), self.write.pool.clone()],
+        }
+    }
+
+    /// Brings the tables up to date.
+    ///
+    /// # Errors
+    /// The database takes no writes, or a step fails; on SQLite nothing is changed then.
+    pub async fn migrate(&self) -> Result<(), DbErr> {
+        if !self.is_postgres() {
+            // SQLite makes tables within transactions too: of two processes that begin at once, one waits for the other.
+            let txn = retry_while_locked(async || self.begin().await).await?;
+            Migrator::up(txn.inner(), None).await?;
+            return txn.commit().await;
+        }
+        let jobs = self.for_jobs();
+        let guard = jobs.write.pool.begin().await?;
+        // The migration of another node, and this one, may take longer than any request.
+        for timeout in ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"] {
+            guard.execute_unprepared(&format!("SET LOCAL {timeout} = 0")).await?;
+        }
+        guard.execute_unprepared(&format!("SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")).await?;
+        let done = Migrator::up(&jobs.write.pool, None).await;
+        guard.commit().await?;
+        done
+    }
+}
+
+async fn sqlite(url: &str) -> Result<Db, DbErr> {
+    // The writer comes first: it makes the file and turns the write-ahead log on. Its commits reach the disk before
+    // they are acknowledged (synchronous FULL).
+    let health = Arc::new(StorageHealth::default());
+    let writer = || guarded(pool(url, 1, "FULL"), &health);
+    let reader = || checking_files(pool(url, MAX_READERS, "NORMAL"), &health);
+    let write = retry_while_locked(async || Database::connect(writer()).await).await?;
+    let read = retry_while_locked(async || {
+        let read = Database::connect(reader()).await?;
+        open_all(&read).await?;
+        Ok(read)
+    });
+    let read = read.await?;
+    let (read, write) =
+        (Connection::reader(read, health.clone()), Connection::writer(write, health.clone(), None));
+    let db = Db { read, write, by_work: None, health, locks: LockHolder::Files(Arc::default()) };
+    if let Err(error) = retry_while_locked(async || db.note_open_files().await).await {
+        if StorageFault::of(&error) == Some(StorageFault::Corrupt) {
+            // See `CheckConnection::keep_log`.
+            std::mem::forget(db);
+        }
+        return Err(error);
+    }
+    Ok(db)
+}
+
+/// Opens every connection of the readers now. They are never replaced, so none is opened while another file is in the place of the
+/// database: SQLite would apply the write-ahead log to that.
+async fn open_all(readers: &DatabaseConnection) -> Result<(), DbErr> {
+    let pool = readers.get_sqlite_connection_pool();
+    let connections = try_join_all((0..MAX_READERS).map(|_| pool.acquire())).await;
+    connections.map(drop).map_err(|cause| DbErr::Conn(RuntimeErr::SqlxError(cause.into())))
+}
+
+/// Retries until no other process holds the file. When two processes turn the write-ahead log on at the same time, SQLite fails one of
+/// them at once, whatever its busy timeout.
+async fn retry_while_locked<T>(attempt: impl AsyncFn() -> Result<T, DbErr>) -> Result<T, DbErr> {
+    let begun = Instant::now();
+    loop {
+        match attempt().await {
+            Err(error) if is_locked(&error) && begun.elapsed() < START_TIMEOUT => {
+                tokio::time::sleep(RETRY_INTERVAL).await
+            }
+            done => return done,
+        }
+    }
+}
+
+/// `SQLITE_BUSY`, whatever its extended code.
+fn is_locked(error: &DbErr) -> bool {
+    let database = fault::driver_error(error).and_then(|cause| cause.as_database_error());
+    let code = database.and_then(|error| error.code()?.parse::<u32>().ok());
+    code.is_some_and(|code| code & 0xff == 5)
+}
+
+fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOptions {
+    let mut options = ConnectOptions::new(url);
+    options
+        .max_connections(connections)
+        // None is opened unless it is needed: a new connection opens whatever file is at the path.
+        .min_connections(0)
+        .acquire_timeout(BUSY_TIMEOUT)
+        // A connection does not break between two statements: asking it each time costs more than a small read.
+        .test_before_acquire(false)
+        // Connections to a file do not age. As long as one is open, a file that is removed can be read, and the write-ahead log
+        // is the same file.
+        .idle_timeout(None::<Duration>)
+        .max_lifetime(None::<Duration>)
+        .sqlx_logging_level(LevelFilter::Trace)
+        .map_sqlx_sqlite_opts(move |sqlite| {
+            sqlite
+                .create_if_missing(true)
+                .pragma("journal_mode", "WAL")
+                .pragma("synchronous", synchronous)
+                .pragma("foreign_keys", "ON")
+                .pragma("secure_delete", "ON")
+                .pragma("journal_size_limit", "67108864")
+                .busy_timeout(BUSY_TIMEOUT)
+        });
+    options
+}
+
+/// Lends the writer's connection only outside of any transaction, and replaces it after a storage fault.
+///
+/// After `SQLITE_FULL` and `SQLITE_IOERR` SQLite may have rolled the transaction back by itself. The driver's own ROLLBACK fails
+/// then and its transaction depth stays at 1; its next transaction would be a savepoint that nothing ever commits. And SQLite may
+/// be in a transaction that the driver does not know of: every later write would wait for its commit.
+fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectOptions {
+    let lending = health.clone();
+    options.map_sqlx_sqlite_before_acquire(move |connection, _| {
+        let is_sound = !lending.take_writer_distrust() && !connection.is_in_transaction();
+        Box::pin(async move { Ok(is_sound) })
+    });
+    let returning = health.clone();
+    options.map_sqlx_sqlite_pool_opts(move |pool| {
+        let health = returning.clone();
+        refuse_other_files(pool, &health).after_release(move |connection, _| {
+            let is_sound = !health.take_writer_distrust();
+            Box::pin(async move { Ok(is_sound && is_in_autocommit(connection).await) })
+        })
+    });
+    options
+}
+
+/// Whether neither SQLite nor the driver is in a transaction. SQLite refuses BEGIN within one; outside, this takes no lock. It runs
+/// after the ROLLBACK of a dropped transaction, which may still be queued.
+async fn is_in_autocommit(connection: &mut SqliteConnection) -> bool {
+    raw_sql("BEGIN; ROLLBACK").execute(&mut *connection).await.is_ok() && !connection.is_in_transaction()
+}
+
+fn checking_files(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectOptions {
+    let health = health.clone();
+    options.map_sqlx_sqlite_pool_opts(move |pool| refuse_other_files(pool, &health));
+    options
+}
+
+/// Refuses a new connection while a file of the database is not in its place: it would read and write another database than the
+/// connections that are open.
+fn refuse_other_files(
+    pool: sqlx::pool::PoolOptions<sqlx::Sqlite>,
+    health: &Arc<StorageHealth>,
+) -> sqlx::pool::PoolOptions<sqlx::Sqlite> {
+    let health = health.clone();
+    pool.after_connect(move |_, _| {
+        let allowed = health.require_files().map_err(|error| sqlx::Error::Configuration(error.into()));
+        Box::pin(async move { allowed })
+    })
+}
+
+#[cfg(test)]
+mod tests;

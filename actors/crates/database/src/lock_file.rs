@@ -1,0 +1,233 @@
+//! A lock that one process at a time has, by a file beside an SQLite database.
+//!
+//! The lock (`flock`) ends with the process that has it, also by SIGKILL. The file is empty, and stays. The database itself is not
+//! locked: when a process closes any descriptor of a file, the system releases all locks of `fcntl` that the process has on it, and
+//! SQLite uses those.
+
+use std::fs::{self, File, Permissions, TryLockError};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+
+use disk::FileIdentity;
+use rustix::process::geteuid;
+use tracing::warn;
+
+use super::with_suffix;
+
+/// What is known of the lock.
+enum LockState {
+    /// Nothing: the file could not be opened or locked yet.
+    Unknown,
+    /// Another process has it.
+    Elsewhere,
+    /// This process has it, as long as the file is open.
+    Held(File),
+}
+
+/// The lock and its file.
+pub(super) struct LockFile {
+    path: PathBuf,
+    database: PathBuf,
+    state: LockState,
+    /// The last try failed, and that was logged.
+    is_failing: bool,
+}
+
+impl LockFile {
+    /// The file whose name is that of the database with this suffix. Nothing is opened yet.
+    pub(super) fn beside(database: &Path, suffix: &str) -> Self {
+        Self {
+            path: with_suffix(database, suffix),
+            database: database.to_owned(),
+            state: LockState::Unknown,
+            is_failing: false,
+        }
+    }
+
+    /// Takes the lock, or makes sure that this process still has it; whether it has it. Blocks.
+    ///
+    /// After a failure the previous answer holds. Before the first answer it is yes: a single service on a disk that takes no new
+    /// file works as usual.
+    pub(super) fn hold(&mut self) -> bool {
+        match self.try_hold() {
+            Ok(()) => self.is_failing = false,
+            Err(cause) => self.report_failure(&cause),
+        }
+        !matches!(self.state, LockState::Elsewhere)
+    }
+
+    fn try_hold(&mut self) -> io::Result<()> {
+        if let LockState::Held(file) = &self.state {
+            if is_at(file, &self.path)? {
+                return Ok(());
+            }
+            // Closed before the path is opened again: should the two be one file after all, this process would exclude itself.
+            self.state = LockState::Unknown;
+        }
+        let file = self.open()?;
+        self.state = match file.try_lock() {
+            Ok(()) => LockState::Held(file),
+            Err(TryLockError::WouldBlock) => LockState::Elsewhere,
+            Err(TryLockError::Error(cause)) => return Err(cause),
+        };
+        Ok(())
+    }
+
+    /// Opens the file, or makes it. A lock needs no right to write, so on a full or read-only disk a file that exists is enough.
+    fn open(&self) -> io::Result<File> {
+        match File::open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            opened => return opened,
+        }
+        match self.make() {
+            // Another process was faster.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => File::open(&self.path),
+            made => made,
+        }
+    }
+
+    /// Makes the file for the accounts that may write the database. One that may only read it cannot lock the services out.
+    fn make(&self) -> io::Result<File> {
+        let database = fs::metadata(&self.database)?;
+        let writers = database.mode() & 0o222;
+        let rights = 0o600 | writers | (writers << 1);
+        let file = File::options().read(true).write(true).create_new(true).mode(rights).open(&self.path)?;
+        if let Err(cause) = give_to(&file, rights, &database) {
+            warn!(%cause, file = %self.path.display(), "could not give a lock file the rights of the database");
+        }
+        Ok(file)
+    }
+
+    fn report_failure(&mut self, cause: &io::Error) {
+        if !self.is_failing {
+            warn!(
+                %cause,
+                file = %self.path.display(),
+                "could not lock the file that keeps other services on the database from the same work; make it accessible, or run \
+                 only one service"
+            );
+        }
+        self.is_failing = true;
+    }
+}
+
+/// Whether this is the file at the path. One that was removed or replaced excludes no other process.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let open = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(found) => Ok(FileIdentity::from(&found) == FileIdentity::from(&open)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The process's mask may have taken rights away, and what root makes would be closed to the account of the service.
+fn give_to(file: &File, rights: u32, database: &fs::Metadata) -> io::Result<()> {
+    if geteuid().is_root() {
+        fchown(file, Some(database.uid()), Some(database.gid()))?;
+    }
+    file.set_permissions(Permissions::from_mode(rights))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A folder with the file of a database.
+    struct Folder(tempfile::TempDir);
+
+    impl Folder {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            File::create(folder.path().join("a.db")).unwrap();
+            Self(folder)
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.0.path().join(name)
+        }
+
+        /// The lock as another process has it: a file that is opened twice is locked against itself.
+        fn lock(&self) -> LockFile {
+            LockFile::beside(&self.path("a.db"), ".lock")
+        }
+
+        /// Makes a file that can neither be opened nor made.
+        fn break_lock_file(&self) {
+            symlink(self.path("none/none"), self.path("a.db.lock")).unwrap();
+        }
+    }
+
+    #[test]
+    fn lock_is_held_by_one_until_it_ends() {
+        let folder = Folder::new();
+        let (mut one, mut other) = (folder.lock(), folder.lock());
+
+        assert!(one.hold() && one.hold());
+        assert!(!other.hold() && !other.hold());
+        drop(one);
+        assert!(other.hold());
+    }
+
+    #[test]
+    fn lock_of_a_removed_file_is_taken_again() {
+        let folder = Folder::new();
+        let (mut one, mut other) = (folder.lock(), folder.lock());
+        assert!(one.hold());
+
+        fs::remove_file(folder.path("a.db.lock")).unwrap();
+
+        assert!(one.hold() && !other.hold());
+        fs::remove_file(folder.path("a.db.lock")).unwrap();
+        assert!(other.hold() && !one.hold());
+    }
+
+    #[test]
+    fn lock_file_that_cannot_be_made_counts_as_held() {
+        let folder = Folder::new();
+        let (mut one, mut other) = (folder.lock(), folder.lock());
+        folder.break_lock_file();
+
+        assert!(one.hold() && other.hold());
+        fs::remove_file(folder.path("a.db.lock")).unwrap();
+        assert!(other.hold() && !one.hold());
+    }
+
+    #[test]
+    fn previous_answer_holds_after_a_failure() {
+        let folder = Folder::new();
+        let (mut one, mut other) = (folder.lock(), folder.lock());
+        assert!(one.hold() && !other.hold());
+
+        fs::remove_file(folder.path("a.db.lock")).unwrap();
+        folder.break_lock_file();
+
+        assert!(one.hold() && !other.hold());
+    }
+
+    #[test]
+    fn existing_lock_file_needs_no_right_to_write() {
+        let folder = Folder::new();
+        File::create(folder.path("a.db.lock")).unwrap();
+        fs::set_permissions(folder.path("a.db.lock"), Permissions::from_mode(0o400)).unwrap();
+        let (mut one, mut other) = (folder.lock(), folder.lock());
+
+        assert!(one.hold() && !other.hold());
+    }
+
+    #[test]
+    fn accounts_that_can_write_the_database_can_lock_it() {
+        for (database, expected) in [(0o600, 0o600), (0o644, 0o600), (0o664, 0o660), (0o444, 0o600)] {
+            let folder = Folder::new();
+            fs::set_permissions(folder.path("a.db"), Permissions::from_mode(database)).unwrap();
+
+            assert!(folder.lock().hold());
+
+            let made = fs::metadata(folder.path("a.db.lock")).unwrap();
+            assert_eq!(made.mode() & 0o777, expected, "{database:o}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The pools of connections to PostgreSQL.
+//!
+//! Each kind of work has pools of its own, because a statement that waits for a lock keeps its connection: when all connections of a
+//! pool wait, only work of that kind is refused. The time for a lock bounds how long, and differs by who waits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sea_orm::{ConnectOptions, Database, DatabaseConnection, DbErr};
+use tracing::log::LevelFilter;
+
+use super::Db;
+use super::account_share::AccountShares;
+use super::connection::Connection;
+use super::health::StorageHealth;
+use super::session_lock::LockHolder;
+
+/// Longest wait for a connection of a pool.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
+/// Longest wait of a write for a connection of its account's share. The transactions of one account follow one another anyway
+/// (they lock one row of `library_usage` first), so this is time for a burst of some hundred short ones.
+const MAX_SHARE_WAIT: Duration = Duration::from_secs(5);
+
+/// What requests read and change of libraries. A write may wait for two locks, for the row that counts what its account has and for
+/// what it changes, so it is refused within 8 seconds, and those that wait behind it after 4. A transaction of an import that takes a
+/// hundred rows may hold the first lock for a second or two.
+const API_POOLS: PoolSizes = PoolSizes { readers: 6, writers: 9, lock_timeout: "4s" };
+/// Sign-in, sessions, keys, connections by OAuth, and the limits of callers: rows that are locked for milliseconds.
+const ACCOUNT_POOLS: PoolSizes = PoolSizes { readers: 3, writers: 3, lock_timeout: "2s" };
+/// Jobs and clean-ups. Nobody waits for them, and work that is given up has to be done again.
+const JOB_POOLS: PoolSizes = PoolSizes { readers: 4, writers: 6, lock_timeout: "10s" };
+
+/// How many connections a kind of work has at most, and how long a statement of it waits for a lock.
+#[derive(Clone, Copy)]
+struct PoolSizes {
+    readers: u32,
+    writers: u32,
+    lock_timeout: &'static str,
+}
+
+/// The pools of a kind of work.
+#[derive(Clone)]
+pub(super) struct Pools {
+    pub read: Connection,
+    pub write: Connection,
+}
+
+/// The pools of every kind of work.
+pub(super) struct PoolsByWork {
+    pub api: Pools,
+    pub accounts: Pools,
+    pub jobs: Pools,
+}
+
+impl PoolsByWork {
+    /// Every pool.
+    pub fn all(&self) -> Vec<DatabaseConnection> {
+        let pools = [&self.api, &self.accounts, &self.jobs];
+        pools.into_iter().flat_map(|pools| [pools.read.pool.clone(), pools.write.pool.clone()]).collect()
+    }
+}
+
+/// Opens the database.
+pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
+    let health = Arc::default();
+    let by_work = PoolsByWork {
+        api: open(url, API_POOLS, Opening::AtOnce, &health).await?,
+        accounts: open(url, ACCOUNT_POOLS, Opening::Lazily, &health).await?,
+        jobs: open(url, JOB_POOLS, Opening::Lazily, &health).await?,
+    };
+    let mut session = options(url, 1, JOB_POOLS.lock_timeout);
+    // Locks end with their connection, so it is opened when one is wanted and never renewed while it works.
+    session.connect_lazy(true).idle_timeout(None::<Duration>).max_lifetime(None::<Duration>);
+    let locks = LockHolder::Session(Database::connect(session).await?);
+    let Pools { read, write } = by_work.api.clone();
+    Ok(Db { read, write, by_work: Some(Arc::new(by_work)), health, locks })
+}
+
+/// When the first connection of a pool is made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Opening {
+    /// At once, so that a wrong URL is an error of the start.
+    AtOnce,
+    /// When it is wanted. Commands of the command line want few.
+    Lazily,
+}
+
+async fn open(
+    url: &str,
+    sizes: PoolSizes,
+    opening: Opening,
+    health: &Arc<StorageHealth>,
+) -> Result<Pools, DbErr> {
+    let pool = |connections| {
+        let mut options = options(url, connections, sizes.lock_timeout);
+        options.connect_lazy(opening == Opening::Lazily);
+        Database::connect(options)
+    };
+    let (write, read) = (pool(sizes.writers).await?, pool(sizes.readers).await?);
+    let shares = AccountShares::of_pool(sizes.writers, MAX_SHARE_WAIT);
+    Ok(Pools {
+        read: Connection::reader(read, health.clone()),
+        write: Connection::writer(write, health.clone(), Some(shares)),
+    })
+}
+
+fn options(url: &str, connections: u32, lock_timeout: &'static str) -> ConnectOptions {
+    let mut options = ConnectOptions::new(url);
+    options
+        .max_connections(connections)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .sqlx_logging_level(LevelFilter::Trace)
+        .map_sqlx_postgres_opts(move |postgres| {
+            postgres.options([
+                ("statement_timeout", "30s"),
+                ("lock_timeout", lock_timeout),
+                ("idle_in_transaction_session_timeout", "30s"),
+            ])
+        });
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// README and config/default.toml name the sum, because several services may share a server.
+    #[test]
+    fn three_services_fit_into_the_default_of_postgres() {
+        const DEFAULT_MAX: u32 = 100;
+        const RESERVED_FOR_SUPERUSERS: u32 = 3;
+
+        let of_pools: u32 =
+            [API_POOLS, ACCOUNT_POOLS, JOB_POOLS].iter().map(|sizes| sizes.readers + sizes.writers).sum();
+        // And the one of the locks.
+        let service = of_pools + 1;
+
+        assert_eq!(service, 32);
+        assert!(3 * service <= DEFAULT_MAX - RESERVED_FOR_SUPERUSERS);
+    }
+}

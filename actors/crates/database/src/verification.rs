@@ -1,0 +1,216 @@
+//! Verification of an SQLite database in which damage was met while it is served.
+//!
+//! SQLite reports a read that the disk failed as damage (`SQLITE_CORRUPT`), so what a statement met may be over with the fault of the
+//! disk. Writes are stopped while the database is verified, and go on when a check finds no damage.
+
+use std::mem::{Discriminant, discriminant};
+use std::time::{Duration, Instant};
+
+use sea_orm::ConnectionTrait as _;
+use tracing::{error, info, warn};
+
+use super::integrity::{CheckConnection, FULL_CHECK, QUICK_CHECK};
+use super::{Db, OpenError};
+
+/// How long to wait before each check; the last one repeats.
+const CHECK_DELAYS: [Duration; 3] =
+    [Duration::from_secs(10), Duration::from_secs(30), Duration::from_secs(300)];
+/// How often to look whether damage was met.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Damage that is met again this soon after a check that found none may be what that check does not see: the pauses stay long.
+const RELAPSE_WINDOW: Duration = Duration::from_secs(3600);
+
+/// Which check is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CheckDepth {
+    /// The pages of every table, as before a start.
+    Quick,
+    /// The indexes too: damage was met again, or was not over after the first check.
+    Full,
+}
+
+impl CheckDepth {
+    fn pragma(self) -> &'static str {
+        match self {
+            Self::Quick => QUICK_CHECK,
+            Self::Full => FULL_CHECK,
+        }
+    }
+}
+
+/// When a database is checked, and how deep.
+#[derive(Debug, Default)]
+struct VerificationSchedule {
+    made: usize,
+    last_sound: Option<Instant>,
+    /// The kind of outcome that was logged last: the same one is not logged again.
+    reported: Option<Discriminant<OpenError>>,
+}
+
+impl VerificationSchedule {
+    /// How long to wait before the next check, and how deep it looks.
+    fn plan_next(&mut self, now: Instant) -> (Duration, CheckDepth) {
+        if self.last_sound.take().is_some_and(|at| now.duration_since(at) > RELAPSE_WINDOW) {
+            self.made = 0;
+        }
+        let depth = if self.made == 0 { CheckDepth::Quick } else { CheckDepth::Full };
+        let [first, second, later] = CHECK_DELAYS;
+        let pause = match self.made {
+            0 => first,
+            1 => second,
+            _ => later,
+        };
+        self.made += 1;
+        (pause, depth)
+    }
+
+    fn end_sound(&mut self, now: Instant) {
+        self.last_sound = Some(now);
+        self.reported = None;
+    }
+
+    /// Logs an outcome that leaves writes stopped, unless it is the same as before.
+    fn report(&mut self, error: &OpenError) {
+        let kind = discriminant(error);
+        if self.reported.replace(kind) == Some(kind) {
+            return;
+        }
+        match error {
+            OpenError::Damaged(damage) => error!(
+                %damage,
+                "a check of the database found damage: writes stay stopped; stop the service and restore a copy"
+            ),
+            OpenError::Database(cause) | OpenError::NotWritable(cause) => {
+                warn!(%cause, "the database could not be verified: writes stay stopped, and it is tried again");
+            }
+        }
+    }
+}
+
+impl Db {
+    /// Verifies the database after damage was met, again and again until a check finds none. Runs until it is aborted; returns at
+    /// once where the database has no files here.
+    pub async fn verify_after_damage(&self) {
+        if !self.health.has_files() {
+            return;
+        }
+        let mut schedule = VerificationSchedule::default();
+        loop {
+            tokio::time::sleep(POLL_INTERVAL).await;
+            if !self.health.is_damaged() {
+                continue;
+            }
+            let (pause, depth) = schedule.plan_next(Instant::now());
+            tokio::time::sleep(pause).await;
+            match self.verify(depth).await {
+                Ok(()) => schedule.end_sound(Instant::now()),
+                Err(error) => schedule.report(&error),
+            }
+        }
+    }
+
+    /// Checks the database, and lets writes go on if there is no damage.
+    async fn verify(&self, depth: CheckDepth) -> Result<(), OpenError> {
+        let met = self.health.damage_met();
+        let started = Instant::now();
+        self.health.require_files()?;
+        CheckConnection::connect(self).await?.check(depth.pragma().to_owned()).await?;
+        // It was another file that was checked if this one was replaced meanwhile.
+        self.health.require_files()?;
+        // A commit has every connection drop the pages in its cache: some may be what the disk returned when it failed.
+        self.write.pool.execute_unprepared("PRAGMA user_version = 0").await?;
+        if self.health.clear_damage(met) {
+            let duration_ms = started.elapsed().as_millis();
+            info!(duration_ms, "the database was verified: no damage was found, and writes go on");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sea_orm::ConnectionTrait;
+    use sqlx::SqliteConnection;
+
+    use super::super::tests::{TestDatabase, overwrite_middle_page};
+    use super::*;
+
+    #[test]
+    fn repeated_damage_is_checked_more_deeply_and_less_often() {
+        let (mut schedule, start) = (VerificationSchedule::default(), Instant::now());
+        let [first, second, later] = CHECK_DELAYS;
+
+        assert_eq!(schedule.plan_next(start), (first, CheckDepth::Quick));
+        assert_eq!(schedule.plan_next(start), (second, CheckDepth::Full));
+        assert_eq!(schedule.plan_next(start), (later, CheckDepth::Full));
+        schedule.end_sound(start);
+        assert_eq!(schedule.plan_next(start + RELAPSE_WINDOW), (later, CheckDepth::Full));
+        schedule.end_sound(start);
+        assert_eq!(schedule.plan_next(start + RELAPSE_WINDOW + POLL_INTERVAL), (first, CheckDepth::Quick));
+    }
+
+    async fn data_version(connection: &mut SqliteConnection) -> i64 {
+        sqlx::query_scalar("PRAGMA data_version").fetch_one(connection).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn damage_that_is_over_lets_writes_go_on() {
+        let database = TestDatabase::new();
+        let db = database.with_numbers().await;
+        db.health().set_damaged();
+        let insert = "INSERT INTO number VALUES (2)";
+        let mut reader = db.read.pool.get_sqlite_connection_pool().acquire().await.unwrap();
+        db.write().execute_unprepared(insert).await.unwrap_err();
+
+        let before = data_version(&mut reader).await;
+
+        for depth in [CheckDepth::Quick, CheckDepth::Full] {
+            db.verify(depth).await.unwrap();
+        }
+
+        // It tells of a commit by another connection, after which no page in the cache of this one is used.
+        assert_ne!(data_version(&mut reader).await, before);
+
+        assert!(!db.health().is_damaged());
+        db.write().execute_unprepared(insert).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn damage_that_is_there_keeps_writes_stopped() {
+        let database = TestDatabase::new();
+        let path = database.large_file().await;
+        let db = Db::connect(&database.url).await.unwrap();
+        overwrite_middle_page(&path);
+        db.health().set_damaged();
+
+        let found = db.verify(CheckDepth::Quick).await.unwrap_err();
+
+        assert!(matches!(found, OpenError::Damaged(_)), "{found}");
+        assert!(db.health().is_damaged());
+    }
+
+    #[tokio::test]
+    async fn damage_that_is_met_during_the_check_is_not_cleared() {
+        let database = TestDatabase::new();
+        let db = database.with_numbers().await;
+        db.health().set_damaged();
+        let met = db.health().damage_met();
+
+        db.health().set_damaged();
+
+        assert!(!db.health().clear_damage(met));
+        assert!(db.health().is_damaged());
+    }
+
+    #[tokio::test]
+    async fn removed_database_is_not_verified() {
+        let database = TestDatabase::new();
+        let db = database.with_numbers().await;
+        db.health().set_damaged();
+
+        std::fs::rename(database.file(""), database.file(".moved")).unwrap();
+
+        db.verify(CheckDepth::Quick).await.unwrap_err();
+        assert!(db.health().is_damaged());
+    }
+}

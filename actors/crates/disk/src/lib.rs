@@ -1,0 +1,253 @@
+//! # Disk space and scratch files
+//!
+//! Keeps free space on the disks that hold the database, the index and the files, and provides temporary files on them.
+//!
+//! SQLite fails a write on a full disk cleanly, but the embedded index writes through mapped files, where a full disk ends the
+//! process (SIGBUS). Below the free-space floor no work begins that adds data; sign-in, revocation and deletion go on, and so do
+//! jobs that only delete, as long as the index has the space that it needs to write at all.
+//!
+//! | To | Call |
+//! |---|---|
+//! | name the disks and their floor | [`DiskSpace::new`], [`DiskSpace::with_reserves`], [`DiskSpace::with_folder`] |
+//! | measure them four times a second | [`DiskSpace::watch`] |
+//! | ask how much space is left | [`DiskSpace::level`], [`DiskSpace::has_room`], [`available_bytes`] |
+//! | refuse work that adds data | [`DiskSpace::require_room`] |
+//! | announce the bytes of a long file before they are written | [`DiskSpace::reserve`], [`DiskReservation`] |
+//! | free the space that was set aside, to start on a full disk | [`DiskSpace::release_reserves_to_start`] |
+//! | write a temporary file | [`Scratch::file`], [`Scratch::writer`] |
+//! | tell a file from another one at its path | [`FileIdentity`] |
+//!
+//! A background task measures the disks, and requests load what it found: a slow network file system stalls none of them.
+//! Writers of long files announce their bytes, so that many at once do not pass the floor between two measurements. Where other
+//! processes fill a disk all the same, space that was set aside on it (16 MiB, less on a disk below 128 MiB) is released.
+//!
+//! A disk that cannot be measured counts as one with space. Disks are told apart by their device number; quotas of users or
+//! directories are not known. This crate reads no settings and depends on no other crate of Carrel.
+
+mod file_identity;
+mod ledger;
+mod reservation;
+mod scratch;
+mod space;
+mod space_reserve;
+mod volume;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::join_all;
+
+pub use file_identity::FileIdentity;
+pub use reservation::DiskReservation;
+pub use scratch::{Scratch, ScratchFile, ScratchWriter};
+
+use self::space::Space;
+use self::space_reserve::SpaceReserve;
+use self::volume::Volume;
+
+/// Space that must be free before passages are added to the index or changed: the engine writes through mapped files, where a
+/// full disk ends the process instead of failing the write.
+pub const MIN_FREE_TO_ADD_BYTES: u64 = 16 << 20;
+/// The same before passages are removed, or what was written is synced: that takes far less, and frees space.
+pub const MIN_FREE_TO_DELETE_BYTES: u64 = 8 << 20;
+
+/// A disk has no more free space than its floor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a disk has no more free space than its floor")]
+pub struct StorageFull;
+
+/// How much space the fullest of the disks has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SpaceLevel {
+    /// Less than deletions need.
+    Full,
+    /// Less than the floor.
+    BelowFloor,
+    /// More than the floor.
+    AboveFloor,
+}
+
+impl SpaceLevel {
+    /// The level whose discriminant is this number.
+    fn from_number(number: u8) -> Self {
+        let levels = [Self::Full, Self::BelowFloor, Self::AboveFloor];
+        levels.into_iter().find(|level| *level as u8 == number).unwrap_or(Self::AboveFloor)
+    }
+}
+
+/// The disks that are written to, and how much space they must keep. Clones share them.
+#[derive(Clone, Debug)]
+pub struct DiskSpace(Arc<Disks>);
+
+#[derive(Debug)]
+struct Disks {
+    min_free_bytes: u64,
+    /// Those whose floor is held.
+    volumes: Vec<Arc<Volume>>,
+    /// The one that announced bytes are written to; none where there is no disk.
+    target: Option<Arc<Volume>>,
+    /// All that are measured: these, and those of [`DiskSpace::with_folder`].
+    watched: Arc<Mutex<Vec<Arc<Volume>>>>,
+}
+
+impl Default for DiskSpace {
+    /// No floor.
+    fn default() -> Self {
+        Self::new(Vec::new(), 0)
+    }
+}
+
+impl DiskSpace {
+    /// Measures the disk of each folder, once for each disk. This floor in bytes holds for all; 0 is no floor. Announced bytes are
+    /// for the first.
+    pub fn new(folders: Vec<PathBuf>, min_free_bytes: u64) -> Self {
+        let volumes = folders.into_iter().map(|folder| Volume::new(folder, None, min_free_bytes));
+        Self::from_volumes(volumes, min_free_bytes)
+    }
+
+    /// The same, for the service: space is set aside on each disk, in a file of the folder.
+    pub fn with_reserves(folders: Vec<PathBuf>, min_free_bytes: u64) -> Self {
+        let volumes = folders.into_iter().map(|folder| {
+            let reserve = SpaceReserve::in_folder(&folder);
+            Volume::new(folder, Some(reserve), min_free_bytes)
+        });
+        Self::from_volumes(volumes, min_free_bytes)
+    }
+
+    fn from_volumes(all: impl Iterator<Item = Volume>, min_free_bytes: u64) -> Self {
+        let mut volumes: Vec<Arc<Volume>> = Vec::new();
+        for volume in all {
+            if !volumes.iter().any(|known| known.is_same_disk(&volume)) {
+                volumes.push(Arc::new(volume));
+            }
+        }
+        let (target, watched) = (volumes.first().cloned(), Arc::new(Mutex::new(volumes.clone())));
+        Self(Arc::new(Disks { min_free_bytes, volumes, target, watched }))
+    }
+
+    /// The same disks and that of one more folder, which announced bytes are for.
+    #[must_use]
+    pub fn with_folder(&self, folder: PathBuf) -> Self {
+        let volume = self.watch_folder(folder);
+        let mut volumes = self.0.volumes.clone();
+        if !volumes.iter().any(|known| Arc::ptr_eq(known, &volume)) {
+            volumes.push(volume.clone());
+        }
+        let (min_free_bytes, watched) = (self.0.min_free_bytes, self.0.watched.clone());
+        Self(Arc::new(Disks { min_free_bytes, volumes, target: Some(volume), watched }))
+    }
+
+    fn watch_folder(&self, folder: PathBuf) -> Arc<Volume> {
+        let volume = Volume::new(folder, None, self.0.min_free_bytes);
+        let mut watched = self.0.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = watched.iter().find(|known| known.is_same_disk(&volume)) {
+            return known.clone();
+        }
+        let volume = Arc::new(volume);
+        watched.push(volume.clone());
+        volume
+    }
+
+    /// Measures the disks four times a second until it is aborted, each by itself: one that does not answer keeps its last level.
+    /// Releases and refills what is set aside.
+    pub async fn watch(self) {
+        let watched = self.0.watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        join_all(watched.into_iter().map(Volume::watch)).await;
+    }
+
+    /// Gives back what is set aside, where a disk has too little left to open the database and the index.
+    ///
+    /// # Errors
+    /// The space can be neither measured nor given back.
+    pub fn release_reserves_to_start(&self) -> io::Result<()> {
+        self.0.volumes.iter().try_for_each(|volume| volume.release_to_start())
+    }
+
+    /// The level of the fullest disk, as it was measured last. A disk that cannot be measured counts as one with space: its writes
+    /// fail by themselves where it has none.
+    pub fn level(&self) -> SpaceLevel {
+        self.0.volumes.iter().map(|volume| volume.level()).min().unwrap_or(SpaceLevel::AboveFloor)
+    }
+
+    /// Whether every disk has more than the floor left.
+    pub fn has_room(&self) -> bool {
+        self.level() == SpaceLevel::AboveFloor
+    }
+
+    /// Refuses what needs space.
+    ///
+    /// # Errors
+    /// [`StorageFull`] below the floor.
+    pub fn require_room(&self) -> Result<(), StorageFull> {
+        if self.has_room() { Ok(()) } else { Err(StorageFull) }
+    }
+
+    /// Announces a file of this length; of one whose length is not known, a first part.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::StorageFull`] where the disk would fall below its floor, with what others have announced.
+    pub fn reserve(&self, length: Option<u64>) -> io::Result<DiskReservation> {
+        let mut reservation = DiskReservation::new(self.clone());
+        match length {
+            Some(bytes) => reservation.require_exactly(bytes)?,
+            None => reservation.require(1)?,
+        }
+        Ok(reservation)
+    }
+
+    fn target(&self) -> Option<&Volume> {
+        self.0.target.as_deref()
+    }
+}
+
+/// Bytes of a folder's disk that this process may still take.
+///
+/// # Errors
+/// The folder is not there, or its disk cannot be measured.
+pub fn available_bytes(folder: &Path) -> io::Result<u64> {
+    Space::measure(folder).map(|space| space.free_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floor_is_held_on_every_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let folders = || vec![folder.path().to_owned()];
+
+        assert!(DiskSpace::new(folders(), 1).has_room());
+        assert!(DiskSpace::new(folders(), 0).has_room());
+        let full = DiskSpace::new(folders(), u64::MAX - 1);
+        assert!(!full.has_room());
+        assert_eq!(full.require_room(), Err(StorageFull));
+        assert!(DiskSpace::new(vec![folder.path().join("missing")], 1).has_room());
+        assert!(!DiskSpace::new(Vec::new(), u64::MAX).with_folder(folder.path().to_owned()).has_room());
+    }
+
+    #[test]
+    fn folders_of_one_disk_share_what_is_announced() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = DiskSpace::new(vec![folder.path().to_owned(), folder.path().to_owned()], 1);
+        let files = disk.with_folder(folder.path().to_owned());
+        disk.target().unwrap().ledger().set_free(Some(100 << 20), 0);
+        assert_eq!((disk.0.volumes.len(), files.0.volumes.len()), (1, 1));
+
+        let announced = disk.reserve(Some(60 << 20)).unwrap();
+
+        assert_eq!(files.reserve(Some(60 << 20)).unwrap_err().kind(), io::ErrorKind::StorageFull);
+        drop(announced);
+        files.reserve(Some(60 << 20)).unwrap();
+    }
+
+    #[test]
+    fn nothing_is_announced_without_a_floor() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = DiskSpace::new(vec![folder.path().to_owned()], 0);
+
+        disk.reserve(Some(u64::MAX)).unwrap();
+        DiskSpace::default().reserve(Some(u64::MAX)).unwrap();
+    }
+}

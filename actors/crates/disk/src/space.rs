@@ -1,0 +1,97 @@
+//! What a file system says of its free space.
+
+use std::io;
+use std::path::Path;
+
+use rustix::fs::statvfs;
+
+use super::{MIN_FREE_TO_DELETE_BYTES, SpaceLevel};
+
+/// A file system that counts its inodes is full when it has fewer left: SQLite, the index and scratch files need some each.
+const MIN_FREE_INODES: u64 = 64;
+
+/// The free space of a file system.
+#[derive(Clone, Copy, Debug)]
+pub struct Space {
+    /// Bytes of the file system, used ones too.
+    pub total_bytes: u64,
+    /// Bytes that this process may still take.
+    pub free_bytes: u64,
+    /// 0 where inodes are made as they are needed.
+    total_inodes: u64,
+    free_inodes: u64,
+}
+
+impl Space {
+    /// Measures the disk of a folder.
+    ///
+    /// # Errors
+    /// The folder is not there, or its disk cannot be measured.
+    pub fn measure(folder: &Path) -> io::Result<Self> {
+        let disk = statvfs(folder)?;
+        Ok(Self {
+            total_bytes: disk.f_blocks.saturating_mul(disk.f_frsize),
+            free_bytes: disk.f_bavail.saturating_mul(disk.f_frsize),
+            total_inodes: disk.f_files,
+            free_inodes: disk.f_favail,
+        })
+    }
+
+    /// The level with this floor, where so many of the free bytes are not for what adds.
+    pub fn level(self, withheld_bytes: u64, min_free_bytes: u64) -> SpaceLevel {
+        let has_inodes = self.total_inodes == 0 || self.free_inodes >= MIN_FREE_INODES;
+        let is_above = self.free_bytes.saturating_sub(withheld_bytes) > min_free_bytes;
+        if min_free_bytes == 0 || (is_above && has_inodes) {
+            SpaceLevel::AboveFloor
+        } else if self.free_bytes >= MIN_FREE_TO_DELETE_BYTES {
+            SpaceLevel::BelowFloor
+        } else {
+            SpaceLevel::Full
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn space(free_bytes: u64) -> Space {
+        Space { total_bytes: 1 << 40, free_bytes, total_inodes: 1 << 20, free_inodes: 1 << 19 }
+    }
+
+    #[test]
+    fn deletions_go_on_below_the_floor_until_little_is_left() {
+        assert_eq!(space(100 * MIB + 1).level(0, 100 * MIB), SpaceLevel::AboveFloor);
+        assert_eq!(space(100 * MIB).level(0, 100 * MIB), SpaceLevel::BelowFloor);
+        assert_eq!(space(8 * MIB).level(0, 100 * MIB), SpaceLevel::BelowFloor);
+        assert_eq!(space(8 * MIB - 1).level(0, 100 * MIB), SpaceLevel::Full);
+        assert_eq!(space(8 * MIB - 1).level(0, MIB), SpaceLevel::AboveFloor);
+    }
+
+    #[test]
+    fn released_space_is_for_deletions_alone() {
+        assert_eq!(space(28 * MIB).level(12 * MIB, 16 * MIB), SpaceLevel::BelowFloor);
+        assert_eq!(space(28 * MIB + 1).level(12 * MIB, 16 * MIB), SpaceLevel::AboveFloor);
+        assert_eq!(space(12 * MIB).level(12 * MIB, 16 * MIB), SpaceLevel::BelowFloor);
+        assert_eq!(space(MIB).level(12 * MIB, 16 * MIB), SpaceLevel::Full);
+    }
+
+    /// Of the fault table (row 8).
+    #[test]
+    fn disk_without_free_inodes_is_below_the_floor() {
+        let none = Space { free_inodes: MIN_FREE_INODES - 1, ..space(100 * MIB) };
+        let uncounted = Space { total_inodes: 0, free_inodes: 0, ..space(100 * MIB) };
+
+        assert_eq!(none.level(0, MIB), SpaceLevel::BelowFloor);
+        assert_eq!(uncounted.level(0, MIB), SpaceLevel::AboveFloor);
+    }
+
+    #[test]
+    fn floor_of_nothing_is_never_reached() {
+        let none = Space { free_inodes: 0, ..space(0) };
+
+        assert_eq!(none.level(12 * MIB, 0), SpaceLevel::AboveFloor);
+    }
+}

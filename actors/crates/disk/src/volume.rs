@@ -1,0 +1,235 @@
+//! One disk that the service writes to.
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tracing::{info, warn};
+
+use super::ledger::Ledger;
+use super::space::Space;
+use super::space_reserve::{START_BYTES, SpaceReserve};
+use super::{SpaceLevel, available_bytes};
+
+/// How often a disk is measured.
+const MEASUREMENT_INTERVAL: Duration = Duration::from_millis(250);
+/// After how many measurements the reserve is refilled, where there is room: soon after space was freed, a disk may fill up again.
+const MEASUREMENTS_PER_REFILL: u64 = 20;
+/// The reserve is refilled only where so much stays free besides it and the floor: otherwise it would soon be released again.
+const MIN_FREE_BESIDES_RESERVE_BYTES: u64 = 8 << 20;
+
+/// The disk of a folder, as it was measured last.
+#[derive(Debug)]
+pub struct Volume {
+    folder: PathBuf,
+    /// Tells disks apart; none where the folder is not there.
+    device: Option<u64>,
+    min_free_bytes: u64,
+    /// What is set aside on it.
+    reserve: Option<SpaceReserve>,
+    /// A [`SpaceLevel`].
+    level: AtomicU8,
+    /// The last measurement failed.
+    is_unknown: AtomicBool,
+    ledger: Mutex<Ledger>,
+}
+
+impl Volume {
+    /// The disk of this folder, measured once.
+    pub fn new(folder: PathBuf, reserve: Option<SpaceReserve>, min_free_bytes: u64) -> Self {
+        let device = std::fs::metadata(&folder).ok().map(|found| found.dev());
+        let volume = Self {
+            folder,
+            device,
+            min_free_bytes,
+            reserve,
+            level: AtomicU8::new(SpaceLevel::AboveFloor as u8),
+            is_unknown: AtomicBool::new(false),
+            ledger: Mutex::default(),
+        };
+        volume.measure();
+        volume
+    }
+
+    /// Whether the folder of the other is on this disk too.
+    pub fn is_same_disk(&self, other: &Self) -> bool {
+        self.device.is_some() && self.device == other.device
+    }
+
+    /// The level that was measured last.
+    pub fn level(&self) -> SpaceLevel {
+        SpaceLevel::from_number(self.level.load(Ordering::Relaxed))
+    }
+
+    /// What is spoken for.
+    pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Announces bytes that are about to be written, where there is room above the floor; whether it did.
+    pub fn announce(&self, bytes: u64) -> bool {
+        self.min_free_bytes == 0 || self.ledger().announce(bytes, self.min_free_bytes)
+    }
+
+    /// Gives all that is set aside back, where too little is left to open the database and the index.
+    ///
+    /// # Errors
+    /// The space can be neither measured nor given back.
+    pub fn release_to_start(&self) -> io::Result<()> {
+        let Some(reserve) = &self.reserve else { return Ok(()) };
+        if available_bytes(&self.folder)? < START_BYTES && reserve.remove()? {
+            info!("the disk is full: the space that was set aside is used to start");
+        }
+        self.measure();
+        Ok(())
+    }
+
+    /// Measures the disk until this is dropped. A measurement that hangs, on a network file system that is away, is waited for:
+    /// the last level holds until then.
+    pub async fn watch(self: Arc<Self>) {
+        for round in 0_u64.. {
+            let volume = self.clone();
+            let _ = tokio::task::spawn_blocking(move || volume.check(round)).await;
+            tokio::time::sleep(MEASUREMENT_INTERVAL).await;
+        }
+    }
+
+    fn check(&self, round: u64) {
+        let level = self.measure();
+        let Some(reserve) = &self.reserve else { return };
+        if level == SpaceLevel::Full {
+            self.release(reserve, round);
+        } else if round.is_multiple_of(MEASUREMENTS_PER_REFILL) {
+            self.refill(reserve);
+        }
+    }
+
+    /// Gives what is set aside back to the writes that go on below the floor. The rest stays for the next start.
+    fn release(&self, reserve: &SpaceReserve, round: u64) {
+        match reserve.shrink() {
+            Ok(false) => {}
+            Ok(true) => {
+                warn!(
+                    folder = %self.folder.display(),
+                    "the disk is full: the space that was set aside is used for sign-in, revocation and deletion"
+                );
+                self.measure();
+            }
+            Err(cause) if round.is_multiple_of(MEASUREMENTS_PER_REFILL) => {
+                warn!(%cause, "could not release the space that was set aside");
+            }
+            // Logged before, and soon again.
+            Err(_) => {}
+        }
+    }
+
+    /// Sets space aside. A failure is no reason not to serve.
+    fn refill(&self, reserve: &SpaceReserve) {
+        let has_room = self.ledger().has_room_for(MIN_FREE_BESIDES_RESERVE_BYTES, self.min_free_bytes);
+        if !has_room || reserve.missing_bytes() == 0 {
+            return;
+        }
+        match reserve.fill() {
+            Ok(()) => info!(folder = %self.folder.display(), "space was set aside for a full disk"),
+            Err(cause) => warn!(%cause, "could not set space aside for a full disk"),
+        }
+    }
+
+    fn measure(&self) -> SpaceLevel {
+        let written_before = self.ledger().written_bytes();
+        let found = self.space();
+        // What is missing of the reserve is not for writers: it is to be filled, or was released for what goes on below the floor.
+        let missing = self.reserve.as_ref().map_or(0, SpaceReserve::missing_bytes);
+        let level = found.map_or(SpaceLevel::AboveFloor, |space| space.level(missing, self.min_free_bytes));
+        let for_writers = found.map(|space| space.free_bytes.saturating_sub(missing));
+        self.ledger().set_free(for_writers, written_before);
+        self.level.store(level as u8, Ordering::Relaxed);
+        level
+    }
+
+    /// None where the disk cannot be measured, which is logged once.
+    fn space(&self) -> Option<Space> {
+        match Space::measure(&self.folder) {
+            Ok(space) => {
+                self.is_unknown.store(false, Ordering::Relaxed);
+                Some(space)
+            }
+            Err(error) => {
+                if !self.is_unknown.swap(true, Ordering::Relaxed) {
+                    warn!(%error, folder = %self.folder.display(), "could not measure the free space of a disk");
+                }
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reserve_is_filled(folder: &tempfile::TempDir) -> bool {
+        SpaceReserve::in_folder(folder.path()).missing_bytes() == 0
+    }
+
+    fn volume(folder: &tempfile::TempDir, min_free_bytes: u64) -> Volume {
+        let reserve = SpaceReserve::in_folder(folder.path());
+        Volume::new(folder.path().to_owned(), Some(reserve), min_free_bytes)
+    }
+
+    #[test]
+    fn reserve_is_filled_where_there_is_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let full = volume(&folder, u64::MAX);
+        assert_eq!(full.level(), SpaceLevel::BelowFloor);
+        full.check(0);
+        assert!(!reserve_is_filled(&folder));
+
+        let volume = volume(&folder, 1);
+        volume.check(1);
+        assert!(!reserve_is_filled(&folder));
+        volume.check(MEASUREMENTS_PER_REFILL);
+
+        assert!(reserve_is_filled(&folder));
+    }
+
+    #[test]
+    fn reserve_is_filled_without_a_floor_too() {
+        let folder = tempfile::tempdir().unwrap();
+
+        volume(&folder, 0).check(0);
+
+        assert!(reserve_is_filled(&folder));
+    }
+
+    #[test]
+    fn folder_that_is_missing_has_space_and_no_reserve() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("missing");
+        let reserve = SpaceReserve::in_folder(&missing);
+        let volume = Volume::new(missing.clone(), Some(reserve), 1);
+
+        volume.check(0);
+
+        assert_eq!(volume.level(), SpaceLevel::AboveFloor);
+        assert!(volume.announce(1) && !missing.exists());
+        assert!(volume.release_to_start().is_err());
+    }
+
+    #[tokio::test]
+    async fn disk_is_measured_until_it_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let volume = Arc::new(volume(&folder, 1));
+        volume.level.store(SpaceLevel::Full as u8, Ordering::Relaxed);
+
+        let watching = tokio::spawn(volume.clone().watch());
+        while volume.level() == SpaceLevel::Full {
+            tokio::task::yield_now().await;
+        }
+
+        watching.abort();
+    }
+}

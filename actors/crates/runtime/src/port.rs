@@ -1,0 +1,121 @@
+//! The port of an actor: permits bound the questions in progress, and a timeout bounds the wait for each answer.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use actix::dev::ToEnvelope;
+use actix::{Actor, Addr, Context, Handler, MailboxError, Message};
+use tokio::sync::Semaphore;
+
+use super::health::Health;
+
+/// Why a question got no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AskError {
+    /// The actor has as many questions in progress as it may have, or is being restarted.
+    #[error("the actor is busy")]
+    Busy,
+    /// No answer came within the timeout of the port. The work's own deadline is shorter, so this is rare.
+    #[error("the actor did not answer in time")]
+    Timeout,
+    /// The actor crashed while it answered. Questions until it is restarted get [`AskError::Busy`].
+    #[error("the actor crashed while it answered")]
+    Crashed,
+}
+
+/// A handle of one actor. Clones share permits and address; the supervisor swaps the address when it restarts the actor.
+///
+/// A permit is held for as long as an answer is awaited. Work goes on without one when its caller is dropped or its timeout is over,
+/// so everything an actor does must end by a deadline of its own.
+pub struct Port<A: Actor> {
+    pub(super) state: Arc<PortState<A>>,
+}
+
+pub(super) struct PortState<A: Actor> {
+    pub(super) address: RwLock<Option<Addr<A>>>,
+    pub(super) permits: Semaphore,
+    pub(super) max_permits: u32,
+    pub(super) timeout: Duration,
+    pub(super) health: Health,
+    #[cfg(debug_assertions)]
+    pub(super) crash: Arc<tokio::sync::Notify>,
+}
+
+impl<A: Actor> Clone for Port<A> {
+    fn clone(&self) -> Self {
+        Self { state: self.state.clone() }
+    }
+}
+
+impl<A: Actor<Context = Context<A>>> Port<A> {
+    /// Sends a message and waits for the answer.
+    ///
+    /// # Errors
+    /// [`AskError::Busy`] at once when there is no permit or the actor is being restarted; [`AskError::Timeout`];
+    /// [`AskError::Crashed`].
+    pub async fn ask<M>(&self, message: M) -> Result<M::Result, AskError>
+    where
+        M: Message + Send + 'static,
+        M::Result: Send,
+        A: Handler<M>,
+        Context<A>: ToEnvelope<A, M>,
+    {
+        let _permit = self.state.permits.try_acquire().map_err(|_| self.count_refusal())?;
+        let address = self.address().filter(Addr::connected).ok_or(AskError::Busy)?;
+        let answer = address.send(message).timeout(self.state.timeout).await;
+        answer.map_err(|error| match error {
+            MailboxError::Closed => AskError::Crashed,
+            MailboxError::Timeout => AskError::Timeout,
+        })
+    }
+
+    /// Sends a message without waiting. Returns `false` when the mailbox is full or the actor is being restarted; such refusals are
+    /// counted.
+    pub fn tell<M>(&self, message: M) -> bool
+    where
+        M: Message + Send + 'static,
+        M::Result: Send,
+        A: Handler<M>,
+        Context<A>: ToEnvelope<A, M>,
+    {
+        // Not through a clone of the address: each clone has one more slot in the mailbox, so that it would never be full.
+        let guard = self.state.address.read().unwrap_or_else(PoisonError::into_inner);
+        let is_sent = guard.as_ref().is_some_and(|address| address.try_send(message).is_ok());
+        drop(guard);
+        if !is_sent {
+            self.count_refusal();
+        }
+        is_sent
+    }
+
+    /// Waits until all questions in progress have an answer, and refuses further ones with [`AskError::Busy`].
+    pub async fn drain(&self) {
+        if let Ok(all) = self.state.permits.acquire_many(self.state.max_permits).await {
+            all.forget();
+        }
+        self.state.permits.close();
+    }
+
+    /// How the actor is doing.
+    pub fn health(&self) -> &Health {
+        &self.state.health
+    }
+
+    /// Makes the actor panic, for tests of what its callers see of that. Only in builds with debug assertions.
+    #[cfg(debug_assertions)]
+    #[doc(hidden)]
+    pub fn crash(&self) {
+        self.state.crash.notify_one();
+    }
+
+    fn address(&self) -> Option<Addr<A>> {
+        self.state.address.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Counts a refused message.
+    fn count_refusal(&self) -> AskError {
+        self.state.health.refused.fetch_add(1, Ordering::Relaxed);
+        AskError::Busy
+    }
+}

@@ -1,0 +1,253 @@
+//! Supervises an actor: restarts it whenever it stops or panics, with growing pauses, and leaves it down when it keeps crashing.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use actix::{Actor, ActorContext, ActorFutureExt, Arbiter, ArbiterHandle, AsyncContext, Context, WrapFuture};
+use tokio::sync::{Semaphore, oneshot};
+use tokio::time::{Instant, sleep};
+use tracing::{error, warn};
+
+use super::health::Health;
+use super::port::{Port, PortState};
+
+/// The pause before the first restart; it doubles with each further one.
+const MIN_RESTART_PAUSE: Duration = Duration::from_millis(1);
+const MAX_RESTART_PAUSE: Duration = Duration::from_secs(1);
+/// An actor that has run for this long starts over with the shortest pause.
+const HEALTHY_AFTER: Duration = Duration::from_secs(10);
+/// Ends of an actor within [`CRASH_WINDOW`] after which it is left down, so that health turns red.
+const MAX_CRASHES: u32 = 60;
+const CRASH_WINDOW: Duration = Duration::from_secs(60);
+
+/// How an actor is supervised and asked.
+#[derive(Clone, Copy, Debug)]
+pub struct SupervisorConfig {
+    /// The actor's name, for health and the log.
+    pub name: &'static str,
+    /// How many questions may be in progress at once, and how many messages may wait in the mailbox.
+    pub permits: u32,
+    /// How long a caller waits for an answer; longer than the work's own deadline.
+    pub timeout: Duration,
+}
+
+/// Starts an actor on the arbiter and supervises it. `make` is called for each start, so each one begins with a fresh state.
+pub fn supervise<A>(
+    arbiter: &ArbiterHandle,
+    config: SupervisorConfig,
+    make: impl Fn() -> A + Send + 'static,
+) -> Port<A>
+where
+    A: Actor<Context = Context<A>>,
+{
+    let state = Arc::new(PortState {
+        address: RwLock::new(None),
+        permits: Semaphore::new(config.permits as usize),
+        max_permits: config.permits,
+        timeout: config.timeout,
+        health: Health::new(config.name),
+        #[cfg(debug_assertions)]
+        crash: Arc::default(),
+    });
+    if !arbiter.spawn(run_supervised(state.clone(), config, make)) {
+        error!(actor = config.name, "the arbiter of an actor has stopped");
+    }
+    Port { state }
+}
+
+async fn run_supervised<A>(state: Arc<PortState<A>>, config: SupervisorConfig, make: impl Fn() -> A)
+where
+    A: Actor<Context = Context<A>>,
+{
+    let (mut pause, mut deaths, mut window_began) = (MIN_RESTART_PAUSE, 0, Instant::now());
+    loop {
+        let started_at = Instant::now();
+        if let Some(exit) = start(&state, config, &make) {
+            // The sender lives in the actor's context: whatever ends the actor drops it.
+            let _ = exit.await;
+        }
+        state.health.up.store(false, Ordering::Relaxed);
+        if state.permits.is_closed() {
+            return;
+        }
+        if started_at.elapsed() > HEALTHY_AFTER {
+            pause = MIN_RESTART_PAUSE;
+        }
+        if window_began.elapsed() > CRASH_WINDOW {
+            (deaths, window_began) = (0, Instant::now());
+        }
+        deaths += 1;
+        if deaths > MAX_CRASHES {
+            state.health.given_up.store(true, Ordering::Relaxed);
+            error!(actor = config.name, deaths, "an actor keeps crashing and is left down");
+            return;
+        }
+        warn!(actor = config.name, deaths, "an actor crashed and is restarted");
+        sleep(pause).await;
+        pause = (pause * 2).min(MAX_RESTART_PAUSE);
+    }
+}
+
+/// Starts the actor once. The receiver fails when the actor ends; `None` when `make` itself panicked.
+fn start<A>(
+    state: &Arc<PortState<A>>,
+    config: SupervisorConfig,
+    make: &impl Fn() -> A,
+) -> Option<oneshot::Receiver<()>>
+where
+    A: Actor<Context = Context<A>>,
+{
+    let (alive, exit) = oneshot::channel::<()>();
+    let actor = catch_unwind(AssertUnwindSafe(make)).ok()?;
+    let mut context = Context::new();
+    context.set_mailbox_capacity(config.permits as usize);
+    #[cfg(debug_assertions)]
+    let crash = state.crash.clone();
+    context.spawn(
+        async move {
+            #[cfg(debug_assertions)]
+            panic_when_notified(&crash).await;
+            std::future::pending::<()>().await;
+            drop(alive);
+        }
+        .into_actor(&actor)
+        .map(|(), _, context: &mut Context<A>| context.stop()),
+    );
+    let address = context.run(actor);
+    *state.address.write().unwrap_or_else(PoisonError::into_inner) = Some(address);
+    state.health.starts.fetch_add(1, Ordering::Relaxed);
+    state.health.up.store(true, Ordering::Relaxed);
+    debug_assert!(Arbiter::try_current().is_some());
+    Some(exit)
+}
+
+/// A panic in a future of the actor's context has the effect of a panic in the actor itself.
+#[cfg(debug_assertions)]
+#[expect(clippy::panic, reason = "a test asked for it")]
+async fn panic_when_notified(crash: &tokio::sync::Notify) {
+    crash.notified().await;
+    panic!("an actor panics because a test asked for it");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use actix::{Handler, Message, ResponseFuture};
+
+    use super::super::port::AskError;
+    use super::*;
+
+    struct Counter(u32);
+
+    impl Actor for Counter {
+        type Context = Context<Self>;
+    }
+
+    #[derive(Message)]
+    #[rtype(result = "u32")]
+    enum Do {
+        Count,
+        Panic,
+        PanicLater,
+        Stop,
+    }
+
+    impl Handler<Do> for Counter {
+        type Result = ResponseFuture<u32>;
+
+        fn handle(&mut self, message: Do, context: &mut Self::Context) -> Self::Result {
+            match message {
+                Do::Count => self.0 += 1,
+                Do::Panic => panic!("as the test asked"),
+                Do::PanicLater => return Box::pin(async { panic!("as the test asked") }),
+                Do::Stop => context.stop(),
+            }
+            let count = self.0;
+            Box::pin(async move { count })
+        }
+    }
+
+    const CONFIG: SupervisorConfig =
+        SupervisorConfig { name: "counter", permits: 4, timeout: Duration::from_secs(5) };
+
+    async fn eventually_counts(port: &Port<Counter>) -> u32 {
+        loop {
+            match port.ask(Do::Count).await {
+                Ok(count) => return count,
+                Err(_) => tokio::task::yield_now().await,
+            }
+        }
+    }
+
+    #[actix::test]
+    async fn caller_of_a_panicking_actor_gets_an_error_and_it_restarts() {
+        let port = supervise(&Arbiter::current(), CONFIG, || Counter(0));
+        assert_eq!(eventually_counts(&port).await, 1);
+        assert_eq!(port.ask(Do::Count).await, Ok(2));
+
+        assert_eq!(port.ask(Do::Panic).await, Err(AskError::Crashed));
+
+        assert_eq!(eventually_counts(&port).await, 1);
+        assert_eq!(port.health().report().restarts, 1);
+    }
+
+    #[actix::test]
+    async fn panic_in_an_answer_fails_one_caller_only() {
+        let port = supervise(&Arbiter::current(), CONFIG, || Counter(0));
+        assert_eq!(eventually_counts(&port).await, 1);
+
+        assert_eq!(port.ask(Do::PanicLater).await, Err(AskError::Crashed));
+
+        assert_eq!(port.ask(Do::Count).await, Ok(2));
+        assert_eq!(port.health().report().restarts, 0);
+    }
+
+    #[actix::test]
+    async fn crashed_actor_restarts_with_a_fresh_state() {
+        let port = supervise(&Arbiter::current(), CONFIG, || Counter(0));
+        eventually_counts(&port).await;
+        assert_eq!(port.ask(Do::Count).await, Ok(2));
+
+        port.crash();
+        while port.health().report().restarts == 0 {
+            tokio::task::yield_now().await;
+        }
+
+        assert_eq!(eventually_counts(&port).await, 1);
+    }
+
+    #[actix::test]
+    async fn stopped_actor_is_restarted() {
+        let port = supervise(&Arbiter::current(), CONFIG, || Counter(0));
+        eventually_counts(&port).await;
+        let _ = port.ask(Do::Stop).await;
+
+        assert_eq!(eventually_counts(&port).await, 1);
+    }
+
+    #[actix::test]
+    async fn panicking_factory_is_called_again() {
+        let attempts = Arc::new(AtomicU32::new(0));
+        let made = attempts.clone();
+        let port = supervise(&Arbiter::current(), CONFIG, move || {
+            assert!(made.fetch_add(1, Ordering::SeqCst) >= 3, "as the test asked");
+            Counter(0)
+        });
+
+        assert_eq!(eventually_counts(&port).await, 1);
+        assert_eq!(attempts.load(Ordering::SeqCst), 4);
+    }
+
+    #[actix::test]
+    async fn drained_port_refuses_questions() {
+        let port = supervise(&Arbiter::current(), CONFIG, || Counter(0));
+        eventually_counts(&port).await;
+
+        port.drain().await;
+
+        assert_eq!(port.ask(Do::Count).await, Err(AskError::Busy));
+    }
+}

@@ -1,0 +1,164 @@
+//! Blocking work off the threads of the actors and the server. Work that a caller waits for is never queued behind background work.
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::{AcquireError, Semaphore, oneshot};
+
+use super::fair_semaphore::{FairSemaphore, PermitError};
+use super::priority::{PASSWORD_NICE, lower_thread_priority};
+
+/// Most password hashes at the same time; on a machine with one core it is one. Each takes 19 MiB and a core for tens of
+/// milliseconds, so strangers can take 38 MiB and two cores at most, however many sign-ins they send.
+const MAX_PASSWORD_HASHES: usize = 2;
+/// Longest wait for a password hash. 40 sign-ins at once are served in 4 seconds where a hash takes 200 ms.
+const MAX_PASSWORD_WAIT: Duration = Duration::from_secs(10);
+
+/// Why work has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkError {
+    /// No permit became available in time, or too many callers are waiting: the work was not begun.
+    #[error(transparent)]
+    NoPermit(#[from] PermitError),
+    /// The lane is closed, which does not happen.
+    #[error(transparent)]
+    LaneClosed(#[from] AcquireError),
+    /// The thread of a password hash could not be started.
+    #[error(transparent)]
+    NoThread(io::Error),
+    /// The work panicked. The panic hook has logged where.
+    #[error("{0} panicked")]
+    Panicked(&'static str),
+}
+
+/// A lane of work, by who waits for the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    /// A caller waits: the vector of a query, a search.
+    Foreground,
+    /// No caller waits, and it takes milliseconds: to clean a text, to split it into passages.
+    Background,
+    /// No caller waits, and it takes seconds: the vectors of passages, the maintenance of the index. Short work is not queued behind
+    /// it.
+    Long,
+}
+
+/// Permits for blocking work, with a number of its own for each lane. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Workers {
+    foreground: Arc<Semaphore>,
+    background: Arc<Semaphore>,
+    long: Arc<Semaphore>,
+    /// By the network address that sent the password.
+    passwords: FairSemaphore<Option<IpAddr>>,
+}
+
+impl Workers {
+    /// Permits for a machine with this many cores: twice as many in the foreground, as many in each other lane.
+    pub fn new(cores: usize) -> Self {
+        let cores = cores.max(1);
+        Self {
+            foreground: Arc::new(Semaphore::new(cores * 2)),
+            background: Arc::new(Semaphore::new(cores)),
+            long: Arc::new(Semaphore::new(cores)),
+            passwords: FairSemaphore::new(cores.min(MAX_PASSWORD_HASHES), MAX_PASSWORD_WAIT),
+        }
+    }
+
+    /// Runs the work once its lane has a permit. A panic in it is an error of this caller only.
+    ///
+    /// # Errors
+    /// [`WorkError::Panicked`].
+    pub async fn run<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, WorkError> {
+        let permits = match lane {
+            Lane::Foreground => &self.foreground,
+            Lane::Background => &self.background,
+            Lane::Long => &self.long,
+        };
+        let permit = permits.clone().acquire_owned().await?;
+        run_blocking(permit, work).await
+    }
+
+    /// Hashes a password, or compares one with a hash, for a caller at this network address; `None` is one more address.
+    /// Addresses take turns, so one that sends many passwords delays itself and not the others. Other requests go first: a hash takes
+    /// a whole core.
+    ///
+    /// # Errors
+    /// [`WorkError::NoPermit`] when the caller has waited for 10 seconds, or when too many wait already; [`WorkError::NoThread`];
+    /// [`WorkError::Panicked`].
+    pub async fn run_password_hash<T: Send + 'static>(
+        &self,
+        address: Option<IpAddr>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, WorkError> {
+        let permit = self.passwords.acquire(address).await?;
+        let (done, outcome) = oneshot::channel();
+        // A thread of its own: one of the runtime would keep the lower priority, and starting one costs little beside a hash.
+        let thread = thread::Builder::new().name("password".to_owned()).spawn(move || {
+            let _permit = permit;
+            lower_thread_priority(PASSWORD_NICE);
+            let _ = done.send(work());
+        });
+        thread.map_err(WorkError::NoThread)?;
+        outcome.await.map_err(|_| WorkError::Panicked("a password hash"))
+    }
+}
+
+/// Runs the work on a thread that may block, and holds the permit until it ends, even if the caller goes away.
+async fn run_blocking<T: Send + 'static>(
+    permit: impl Send + 'static,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, WorkError> {
+    let done = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        work()
+    });
+    done.await.map_err(|_| WorkError::Panicked("blocking work"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    /// Of the fault table (row 31).
+    #[tokio::test]
+    async fn password_hashes_run_two_at_a_time() {
+        let workers = Workers::new(8);
+        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+
+        let hashes = (0..40).map(|_| {
+            let (running, most) = (running.clone(), most.clone());
+            workers.run_password_hash(None, move || {
+                most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                thread::yield_now();
+                running.fetch_sub(1, Ordering::SeqCst);
+            })
+        });
+        let done = join_all(hashes).await;
+
+        assert!(done.iter().all(Result::is_ok));
+        assert!((1..=MAX_PASSWORD_HASHES).contains(&most.load(Ordering::SeqCst)));
+    }
+
+    #[tokio::test]
+    async fn panic_in_a_password_hash_frees_its_permit() {
+        let workers = Workers::new(1);
+
+        let failed = workers.run_password_hash::<()>(None, || panic!("a bug")).await;
+        let next = workers.run_password_hash(None, || 7).await;
+
+        assert!(matches!(failed, Err(WorkError::Panicked(_))));
+        assert_eq!(next.unwrap(), 7);
+    }
+}

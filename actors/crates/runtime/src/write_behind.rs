@@ -1,0 +1,100 @@
+//! Write-behind: an actor gathers small changes and writes them together, one batch after another.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Actor, ActorFutureExt, AsyncContext, Context, Message, ResponseActFuture, WrapFuture};
+use futures_util::future::LocalBoxFuture;
+use tokio::sync::Mutex;
+use tracing::warn;
+
+use crate::error_chain;
+
+/// Held during a write, so that one write follows another: a caller that gets it sees all earlier ones done.
+pub type WriteLock = Arc<Mutex<()>>;
+
+/// A write in progress. It returns the batch, and its output or why it failed.
+pub type WriteFuture<Batch, Output, Error> = LocalBoxFuture<'static, (Batch, Result<Output, Error>)>;
+
+/// The error of a write.
+pub trait WriteError: std::error::Error + 'static {
+    /// Whether the log has the reason already, so that a failed write is not logged again.
+    fn is_reported(&self) -> bool;
+}
+
+/// An actor that gathers changes and writes them together.
+pub trait WriteBehind: Actor<Context = Context<Self>> {
+    /// The changes that are gathered between two writes.
+    type Batch: 'static;
+    /// The output of a write.
+    type Output: 'static;
+    /// Why a write failed.
+    type Error: WriteError;
+    /// The changes in the log, after "could not write".
+    const BATCH_NAME: &'static str;
+
+    /// The lock of its writes.
+    fn write_lock(&self) -> WriteLock;
+
+    /// Removes the gathered changes from the actor and returns them.
+    fn take_batch(&mut self) -> Self::Batch;
+
+    /// Writes a batch, all or nothing, and returns it.
+    fn write(&self, batch: Self::Batch) -> WriteFuture<Self::Batch, Self::Output, Self::Error>;
+
+    /// A batch was written.
+    fn on_written(&mut self, output: Self::Output);
+
+    /// A batch could not be written: keeps it for the next write, with the changes since.
+    fn put_back(&mut self, batch: Self::Batch);
+
+    /// Writes the gathered changes once earlier writes are done. A batch that cannot be written is put back.
+    fn flush(&mut self) -> ResponseActFuture<Self, Result<(), Self::Error>> {
+        let lock = self.write_lock().lock_owned();
+        Box::pin(lock.into_actor(self).then(|guard, actor, _| {
+            let batch = actor.take_batch();
+            actor.write(batch).into_actor(actor).map(move |(batch, written), actor, _| {
+                let _guard = guard;
+                match written {
+                    Ok(output) => actor.on_written(output),
+                    Err(error) => {
+                        actor.put_back(batch);
+                        return Err(error);
+                    }
+                }
+                Ok(())
+            })
+        }))
+    }
+
+    /// Begins a [`Self::flush`] that nobody waits for. A failure is logged, unless it is reported already.
+    fn flush_detached(&mut self, context: &mut Context<Self>) {
+        context.spawn(self.flush().map(|written, _, _| {
+            if let Err(error) = written
+                && !error.is_reported()
+            {
+                warn!(cause = error_chain(&error), "could not write {}", Self::BATCH_NAME);
+            }
+        }));
+    }
+
+    /// Writes the gathered changes in this interval from now on.
+    fn flush_every(context: &mut Context<Self>, interval: Duration) {
+        context.run_interval(interval, Self::flush_detached);
+    }
+}
+
+/// Has a [`WriteBehind`] actor write the changes that it has gathered; it answers once writes in progress are done too. `E` is the
+/// actor's [`WriteBehind::Error`].
+pub struct Flush<E>(PhantomData<fn() -> E>);
+
+impl<E> Default for Flush<E> {
+    fn default() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<E: 'static> Message for Flush<E> {
+    type Result = Result<(), E>;
+}

@@ -1,0 +1,234 @@
+//! Opens the database that the settings name.
+//!
+//! Where `data_dir` holds a library, a database that is missing or empty was lost, and no new one takes its place: the service would
+//! empty the index, and the first stranger could set it up. `carrel migrate` alone creates one there.
+
+use std::fmt;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use actors::adapters::index::IndexFolder;
+use database::{Db, OpenError};
+
+use crate::settings::{FilesUrl, Settings};
+
+/// A database that is missing or empty, although `data_dir` holds a library.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostDatabase {
+    /// Its file, or its name and host.
+    place: String,
+    /// `missing` or `empty`.
+    state: &'static str,
+    data_dir: PathBuf,
+    /// What of a library is in `data_dir`.
+    contents: Vec<&'static str>,
+}
+
+impl LostDatabase {
+    /// What an operator can do.
+    pub const ADVICE: &'static str =
+        "restore the database, or, to start a new library with this data_dir, run `carrel migrate` first";
+
+    /// What was found, without the advice.
+    pub fn finding(&self) -> String {
+        let Self { place, state, data_dir, contents } = self;
+        let (data_dir, contents) = (data_dir.display(), contents.join(", "));
+        format!("the database {place} is {state}, but data_dir {data_dir} holds a library ({contents})")
+    }
+}
+
+impl fmt::Display for LostDatabase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.finding(), Self::ADVICE)
+    }
+}
+
+impl std::error::Error for LostDatabase {}
+
+/// Why a database could not be connected to.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// It was lost.
+    #[error(transparent)]
+    Lost(#[from] LostDatabase),
+    /// It cannot be reached or read.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+}
+
+/// Connects to the database and leaves its tables as they are. A missing SQLite database is created, unless it was lost.
+///
+/// # Errors
+/// The database was lost, or cannot be opened.
+pub async fn connect(settings: &Settings) -> Result<Db, ConnectError> {
+    require_file(settings)?;
+    let url = settings.database_url();
+    let db = Db::connect(url.expose()).await.map_err(OpenError::from)?;
+    // A database in memory is empty at each start.
+    let is_kept = url.is_postgres() || url.sqlite_file().is_some();
+    if is_kept && !db.has_tables().await.map_err(OpenError::from)? {
+        fail_if_lost(settings, "empty")?;
+    }
+    Ok(db)
+}
+
+/// Opens the database for the service.
+///
+/// # Errors
+/// As [`connect`]; the database is damaged, or its tables cannot be brought up to date.
+pub async fn open_for_service(settings: &Settings) -> Result<Db, ConnectError> {
+    let db = connect(settings).await?;
+    db.prepare().await?;
+    Ok(db)
+}
+
+/// Fails if the file of an SQLite database was lost. Looks before SQLite does: it removes the write-ahead log of an empty file.
+///
+/// # Errors
+/// The file is missing or has no bytes, and `data_dir` holds a library.
+pub fn require_file(settings: &Settings) -> Result<(), LostDatabase> {
+    let Some(file) = settings.database_url().sqlite_file() else { return Ok(()) };
+    match fs::metadata(&file) {
+        Ok(found) if found.len() == 0 => fail_if_lost(settings, "empty"),
+        Err(error) if error.kind() == ErrorKind::NotFound => fail_if_lost(settings, "missing"),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// Whether the database is an SQLite file that nothing has written to yet.
+pub fn is_new(settings: &Settings) -> bool {
+    let file = settings.database_url().sqlite_file();
+    file.is_some_and(|file| match fs::metadata(file) {
+        Ok(found) => found.len() == 0,
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    })
+}
+
+fn fail_if_lost(settings: &Settings, state: &'static str) -> Result<(), LostDatabase> {
+    let contents = library_contents(settings);
+    if contents.is_empty() {
+        return Ok(());
+    }
+    let (place, data_dir) = (settings.database_url().place(), settings.data_dir.clone());
+    Err(LostDatabase { place, state, data_dir, contents })
+}
+
+/// What of a library is in `data_dir`; nothing where it is new. The first start creates the database before `carrel.id` and the
+/// index, so one that was interrupted leaves nothing that counts here.
+fn library_contents(settings: &Settings) -> Vec<&'static str> {
+    let data_dir = &settings.data_dir;
+    let files = match settings.files_url() {
+        FilesUrl::Folder(folder) => has_entries(&folder),
+        FilesUrl::S3(_) => false,
+    };
+    let index = has_entries(&IndexFolder::path_in(data_dir));
+    if !IndexFolder::has_id(data_dir) || !(index || files) {
+        return Vec::new();
+    }
+    let found = [("carrel.id", true), ("index", index), ("files", files)];
+    found.into_iter().filter_map(|(name, is_there)| is_there.then_some(name)).collect()
+}
+
+fn has_entries(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A data folder and settings for it.
+    struct Home {
+        folder: tempfile::TempDir,
+        settings: Settings,
+    }
+
+    impl Home {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let data_dir = [("CARREL__DATA_DIR".to_owned(), folder.path().to_str().unwrap().to_owned())];
+            let settings = Settings::load(None, data_dir.into_iter()).unwrap();
+            Self { folder, settings }
+        }
+
+        /// With what a service leaves in its folder beside the database.
+        fn with_library() -> Self {
+            let home = Self::new();
+            home.write("carrel.id", "01a211e7-cfa4-7008-ab5a-7d3271c6cb6c");
+            home.write("index/segment", "passages");
+            home
+        }
+
+        fn write(&self, name: &str, content: &str) {
+            let path = self.folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+
+        async fn connect_fails(&self) -> String {
+            connect(&self.settings).await.err().unwrap().to_string()
+        }
+    }
+
+    #[tokio::test]
+    async fn missing_database_of_a_library_is_not_created() {
+        let home = Home::with_library();
+
+        let told = home.connect_fails().await;
+
+        assert!(told.contains("carrel.db is missing, but data_dir"), "{told}");
+        assert!(told.contains("(carrel.id, index)") && told.contains("carrel migrate"), "{told}");
+        assert!(!home.folder.path().join("carrel.db").exists());
+    }
+
+    #[tokio::test]
+    async fn empty_file_of_a_library_keeps_its_log() {
+        let home = Home::with_library();
+        home.write("files/7f/a", "a file");
+        home.write("carrel.db", "");
+        home.write("carrel.db-wal", "a log");
+
+        let told = home.connect_fails().await;
+
+        assert!(told.contains("carrel.db is empty") && told.contains("(carrel.id, index, files)"), "{told}");
+        assert_eq!(fs::read_to_string(home.folder.path().join("carrel.db-wal")).unwrap(), "a log");
+    }
+
+    #[tokio::test]
+    async fn database_without_tables_is_lost_until_it_is_migrated() {
+        let home = Home::new();
+        connect(&home.settings).await.unwrap().close().await.unwrap();
+        home.write("carrel.id", "01a211e7-cfa4-7008-ab5a-7d3271c6cb6c");
+        home.write("index/segment", "passages");
+
+        let told = home.connect_fails().await;
+        assert!(told.contains("carrel.db is empty"), "{told}");
+
+        Db::open(home.settings.database_url().expose()).await.unwrap().close().await.unwrap();
+        open_for_service(&home.settings).await.unwrap().close().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn database_is_created_where_the_folder_is_new() {
+        let home = Home::new();
+        // What other commands, and a first start that was interrupted, leave.
+        home.write("models/a", "a model");
+        home.write("carrel.lock", "");
+        fs::create_dir(home.folder.path().join("index")).unwrap();
+        assert!(is_new(&home.settings));
+
+        open_for_service(&home.settings).await.unwrap().close().await.unwrap();
+
+        assert!(!is_new(&home.settings));
+    }
+
+    #[test]
+    fn postgres_is_told_without_its_password() {
+        let set = |name: &str, value: &str| (format!("CARREL__{name}"), value.to_owned());
+        let url = set("DATABASE__URL", "postgres://carrel:secret@db.example:5433/rows");
+        let settings = Settings::load(None, [url].into_iter()).unwrap();
+
+        assert_eq!(settings.database_url().place(), "rows of PostgreSQL on db.example:5433");
+    }
+}
