@@ -6,16 +6,17 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix::{Arbiter, ArbiterHandle};
+use disk::Scratch;
 use entity::id::UserId;
 use entity::plan::Plan;
+use storage::blobs::Blobs;
+use storage::mail::Mail;
 use tracing::{error, info, warn};
 
 use crate::activity::Activity;
 use crate::adapters::answerer::{Answerer, Chat, ChatSettings, Extractive};
-use crate::adapters::blobs::{Blobs, Scratch};
 use crate::adapters::fetch::{FetchSettings, Fetcher, Hosts};
 use crate::adapters::index::{IndexFolder, OpenedIndex};
-use crate::adapters::mail::Mail;
 use crate::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use crate::adapters::transcriber::{Endpoint, EndpointSettings, Speech, Transcriber};
 use crate::ai::Pause;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use entity::scope::Scope;
 use sea_orm::{DbErr, RuntimeErr, SqlErr};
+use storage::blobs::BlobError;
 use tracing::error;
 
-use crate::adapters::blobs::BlobError;
 use crate::address::Refusal;
 use crate::db::StorageFault;
 use crate::kit::Unanswered;

@@ -21,8 +21,8 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
 };
+use storage::blobs::path_of;
 
-use crate::adapters::blobs::path_of;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::owned_transaction::begin_owned;

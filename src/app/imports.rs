@@ -5,7 +5,6 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::{self, Bytes, Data, Payload, ServiceConfig};
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
-use actors::adapters::blobs::PART;
 use actors::app::App;
 use actors::error::Error;
 use actors::fields;
@@ -15,6 +14,7 @@ use actors::perform::perform_for;
 use actors::uploads::stored::Held;
 use entity::id::UserId;
 use futures_util::TryStreamExt;
+use storage::blobs::PART;
 use tokio::time::Instant;
 
 use super::door::{operation, own_origin, signed_in};

@@ -4,7 +4,6 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use actors::adapters::blobs::Blobs;
 use actors::desk::Desk;
 use actors::error::Error;
 use actors::exports;
@@ -14,6 +13,7 @@ use entity::export;
 use entity::id::ExportId;
 use entity::kind::ExportState;
 use serde::Serialize;
+use storage::blobs::Blobs;
 
 use super::failure::Failure;
 use super::output::Said;

@@ -4,11 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use actors::adapters::answerer::ChatSettings;
-use actors::adapters::blobs::{Blobs, Bucket, BucketSettings, Folder, Scratch};
 use actors::adapters::fetch::FetchSettings;
 use actors::adapters::index::edge::Model as IndexModel;
 use actors::adapters::index::{IndexFolder, Marker, OpenedIndex};
-use actors::adapters::mail::{Mail, MailSettings, Way};
 use actors::adapters::sandbox::SandboxSettings;
 use actors::adapters::transcriber::EndpointSettings;
 use actors::address::PageUrl;
@@ -20,7 +18,10 @@ use actors::grants::redirect::RedirectRules;
 use actors::ingest::Room;
 use actors::ingest::queue::LeaseOwner;
 use actors::state::{self, Fact};
+use disk::Scratch;
 use inference::models::Model;
+use storage::blobs::{Blobs, Bucket, BucketSettings, Folder};
+use storage::mail::{Mail, MailSettings, Way};
 
 use super::{Outside, StartError};
 use crate::data_dir::private_folder;

@@ -4,17 +4,18 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use disk::ScratchFile;
 use entity::id::{ExportId, FileId};
 use entity::kind::ExportState;
 use entity::{export, job};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use storage::blobs::BlobError;
 use tokio::sync::mpsc;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use super::gather;
-use crate::adapters::blobs::{BlobError, ScratchFile};
 use crate::app::App;
 use crate::disk::DiskReservation;
 use crate::error::Error;

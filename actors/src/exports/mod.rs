@@ -32,8 +32,8 @@ use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
     SqlErr,
 };
+use storage::blobs::{BlobError, Blobs, LocalFile};
 
-use crate::adapters::blobs::{BlobError, Blobs, LocalFile};
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};

@@ -1,9 +1,9 @@
 //! The file of an import on its way into the store. Never more of it is written than is reserved for it.
 
 use entity::id::UserId;
+use storage::blobs::Blobs;
 use tokio_util::bytes::Bytes;
 
-use crate::adapters::blobs::Blobs;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::transfer_quota::{self, TransferKind};

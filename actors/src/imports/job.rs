@@ -8,10 +8,10 @@ use entity::kind::ImportState;
 use entity::{import, job, stored_file};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use storage::blobs::BlobError;
 
 use super::take::{Taking, Unread};
 use super::{Means, library, release_file, undo};
-use crate::adapters::blobs::BlobError;
 use crate::adapters::sandbox::import::Import;
 use crate::app::App;
 use crate::error::Error;

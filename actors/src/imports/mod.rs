@@ -44,8 +44,8 @@ use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
 };
+use storage::blobs::Blobs;
 
-use crate::adapters::blobs::Blobs;
 use crate::adapters::sandbox::import::{Found, Row};
 use crate::address::Guard;
 use crate::app::App;

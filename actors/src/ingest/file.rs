@@ -8,6 +8,7 @@ use entity::{document, job, stored_file, upload};
 use percent_encoding::percent_decode_str;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use storage::blobs::{BlobError, LocalFile};
 use tokio::io::AsyncReadExt;
 use url::Url;
 
@@ -15,7 +16,6 @@ use super::attempt::Failure;
 use super::magic::{self, Nature};
 use super::store::Text;
 use super::{media, page, pdf, queue};
-use crate::adapters::blobs::{BlobError, LocalFile};
 use crate::app::App;
 use crate::error::Error;
 use crate::owned_transaction::begin_owned;

@@ -4,8 +4,8 @@
 use entity::id::NoticeId;
 use entity::{job, notice, user};
 use sea_orm::{ConnectionTrait, EntityTrait, IntoActiveModel};
+use storage::mail::{Letter, NotSent};
 
-use crate::adapters::mail::{Letter, NotSent};
 use crate::app::App;
 use crate::error::Error;
 use crate::ingest::Failure;

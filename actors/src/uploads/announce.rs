@@ -7,9 +7,9 @@ use entity::time::Timestamp;
 use entity::upload::{Entity, Model};
 use entity::{stored_file, user};
 use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
+use storage::blobs::incoming_path_of;
 
 use super::{MediaType, Uploads, stored_bytes};
-use crate::adapters::blobs::incoming_path_of;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;

@@ -16,11 +16,13 @@ mod turns;
 use std::sync::Arc;
 use std::time::Duration;
 
+use disk::Scratch;
 use entity::id::UserId;
 use entity::time::Timestamp;
 use entity::upload::{Column, Entity};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, QueryFilter, QuerySelect};
+use storage::blobs::{Arrived, BlobError, Blobs, incoming_path_of};
 
 pub use address::Signatures;
 pub use announce::{Announced, Ticket, announce, put_address};
@@ -30,7 +32,6 @@ pub use receive::{Arrival, Pass, Said};
 pub use sweep::{KEPT, sweep};
 pub use turns::Turns;
 
-use crate::adapters::blobs::{Arrived, BlobError, Blobs, Scratch, incoming_path_of};
 use crate::error::Error;
 
 /// What uploads need of the service.

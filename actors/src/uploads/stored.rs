@@ -11,12 +11,12 @@ use entity::time::Timestamp;
 use entity::upload;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
+use storage::blobs::{BlobError, Blobs, PART, Writing, path_of};
 use tokio::fs::File;
 use tokio::io::AsyncReadExt;
 use tokio_util::bytes::Bytes;
 use tracing::warn;
 
-use crate::adapters::blobs::{BlobError, Blobs, PART, Writing, path_of};
 use crate::app::App;
 use crate::db::Db;
 use crate::desk::Desk;

@@ -3,11 +3,11 @@
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use actors::adapters::blobs::{Blobs, PART};
 use actors::desk::Desk;
 use actors::imports::ImportFile;
 use actors::uploads::stored::Held;
 use entity::id::UserId;
+use storage::blobs::{Blobs, PART};
 use tokio::fs::File;
 use tokio::io::{AsyncRead, AsyncReadExt, stdin};
 

@@ -4,10 +4,10 @@ use entity::id::DocumentId;
 use entity::kind::DocumentStatus;
 use entity::{chunk, document, rendition, transcript_segment};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
+use storage::blobs::{BlobError, PART};
 use tokio::io::AsyncReadExt;
 
 use super::Gathering;
-use crate::adapters::blobs::{BlobError, PART};
 use crate::adapters::sandbox::import::document as document_path;
 use crate::error::Error;
 use crate::exports::job::Part;

@@ -8,8 +8,8 @@ use entity::id::{DocumentId, FileId};
 use entity::stored_file::{Column, Entity};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
+use storage::blobs::{BlobError, LocalFile};
 
-use crate::adapters::blobs::{BlobError, LocalFile};
 use crate::app::App;
 use crate::error::Error;
 use crate::uploads::stored::{self, Owner, Written};

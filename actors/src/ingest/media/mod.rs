@@ -14,6 +14,7 @@ use entity::id::{DocumentId, UserId};
 use entity::{document, entry, job, source, transcript};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use storage::blobs::LocalFile;
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use tracing::warn;
 
@@ -22,7 +23,6 @@ use super::places::{Places, Spoken};
 use super::queue::{self, Priority, Work};
 use super::store::Text;
 use super::{file, page, unread};
-use crate::adapters::blobs::LocalFile;
 use crate::adapters::fetch::{Got, Take, Wanted};
 use crate::adapters::sandbox::SandboxError;
 use crate::adapters::sandbox::sound::{About, Piece, Sound};

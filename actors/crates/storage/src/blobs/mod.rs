@@ -7,7 +7,6 @@
 
 mod folder;
 mod s3;
-mod scratch;
 
 use std::error::Error as _;
 use std::io;
@@ -15,12 +14,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use disk::ScratchFile;
 use entity::id::{FileId, UploadId};
 use tokio_util::bytes::Bytes;
 
 pub use folder::Folder;
 pub use s3::{Bucket, BucketSettings};
-pub use scratch::{Scratch, ScratchFile, ScratchWriter};
 
 /// Bytes gathered before they go to the disk together: the most that an arriving file takes in memory is twice this.
 pub const PART: usize = 1 << 20;

@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use disk::Scratch;
 use futures_util::StreamExt;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::Path as Key;
@@ -15,7 +16,7 @@ use text::hexadecimal;
 use tokio_util::bytes::Bytes;
 use url::Url;
 
-use super::{Arrived, BlobError, Blobs, Direct, LocalFile, Scratch, Writing};
+use super::{Arrived, BlobError, Blobs, Direct, LocalFile, Writing};
 
 /// Where the bucket is, and who may use it. What is left out is looked for in the environment (`AWS_ACCESS_KEY_ID` and
 /// its kin) and in the machine's own credentials.

@@ -5,6 +5,7 @@ use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use disk::{DiskReservation, DiskSpace};
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
 use object_store::{MultipartUpload, ObjectStoreExt, UploadPart};
@@ -12,7 +13,6 @@ use rustix::fs::{Mode, OFlags, openat};
 use tokio_util::bytes::Bytes;
 
 use super::{BlobError, Blobs, Direct, LocalFile, Writing};
-use crate::disk::{DiskReservation, DiskSpace};
 
 /// See the file's head.
 #[derive(Debug)]
@@ -142,8 +142,9 @@ fn give_to_owner(folder: &Path, file: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use disk::available_bytes;
+
     use super::*;
-    use crate::disk::available_bytes;
 
     async fn written(folder: &Folder, path: &str, parts: [&[u8]; 2]) -> Box<dyn Writing> {
         let mut writing = folder.create(path, None).await.unwrap();
