@@ -5,8 +5,6 @@ use std::sync::Arc;
 
 use actors::adapters::answerer::ChatSettings;
 use actors::adapters::fetch::FetchSettings;
-use actors::adapters::index::edge::Model as IndexModel;
-use actors::adapters::index::{IndexFolder, Marker, OpenedIndex};
 use actors::adapters::sandbox::SandboxSettings;
 use actors::adapters::transcriber::EndpointSettings;
 use actors::address::PageUrl;
@@ -20,6 +18,8 @@ use actors::ingest::queue::LeaseOwner;
 use actors::state::{self, Fact};
 use disk::Scratch;
 use inference::models::Model;
+use search::index::edge::Model as IndexModel;
+use search::index::{IndexFolder, Marker, OpenedIndex};
 use storage::blobs::{Blobs, Bucket, BucketSettings, Folder};
 use storage::mail::{Mail, MailSettings, Way};
 

@@ -5,10 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use actors::adapters::index::{
-    EngineFault, IndexError, Labels, Language, Legs, PassageIndex, PassagePage, Plan as SearchPlan, Point,
-    Tenant,
-};
 use actors::app::index_folder;
 use actors::ingest::repair;
 use entity::id::{DocumentId, UserId};
@@ -17,6 +13,10 @@ use entity::{chunk, document, job};
 use inference::embedder::{EmbedError, Embedder, Pieces};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use sea_orm::{ColumnTrait, Database, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder};
+use search::index::{
+    EngineFault, IndexError, Labels, Language, Legs, PassageIndex, PassagePage, Plan as SearchPlan, Point,
+    Tenant,
+};
 use serde_json::{Value, json};
 use uuid::Uuid;
 

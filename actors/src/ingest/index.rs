@@ -5,17 +5,18 @@ use entity::kind::{BudgetGroup, DocumentStatus};
 use entity::{bookmark, chunk, collection_bookmark, document, job};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use search::index::{Labels, Language, Point, Source};
+use search::lexical;
 
 use super::attempt::Failure;
 use super::forget;
 use super::queue::{self, Priority, Work};
-use crate::adapters::index::{Labels, Language, Point, Source};
 use crate::ai::budget::{self, Spent};
 use crate::app::App;
 use crate::error::Error;
 use crate::kit::Lane;
 use crate::owned_transaction::begin_owned;
-use crate::retrieval::{Put, Vectors, lexical};
+use crate::retrieval::{Put, Vectors};
 
 /// Passages that one turn of the job puts in, seconds of work for the model: in between a book gives way to others, and
 /// one that was deleted meanwhile is given up.

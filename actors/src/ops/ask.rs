@@ -6,13 +6,14 @@ use entity::scope::Scope;
 use entity::{bookmark, chunk, document};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, Condition, PaginatorTrait, QueryFilter, QuerySelect};
+use search::cite::{self, Cited};
+use search::index::Filter;
 use serde::Serialize;
 use text::char_count;
 use tracing::warn;
 
 use super::target::Target;
 use crate::adapters::answerer::{self, Draft, Question};
-use crate::adapters::index::Filter;
 use crate::ai::{self, answers};
 use crate::app::App;
 use crate::caller::Caller;
@@ -20,7 +21,6 @@ use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
-use crate::retrieval::cite::{self, Cited};
 use crate::retrieval::passage::{self, Passage};
 use crate::retrieval::{Found, Wanted};
 

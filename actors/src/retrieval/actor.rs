@@ -10,12 +10,12 @@ use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, Resp
 use entity::document;
 use entity::id::{DocumentId, UserId};
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
+use search::index::{Labels, Point, Tenant};
 use tracing::warn;
 use uuid::Uuid;
 
 use super::engine::Engine;
 use super::{Completeness, Ranked, Wanted};
-use crate::adapters::index::{Labels, Point, Tenant};
 use crate::db::Db;
 use crate::error::Error;
 

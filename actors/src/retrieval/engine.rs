@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use entity::id::{ChunkId, DocumentId, UserId};
 use inference::embedder::{Embedder, PASSAGE_TOKENS, Pieces};
+use search::fuse::{self, Trust};
+use search::index::{EngineFault, IndexError, PassageIndex, PassagePage, Plan, Tenant};
+use search::lexical;
 use tracing::{error, warn};
 use uuid::Uuid;
 
-use super::fuse::{self, Trust};
-use super::{Completeness, Found, Ranked, Wanted, lexical};
-use crate::adapters::index::{EngineFault, IndexError, PassageIndex, PassagePage, Plan, Tenant};
+use super::{Completeness, Found, Ranked, Wanted};
 use crate::ai::Pause;
 use crate::clock::Clock;
 use crate::error::{Error, StorageFailure};
@@ -321,9 +322,9 @@ mod tests {
 
     use entity::time::Timestamp;
     use futures_util::poll;
+    use search::index::EdgeIndex;
 
     use super::*;
-    use crate::adapters::index::EdgeIndex;
     use crate::clock::TestClock;
 
     #[tokio::test]

@@ -9,10 +9,11 @@ use entity::{chunk, collection_bookmark, document};
 use schemars::JsonSchema;
 use sea_orm::sea_query::SelectStatement;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait};
+use search::snippet;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::{Found, Wanted, snippet};
+use super::{Found, Wanted};
 use crate::app::App;
 use crate::error::Error;
 

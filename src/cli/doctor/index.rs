@@ -4,9 +4,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use actors::adapters::index::{Doubt, IndexFolder};
 use actors::desk::Desk;
 use actors::ingest::repair::{self, Inspection};
+use search::index::{Doubt, IndexFolder};
 
 use super::Check;
 use super::database::SEE_DATABASE_FILES;

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use entity::time::Timestamp;
+use search::index::Doubt;
 use tracing::warn;
 
 use super::rows;
 use super::watch::{IndexWatch, Suspicion, Watched, has_passed};
-use crate::adapters::index::Doubt;
 use crate::app::App;
 use crate::clock::Clock;
 use crate::db::Db;

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use search::index::{Doubt, IndexFolder, Marker};
+
 use super::rows;
-use crate::adapters::index::{Doubt, IndexFolder, Marker};
 use crate::db::Db;
 use crate::error::Error;
 use crate::state::{self, Fact};

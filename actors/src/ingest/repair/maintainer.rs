@@ -8,11 +8,11 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use search::index::Doubt;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::{IndexWatch, Suspicion, Watched};
-use crate::adapters::index::Doubt;
 use crate::clock::Clock;
 use crate::db::{Db, SessionLock};
 use crate::error::Error;

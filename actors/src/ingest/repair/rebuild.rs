@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use search::index::Doubt;
 use tokio::time::Instant;
 use tracing::info;
 
 use super::watch::{IndexWatch, Suspicion, Watched, has_passed};
 use super::{audit, rows};
-use crate::adapters::index::Doubt;
 use crate::app::App;
 use crate::error::Error;
 use crate::retrieval::Completeness;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use search::index::{Doubt, Marker, PassageIndex};
 use tracing::error;
 
 use super::watch::{Damage, IndexWatch, Suspicion, Watched, has_passed};
-use crate::adapters::index::{Doubt, Marker, PassageIndex};
 use crate::app::App;
 use crate::error::Error;
 use crate::retrieval::{Completeness, Retrieval};

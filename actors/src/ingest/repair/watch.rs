@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use entity::time::Timestamp;
+use search::index::{Doubt, IndexFolder, Marker, OpenedIndex, PassageIndex};
 use tokio::sync::Mutex;
 
-use crate::adapters::index::{Doubt, IndexFolder, Marker, OpenedIndex, PassageIndex};
 use crate::clock::Clock;
 
 /// Watches the index of a running service.

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use search::index::Language;
+use search::lexical;
 use text::chunk::sentences;
 
 use crate::adapters::answerer::Passage;
-use crate::adapters::index::Language;
-use crate::retrieval::lexical;
 
 /// Among fewer sentences a word that stands in none would be worth more than all others together.
 const LEAST_SENTENCES: usize = 30;

@@ -16,7 +16,7 @@ use qdrant_edge::{
     DisabledStemmerParams, NoStemmer, StemmingAlgorithm, StopwordsInterface, StopwordsSet, TokenizerType,
 };
 
-use crate::adapters::index::{Language, Sparse};
+use crate::index::{Language, Sparse};
 pub use detect::detect;
 use spell::{Side, even};
 

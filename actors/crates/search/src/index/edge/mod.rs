@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
+use disk::{FileIdentity, MIN_FREE_TO_ADD_BYTES, MIN_FREE_TO_DELETE_BYTES, available_bytes};
 use qdrant_edge::{
     ConditionalInsertOperation, CountRequest, FacetRequest, Payload, PayloadOps, PointId,
     PointInsertOperations, PointOperations, QueryBatchRequest, RetrieveRequest, ScrollRequest, SetPayloadOp,
@@ -28,8 +29,6 @@ use uuid::Uuid;
 use self::fault::not_measured;
 use self::shard::Shard;
 use super::{IndexError, Labels, Language, Legs, PassageIndex, PassagePage, Plan, Point, Tenant};
-use crate::disk::{MIN_FREE_TO_ADD_BYTES, MIN_FREE_TO_DELETE_BYTES, available_bytes};
-use crate::file_identity::FileIdentity;
 
 /// The model whose vectors are searched.
 #[derive(Debug, Clone, PartialEq, Eq)]

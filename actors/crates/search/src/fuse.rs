@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use inference::embedder::Pieces;
 use uuid::Uuid;
 
-use crate::adapters::index::{Hit, Legs};
+use crate::index::{Hit, Legs};
 
 /// At most so many passages of one document (contract.md, section 5).
 const OF_ONE_DOCUMENT: usize = 3;

@@ -7,7 +7,7 @@ use qdrant_edge::{
 use uuid::Uuid;
 
 use super::schema;
-use crate::adapters::index::{Filter, Source, Tenant};
+use crate::index::{Filter, Source, Tenant};
 
 /// All of the tenant's passages: the one place where the tenant becomes a condition.
 pub fn own(tenant: &Tenant) -> EngineFilter {

@@ -4,8 +4,8 @@ use std::io;
 
 use qdrant_edge::OperationError;
 
-use crate::adapters::index::fault::is_outside;
-use crate::adapters::index::{EngineFault, IndexError};
+use crate::index::fault::is_outside;
+use crate::index::{EngineFault, IndexError};
 
 /// Tells a failed operation of the engine.
 pub fn failed(doing: &'static str) -> impl Fn(OperationError) -> IndexError {

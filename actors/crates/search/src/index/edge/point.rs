@@ -10,7 +10,7 @@ use qdrant_edge::{
 use uuid::Uuid;
 
 use super::{filter, schema};
-use crate::adapters::index::{Hit, Labels, Language, Point, Sparse, Tenant};
+use crate::index::{Hit, Labels, Language, Point, Sparse, Tenant};
 
 /// A passage as the engine keeps it; its meaning goes under the name of the model's vector.
 pub fn stored(tenant: &Tenant, point: Point, vector: Option<&str>) -> PointStructPersisted {

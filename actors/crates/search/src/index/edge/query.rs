@@ -6,7 +6,7 @@ use qdrant_edge::{
 };
 
 use super::{filter, point, schema};
-use crate::adapters::index::{Hit, Plan, Sparse, Tenant};
+use crate::index::{Hit, Plan, Sparse, Tenant};
 
 /// BM25 among the tenant's passages that are asked for, with the word frequencies of all of the tenant's.
 pub fn by_words(tenant: &Tenant, plan: &Plan) -> QueryRequest {

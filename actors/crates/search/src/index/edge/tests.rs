@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::adapters::index::contract::{self, LENGTH, asking, found, id, me, meaning, point};
+use crate::index::contract::{self, LENGTH, asking, found, id, me, meaning, point};
 
 fn model(name: &str) -> Option<Model> {
     Some(Model { name: name.to_owned(), length: LENGTH })

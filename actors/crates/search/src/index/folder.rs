@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
+use disk::available_bytes;
 use entity::id::DataFolderId;
 use entity::time::Timestamp;
 use tokio::sync::oneshot;
@@ -20,7 +21,6 @@ use super::fault::is_outside;
 use super::marker::{FilesState, MARKER_FILE, Marker};
 use super::openings::OpeningCount;
 use super::{IndexError, PassageIndex};
-use crate::disk::available_bytes;
 
 /// The index within the data folder.
 const INDEX_FOLDER: &str = "index";
@@ -341,8 +341,8 @@ mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
     use super::*;
-    use crate::adapters::index::contract::{me, point};
-    use crate::adapters::index::marker::FileStamp;
+    use crate::index::contract::{me, point};
+    use crate::index::marker::FileStamp;
 
     const NOW: Timestamp = Timestamp::from_millis(1_714_996_800_000);
 

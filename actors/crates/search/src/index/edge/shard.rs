@@ -14,7 +14,7 @@ use tracing::warn;
 
 use super::fault::{failed, fault_of};
 use super::{Model, schema};
-use crate::adapters::index::{EngineFault, IndexError};
+use crate::index::{EngineFault, IndexError};
 
 /// The shard in a folder. Reads run in parallel; the caller lets one write run at a time.
 pub struct Shard {

@@ -2,7 +2,7 @@
 
 use whichlang::Lang;
 
-use crate::adapters::index::Language;
+use crate::index::Language;
 
 /// More text than this tells no more.
 const ENOUGH: usize = 4_000;
