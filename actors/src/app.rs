@@ -10,7 +10,7 @@ use disk::Scratch;
 use entity::id::UserId;
 use entity::plan::Plan;
 use search::index::{IndexFolder, OpenedIndex};
-use storage::blobs::Blobs;
+use storage::blobs::BlobStore;
 use storage::mail::Mail;
 use tracing::{error, info, warn};
 
@@ -62,7 +62,7 @@ pub struct Setup {
     /// What they may use up.
     pub sandbox_settings: SandboxSettings,
     /// Where files are.
-    pub blobs: Arc<dyn Blobs>,
+    pub blobs: Arc<dyn BlobStore>,
     /// Where they are worked on.
     pub scratch: Scratch,
     /// How long the address that an upload is sent to is good.

@@ -339,7 +339,7 @@ impl From<BlobError> for Error {
                 error!(%cause, "a file of the store could not be read or written");
                 StorageFailure::Passing.into()
             }
-            BlobError::Missing | BlobError::NotHere => Error::internal(error),
+            BlobError::Missing | BlobError::PresignedOnly => Error::internal(error),
         }
     }
 }

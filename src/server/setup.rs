@@ -20,7 +20,7 @@ use disk::Scratch;
 use inference::models::Model;
 use search::index::edge::Model as IndexModel;
 use search::index::{IndexFolder, Marker, OpenedIndex};
-use storage::blobs::{Blobs, Bucket, BucketSettings, Folder};
+use storage::blobs::{BlobStore, FolderStore, S3Settings, S3Store};
 use storage::mail::{Mail, MailSettings, Way};
 
 use super::{Outside, StartError};
@@ -143,7 +143,7 @@ fn chat(settings: &Settings) -> Option<ChatSettings> {
 ///
 /// # Errors
 /// It is not to be had.
-pub fn files(settings: &Settings) -> Result<Arc<dyn Blobs>, StartError> {
+pub fn files(settings: &Settings) -> Result<Arc<dyn BlobStore>, StartError> {
     let own = std::env::temp_dir().join(format!("carrel-{}", std::process::id()));
     let disk = DiskSpace::new(database_folders(settings), settings.storage.min_free_bytes);
     let files = blobs(settings, &Scratch::open(own, disk.clone())?, disk.clone())?;
@@ -152,26 +152,26 @@ pub fn files(settings: &Settings) -> Result<Arc<dyn Blobs>, StartError> {
 }
 
 /// The store of files: a folder, made for its owner alone, or a bucket.
-fn blobs(settings: &Settings, scratch: &Scratch, disk: DiskSpace) -> Result<Arc<dyn Blobs>, StartError> {
+fn blobs(settings: &Settings, scratch: &Scratch, disk: DiskSpace) -> Result<Arc<dyn BlobStore>, StartError> {
     let told = |error: &dyn std::fmt::Display| format!("files.url: {error}");
     match settings.files_url() {
         FilesUrl::Folder(folder) => {
             private_folder(&folder).map_err(|error| told(&error))?;
             // The files may be on another disk.
             let disk = disk.with_folder(folder.clone());
-            Ok(Arc::new(Folder::open(folder, disk).map_err(|error| told(&error))?))
+            Ok(Arc::new(FolderStore::open(folder, disk).map_err(|error| told(&error))?))
         }
         FilesUrl::S3(url) => {
             let files = &settings.files;
             let exposed = |secret: &Option<Secret>| secret.as_ref().map(|secret| secret.expose().to_owned());
-            let bucket = BucketSettings {
+            let bucket = S3Settings {
                 url,
                 endpoint: files.endpoint.as_ref().map(|endpoint| endpoint.as_str().to_owned()),
                 region: files.region.clone(),
                 access_key: exposed(&files.access_key),
                 secret_key: exposed(&files.secret_key),
             };
-            Ok(Arc::new(Bucket::open(bucket, scratch.clone()).map_err(|error| told(&error))?))
+            Ok(Arc::new(S3Store::open(bucket, scratch.clone()).map_err(|error| told(&error))?))
         }
     }
 }

@@ -117,7 +117,7 @@ fn not_read(error: Unread) -> Failure {
 async fn open(app: &App, import: &import::Model) -> Result<Import, Failure> {
     let gone = || Failure::Permanent("the file of the import is gone".to_owned());
     let stored = stored_file::Entity::of_import(import.id).one(app.db.read()).await?.ok_or_else(gone)?;
-    let local = match app.uploads.store.local(&stored.path).await {
+    let local = match app.uploads.store.local_file(&stored.path).await {
         Ok(local) => local,
         Err(BlobError::Missing) => return Err(gone()),
         Err(error) => return Err(error.into()),

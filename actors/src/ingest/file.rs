@@ -50,7 +50,7 @@ pub(super) async fn stored(app: &App, job: &job::Model) -> Result<Option<LocalFi
     let own = upload::Entity::owned_by(job.user_id).filter(upload::Column::DocumentId.eq(job.subject));
     let Some(upload) = own.one(app.db.read()).await? else { return Ok(None) };
     let file = stored_file::Entity::of_upload(upload.id).one(app.db.read()).await?.ok_or_else(gone)?;
-    match app.uploads.store.local(&file.path).await {
+    match app.uploads.store.local_file(&file.path).await {
         Ok(file) => Ok(Some(file)),
         Err(BlobError::Missing) => Err(gone()),
         Err(error) => Err(error.into()),

@@ -5,12 +5,12 @@
 //!
 //! | To | Call |
 //! |---|---|
-//! | open a store | [`blobs::Folder::open`], [`blobs::Bucket::open`] |
-//! | write a file | [`blobs::Blobs::create`], then [`blobs::Writing`] |
-//! | read a file by its path | [`blobs::Blobs::local`] |
-//! | let a client send bytes to the bucket itself | [`blobs::Blobs::direct`] |
-//! | remove a file | [`blobs::Blobs::remove`] |
-//! | make the path of a file | [`blobs::path_of`], [`blobs::incoming_path_of`] |
+//! | open a store | [`blobs::FolderStore::open`], [`blobs::S3Store::open`] |
+//! | write a file | [`blobs::BlobStore::create`], then [`blobs::BlobWriter`] |
+//! | read a file by its path | [`blobs::BlobStore::local_file`] |
+//! | let a client send bytes to the bucket itself | [`blobs::BlobStore::presigned_uploads`] |
+//! | remove a file | [`blobs::BlobStore::remove`] |
+//! | make the path of a file | [`blobs::blob_path`], [`blobs::incoming_path`] |
 //! | send an e-mail | [`mail::Mail::send`] |
 //!
 //! A file appears in the store whole or not at all, and outlives a crash of the machine once its write has finished. A store in a

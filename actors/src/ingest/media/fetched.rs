@@ -23,7 +23,7 @@ const UNUSED_FILE_RETENTION: Duration = Duration::from_secs(24 * 3600);
 /// What [`DbErr`] or [`BlobError`] converts to when the database or the store fails.
 pub async fn find_file(app: &App, document: DocumentId) -> Result<Option<LocalFile>, Error> {
     let Some(row) = Entity::of_document(document).one(app.db.read()).await? else { return Ok(None) };
-    match app.uploads.store.local(&row.path).await {
+    match app.uploads.store.local_file(&row.path).await {
         Ok(file) => {
             touch(app.db.write(), app, row.id).await?;
             Ok(Some(file))

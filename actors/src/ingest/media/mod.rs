@@ -189,7 +189,7 @@ async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Resul
                 let cause = error.chain();
                 warn!(job.id = %job.id, cause, "a fetched recording is heard without being kept");
             }
-            Ok(LocalFile::Copied(file))
+            Ok(LocalFile::Temporary(file))
         }
         Ok(Got::Page(_) | Got::Left) => Err(gone()),
         Err(error) => {

@@ -12,54 +12,58 @@ use object_store::{MultipartUpload, ObjectStoreExt, UploadPart};
 use rustix::fs::{Mode, OFlags, openat};
 use tokio_util::bytes::Bytes;
 
-use super::{BlobError, Blobs, Direct, LocalFile, Writing};
+use super::{BlobError, BlobStore, BlobWriter, LocalFile, PresignedUploads};
 
-/// See the file's head.
+/// A store in a folder of this machine.
 #[derive(Debug)]
-pub struct Folder {
+pub struct FolderStore {
     store: LocalFileSystem,
     folder: PathBuf,
     disk: DiskSpace,
 }
 
-impl Folder {
-    /// Opens a store in an existing folder. Files are announced on the last of these disks, and stop growing once one of them has
-    /// reached its floor: uploads of gigabytes must not take the space that the database and the index need.
+impl FolderStore {
+    /// Opens a store in an existing folder. Bytes are announced to `disk` before they are written, and files stop growing once one
+    /// of its disks has reached its floor: uploads of gigabytes must not take the space that the database and the index need.
     ///
     /// # Errors
-    /// It is not, or may not be entered.
+    /// [`BlobError::Failed`] when the folder does not exist or may not be entered.
     pub fn open(folder: PathBuf, disk: DiskSpace) -> Result<Self, BlobError> {
-        // A file and the folder that names it reach the disk before anybody is told that it was stored.
+        // A file and its entry in the folder are on the disk before the caller learns that it was stored.
         let store = LocalFileSystem::new_with_prefix(&folder)?.with_fsync(true);
         Ok(Self { store, folder: folder.canonicalize()?, disk })
     }
 
-    fn file(&self, path: &str) -> Result<PathBuf, BlobError> {
+    fn file_path(&self, path: &str) -> Result<PathBuf, BlobError> {
         Ok(self.store.path_to_filesystem(&Key::from(path))?)
     }
 }
 
 #[async_trait]
-impl Blobs for Folder {
-    async fn create(&self, path: &str, length: Option<u64>) -> Result<Box<dyn Writing>, BlobError> {
+impl BlobStore for FolderStore {
+    async fn create(&self, path: &str, length: Option<u64>) -> Result<Box<dyn BlobWriter>, BlobError> {
         let reservation = self.disk.reserve(length)?;
         let upload = self.store.put_multipart(&Key::from(path)).await?;
-        let (file, folder) = (self.file(path)?, self.folder.clone());
-        Ok(Box::new(Parts { upload, last: None, file, folder, reservation }))
+        let (file, folder) = (self.file_path(path)?, self.folder.clone());
+        Ok(Box::new(FolderWriter { upload, last_part: None, file, folder, reservation }))
     }
 
-    fn direct(&self) -> Option<&dyn Direct> {
+    fn presigned_uploads(&self) -> Option<&dyn PresignedUploads> {
         None
     }
 
-    async fn local(&self, path: &str) -> Result<LocalFile, BlobError> {
-        let file = self.file(path)?;
-        if tokio::fs::try_exists(&file).await? { Ok(LocalFile::Kept(file)) } else { Err(BlobError::Missing) }
+    async fn local_file(&self, path: &str) -> Result<LocalFile, BlobError> {
+        let file = self.file_path(path)?;
+        if tokio::fs::try_exists(&file).await? {
+            Ok(LocalFile::Stored(file))
+        } else {
+            Err(BlobError::Missing)
+        }
     }
 
     async fn remove(&self, path: &str) -> Result<(), BlobError> {
-        // A write that died with its process left its bytes beside the place, under the name that the library gives.
-        let mut broken = self.file(path)?.into_os_string();
+        // The bytes of a write whose process was killed are beside the file, under the name that object_store gives them.
+        let mut broken = self.file_path(path)?.into_os_string();
         broken.push("#1");
         match tokio::fs::remove_file(broken).await {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
@@ -72,10 +76,10 @@ impl Blobs for Folder {
     }
 }
 
-/// A file on its way to the disk: while one part is written the next may be gathered.
-struct Parts {
+/// A file that is being written: while one part is written, the caller may fill the next.
+struct FolderWriter {
     upload: Box<dyn MultipartUpload>,
-    last: Option<PartInProgress>,
+    last_part: Option<PartInProgress>,
     file: PathBuf,
     folder: PathBuf,
     reservation: DiskReservation,
@@ -84,39 +88,40 @@ struct Parts {
 /// A part that is being written.
 struct PartInProgress {
     bytes: u64,
-    written: tokio::task::JoinHandle<object_store::Result<()>>,
+    write: tokio::task::JoinHandle<object_store::Result<()>>,
 }
 
-impl Parts {
-    async fn written(&mut self) -> Result<(), BlobError> {
-        let Some(last) = self.last.take() else { return Ok(()) };
-        last.written.await.map_err(|error| BlobError::Failed(Box::new(error)))??;
+impl FolderWriter {
+    /// Waits for the last part.
+    async fn finish_part(&mut self) -> Result<(), BlobError> {
+        let Some(last) = self.last_part.take() else { return Ok(()) };
+        last.write.await.map_err(|error| BlobError::Failed(Box::new(error)))??;
         self.reservation.record_written(last.bytes);
         Ok(())
     }
 }
 
 #[async_trait]
-impl Writing for Parts {
+impl BlobWriter for FolderWriter {
     async fn write(&mut self, part: Bytes) -> Result<(), BlobError> {
-        self.written().await?;
+        self.finish_part().await?;
         let bytes = part.len() as u64;
         self.reservation.require(bytes)?;
         let part: UploadPart = self.upload.put_part(part.into());
-        self.last = Some(PartInProgress { bytes, written: tokio::spawn(part) });
+        self.last_part = Some(PartInProgress { bytes, write: tokio::spawn(part) });
         Ok(())
     }
 
     async fn finish(mut self: Box<Self>) -> Result<(), BlobError> {
-        self.written().await?;
+        self.finish_part().await?;
         self.upload.complete().await?;
         let Self { file, folder, .. } = *self;
-        let given = tokio::task::spawn_blocking(move || give_to_owner(&folder, &file)).await;
-        Ok(given.map_err(io::Error::other)??)
+        let changed = tokio::task::spawn_blocking(move || chown_to_owner(&folder, &file)).await;
+        Ok(changed.map_err(io::Error::other)??)
     }
 
     async fn abort(mut self: Box<Self>) {
-        let written = self.written().await;
+        let written = self.finish_part().await;
         let aborted = self.upload.abort().await.map_err(BlobError::from);
         if let Err(error) = written.and(aborted) {
             tracing::warn!(%error, "could not take back a broken file; the clean-up will");
@@ -124,17 +129,18 @@ impl Writing for Parts {
     }
 }
 
-/// What root writes, with a command beside a service of another account, is the folder's owner's, or the service could not
-/// read it. SQLite does the same with the files of its log. No link is followed: the account may have put one there.
-fn give_to_owner(folder: &Path, file: &Path) -> io::Result<()> {
+/// Gives a file that root wrote to the owner of the store's folder: a service that runs under another account could not read what
+/// a command of root's wrote. SQLite does the same with the files of its log. Follows no symbolic link, because that account may
+/// have put one there.
+fn chown_to_owner(folder: &Path, file: &Path) -> io::Result<()> {
     if !rustix::process::geteuid().is_root() {
         return Ok(());
     }
     let mut at = std::fs::File::open(folder)?;
     let owner = at.metadata()?;
     for name in file.strip_prefix(folder).map_err(io::Error::other)? {
-        let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        at = openat(&at, name, how, Mode::empty())?.into();
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        at = openat(&at, name, flags, Mode::empty())?.into();
         fchown(&at, Some(owner.uid()), Some(owner.gid()))?;
     }
     Ok(())
@@ -146,54 +152,54 @@ mod tests {
 
     use super::*;
 
-    async fn written(folder: &Folder, path: &str, parts: [&[u8]; 2]) -> Box<dyn Writing> {
-        let mut writing = folder.create(path, None).await.unwrap();
+    async fn write(store: &FolderStore, path: &str, parts: [&[u8]; 2]) -> Box<dyn BlobWriter> {
+        let mut writer = store.create(path, None).await.unwrap();
         for part in parts {
-            writing.write(Bytes::copy_from_slice(part)).await.unwrap();
+            writer.write(Bytes::copy_from_slice(part)).await.unwrap();
         }
-        writing
+        writer
     }
 
-    fn files(home: &tempfile::TempDir) -> usize {
+    fn count_files(home: &tempfile::TempDir) -> usize {
         std::fs::read_dir(home.path().join("a")).unwrap().count()
     }
 
     #[tokio::test]
-    async fn a_finished_file_is_there_whole_until_it_is_removed() {
+    async fn finished_file_is_whole_until_it_is_removed() {
         let home = tempfile::tempdir().unwrap();
-        let folder = Folder::open(home.path().to_owned(), DiskSpace::default()).unwrap();
+        let store = FolderStore::open(home.path().to_owned(), DiskSpace::default()).unwrap();
 
-        written(&folder, "a/b", [b"one ", b"two"]).await.finish().await.unwrap();
+        write(&store, "a/b", [b"one ", b"two"]).await.finish().await.unwrap();
 
-        let local = folder.local("a/b").await.unwrap();
+        let local = store.local_file("a/b").await.unwrap();
         assert_eq!(std::fs::read(local.path()).unwrap(), b"one two");
-        folder.remove("a/b").await.unwrap();
-        folder.remove("a/b").await.unwrap();
-        assert!(matches!(folder.local("a/b").await, Err(BlobError::Missing)));
+        store.remove("a/b").await.unwrap();
+        store.remove("a/b").await.unwrap();
+        assert!(matches!(store.local_file("a/b").await, Err(BlobError::Missing)));
     }
 
     #[tokio::test]
-    async fn a_broken_file_leaves_nothing() {
+    async fn interrupted_write_leaves_nothing() {
         let home = tempfile::tempdir().unwrap();
-        let folder = Folder::open(home.path().to_owned(), DiskSpace::default()).unwrap();
+        let store = FolderStore::open(home.path().to_owned(), DiskSpace::default()).unwrap();
 
-        written(&folder, "a/b", [b"one ", b"two"]).await.abort().await;
-        assert_eq!(files(&home), 0);
+        write(&store, "a/b", [b"one ", b"two"]).await.abort().await;
+        assert_eq!(count_files(&home), 0);
 
-        std::mem::forget(written(&folder, "a/c", [b"one ", b"two"]).await);
-        assert_eq!(files(&home), 1);
-        folder.remove("a/c").await.unwrap();
-        assert_eq!(files(&home), 0);
+        std::mem::forget(write(&store, "a/c", [b"one ", b"two"]).await);
+        assert_eq!(count_files(&home), 1);
+        store.remove("a/c").await.unwrap();
+        assert_eq!(count_files(&home), 0);
     }
 
     #[tokio::test]
-    async fn file_does_not_begin_below_the_floor_of_the_disk() {
+    async fn create_below_the_floor_is_refused() {
         let home = tempfile::tempdir().unwrap();
         let full = DiskSpace::new(vec![home.path().to_owned()], u64::MAX);
-        let folder = Folder::open(home.path().to_owned(), full).unwrap();
+        let store = FolderStore::open(home.path().to_owned(), full).unwrap();
 
         for length in [None, Some(3)] {
-            let refused = folder.create("a/b", length).await;
+            let refused = store.create("a/b", length).await;
             assert!(matches!(refused, Err(BlobError::Full)));
         }
 
@@ -201,37 +207,37 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn file_is_announced_until_it_is_written() {
+    async fn bytes_are_announced_until_they_are_written() {
         let home = tempfile::tempdir().unwrap();
         let disk = DiskSpace::new(vec![home.path().to_owned()], 1);
-        let most = available_bytes(home.path()).unwrap() / 4 * 3;
-        let folder = Folder::open(home.path().to_owned(), disk.clone()).unwrap();
+        let bytes = available_bytes(home.path()).unwrap() / 4 * 3;
+        let store = FolderStore::open(home.path().to_owned(), disk.clone()).unwrap();
 
-        let writing = folder.create("a/b", Some(most)).await.unwrap();
+        let writer = store.create("a/b", Some(bytes)).await.unwrap();
 
-        assert!(matches!(folder.create("a/c", Some(most)).await, Err(BlobError::Full)));
-        assert!(disk.reserve(Some(most)).is_err());
-        writing.abort().await;
-        disk.reserve(Some(most)).unwrap();
+        assert!(matches!(store.create("a/c", Some(bytes)).await, Err(BlobError::Full)));
+        assert!(disk.reserve(Some(bytes)).is_err());
+        writer.abort().await;
+        disk.reserve(Some(bytes)).unwrap();
     }
 
     #[tokio::test]
-    async fn what_root_writes_is_the_folders_owners() {
+    async fn file_written_by_root_belongs_to_the_owner_of_the_folder() {
         let home = tempfile::tempdir().unwrap();
         if std::os::unix::fs::chown(home.path(), Some(65534), Some(65534)).is_err() {
-            eprintln!("not looked at: only root may give a folder to another account");
+            eprintln!("skipped: only root may give a folder to another account");
             return;
         }
-        let folder = Folder::open(home.path().to_owned(), DiskSpace::default()).unwrap();
+        let store = FolderStore::open(home.path().to_owned(), DiskSpace::default()).unwrap();
 
-        written(&folder, "a/b", [b"one ", b"two"]).await.finish().await.unwrap();
+        write(&store, "a/b", [b"one ", b"two"]).await.finish().await.unwrap();
 
         let owner = |path: &str| std::fs::metadata(home.path().join(path)).unwrap().uid();
         assert_eq!([owner("a"), owner("a/b")], [65534, 65534]);
         let (file, link) = (home.path().join("c"), home.path().join("d"));
         std::fs::write(&file, "root's").unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
-        assert!(give_to_owner(home.path(), &link).is_err());
+        assert!(chown_to_owner(home.path(), &link).is_err());
         assert_eq!(owner("c"), 0, "a link was followed");
     }
 }

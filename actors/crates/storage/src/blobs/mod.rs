@@ -1,9 +1,9 @@
-//! Where the bytes of files are kept: a folder of this machine, or a bucket that speaks S3, both through the library
-//! `object_store`. Paths are made here from ids, never from what anybody wrote.
+//! Stores of files: a folder of this machine, or a bucket that speaks S3, both through the library `object_store`. Paths are made
+//! from ids ([`blob_path`], [`incoming_path`]), never from names that a user chose.
 //!
-//! The two differ in who takes the bytes of uploads in. With a folder that is this service; with a bucket the client sends
-//! them past it, to an address that is signed for one file ([`Blobs::direct`]). What the service makes itself it writes to
-//! either ([`Blobs::create`]).
+//! The two stores differ in who receives the bytes of uploads. With a folder the service does. With a bucket the client sends them
+//! to the bucket itself, to a presigned URL ([`BlobStore::presigned_uploads`]). Files that the service writes go the same way to
+//! either ([`BlobStore::create`]).
 
 mod folder;
 mod s3;
@@ -18,127 +18,128 @@ use disk::ScratchFile;
 use entity::id::{FileId, UploadId};
 use tokio_util::bytes::Bytes;
 
-pub use folder::Folder;
-pub use s3::{Bucket, BucketSettings};
+pub use folder::FolderStore;
+pub use s3::{S3Settings, S3Store};
 
-/// Bytes gathered before they go to the disk together: the most that an arriving file takes in memory is twice this.
-pub const PART: usize = 1 << 20;
+/// Size of the parts in which callers write to a store. Of one file at most two parts are in memory: one that is being filled, and
+/// one that is being written.
+pub const PART_BYTES: usize = 1 << 20;
 
-/// The store of files.
+/// A store of files.
 #[async_trait]
-pub trait Blobs: Send + Sync {
-    /// Begins a file that this service writes, of this length in bytes where that is known.
+pub trait BlobStore: Send + Sync {
+    /// Begins a file that this service writes, of this length in bytes if it is known.
     ///
     /// # Errors
-    /// [`BlobError`]; [`BlobError::Full`] already where a file of this length would take a disk below its floor.
-    async fn create(&self, path: &str, length: Option<u64>) -> Result<Box<dyn Writing>, BlobError>;
+    /// [`BlobError::Full`] when a file of this length would take a disk below its floor; otherwise any [`BlobError`].
+    async fn create(&self, path: &str, length: Option<u64>) -> Result<Box<dyn BlobWriter>, BlobError>;
 
-    /// What a store can do to which clients send bytes themselves; `None` where this service takes them in.
-    fn direct(&self) -> Option<&dyn Direct>;
+    /// The uploads that clients send to the store itself; `None` when this service receives their bytes.
+    fn presigned_uploads(&self) -> Option<&dyn PresignedUploads>;
 
-    /// The file as one of this machine, for those who read it by path.
+    /// Makes a file available under a path of this machine.
     ///
     /// # Errors
-    /// [`BlobError::Missing`] where it is not there.
-    async fn local(&self, path: &str) -> Result<LocalFile, BlobError>;
+    /// [`BlobError::Missing`] when the store has no such file; [`BlobError::Full`] when there is no space for a local copy.
+    async fn local_file(&self, path: &str) -> Result<LocalFile, BlobError>;
 
-    /// Removes a file, and whatever a broken write of it left; one that is not there is removed already.
+    /// Removes a file, and what an interrupted write of it left behind. Removing a file that does not exist succeeds.
     ///
     /// # Errors
-    /// [`BlobError`]: it may be there still.
+    /// Any [`BlobError`]; the file may still exist then.
     async fn remove(&self, path: &str) -> Result<(), BlobError>;
 }
 
-/// A file that is being written. Dropped before [`Writing::finish`] it leaves nothing.
+/// A file that is being written. If it is dropped before [`BlobWriter::finish`], no file appears in the store.
 #[async_trait]
-pub trait Writing: Send {
-    /// Adds bytes at the end.
+pub trait BlobWriter: Send {
+    /// Appends bytes.
     ///
     /// # Errors
-    /// [`BlobError`]; nothing more can be added then.
+    /// Any [`BlobError`]; nothing more can be appended then.
     async fn write(&mut self, part: Bytes) -> Result<(), BlobError>;
 
-    /// Puts the file in its place. Once this has answered, the bytes outlive a crash of the machine.
+    /// Makes the file appear in the store. Once this returns, its bytes outlive a crash of the machine.
     ///
     /// # Errors
-    /// [`BlobError`]: the file is not there.
+    /// Any [`BlobError`]; the file does not exist then.
     async fn finish(self: Box<Self>) -> Result<(), BlobError>;
 
-    /// Takes back what was written.
+    /// Removes what was written.
     async fn abort(self: Box<Self>);
 }
 
-/// What came at an address that a client sent bytes to.
+/// An object that a client sent to a presigned URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arrived {
-    /// How many.
+pub struct ReceivedObject {
+    /// Its length in bytes.
     pub bytes: u64,
-    /// What the client said they are.
+    /// The content type that the client declared.
     pub content_type: Option<String>,
 }
 
-/// A store that takes bytes from clients.
+/// The side of a store that receives bytes from clients, and handles them where they are.
 #[async_trait]
-pub trait Direct: Send + Sync {
-    /// An address for a PUT of this type, good for so long.
+pub trait PresignedUploads: Send + Sync {
+    /// Returns a URL to which a client may PUT bytes of this content type for the time `valid`.
     ///
     /// # Errors
-    /// [`BlobError`]: there are no credentials.
-    async fn put_address(&self, path: &str, content_type: &str, valid: Duration)
+    /// Any [`BlobError`], as when there are no credentials to sign with.
+    async fn presign_put(&self, path: &str, content_type: &str, valid: Duration)
     -> Result<String, BlobError>;
 
-    /// What is there by now.
+    /// Returns what is at a path by now; `None` when there is nothing.
     ///
     /// # Errors
-    /// [`BlobError`]: the store does not say.
-    async fn arrived(&self, path: &str) -> Result<Option<Arrived>, BlobError>;
+    /// Any [`BlobError`] but [`BlobError::Missing`].
+    async fn head(&self, path: &str) -> Result<Option<ReceivedObject>, BlobError>;
 
-    /// Copies within the store.
+    /// Copies an object within the store.
     ///
     /// # Errors
-    /// [`BlobError`]: there is no copy.
+    /// Any [`BlobError`]; there is no copy then.
     async fn copy(&self, from: &str, to: &str) -> Result<(), BlobError>;
 
-    /// SHA-256 of a file in hexadecimal digits; its bytes pass through.
+    /// Reads an object and returns the SHA-256 of its bytes as hexadecimal digits.
     ///
     /// # Errors
-    /// [`BlobError`]: it was not read whole.
+    /// Any [`BlobError`]: the object was not read to its end.
     async fn sha256(&self, path: &str) -> Result<String, BlobError>;
 }
 
-/// A stored file as one of this machine.
+/// A file that can be read by a path of this machine.
 #[derive(Debug)]
 pub enum LocalFile {
-    /// The stored file itself: not to be changed.
-    Kept(PathBuf),
-    /// A copy that goes away with this.
-    Copied(ScratchFile),
+    /// The file in the store itself. It must not be changed.
+    Stored(PathBuf),
+    /// A file that is removed when this is dropped.
+    Temporary(ScratchFile),
 }
 
 impl LocalFile {
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         match self {
-            LocalFile::Kept(path) => path,
-            LocalFile::Copied(copy) => copy.path(),
+            LocalFile::Stored(path) => path,
+            LocalFile::Temporary(file) => file.path(),
         }
     }
 }
 
-/// Why the store did not do it.
+/// Why an operation of a store failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
-    /// There is no such file.
+    /// The store has no such file.
     #[error("the file is not in the store")]
     Missing,
-    /// No room is left.
+    /// The store has no space left.
     #[error("the store is full")]
     Full,
-    /// The store takes bytes another way.
-    #[error("the store takes no bytes from the service")]
-    NotHere,
-    /// Anything else.
-    #[error("reach the store of files")]
+    /// Clients send the bytes of uploads to this store themselves, not to the service.
+    #[error("the store receives uploads by presigned URLs only")]
+    PresignedOnly,
+    /// Any other failure.
+    #[error("the store of files could not be read or written")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
@@ -168,13 +169,13 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// The path of a file in the store: its id, in a folder by its last two digits, so that no folder grows large.
-pub fn path_of(id: FileId) -> String {
+/// The path of a file in the store: its id, in a folder named by the last two digits of the id, so that no folder grows large.
+pub fn blob_path(id: FileId) -> String {
     let [.., last] = *id.0.as_bytes();
     format!("{last:02x}/{id}")
 }
 
-/// The path to which a client sends the bytes of an upload; they are copied from there once they have come.
-pub fn incoming_path_of(id: UploadId) -> String {
+/// The path to which a client sends the bytes of an upload. They are copied from there once they have arrived.
+pub fn incoming_path(id: UploadId) -> String {
     format!("incoming/{id}")
 }

@@ -1,5 +1,5 @@
-//! Files in a bucket that speaks S3. Clients send bytes to it themselves, by an address that is signed for one file and
-//! its type; what arrived is looked at afterwards.
+//! Files in a bucket that speaks S3. Clients send the bytes of uploads to the bucket themselves, to a URL that is signed for one
+//! path and content type. What arrived is checked afterwards.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,53 +16,53 @@ use text::hexadecimal;
 use tokio_util::bytes::Bytes;
 use url::Url;
 
-use super::{Arrived, BlobError, Blobs, Direct, LocalFile, Writing};
+use super::{BlobError, BlobStore, BlobWriter, LocalFile, PresignedUploads, ReceivedObject};
 
-/// Where the bucket is, and who may use it. What is left out is looked for in the environment (`AWS_ACCESS_KEY_ID` and
-/// its kin) and in the machine's own credentials.
+/// Where the bucket is, and the credentials for it. What is `None` is looked up in the environment (`AWS_ACCESS_KEY_ID` and so on)
+/// and in the credentials of the machine (instance metadata).
 #[derive(Clone)]
-pub struct BucketSettings {
+pub struct S3Settings {
     /// `s3://BUCKET/PREFIX`.
     pub url: String,
-    /// Of a store that is not Amazon's.
+    /// Endpoint of a store that is not Amazon's.
     pub endpoint: Option<String>,
-    /// Its region.
+    /// Region of the bucket.
     pub region: Option<String>,
-    /// Who signs.
+    /// Access key id.
     pub access_key: Option<String>,
-    /// With what.
+    /// Secret access key.
     pub secret_key: Option<String>,
 }
 
-impl fmt::Debug for BucketSettings {
+impl fmt::Debug for S3Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BucketSettings").field("endpoint", &self.endpoint).finish_non_exhaustive()
+        f.debug_struct("S3Settings").field("endpoint", &self.endpoint).finish_non_exhaustive()
     }
 }
 
-/// Bytes of a part that this service sends: stores take at most 10,000 of a file, and none that are far shorter.
-const SENT: usize = 32 << 20;
+/// Size of the parts of a multipart upload: S3 takes at most 10,000 parts of a file, none but the last below 5 MiB.
+const UPLOAD_PART_BYTES: usize = 32 << 20;
 
-/// See the file's head.
+/// A store in a bucket that speaks S3.
 #[derive(Debug)]
-pub struct Bucket {
+pub struct S3Store {
     store: AmazonS3,
     prefix: String,
     scratch: Scratch,
 }
 
-impl Bucket {
-    /// Nothing is asked of the bucket yet.
+impl S3Store {
+    /// Makes a client of the bucket; sends no request yet. Copies for [`BlobStore::local_file`] go to `scratch`.
     ///
     /// # Errors
-    /// The address names no bucket, or the credentials are half there.
-    pub fn open(settings: BucketSettings, scratch: Scratch) -> Result<Self, BlobError> {
-        // Whoever comes first installs it; it is the same one everywhere.
+    /// [`BlobError::Failed`] when the URL names no bucket or the credentials are incomplete.
+    pub fn open(settings: S3Settings, scratch: Scratch) -> Result<Self, BlobError> {
+        // The first caller in the process installs it; every other one would install the same.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let url = Url::parse(&settings.url).map_err(|error| BlobError::Failed(Box::new(error)))?;
         let mut builder = AmazonS3Builder::from_env()
             .with_bucket_name(url.host_str().unwrap_or_default())
-            // One object a request: some stores know no other way.
+            // Some stores do not know the request that deletes many objects.
             .with_disable_bulk_delete(true);
         if let Some(endpoint) = settings.endpoint {
             builder = builder.with_allow_http(endpoint.starts_with("http://")).with_endpoint(endpoint);
@@ -85,24 +85,24 @@ impl Bucket {
 }
 
 #[async_trait]
-impl Blobs for Bucket {
-    async fn create(&self, path: &str, _length: Option<u64>) -> Result<Box<dyn Writing>, BlobError> {
+impl BlobStore for S3Store {
+    async fn create(&self, path: &str, _length: Option<u64>) -> Result<Box<dyn BlobWriter>, BlobError> {
         let upload = self.store.put_multipart(&self.key(path)).await?;
-        Ok(Box::new(Sending(WriteMultipart::new_with_chunk_size(upload, SENT))))
+        Ok(Box::new(S3Writer(WriteMultipart::new_with_chunk_size(upload, UPLOAD_PART_BYTES))))
     }
 
-    fn direct(&self) -> Option<&dyn Direct> {
+    fn presigned_uploads(&self) -> Option<&dyn PresignedUploads> {
         Some(self)
     }
 
-    async fn local(&self, path: &str) -> Result<LocalFile, BlobError> {
+    async fn local_file(&self, path: &str) -> Result<LocalFile, BlobError> {
         let found = self.store.get(&self.key(path)).await?;
         let mut copy = self.scratch.writer(Some(found.meta.size))?;
         let mut bytes = found.into_stream();
-        while let Some(some) = bytes.next().await {
-            copy.write(&some?).await?;
+        while let Some(part) = bytes.next().await {
+            copy.write(&part?).await?;
         }
-        Ok(LocalFile::Copied(copy.finish().await?))
+        Ok(LocalFile::Temporary(copy.finish().await?))
     }
 
     async fn remove(&self, path: &str) -> Result<(), BlobError> {
@@ -113,11 +113,11 @@ impl Blobs for Bucket {
     }
 }
 
-/// A file on its way to the bucket, a part or two of it in memory.
-struct Sending(WriteMultipart);
+/// A file that is being sent to the bucket, at most two parts of it in memory.
+struct S3Writer(WriteMultipart);
 
 #[async_trait]
-impl Writing for Sending {
+impl BlobWriter for S3Writer {
     async fn write(&mut self, part: Bytes) -> Result<(), BlobError> {
         self.0.wait_for_capacity(1).await?;
         self.0.put(part);
@@ -130,14 +130,14 @@ impl Writing for Sending {
     }
 
     async fn abort(self: Box<Self>) {
-        // A store forgets parts that were never put together, as its owner set it.
+        // If this fails, the lifecycle rules of the bucket remove the parts.
         let _ = self.0.abort().await;
     }
 }
 
 #[async_trait]
-impl Direct for Bucket {
-    async fn put_address(
+impl PresignedUploads for S3Store {
+    async fn presign_put(
         &self,
         path: &str,
         content_type: &str,
@@ -145,12 +145,12 @@ impl Direct for Bucket {
     ) -> Result<String, BlobError> {
         let content_type =
             HeaderValue::from_str(content_type).map_err(|error| BlobError::Failed(Box::new(error)))?;
-        let kind = HeaderName::from_static("content-type");
-        let options = SignedUrlOptions::new().with_signed_header(kind, content_type);
+        let name = HeaderName::from_static("content-type");
+        let options = SignedUrlOptions::new().with_signed_header(name, content_type);
         Ok(self.store.signed_url_opts(Method::PUT, &self.key(path), valid, &options).await?.into())
     }
 
-    async fn arrived(&self, path: &str) -> Result<Option<Arrived>, BlobError> {
+    async fn head(&self, path: &str) -> Result<Option<ReceivedObject>, BlobError> {
         let head = GetOptions { head: true, ..GetOptions::default() };
         let found: GetResult = match self.store.get_opts(&self.key(path), head).await.map_err(BlobError::from)
         {
@@ -159,7 +159,7 @@ impl Direct for Bucket {
             Err(error) => return Err(error),
         };
         let content_type = found.attributes.get(&Attribute::ContentType).map(|value| value.to_string());
-        Ok(Some(Arrived { bytes: found.meta.size, content_type }))
+        Ok(Some(ReceivedObject { bytes: found.meta.size, content_type }))
     }
 
     async fn copy(&self, from: &str, to: &str) -> Result<(), BlobError> {
@@ -169,8 +169,8 @@ impl Direct for Bucket {
     async fn sha256(&self, path: &str) -> Result<String, BlobError> {
         let mut bytes = self.store.get(&self.key(path)).await?.into_stream();
         let mut digest = Sha256::new();
-        while let Some(some) = bytes.next().await {
-            digest.update(&some?);
+        while let Some(part) = bytes.next().await {
+            digest.update(&part?);
         }
         Ok(hexadecimal(&digest.finalize()))
     }
