@@ -11,7 +11,7 @@ use entity::id::UserId;
 use entity::plan::Plan;
 use search::index::{IndexFolder, OpenedIndex};
 use storage::blobs::BlobStore;
-use storage::mail::Mail;
+use storage::mail::Mailer;
 use tracing::{error, info, warn};
 
 use crate::activity::Activity;
@@ -92,7 +92,7 @@ pub struct Setup {
     /// Whether hubs of feeds reach this service.
     pub push: bool,
     /// How letters leave; none sends none.
-    pub mail: Option<Mail>,
+    pub mail: Option<Mailer>,
     /// The free-space floor.
     pub disk: DiskSpace,
 }
@@ -174,7 +174,7 @@ pub struct Parts {
     /// Tokens of all users in a UTC day before the AI pauses; 0 is no limit.
     pub daily_tokens: u64,
     /// How letters leave.
-    pub mail: Option<Arc<Mail>>,
+    pub mail: Option<Arc<Mailer>>,
     /// The free-space floor.
     pub disk: DiskSpace,
     arbiters: [ArbiterHandle; 2],

@@ -21,7 +21,7 @@ use inference::models::Model;
 use search::index::edge::Model as IndexModel;
 use search::index::{IndexFolder, Marker, OpenedIndex};
 use storage::blobs::{BlobStore, FolderStore, S3Settings, S3Store};
-use storage::mail::{Mail, MailSettings, Way};
+use storage::mail::{MailSettings, MailTransport, Mailer};
 
 use super::{Outside, StartError};
 use crate::data_dir::private_folder;
@@ -176,16 +176,17 @@ fn blobs(settings: &Settings, scratch: &Scratch, disk: DiskSpace) -> Result<Arc<
     }
 }
 
-/// How letters leave, where a way is set.
-fn mail(settings: &Settings, base_url: &str) -> Result<Option<Mail>, StartError> {
-    let way = match &settings.mail.url {
+/// The sender of e-mail, where `mail.url` is set.
+fn mail(settings: &Settings, base_url: &str) -> Result<Option<Mailer>, StartError> {
+    let transport = match &settings.mail.url {
         None => return Ok(None),
-        Some(MailUrl::Smtp(url)) => Way::Smtp(url.expose().to_owned()),
-        Some(MailUrl::Folder(folder)) => Way::Folder(folder.clone()),
+        Some(MailUrl::Smtp(url)) => MailTransport::Smtp(url.expose().to_owned()),
+        Some(MailUrl::Folder(folder)) => MailTransport::Folder(folder.clone()),
     };
     let host = url::Url::parse(base_url).ok().and_then(|base| Some(base.host_str()?.to_owned()));
     let from = settings.mail.from.as_str().to_owned();
-    Ok(Some(Mail::new(MailSettings { way, from, host: host.unwrap_or_else(|| "localhost".to_owned()) })?))
+    let host = host.unwrap_or_else(|| "localhost".to_owned());
+    Ok(Some(Mailer::new(MailSettings { transport, from, host })?))
 }
 
 /// The endpoint that hears recordings, where one is set; a url comes with a model.

@@ -11,7 +11,7 @@
 //! | let a client send bytes to the bucket itself | [`blobs::BlobStore::presigned_uploads`] |
 //! | remove a file | [`blobs::BlobStore::remove`] |
 //! | make the path of a file | [`blobs::blob_path`], [`blobs::incoming_path`] |
-//! | send an e-mail | [`mail::Mail::send`] |
+//! | send an e-mail | [`mail::Mailer::send`] |
 //!
 //! A file appears in the store whole or not at all, and outlives a crash of the machine once its write has finished. A store in a
 //! folder announces its bytes to crate `disk` before it writes them, and refuses them below the floor. A file that is being

@@ -1,7 +1,7 @@
-//! Letters on their way out: to a mail server, or as files into a folder.
+//! Sends e-mail: to an SMTP server, or as files into a folder.
 //!
-//! One letter is sent at a time: a server that hangs holds one worker and no more. What comes back of a failure names the
-//! server's status and never the address, the password or the text.
+//! One e-mail is sent at a time, so that a server that hangs occupies one worker only. Errors name the status that the server
+//! answered with, never the address, the password or the text.
 
 use std::fmt;
 use std::io::Write;
@@ -18,19 +18,19 @@ use lettre::{AsyncSmtpTransport, AsyncTransport, Tokio1Executor};
 use tokio::sync::Semaphore;
 use url::Url;
 
-/// A server that takes longer has not taken the letter.
-const DEADLINE: Duration = Duration::from_secs(20);
+/// A server that has not accepted the e-mail within this time is given up.
+const SEND_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How letters leave.
+/// How e-mail is sent.
 #[derive(Clone)]
-pub enum Way {
-    /// `smtp://` or `smtps://`, with what it takes to be let in.
+pub enum MailTransport {
+    /// A `smtp://` or `smtps://` URL, credentials included.
     Smtp(String),
-    /// A folder that gets one file a letter.
+    /// A folder that gets one `.eml` file for each e-mail.
     Folder(PathBuf),
 }
 
-impl fmt::Debug for Way {
+impl fmt::Debug for MailTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Smtp(_) => f.write_str("Smtp(hidden)"),
@@ -39,178 +39,186 @@ impl fmt::Debug for Way {
     }
 }
 
-/// What letters need: `mail.url` and `mail.from`.
+/// The settings `mail.url` and `mail.from`, and the host of the service.
 #[derive(Clone, Debug)]
 pub struct MailSettings {
-    /// How they leave.
-    pub way: Way,
-    /// From whom they are.
+    /// From `mail.url`.
+    pub transport: MailTransport,
+    /// The sender: an address, or a name and an address (`Carrel <carrel@example.org>`).
     pub from: String,
-    /// The name that ids of letters end in: the service's host.
+    /// The host of the service, in which every Message-ID ends.
     pub host: String,
 }
 
-/// A letter.
+/// An e-mail in plain text.
 #[derive(Clone, Debug)]
-pub struct Letter {
-    /// The same for each try, so that a receiver can tell that two are one.
+pub struct Email {
+    /// First part of the Message-ID. It is the same at every attempt, so that the receiver can drop duplicates.
     pub id: String,
-    /// To whom.
+    /// E-mail address of the recipient.
     pub to: String,
-    /// One line.
+    /// Subject, on one line.
     pub subject: String,
     /// Plain text.
     pub text: String,
-    /// When it was written.
-    pub written: Timestamp,
+    /// Time of the `Date` header.
+    pub written_at: Timestamp,
 }
 
-/// Why a letter has not left.
+/// Why an e-mail was not sent.
 #[derive(Debug, thiserror::Error)]
-pub enum NotSent {
-    /// Another letter is on its way.
-    #[error("another letter is on its way")]
+pub enum SendError {
+    /// Another e-mail is being sent.
+    #[error("another e-mail is being sent")]
     Busy,
-    /// A later try may go better.
-    #[error("the mail server did not take the letter: {0}")]
-    Later(String),
-    /// No try will go better.
-    #[error("the letter cannot be sent: {0}")]
-    Never(String),
+    /// A later attempt may succeed.
+    #[error("the mail server did not accept the e-mail: {0}")]
+    Transient(String),
+    /// No attempt will succeed.
+    #[error("the e-mail cannot be sent: {0}")]
+    Permanent(String),
 }
 
-/// Sends letters.
-pub struct Mail {
-    post: Post,
+/// Sends e-mail.
+pub struct Mailer {
+    sender: Sender,
     from: Mailbox,
     host: String,
-    one: Semaphore,
+    /// One permit: one e-mail is sent at a time.
+    permit: Semaphore,
 }
 
-enum Post {
+enum Sender {
     Smtp(AsyncSmtpTransport<Tokio1Executor>),
     Folder(PathBuf),
 }
 
-/// Settings that no letter can be sent by.
+/// Settings by which no e-mail can be sent.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct BadMail(String);
+pub struct MailConfigError(String);
 
-impl Mail {
-    /// Gets ready to send; nothing is connected yet.
+impl Mailer {
+    /// Checks the settings; connects to nothing yet.
     ///
     /// # Errors
-    /// The sender is no address, or the server's address is none.
-    pub fn new(settings: MailSettings) -> Result<Self, BadMail> {
-        let from =
-            settings.from.parse().map_err(|error| BadMail(format!("mail.from is no address: {error}")))?;
-        let post = match settings.way {
-            Way::Smtp(url) => Post::Smtp(smtp(&url)?),
-            Way::Folder(folder) => Post::Folder(folder),
+    /// [`MailConfigError`] when the sender is not an e-mail address, or the URL is not that of a mail server.
+    pub fn new(settings: MailSettings) -> Result<Self, MailConfigError> {
+        let from = settings
+            .from
+            .parse()
+            .map_err(|error| MailConfigError(format!("mail.from is not an e-mail address: {error}")))?;
+        let sender = match settings.transport {
+            MailTransport::Smtp(url) => Sender::Smtp(smtp(&url)?),
+            MailTransport::Folder(folder) => Sender::Folder(folder),
         };
-        Ok(Self { post, from, host: settings.host, one: Semaphore::new(1) })
+        Ok(Self { sender, from, host: settings.host, permit: Semaphore::new(1) })
     }
 
-    /// Sends a letter. Said twice it may arrive twice, with the same id.
+    /// Sends an e-mail. If it is sent twice it may arrive twice, with the same Message-ID.
     ///
     /// # Errors
-    /// Whether it is worth another try.
-    pub async fn send(&self, letter: &Letter) -> Result<(), NotSent> {
-        let _place = self.one.try_acquire().map_err(|_| NotSent::Busy)?;
-        match &self.post {
-            Post::Smtp(server) => {
-                let message = self.message(letter)?;
-                let sent = tokio::time::timeout(DEADLINE, server.send(message)).await;
-                sent.map_err(|_| NotSent::Later("it did not answer in time".to_owned()))?
+    /// [`SendError`] says whether another attempt is worth it.
+    pub async fn send(&self, email: &Email) -> Result<(), SendError> {
+        let _permit = self.permit.try_acquire().map_err(|_| SendError::Busy)?;
+        match &self.sender {
+            Sender::Smtp(server) => {
+                let message = self.message(email)?;
+                let sent = tokio::time::timeout(SEND_TIMEOUT, server.send(message)).await;
+                sent.map_err(|_| SendError::Transient("it did not answer in time".to_owned()))?
                     .map(drop)
-                    .map_err(|error| refused(&error))
+                    .map_err(|error| send_error(&error))
             }
-            Post::Folder(folder) => {
-                let (file, content) = (folder.join(format!("{}.eml", letter.id)), self.readable(letter));
-                let written = tokio::task::spawn_blocking(move || write(&file, &content)).await;
-                let written = written.map_err(|_| NotSent::Later("writing it panicked".to_owned()))?;
-                written.map_err(|error| NotSent::Later(error.kind().to_string()))
+            Sender::Folder(folder) => {
+                let (file, content) = (folder.join(format!("{}.eml", email.id)), self.readable(email));
+                let written = tokio::task::spawn_blocking(move || write_file(&file, &content)).await;
+                let written = written.map_err(|_| SendError::Transient("writing it panicked".to_owned()))?;
+                written.map_err(|error| SendError::Transient(error.kind().to_string()))
             }
         }
     }
 
-    fn message(&self, letter: &Letter) -> Result<Message, NotSent> {
-        let to =
-            letter.to.parse().map_err(|_| NotSent::Never("its receiver's address is none".to_owned()))?;
+    fn message(&self, email: &Email) -> Result<Message, SendError> {
+        let to = email
+            .to
+            .parse()
+            .map_err(|_| SendError::Permanent("the address of its recipient is malformed".to_owned()))?;
         Message::builder()
             .from(self.from.clone())
             .to(Mailbox::new(None, to))
-            .subject(letter.subject.as_str())
-            .date(moment(letter.written))
-            .message_id(Some(format!("<{}@{}>", letter.id, self.host)))
-            .singlepart(SinglePart::plain(letter.text.clone()))
-            .map_err(|error| NotSent::Never(error.to_string()))
+            .subject(email.subject.as_str())
+            .date(system_time(email.written_at))
+            .message_id(Some(format!("<{}@{}>", email.id, self.host)))
+            .singlepart(SinglePart::plain(email.text.clone()))
+            .map_err(|error| SendError::Permanent(error.to_string()))
     }
 
-    /// The letter as a person reads it: a message in UTF-8 as it stands (RFC 6532).
-    fn readable(&self, letter: &Letter) -> String {
+    /// The e-mail as an internationalised message (RFC 6532): UTF-8 without any encoding, readable in an editor.
+    fn readable(&self, email: &Email) -> String {
         let mut date = Headers::new();
-        date.set(Date::from(moment(letter.written)));
+        date.set(Date::from(system_time(email.written_at)));
         format!(
             "{}\nFrom: {}\nTo: {}\nSubject: {}\nMessage-ID: <{}@{}>\nMIME-Version: 1.0\n\
              Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n{}\n",
             date.to_string().trim_end(),
             self.from,
-            letter.to,
-            letter.subject,
-            letter.id,
+            email.to,
+            email.subject,
+            email.id,
             self.host,
-            letter.text.trim_end(),
+            email.text.trim_end(),
         )
     }
 }
 
-/// By `smtps://` the connection is encrypted from its beginning. By `smtp://` it is as soon as the server can; with a
-/// password it must be, unless the server is on this machine.
-fn smtp(url: &str) -> Result<AsyncSmtpTransport<Tokio1Executor>, BadMail> {
-    let bad = |what: &str| BadMail(format!("mail.url: {what}"));
-    let parsed = Url::parse(url).map_err(|_| bad("is no address"))?;
-    let host = parsed.host_str().ok_or_else(|| bad("names no server"))?.trim_matches(['[', ']']).to_owned();
+/// Makes a client of an SMTP server. With `smtps://` the connection is encrypted from its beginning. With `smtp://` it is encrypted
+/// if the server offers that (STARTTLS); with a password it must be, unless the server is on this machine.
+fn smtp(url: &str) -> Result<AsyncSmtpTransport<Tokio1Executor>, MailConfigError> {
+    let invalid = |what: &str| MailConfigError(format!("mail.url {what}"));
+    let parsed = Url::parse(url).map_err(|_| invalid("is not a URL"))?;
+    let host =
+        parsed.host_str().ok_or_else(|| invalid("names no server"))?.trim_matches(['[', ']']).to_owned();
     let built = AsyncSmtpTransport::<Tokio1Executor>::from_url(url)
-        .map_err(|_| bad("is no address of a mail server"))?;
-    let local = host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
-    let tls =
-        || TlsParameters::new(host.clone()).map_err(|_| bad("names a server that no certificate can be for"));
-    let built = match (parsed.scheme(), parsed.username().is_empty() || local) {
+        .map_err(|_| invalid("is not the URL of a mail server"))?;
+    let is_local = host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    let tls = || {
+        TlsParameters::new(host.clone())
+            .map_err(|_| invalid("names a server for which there can be no certificate"))
+    };
+    let built = match (parsed.scheme(), parsed.username().is_empty() || is_local) {
         ("smtps", _) => built,
         (_, true) => built.tls(Tls::Opportunistic(tls()?)),
         (_, false) => built.tls(Tls::Required(tls()?)),
     };
-    Ok(built.timeout(Some(DEADLINE)).build())
+    Ok(built.timeout(Some(SEND_TIMEOUT)).build())
 }
 
-/// What a server says may hold addresses: its status is enough.
-fn refused(error: &SmtpError) -> NotSent {
+/// Converts the error of a server to its status: the text of its answer may hold addresses.
+fn send_error(error: &SmtpError) -> SendError {
     let status = error.status().map(|status| status.to_string());
-    let why = match status {
+    let reason = match status {
         Some(status) => format!("it answered {status}"),
         None if error.is_timeout() => "it did not answer in time".to_owned(),
-        None if error.is_tls() => "no encrypted connection came about".to_owned(),
+        None if error.is_tls() => "no encrypted connection could be made".to_owned(),
         None => "it could not be reached".to_owned(),
     };
-    if error.is_permanent() { NotSent::Never(why) } else { NotSent::Later(why) }
+    if error.is_permanent() { SendError::Permanent(reason) } else { SendError::Transient(reason) }
 }
 
-/// Written whole or not at all, for its owner's eyes alone.
-fn write(file: &Path, content: &str) -> std::io::Result<()> {
+/// Writes a file whole or not at all, readable by its owner only.
+fn write_file(file: &Path, content: &str) -> std::io::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let half = file.with_extension("part");
+    let draft = file.with_extension("part");
     let mut open = std::fs::OpenOptions::new();
-    let mut to = open.write(true).create(true).truncate(true).mode(0o600).open(&half)?;
+    let mut to = open.write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
     to.write_all(content.as_bytes())?;
     to.sync_all()?;
-    std::fs::rename(half, file)
+    std::fs::rename(draft, file)
 }
 
-fn moment(at: Timestamp) -> SystemTime {
+fn system_time(at: Timestamp) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(at.millis()).unwrap_or_default())
 }
 
@@ -218,31 +226,31 @@ fn moment(at: Timestamp) -> SystemTime {
 mod tests {
     use super::*;
 
-    fn letter() -> Letter {
-        Letter {
+    fn email() -> Email {
+        Email {
             id: "n1".to_owned(),
             to: "reader@example.com".to_owned(),
             subject: "The key “Büro” was used".to_owned(),
             text: "It was used by shelfie/2.0.".to_owned(),
-            written: Timestamp::from_millis(1_700_000_000_000),
+            written_at: Timestamp::from_millis(1_700_000_000_000),
         }
     }
 
-    fn mail(way: Way) -> Result<Mail, BadMail> {
-        Mail::new(MailSettings {
-            way,
+    fn mailer(transport: MailTransport) -> Result<Mailer, MailConfigError> {
+        Mailer::new(MailSettings {
+            transport,
             from: "Carrel <carrel@example.com>".to_owned(),
             host: "h.example".to_owned(),
         })
     }
 
     #[tokio::test]
-    async fn a_folder_gets_one_readable_file_a_letter_however_often_it_is_tried() {
+    async fn folder_gets_one_readable_file_for_each_email() {
         let folder = tempfile::tempdir().unwrap();
-        let mail = mail(Way::Folder(folder.path().join("letters"))).unwrap();
+        let mailer = mailer(MailTransport::Folder(folder.path().join("letters"))).unwrap();
 
-        mail.send(&letter()).await.unwrap();
-        mail.send(&letter()).await.unwrap();
+        mailer.send(&email()).await.unwrap();
+        mailer.send(&email()).await.unwrap();
 
         let files: Vec<_> = std::fs::read_dir(folder.path().join("letters")).unwrap().collect();
         assert_eq!(files.len(), 1);
@@ -257,25 +265,27 @@ mod tests {
     }
 
     #[test]
-    fn a_password_stands_in_nothing_that_is_shown() {
-        let way = Way::Smtp("smtps://me:canary@mail.example".to_owned());
-        assert!(!format!("{way:?}").contains("canary"));
-        let Err(bad) = mail(Way::Smtp("smtp://me:canary@".to_owned())) else { panic!("taken") };
-        assert!(!bad.to_string().contains("canary"));
-        assert!(mail(way).is_ok());
+    fn password_appears_in_no_debug_output_or_error() {
+        let transport = MailTransport::Smtp("smtps://me:canary@mail.example".to_owned());
+        assert!(!format!("{transport:?}").contains("canary"));
+        let Err(error) = mailer(MailTransport::Smtp("smtp://me:canary@".to_owned())) else {
+            panic!("accepted")
+        };
+        assert!(!error.to_string().contains("canary"));
+        assert!(mailer(transport).is_ok());
     }
 
     /// Of the fault table (row 20).
     #[test]
-    fn a_letter_has_the_same_id_at_each_try() {
-        let mail = mail(Way::Folder("letters".into())).unwrap();
-        let said = String::from_utf8(mail.message(&letter()).unwrap().formatted()).unwrap();
+    fn message_id_is_the_same_at_every_attempt() {
+        let mailer = mailer(MailTransport::Folder("letters".into())).unwrap();
+        let message = String::from_utf8(mailer.message(&email()).unwrap().formatted()).unwrap();
 
         assert!(
-            said.contains("Message-ID: <n1@h.example>") && said.contains("To: reader@example.com"),
-            "{said}"
+            message.contains("Message-ID: <n1@h.example>") && message.contains("To: reader@example.com"),
+            "{message}"
         );
-        let nobody = Letter { to: "nobody".to_owned(), ..letter() };
-        assert!(matches!(mail.message(&nobody), Err(NotSent::Never(_))));
+        let malformed = Email { to: "nobody".to_owned(), ..email() };
+        assert!(matches!(mailer.message(&malformed), Err(SendError::Permanent(_))));
     }
 }
