@@ -18,7 +18,7 @@ use actors::ingest::queue::LeaseOwner;
 use actors::state::{self, Fact};
 use disk::Scratch;
 use inference::models::Model;
-use search::index::edge::Model as IndexModel;
+use search::index::edge::VectorModel;
 use search::index::{IndexFolder, Marker, OpenedIndex};
 use storage::blobs::{BlobStore, FolderStore, S3Settings, S3Store};
 use storage::mail::{MailSettings, MailTransport, Mailer};
@@ -38,8 +38,8 @@ pub async fn open_index(
     desk: &Desk,
 ) -> Result<OpenedIndex, StartError> {
     private_folder(&index_folder(&settings.data_dir))?;
-    let model =
-        embedding.and_then(|model| Some(IndexModel { name: model.name.clone(), length: model.dimensions? }));
+    let model = embedding
+        .and_then(|model| Some(VectorModel { name: model.name.clone(), dimensions: model.dimensions? }));
     let folder = IndexFolder::new(&settings.data_dir, model, desk.clock.now());
     let recorded = state::read(desk.db.read(), Fact::IndexMarker(folder.id())).await?;
     let recorded = recorded.as_deref().and_then(Marker::from_row);

@@ -193,7 +193,7 @@ async fn points(
 }
 
 fn language(told: Option<&str>, text: &str) -> Language {
-    told.and_then(Language::of_code).unwrap_or_else(|| lexical::detect(text))
+    told.and_then(Language::from_code).unwrap_or_else(|| lexical::detect(text))
 }
 
 /// What the document's passages are filed under.

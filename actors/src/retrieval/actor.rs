@@ -135,10 +135,10 @@ impl Handler<Change> for RetrievalActor {
                         index.delete_document(&Tenant::of(user.0), document.0, None)
                     }
                     Change::Relabel(user, document, labels) => {
-                        index.patch_document(&Tenant::of(user.0), document.0, &labels)
+                        index.update_labels(&Tenant::of(user.0), document.0, &labels)
                     }
                     Change::ForgetUser(user) => index.delete_tenant(&Tenant::of(user.0)),
-                    Change::Remove(passages) => index.remove(&passages),
+                    Change::Remove(passages) => index.delete_passages(&passages),
                 })
                 .await
         })

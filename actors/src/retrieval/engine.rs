@@ -8,7 +8,7 @@ use std::time::Duration;
 use entity::id::{ChunkId, DocumentId, UserId};
 use inference::embedder::{Embedder, PASSAGE_TOKENS, Pieces};
 use search::fuse::{self, Trust};
-use search::index::{EngineFault, IndexError, PassageIndex, PassagePage, Plan, Tenant};
+use search::index::{EngineFault, IndexError, IndexQuery, PassageIndex, PassagePage, Tenant};
 use search::lexical;
 use tracing::{error, warn};
 use uuid::Uuid;
@@ -123,12 +123,12 @@ impl Engine {
     /// Which of these passages the index does not hold: background work.
     pub async fn missing(&self, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
         // Not behind vectors, each of which takes seconds: until a comparison ends, every search is lexical.
-        self.read(Lane::Background, move |index| index.missing(&passages)).await
+        self.read(Lane::Background, move |index| index.find_missing(&passages)).await
     }
 
     /// Passages of all users, from one on: background work, and short as [`Self::missing`].
     pub async fn passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, Error> {
-        self.read(Lane::Background, move |index| index.passages(from, limit)).await
+        self.read(Lane::Background, move |index| index.list_passages(from, limit)).await
     }
 
     async fn read<T: Send + 'static>(
@@ -244,11 +244,11 @@ impl Engine {
 }
 
 fn not_read(error: IndexError) -> Error {
-    let is_outside =
-        matches!(error, IndexError::Engine { fault: EngineFault::Outside, .. } | IndexError::Unloaded(_));
+    let is_environmental =
+        matches!(error, IndexError::Engine { fault: EngineFault::Environment, .. } | IndexError::Unloaded(_));
     if matches!(error, IndexError::Blocked) {
         Error::Busy(RELOAD_RETRY_AFTER)
-    } else if error.is_damage() || is_outside {
+    } else if error.is_damage() || is_environmental {
         error!(cause = Error::internal(error).chain(), "the passage index could not be read");
         StorageFailure::Passing.into()
     } else {
@@ -277,12 +277,12 @@ fn search(
     // A query whose words mean nothing to the model is not degraded by leaving the model out.
     let lexical_only = dense.is_none() && (embedder.is_none() || trust.any());
     let sparse = lexical::query(&wanted.query, &guarded(|| index.languages(&tenant))?);
-    let mut plan = Plan { sparse, dense, filter: wanted.within.clone(), depth: DEPTH };
+    let mut index_query = IndexQuery { sparse, dense, filter: wanted.within.clone(), depth: DEPTH };
     loop {
-        let legs = guarded(|| index.search(&tenant, &plan))?;
+        let legs = guarded(|| index.search(&tenant, &index_query))?;
         let found = fuse::fuse(&legs, trust, wanted.limit);
-        if plan.depth < DEEPEST && fuse::starved(&legs, plan.depth, found.len(), wanted.limit) {
-            plan.depth = (plan.depth * 4).min(DEEPEST);
+        if index_query.depth < DEEPEST && fuse::starved(&legs, index_query.depth, found.len(), wanted.limit) {
+            index_query.depth = (index_query.depth * 4).min(DEEPEST);
             continue;
         }
         let found = found.into_iter().map(|hit| Found {

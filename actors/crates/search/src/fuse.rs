@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use inference::embedder::Pieces;
 use uuid::Uuid;
 
-use crate::index::{Hit, Legs};
+use crate::index::{Hit, HybridHits};
 
 /// At most so many passages of one document (contract.md, section 5).
 const OF_ONE_DOCUMENT: usize = 3;
@@ -77,7 +77,7 @@ impl Trust {
 
 /// The best passages of both legs, up to the limit; equally good ones in the order of their ids.
 #[must_use]
-pub fn fuse(legs: &Legs, trust: Trust, limit: usize) -> Vec<Ranked> {
+pub fn fuse(legs: &HybridHits, trust: Trust, limit: usize) -> Vec<Ranked> {
     let weight = if legs.dense.is_empty() { 0.0 } else { trust.0 };
     let mut sums: BTreeMap<Uuid, Ranked> = BTreeMap::new();
     let by_words = Scale::of(&legs.lexical);
@@ -104,7 +104,7 @@ pub fn fuse(legs: &Legs, trust: Trust, limit: usize) -> Vec<Ranked> {
 
 /// Whether a deeper search might bring more: passages of a few long documents took all places of the lexical leg.
 #[must_use]
-pub fn starved(legs: &Legs, depth: usize, found: usize, limit: usize) -> bool {
+pub fn starved(legs: &HybridHits, depth: usize, found: usize, limit: usize) -> bool {
     found < limit && legs.lexical.len() >= depth
 }
 
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn what_both_legs_found_leads() {
-        let legs = Legs {
+        let legs = HybridHits {
             lexical: vec![hit(1, 9.0), hit(2, 8.0), hit(3, 2.0)],
             dense: vec![hit(4, 0.8), hit(2, 0.7), hit(5, 0.1)],
         };
@@ -175,13 +175,13 @@ mod tests {
 
     #[test]
     fn without_a_dense_leg_words_alone_decide() {
-        let legs = Legs { lexical: vec![hit(3, 9.0), hit(1, 8.0), hit(2, 2.0)], dense: Vec::new() };
+        let legs = HybridHits { lexical: vec![hit(3, 9.0), hit(1, 8.0), hit(2, 2.0)], dense: Vec::new() };
         assert_eq!(numbers(&fuse(&legs, KNOWN_WORDS, 9)), [3, 1, 2]);
     }
 
     #[test]
     fn every_passage_that_has_the_word_is_a_result_and_no_other() {
-        let legs = Legs {
+        let legs = HybridHits {
             lexical: (1..=5).map(|n| hit(n, 3.0)).collect(),
             dense: (1..=9).map(|n| hit(n, 0.4)).collect(),
         };
@@ -192,13 +192,13 @@ mod tests {
 
     #[test]
     fn a_passage_without_the_words_is_a_result_if_it_is_near_in_meaning() {
-        let legs = Legs { lexical: Vec::new(), dense: vec![hit(1, 0.6), hit(2, 0.3)] };
+        let legs = HybridHits { lexical: Vec::new(), dense: vec![hit(1, 0.6), hit(2, 0.3)] };
         assert_eq!(numbers(&fuse(&legs, KNOWN_WORDS, 20)), [1]);
     }
 
     #[test]
     fn a_word_that_the_model_spells_out_finds_nothing_by_meaning() {
-        let legs = Legs { lexical: Vec::new(), dense: vec![hit(1, 0.7)] };
+        let legs = HybridHits { lexical: Vec::new(), dense: vec![hit(1, 0.7)] };
         assert!(fuse(&legs, Trust::of("zebu3fa91c0d", known(8)), 20).is_empty());
         assert!(fuse(&legs, Trust::of("东京塔在哪里", known(6)), 20).is_empty());
         assert!(fuse(&legs, Trust::of("kubernetes", known(3)), 20).len() == 1);
@@ -218,12 +218,12 @@ mod tests {
     fn a_document_has_three_places_at_most() {
         let of_one = |number: u128| Hit { document: Uuid::from_u128(77), ..hit(number, 9.0) };
         let lexical: Vec<_> = (1..=6).map(of_one).chain([hit(9, 1.0)]).collect();
-        assert_eq!(numbers(&fuse(&Legs { lexical, dense: Vec::new() }, KNOWN_WORDS, 20)), [1, 2, 3, 9]);
+        assert_eq!(numbers(&fuse(&HybridHits { lexical, dense: Vec::new() }, KNOWN_WORDS, 20)), [1, 2, 3, 9]);
     }
 
     #[test]
     fn a_leg_full_of_one_document_starves_the_others() {
-        let legs = Legs { lexical: (1..=100).map(|n| hit(n, 1.0)).collect(), dense: Vec::new() };
+        let legs = HybridHits { lexical: (1..=100).map(|n| hit(n, 1.0)).collect(), dense: Vec::new() };
         assert!(starved(&legs, 100, 3, 8));
         assert!(!starved(&legs, 100, 8, 8));
         assert!(!starved(&legs, 200, 3, 8));
@@ -241,7 +241,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_two_legs_make_a_ranking(lexical in leg(0.01..60.0), dense in leg(-1.0..1.0), trust in 0.0..=1.0f32, limit in 0..25usize) {
-            let legs = Legs { lexical, dense };
+            let legs = HybridHits { lexical, dense };
             let ranked = fuse(&legs, Trust(trust), limit);
 
             prop_assert!(ranked.len() <= limit);
@@ -256,7 +256,7 @@ mod tests {
         #[test]
         fn any_word_match_is_a_result_while_there_is_room(lexical in leg(0.01..60.0), dense in leg(-1.0..1.0), trust in 0.0..=1.0f32) {
             let documents: std::collections::HashSet<_> = lexical.iter().map(|hit| hit.document).collect();
-            let found = fuse(&Legs { lexical, dense }, Trust(trust), usize::MAX);
+            let found = fuse(&HybridHits { lexical, dense }, Trust(trust), usize::MAX);
             prop_assert!(documents.iter().all(|document| found.iter().any(|found| found.document == *document)));
         }
     }

@@ -16,7 +16,7 @@ use qdrant_edge::{
     DisabledStemmerParams, NoStemmer, StemmingAlgorithm, StopwordsInterface, StopwordsSet, TokenizerType,
 };
 
-use crate::index::{Language, Sparse};
+use crate::index::{Language, SparseVector};
 pub use detect::detect;
 use spell::{Side, even};
 
@@ -29,7 +29,7 @@ const PIECES: f64 = 400.0;
 
 /// The words of a passage and their weights. The title counts twice.
 #[must_use]
-pub fn passage(title: &str, text: &str, language: Language) -> Sparse {
+pub fn passage(title: &str, text: &str, language: Language) -> SparseVector {
     let title = even(title, Side::Passage);
     let text = format!("{title}\n{title}\n{}", even(text, Side::Passage));
     let analyzer = Analyzer::of(language);
@@ -44,7 +44,7 @@ pub fn passage(title: &str, text: &str, language: Language) -> Sparse {
 
 /// The words asked for, as each of these languages reads them. Stop words count only where there is nothing else.
 #[must_use]
-pub fn query(text: &str, languages: &[Language]) -> Sparse {
+pub fn query(text: &str, languages: &[Language]) -> SparseVector {
     let even = even(text, Side::Query);
     let spoken = Analyzer::of(detect(text));
     let telling: Vec<&str> = words(&even).filter(|word| !spoken.telling(word).is_empty()).collect();
@@ -53,7 +53,7 @@ pub fn query(text: &str, languages: &[Language]) -> Sparse {
 }
 
 /// The text in each of the languages; a word that several read alike counts once.
-fn read(text: &str, languages: &[Language], ids: impl Fn(&Analyzer, &str) -> Vec<u32>) -> Sparse {
+fn read(text: &str, languages: &[Language], ids: impl Fn(&Analyzer, &str) -> Vec<u32>) -> SparseVector {
     let mut weights = BTreeMap::new();
     for language in languages {
         let analyzer = Analyzer::of(*language);
@@ -77,9 +77,9 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-fn sparse(weights: BTreeMap<u32, f32>) -> Sparse {
+fn sparse(weights: BTreeMap<u32, f32>) -> SparseVector {
     let (indices, values) = weights.into_iter().unzip();
-    Sparse { indices, values }
+    SparseVector { indices, values }
 }
 
 /// How a language's words are read.
@@ -191,7 +191,7 @@ fn name(language: Language) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn shared(query: &Sparse, passage: &Sparse) -> usize {
+    fn shared(query: &SparseVector, passage: &SparseVector) -> usize {
         query.indices.iter().filter(|word| passage.indices.contains(word)).count()
     }
 
@@ -225,7 +225,7 @@ mod tests {
         let title = passage("olive", "tree", Language::English);
         let text = passage("tree", "olive", Language::English);
         let olive = query("olive", &[Language::English]);
-        let weight = |sparse: &Sparse| {
+        let weight = |sparse: &SparseVector| {
             let at = sparse.indices.iter().position(|word| olive.indices.contains(word)).unwrap();
             sparse.values[at]
         };

@@ -16,8 +16,8 @@ use tokio::sync::oneshot;
 use tracing::{error, warn};
 
 use super::doubt::{Doubt, judge};
-use super::edge::{EdgeIndex, Model};
-use super::fault::is_outside;
+use super::edge::{EdgeIndex, VectorModel};
+use super::fault::is_environmental;
 use super::marker::{FilesState, MARKER_FILE, Marker};
 use super::openings::OpeningCount;
 use super::{IndexError, PassageIndex};
@@ -40,7 +40,7 @@ const MIN_FREE_TO_MAKE_BYTES: u64 = 32 << 20;
 #[derive(Clone, Debug)]
 pub struct IndexFolder {
     data_dir: PathBuf,
-    model: Option<Model>,
+    model: Option<VectorModel>,
     id: DataFolderId,
     openings: OpeningCount,
 }
@@ -63,7 +63,7 @@ impl IndexFolder {
     /// The index of a data folder, which gets an id where it has none. An id that cannot be kept, as on a full disk, is good
     /// for this run; the next start compares the index with the database.
     #[must_use]
-    pub fn new(data_dir: &Path, model: Option<Model>, now: Timestamp) -> Self {
+    pub fn new(data_dir: &Path, model: Option<VectorModel>, now: Timestamp) -> Self {
         let id = Self::read_id(data_dir).unwrap_or_else(|| {
             let id = DataFolderId::new(now);
             if let Err(cause) = write_whole(data_dir, &id.to_string()) {
@@ -132,12 +132,12 @@ impl IndexFolder {
     /// Opens the index, or makes a new one where there is none or the one that is there is damaged. Blocks.
     ///
     /// # Errors
-    /// [`IndexError::InUse`] when another process has it open; [`IndexError::Outside`] when it cannot be opened, or a new one
+    /// [`IndexError::InUse`] when another process has it open; [`IndexError::Environment`] when it cannot be opened, or a new one
     /// cannot be made, for a reason that lies outside of its files; [`IndexError::SetAside`] when a damaged one cannot be moved
     /// aside. A damaged one stays where it is while the disk has no room for a new one.
     pub fn open(&self, recorded: Option<Marker>, now: Timestamp) -> Result<OpenedIndex, IndexError> {
         let path = self.path();
-        make_private(&path).map_err(|cause| outside(&path, cause))?;
+        make_private(&path).map_err(|cause| environment_error(&path, cause))?;
         if is_in_use(&path) {
             return Err(IndexError::InUse { folder: path });
         }
@@ -174,7 +174,7 @@ impl IndexFolder {
         // Not a blocking task of the runtime: the runtime waits for those when it ends.
         let thread = thread::Builder::new().name("open-index".to_owned());
         let begun = thread.spawn(move || sender.send(folder.open(recorded, now)).is_ok());
-        begun.map_err(|cause| outside(&self.path(), cause))?;
+        begun.map_err(|cause| environment_error(&self.path(), cause))?;
         let opened = opened.await.unwrap_or(Err(IndexError::Panicked));
         cancels_count.0 = None;
         opened
@@ -188,7 +188,7 @@ impl IndexFolder {
     /// Moves the index aside, in the place of one that was moved aside before. It must not be written to any more. Blocks.
     ///
     /// # Errors
-    /// [`IndexError::SetAside`]; [`IndexError::Outside`] when the disk has no room for another index. Then nothing was moved or
+    /// [`IndexError::SetAside`]; [`IndexError::Environment`] when the disk has no room for another index. Then nothing was moved or
     /// removed.
     pub fn set_aside(&self, cause: &str, now: Timestamp) -> Result<(), IndexError> {
         let (path, time) = (self.path(), now.to_string().replace(':', "-"));
@@ -213,10 +213,10 @@ impl IndexFolder {
     fn replace_damaged(&self, cause: &str, now: Timestamp) -> Result<EdgeIndex, IndexError> {
         self.set_aside(cause, now)?;
         let path = self.path();
-        make_private(&path).map_err(|cause| outside(&path, cause))?;
+        make_private(&path).map_err(|cause| environment_error(&path, cause))?;
         // The folder is empty, so that whatever fails lies outside of it.
         let made = EdgeIndex::open(&path, self.model.clone());
-        made.map_err(|error| IndexError::Outside { folder: path, source: error.into() })
+        made.map_err(|error| IndexError::Environment { folder: path, source: error.into() })
     }
 
     /// The index, or why it is taken for damaged. A process that dies of opening it leaves a count behind.
@@ -237,8 +237,8 @@ impl IndexFolder {
             Ok(Ok(index)) => Ok(Ok(index)),
             Ok(Err(error)) => {
                 let cause = chain(&error);
-                if is_outside(&cause) || !EdgeIndex::has_room(path) {
-                    Err(IndexError::Outside { folder: path.to_owned(), source: error.into() })
+                if is_environmental(&cause) || !EdgeIndex::has_room(path) {
+                    Err(IndexError::Environment { folder: path.to_owned(), source: error.into() })
                 } else {
                     Ok(Err(cause))
                 }
@@ -270,13 +270,13 @@ fn write_whole(data_dir: &Path, id: &str) -> io::Result<()> {
 
 /// Refuses to make a new index where its disk has too little room.
 fn require_room_to_make(folder: &Path) -> Result<(), IndexError> {
-    let free = available_bytes(folder).map_err(|cause| outside(folder, cause))?;
+    let free = available_bytes(folder).map_err(|cause| environment_error(folder, cause))?;
     if free >= MIN_FREE_TO_MAKE_BYTES {
         return Ok(());
     }
     let source =
         format!("{} MiB are free, and a new index takes {}", free >> 20, MIN_FREE_TO_MAKE_BYTES >> 20);
-    Err(IndexError::Outside { folder: folder.to_owned(), source: source.into() })
+    Err(IndexError::Environment { folder: folder.to_owned(), source: source.into() })
 }
 
 /// Creates a folder for its owner alone, unless it exists. Its data folder is not created: one that was moved away could not be moved
@@ -321,8 +321,8 @@ fn set_aside_folders(data_dir: &Path) -> Vec<PathBuf> {
     aside.map(|entry| entry.path()).collect()
 }
 
-fn outside(folder: &Path, cause: io::Error) -> IndexError {
-    IndexError::Outside { folder: folder.to_owned(), source: cause.into() }
+fn environment_error(folder: &Path, cause: io::Error) -> IndexError {
+    IndexError::Environment { folder: folder.to_owned(), source: cause.into() }
 }
 
 /// An error with its causes, on one line.
@@ -341,7 +341,7 @@ mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
     use super::*;
-    use crate::index::contract::{me, point};
+    use crate::index::contract::{point, tenant};
     use crate::index::marker::FileStamp;
 
     const NOW: Timestamp = Timestamp::from_millis(1_714_996_800_000);
@@ -354,7 +354,7 @@ mod tests {
     fn left(home: &Path) -> (IndexFolder, Marker) {
         let folder = folder(home);
         let opened = folder.open(None, NOW).unwrap();
-        opened.index.upsert(&me(), vec![point(1)]).unwrap();
+        opened.index.upsert(&tenant(), vec![point(1)]).unwrap();
         opened.index.commit().unwrap();
         let marker = Marker::first(NOW);
         marker.write(&folder.path()).unwrap();
@@ -496,7 +496,7 @@ mod tests {
         // There is no index, so its disk cannot be measured either.
         let refused = folder(home.path()).set_aside("a test", NOW);
 
-        assert!(matches!(refused, Err(IndexError::Outside { .. })));
+        assert!(matches!(refused, Err(IndexError::Environment { .. })));
         assert_eq!(set_aside_folders(home.path()), [before]);
     }
 

@@ -1,7 +1,7 @@
-//! The languages that a passage can be indexed in. The index keeps one with every passage, so that a query can be
-//! read the way the passages were.
+//! The languages in which passages can be analysed. The index stores one with every passage, so that a query can be analysed in the
+//! same ones.
 
-/// A language with words of its own kind: its stem, its stop words, or its way of writing without spaces.
+/// A language with rules of its own: stems, stop words, or writing without spaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Language {
     /// Arabic.
@@ -10,7 +10,7 @@ pub enum Language {
     Chinese,
     /// Dutch.
     Dutch,
-    /// English; also what is too short to tell.
+    /// English, and text that is too short to tell.
     English,
     /// French.
     French,
@@ -28,7 +28,7 @@ pub enum Language {
     Korean,
     /// Portuguese.
     Portuguese,
-    /// Russian, and what else is written in Cyrillic letters.
+    /// Russian, and other languages in Cyrillic letters.
     Russian,
     /// Spanish.
     Spanish,
@@ -40,7 +40,7 @@ pub enum Language {
     Turkish,
     /// Vietnamese.
     Vietnamese,
-    /// Any other: its words are taken as they are written.
+    /// Any other language: words are indexed as they are written.
     Other,
 }
 
@@ -68,7 +68,7 @@ impl Language {
         Self::Other,
     ];
 
-    /// The ISO 639 code: two letters, or `und` for any other language. It is what the index stores.
+    /// The code that the index stores: two letters of ISO 639, or `und` for any other language.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -94,9 +94,9 @@ impl Language {
         }
     }
 
-    /// The language of a stored code; none for a code that [`Language::code`] never gives.
+    /// The language of a stored code; `None` for a code that [`Language::code`] never returns.
     #[must_use]
-    pub fn of_code(code: &str) -> Option<Self> {
+    pub fn from_code(code: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|language| language.code() == code)
     }
 }
@@ -106,10 +106,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_language_comes_back_from_its_code() {
+    fn every_language_is_parsed_from_its_code() {
         for language in Language::ALL {
-            assert_eq!(Language::of_code(language.code()), Some(language));
+            assert_eq!(Language::from_code(language.code()), Some(language));
         }
-        assert_eq!(Language::of_code("tlh"), None);
+        assert_eq!(Language::from_code("tlh"), None);
     }
 }

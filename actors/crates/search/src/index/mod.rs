@@ -1,10 +1,10 @@
 //! The passage index: every passage of every library, found by its words and by its meaning.
 //!
-//! The database is the truth and holds the text; the index holds ids, labels and vectors, and can be built again from
-//! the database at any time. No query and no change exists without a [`Tenant`], and a tenant is made from a user's id
-//! alone, so one user's passages never meet another's; the comparison with the database alone speaks of bare ids. Every method blocks: run it as blocking work. Reads run beside
-//! each other and beside a write; writes wait for one another. While an index is loaded again after a write that failed, reads do
-//! not wait: they fail as [`IndexError::Blocked`].
+//! The database is authoritative and holds the text. The index holds ids, labels and vectors, and can be rebuilt from the database
+//! at any time. Every query and every change names a [`Tenant`], which is made from a user's id only, so users never see each
+//! other's passages; only the comparison with the database works on bare ids. Every method blocks: run it on a thread for
+//! blocking work. Reads run in parallel with each other and with one write; writes wait for one another. While an index is
+//! reloaded after a failed write, reads do not wait: they fail with [`IndexError::Blocked`].
 
 #[cfg(test)]
 mod contract;
@@ -27,98 +27,99 @@ pub use folder::{IndexFolder, OpenedIndex};
 pub use language::Language;
 pub use marker::Marker;
 
-/// Whose passages may be seen or changed.
+/// The user whose passages a query or a change is confined to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Tenant(Uuid);
 
 impl Tenant {
-    /// The passages of this user, and of nobody else.
+    /// The passages of this user only.
     #[must_use]
     pub fn of(user: Uuid) -> Self {
         Self(user)
     }
 }
 
-/// Which half of a library a passage stands in.
+/// The half of a library that a passage belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
     /// Bookmarks, uploads and notes.
     Bookmarks,
-    /// Entries of feeds that are not bookmarked.
+    /// Feed entries that are not bookmarked.
     Feeds,
 }
 
-/// Weights of words by their number. A passage's are BM25 term weights, a query's are small factors; the inverse document
-/// frequency is added by the index, over the passages of the tenant.
+/// Weights of words, by the ids of the words. Those of a passage are BM25 term weights, those of a query are factors from 0 to 1.
+/// The index multiplies them by the inverse document frequency among the passages of the tenant.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Sparse {
-    /// Numbers of the words, rising, each once.
+pub struct SparseVector {
+    /// Ids of the words in ascending order, each once.
     pub indices: Vec<u32>,
-    /// A weight for each of them.
+    /// The weight of each word.
     pub values: Vec<f32>,
 }
 
-impl Sparse {
-    /// Whether it holds no word at all, so that nothing can match it.
+impl SparseVector {
+    /// Whether it holds no word, so that nothing matches it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.indices.is_empty()
     }
 }
 
-/// What a passage is filed under; it changes without the text.
+/// Attributes by which passages are filtered. They change independently of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Labels {
     /// The half of the library.
     pub source: Source,
-    /// The feed it came in by.
+    /// The feed of the document.
     pub feed: Option<Uuid>,
-    /// The collections that its document is in.
+    /// The collections of the document.
     pub collections: Vec<Uuid>,
 }
 
-/// One passage of a version of a document.
+/// A passage of one version of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
     /// The chunk's id.
     pub id: Uuid,
-    /// The document it is a part of.
+    /// Id of its document.
     pub document: Uuid,
-    /// The version of the document's text.
+    /// Version of the document's text.
     pub version: i64,
-    /// What it is filed under.
+    /// Attributes for filters.
     pub labels: Labels,
-    /// The language that `sparse` was made in.
+    /// The language in which `sparse` was analysed.
     pub language: Language,
     /// Its words.
-    pub sparse: Sparse,
-    /// Its meaning, of the open model's length; none until there is a model, and then the passage is put in again.
+    pub sparse: SparseVector,
+    /// Its embedding, as long as the vectors of the index's model. `None` while there is no model; then the passage is upserted again
+    /// once there is one.
     pub dense: Option<Vec<f32>>,
 }
 
-/// Which passages of the tenant's are asked for; all that is named must hold.
+/// Restricts a query. All conditions that are given must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// One half of the library.
+    /// In this half of the library.
     pub source: Option<Source>,
     /// In this collection.
     pub collection: Option<Uuid>,
     /// Of this feed.
     pub feed: Option<Uuid>,
-    /// Of one of these documents; an empty list finds nothing.
+    /// Of one of these documents. An empty list matches nothing.
     pub documents: Option<Vec<Uuid>>,
 }
 
-/// One search.
+/// A query of the index.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Plan {
-    /// The words asked for, as each language of the library reads them.
-    pub sparse: Sparse,
-    /// The meaning asked for; none leaves the dense leg out.
+pub struct IndexQuery {
+    /// The words of the query, analysed in each language of the library. Without words the lexical leg finds nothing.
+    pub sparse: SparseVector,
+    /// The embedding of the query; `None` leaves the dense leg out.
     pub dense: Option<Vec<f32>>,
-    /// Where to look.
+    /// Restricts both legs.
     pub filter: Filter,
-    /// How many passages each leg brings at most.
+    /// Maximum number of hits of each leg.
     pub depth: usize,
 }
 
@@ -127,26 +128,26 @@ pub struct Plan {
 pub struct Hit {
     /// The chunk's id.
     pub id: Uuid,
-    /// Its document.
+    /// Id of its document.
     pub document: Uuid,
-    /// BM25 in the lexical leg (above 0), cosine in the dense one (-1 to 1).
+    /// BM25 in the lexical leg (above 0), cosine similarity in the dense one (-1 to 1).
     pub score: f32,
 }
 
-/// What each leg found, best first.
+/// The hits of each leg, best first.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Legs {
+pub struct HybridHits {
     /// Passages that share a word with the query.
     pub lexical: Vec<Hit>,
-    /// Passages nearest in meaning, however far that is.
+    /// The passages nearest in meaning, at any distance.
     pub dense: Vec<Hit>,
 }
 
-/// Why the index could not do it. Holds no text: there is none in the index.
+/// Why an operation of the index failed. Never holds text of a library: the index has none.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
     /// Another process has the folder open, or its files cannot be read.
-    #[error("open the passage index")]
+    #[error("the passage index could not be opened")]
     Open(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// Another process has the folder open.
     #[error("the passage index in {} is open in another process: end that process", .folder.display())]
@@ -154,15 +155,15 @@ pub enum IndexError {
         /// The folder.
         folder: PathBuf,
     },
-    /// The folder cannot be opened for a reason that lies outside of its files, so they were left as they are.
+    /// The index cannot be opened for a reason that lies outside of its files, so they were left as they are.
     #[error(
         "the passage index in {} cannot be opened: make room on its disk, give it to the user of the service, or \
          allow more open files", .folder.display()
     )]
-    Outside {
+    Environment {
         /// The folder.
         folder: PathBuf,
-        /// What the engine or the operating system said.
+        /// The error of the engine or of the operating system.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -174,50 +175,50 @@ pub enum IndexError {
     SetAside {
         /// The folder.
         folder: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         #[source]
         source: std::io::Error,
     },
-    /// The index was given up: its folder was removed, replaced or moved aside.
-    #[error("write a passage index that was given up")]
+    /// The index was abandoned, because its folder was removed, replaced or moved aside.
+    #[error("the passage index was abandoned: its folder was removed, replaced or moved aside")]
     Abandoned,
     /// The engine panicked.
     #[error("the engine of the passage index panicked")]
     Panicked,
-    /// The engine refused or failed.
-    #[error("{doing} the passage index")]
+    /// The engine refused a request, or failed.
+    #[error("could not {action} the passage index")]
     Engine {
-        /// What was being done to it, in one word.
-        doing: &'static str,
-        /// What that tells of the index.
+        /// What failed, as a verb: `search`, `add to`.
+        action: &'static str,
+        /// The kind of the failure.
         fault: EngineFault,
-        /// What the engine said.
+        /// The error of the engine.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A write failed, and the index is being loaded again, or cannot be yet: it is being packed, or its folder is not in its
-    /// place.
-    #[error("use the passage index: it must be loaded again after a failed write")]
+    /// A write failed, and the index is being reloaded, or cannot be reloaded yet, because it is being optimized or its folder is not
+    /// in its place.
+    #[error("the passage index must be reloaded after a failed write")]
     Blocked,
-    /// A write failed, and the index could not be loaded again.
-    #[error("use the passage index: it could not be loaded again after a failed write")]
+    /// A write failed, and the index could not be reloaded.
+    #[error("the passage index could not be reloaded after a failed write")]
     Unloaded(EngineFault),
-    /// Too little room is left on its disk to write safely; reading goes on.
-    #[error("write the passage index: its disk is full")]
+    /// Its disk has too little space left for a safe write. Reads are not affected.
+    #[error("the disk of the passage index is full")]
     Full,
-    /// A dense vector is not of the model's length.
-    #[error("use a vector of {got} numbers where the model makes {wanted}")]
+    /// An embedding does not have the length of the model's vectors.
+    #[error("the vector has {actual} dimensions, and the model has {expected}")]
     Dimension {
-        /// How many the open model makes.
-        wanted: usize,
-        /// How many were given.
-        got: usize,
+        /// Dimensions of the model's vectors.
+        expected: usize,
+        /// Dimensions of the vector that was given.
+        actual: usize,
     },
 }
 
 impl IndexError {
-    /// Whether a read that failed so tells of damage: the engine failed by itself. A query that it refuses is the caller's fault, and
-    /// want of memory, files or permissions the system's.
+    /// Whether a read that fails with this error indicates a damaged index. A query that the engine refuses is the caller's fault, and
+    /// a lack of memory, open files or permissions the system's.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         match self {
@@ -225,7 +226,7 @@ impl IndexError {
             IndexError::Engine { fault, .. } | IndexError::Unloaded(fault) => *fault == EngineFault::Damage,
             IndexError::Open(_)
             | IndexError::InUse { .. }
-            | IndexError::Outside { .. }
+            | IndexError::Environment { .. }
             | IndexError::SetAside { .. }
             | IndexError::Abandoned
             | IndexError::Blocked
@@ -235,104 +236,105 @@ impl IndexError {
     }
 }
 
-/// Some passages of an index, in the order of their ids.
+/// A page of the passages of an index, in the order of their ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PassagePage {
-    /// The passages.
+    /// Ids of the passages.
     pub ids: Vec<Uuid>,
-    /// The first passage of the next page; none where this is the last.
+    /// Id of the first passage of the next page; `None` on the last page.
     pub next: Option<Uuid>,
 }
 
-/// An index of passages. Nothing is durable before [`PassageIndex::commit`] returns; doing the same again is harmless.
+/// An index of passages. Writes are idempotent, and durable once [`PassageIndex::commit`] has returned.
 pub trait PassageIndex: Send + Sync {
-    /// Adds passages, or puts them in the place of those with the same ids. A passage of another tenant is never replaced.
+    /// Adds passages, or replaces those with the same ids. Never replaces a passage of another tenant.
     ///
     /// # Errors
-    /// The engine's, a full disk's, or a dense vector of the wrong length; then none of them is in.
+    /// [`IndexError::Dimension`] when an embedding has the wrong length; then nothing is written. [`IndexError::Full`] and the
+    /// failures of the engine.
     fn upsert(&self, tenant: &Tenant, points: Vec<Point>) -> Result<(), IndexError>;
 
-    /// Removes a document's passages, all but those of the version to keep.
+    /// Deletes the passages of a document, except those of the version to keep.
     ///
     /// # Errors
-    /// The engine's, or a full disk's.
+    /// [`IndexError::Full`] and the failures of the engine.
     fn delete_document(&self, tenant: &Tenant, document: Uuid, keep: Option<i64>) -> Result<(), IndexError>;
 
-    /// Removes all of the tenant's passages.
+    /// Deletes all passages of the tenant.
     ///
     /// # Errors
-    /// The engine's, or a full disk's.
+    /// [`IndexError::Full`] and the failures of the engine.
     fn delete_tenant(&self, tenant: &Tenant) -> Result<(), IndexError>;
 
-    /// Files a document's passages anew; their vectors stay.
+    /// Replaces the labels of a document's passages. Their vectors stay.
     ///
     /// # Errors
-    /// The engine's, or a full disk's.
-    fn patch_document(&self, tenant: &Tenant, document: Uuid, labels: &Labels) -> Result<(), IndexError>;
+    /// [`IndexError::Full`] and the failures of the engine.
+    fn update_labels(&self, tenant: &Tenant, document: Uuid, labels: &Labels) -> Result<(), IndexError>;
 
-    /// The best passages by words and by meaning, each leg for itself.
+    /// Returns the best passages by words and by meaning, one list for each leg.
     ///
     /// # Errors
-    /// The engine's, or a dense vector of the wrong length.
-    fn search(&self, tenant: &Tenant, plan: &Plan) -> Result<Legs, IndexError>;
+    /// [`IndexError::Dimension`] when the embedding has the wrong length; the failures of the engine.
+    fn search(&self, tenant: &Tenant, query: &IndexQuery) -> Result<HybridHits, IndexError>;
 
-    /// The languages that the tenant's passages are in; perhaps one more that they were in before.
+    /// Returns the languages of the tenant's passages. May include languages of passages that were deleted since.
     ///
     /// # Errors
-    /// The engine's.
+    /// The failures of the engine.
     fn languages(&self, tenant: &Tenant) -> Result<Vec<Language>, IndexError>;
 
-    /// How many passages there are, of all users. Passes over all of them.
+    /// Counts the passages of all users, exactly. Visits all of them.
     ///
     /// # Errors
-    /// The engine's.
+    /// The failures of the engine.
     fn count(&self) -> Result<usize, IndexError>;
 
-    /// How many passages there are, of all users, without a pass over them. Counts twice what two parts of the index hold: for
-    /// a moment while it is packed, and perhaps after a process was killed, until it is packed again.
+    /// Counts the passages of all users without visiting them. A passage that two segments of the index hold is counted twice: for a
+    /// moment while the index is optimized, and possibly after the process was killed, until the next [`PassageIndex::maintain`].
     ///
     /// # Errors
-    /// The engine's.
+    /// The failures of the engine.
     fn estimate_count(&self) -> Result<usize, IndexError>;
 
-    /// Makes all that was written before durable.
+    /// Makes all earlier writes durable.
     ///
     /// # Errors
-    /// The engine's, or a full disk's.
+    /// [`IndexError::Full`] and the failures of the engine.
     fn commit(&self) -> Result<(), IndexError>;
 
-    /// Packs what has piled up: moves grown parts out of memory and removed passages off the disk. Takes seconds when
-    /// there is much to do, and searches go on meanwhile. Says whether there was anything to do.
+    /// Optimizes the index: moves grown segments from memory to the disk, and frees the space of deleted passages. May take seconds,
+    /// during which searches are answered. Returns whether there was anything to do.
     ///
     /// # Errors
-    /// The engine's, or a full disk's.
+    /// [`IndexError::Full`] and the failures of the engine.
     fn maintain(&self) -> Result<bool, IndexError>;
 
-    /// Which of these passages, of any user, the index does not hold. For the comparison with the database alone.
+    /// Returns those of these passages, of any user, that the index does not hold. Only for the comparison with the database.
     ///
     /// # Errors
-    /// The engine's.
-    fn missing(&self, passages: &[Uuid]) -> Result<Vec<Uuid>, IndexError>;
+    /// The failures of the engine.
+    fn find_missing(&self, passages: &[Uuid]) -> Result<Vec<Uuid>, IndexError>;
 
-    /// Passages of all users from this one on, at most `limit`. For the comparison with the database alone.
+    /// Lists at most `limit` passages of all users, starting with this one. Only for the comparison with the database.
     ///
     /// # Errors
-    /// The engine's.
-    fn passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, IndexError>;
+    /// The failures of the engine.
+    fn list_passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, IndexError>;
 
-    /// Removes passages of any user: those that are in no row of the database.
+    /// Deletes passages of any user that the database does not have. Only for the comparison with the database.
     ///
     /// # Errors
-    /// The engine's.
-    fn remove(&self, passages: &[Uuid]) -> Result<(), IndexError>;
+    /// [`IndexError::Full`] and the failures of the engine.
+    fn delete_passages(&self, passages: &[Uuid]) -> Result<(), IndexError>;
 
-    /// Whether the files that the index was opened from are where they were. `false` once it is given up.
+    /// Whether the files from which the index was opened are still in their place. `false` once it is abandoned.
     fn is_in_place(&self) -> bool;
 
-    /// Gives the index up: it waits for writes that are under way, then writes to its folder no more, not even when it is
-    /// dropped. Searching goes on.
+    /// Waits for writes in progress, and prevents all later writes to the folder, including those at drop. Searches are still
+    /// answered.
     fn abandon(&self);
 
-    /// Takes an index up again that was given up, where its own files are back in their place; whether they are.
+    /// Allows writes again after [`PassageIndex::abandon`] if the index's own files are back in their place. Returns whether they are.
     fn resume(&self) -> bool;
 }

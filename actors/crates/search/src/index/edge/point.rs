@@ -1,28 +1,28 @@
-//! Points to the engine and hits back.
+//! Converts passages to points of the engine, and results of the engine to hits.
 
 use std::collections::HashMap;
 
 use qdrant_edge::external::serde_json::{Map, Value};
 use qdrant_edge::{
-    FacetValue, Payload, PointId, PointStructPersisted, ScoredPoint, SparseVector, VectorPersisted,
-    VectorStructPersisted,
+    FacetValue, Payload, PointId, PointStructPersisted, ScoredPoint, SparseVector as EngineSparseVector,
+    VectorPersisted, VectorStructPersisted,
 };
 use uuid::Uuid;
 
 use super::{filter, schema};
-use crate::index::{Hit, Labels, Language, Point, Sparse, Tenant};
+use crate::index::{Hit, Labels, Language, Point, SparseVector, Tenant};
 
-/// A passage as the engine keeps it; its meaning goes under the name of the model's vector.
-pub fn stored(tenant: &Tenant, point: Point, vector: Option<&str>) -> PointStructPersisted {
-    let mut payload = labels(&point.labels);
-    payload.insert(schema::USER.to_owned(), text(tenant.0));
-    payload.insert(schema::DOCUMENT.to_owned(), text(point.document));
+/// Converts a passage. Its embedding is stored under the name of the model's vector.
+pub fn to_engine(tenant: &Tenant, point: Point, vector_name: Option<&str>) -> PointStructPersisted {
+    let mut payload = labels_payload(&point.labels);
+    payload.insert(schema::USER.to_owned(), id_value(tenant.0));
+    payload.insert(schema::DOCUMENT.to_owned(), id_value(point.document));
     payload.insert(schema::VERSION.to_owned(), Value::from(point.version));
     payload.insert(schema::LANGUAGE.to_owned(), Value::from(point.language.code()));
 
-    let mut vectors =
-        HashMap::from([(schema::WORDS.to_owned(), VectorPersisted::Sparse(words(point.sparse)))]);
-    if let (Some(name), Some(dense)) = (vector, point.dense) {
+    let words = VectorPersisted::Sparse(sparse_to_engine(point.sparse));
+    let mut vectors = HashMap::from([(schema::WORDS_VECTOR.to_owned(), words)]);
+    if let (Some(name), Some(dense)) = (vector_name, point.dense) {
         vectors.insert(name.to_owned(), VectorPersisted::Dense(dense));
     }
     PointStructPersisted {
@@ -32,44 +32,44 @@ pub fn stored(tenant: &Tenant, point: Point, vector: Option<&str>) -> PointStruc
     }
 }
 
-/// The labels that change without the text. Every one is written, so that an old one never stays behind.
-pub fn labels(labels: &Labels) -> Map<String, Value> {
+/// Converts labels. All of them are written, so that no former value stays behind.
+pub fn labels_payload(labels: &Labels) -> Map<String, Value> {
     let Labels { source, feed, collections } = labels;
     Map::from_iter([
-        (schema::SOURCE.to_owned(), Value::from(filter::word(*source))),
-        (schema::FEED.to_owned(), feed.map_or(Value::Null, text)),
-        (schema::COLLECTIONS.to_owned(), collections.iter().copied().map(text).collect()),
+        (schema::SOURCE.to_owned(), Value::from(filter::source_word(*source))),
+        (schema::FEED.to_owned(), feed.map_or(Value::Null, id_value)),
+        (schema::COLLECTIONS.to_owned(), collections.iter().copied().map(id_value).collect()),
     ])
 }
 
-/// The words in the engine's type.
-pub fn words(sparse: Sparse) -> SparseVector {
-    SparseVector { indices: sparse.indices, values: sparse.values }
+/// Converts the weights of words.
+pub fn sparse_to_engine(sparse: SparseVector) -> EngineSparseVector {
+    EngineSparseVector { indices: sparse.indices, values: sparse.values }
 }
 
-/// A result of the engine; none if it is not a passage.
-pub fn hit(scored: ScoredPoint) -> Option<Hit> {
+/// Converts a result of the engine; `None` if it is not a passage.
+pub fn to_hit(scored: ScoredPoint) -> Option<Hit> {
     let document =
         scored.payload?.0.get(schema::DOCUMENT)?.as_str().and_then(|id| Uuid::try_parse(id).ok())?;
-    Some(Hit { id: passage(scored.id)?, document, score: scored.score })
+    Some(Hit { id: passage_id(scored.id)?, document, score: scored.score })
 }
 
-/// A passage's id; none for a number, which no passage has.
-pub fn passage(id: PointId) -> Option<Uuid> {
+/// The id of a passage; `None` for a number, which no passage has.
+pub fn passage_id(id: PointId) -> Option<Uuid> {
     match id {
         PointId::Uuid(id) => Some(id),
         PointId::NumId(_) => None,
     }
 }
 
-/// The language that was counted.
-pub fn language(value: &FacetValue) -> Option<Language> {
+/// The language of a facet; `None` if it is not the code of one.
+pub fn facet_language(value: &FacetValue) -> Option<Language> {
     match value {
-        FacetValue::Keyword(code) => Language::of_code(code),
+        FacetValue::Keyword(code) => Language::from_code(code),
         FacetValue::Int(_) | FacetValue::Uuid(_) | FacetValue::Bool(_) => None,
     }
 }
 
-fn text(id: Uuid) -> Value {
+fn id_value(id: Uuid) -> Value {
     Value::from(id.to_string())
 }

@@ -1,4 +1,4 @@
-//! The two legs of a search in the engine's words, and what they bring.
+//! The two legs of a search in the types of the engine, and their hits.
 
 use qdrant_edge::{
     IdfCorpusParams, IdfParams, NamedQuery, QueryEnum, QueryRequest, ScoredPoint, ScoringQuery, SearchParams,
@@ -6,40 +6,40 @@ use qdrant_edge::{
 };
 
 use super::{filter, point, schema};
-use crate::index::{Hit, Plan, Sparse, Tenant};
+use crate::index::{Hit, IndexQuery, SparseVector, Tenant};
 
-/// BM25 among the tenant's passages that are asked for, with the word frequencies of all of the tenant's.
-pub fn by_words(tenant: &Tenant, plan: &Plan) -> QueryRequest {
-    let words = VectorInternal::Sparse(point::words(Sparse::clone(&plan.sparse)));
-    let corpus = IdfParams::Corpus(IdfCorpusParams { corpus: filter::own(tenant) });
+/// BM25 among the tenant's passages that pass the filter, with document frequencies of all of the tenant's passages.
+pub fn lexical(tenant: &Tenant, query: &IndexQuery) -> QueryRequest {
+    let words = VectorInternal::Sparse(point::sparse_to_engine(SparseVector::clone(&query.sparse)));
+    let corpus = IdfParams::Corpus(IdfCorpusParams { corpus: filter::owned_by(tenant) });
     let params = SearchParams { idf: Some(corpus), ..SearchParams::default() };
-    nearest(tenant, plan, NamedQuery::new(words, schema::WORDS), params)
+    nearest(tenant, query, NamedQuery::new(words, schema::WORDS_VECTOR), params)
 }
 
-/// The nearest in meaning among the tenant's passages that are asked for: all of them are compared.
-pub fn by_meaning(tenant: &Tenant, plan: &Plan, vector: String, dense: &[f32]) -> QueryRequest {
+/// Cosine similarity among the tenant's passages that pass the filter: an exact scan.
+pub fn dense(tenant: &Tenant, query: &IndexQuery, vector_name: String, dense: &[f32]) -> QueryRequest {
     let params = SearchParams { exact: true, ..SearchParams::default() };
-    nearest(tenant, plan, NamedQuery::new(VectorInternal::Dense(dense.to_vec()), vector), params)
+    nearest(tenant, query, NamedQuery::new(VectorInternal::Dense(dense.to_vec()), vector_name), params)
 }
 
 fn nearest(
     tenant: &Tenant,
-    plan: &Plan,
-    query: NamedQuery<VectorInternal>,
+    query: &IndexQuery,
+    vector: NamedQuery<VectorInternal>,
     params: SearchParams,
 ) -> QueryRequest {
     QueryRequest {
-        query: Some(ScoringQuery::Vector(QueryEnum::Nearest(query))),
-        filter: Some(filter::asked(tenant, &plan.filter)),
+        query: Some(ScoringQuery::Vector(QueryEnum::Nearest(vector))),
+        filter: Some(filter::matching(tenant, &query.filter)),
         params: Some(params),
-        with_payload: WithPayloadInterface::Fields(vec![schema::path(schema::DOCUMENT)]),
-        ..QueryRequest::new(plan.depth)
+        with_payload: WithPayloadInterface::Fields(vec![schema::field_path(schema::DOCUMENT)]),
+        ..QueryRequest::new(query.depth)
     }
 }
 
-/// A leg's hits, best first; equally good ones in the order of their ids.
-pub fn hits(scored: Option<Vec<ScoredPoint>>) -> Vec<Hit> {
-    let mut hits: Vec<Hit> = scored.into_iter().flatten().filter_map(point::hit).collect();
+/// The hits of a leg, best first; equal scores in the order of their ids.
+pub fn sorted_hits(scored: Option<Vec<ScoredPoint>>) -> Vec<Hit> {
+    let mut hits: Vec<Hit> = scored.into_iter().flatten().filter_map(point::to_hit).collect();
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
     hits
 }
