@@ -15,11 +15,11 @@ use entity::time::Timestamp;
 use tokio::sync::oneshot;
 use tracing::{error, warn};
 
-use super::doubt::{Doubt, judge};
+use super::audit_reason::{Doubt, judge};
+use super::crash_counter::OpeningCount;
 use super::edge::{EdgeIndex, VectorModel};
 use super::fault::is_environmental;
 use super::marker::{FilesState, MARKER_FILE, Marker};
-use super::openings::OpeningCount;
 use super::{IndexError, PassageIndex};
 
 /// The index within the data folder.

@@ -6,21 +6,21 @@
 //! blocking work. Reads run in parallel with each other and with one write; writes wait for one another. While an index is
 //! reloaded after a failed write, reads do not wait: they fail with [`IndexError::Blocked`].
 
+pub mod audit_reason;
 #[cfg(test)]
 mod contract;
-pub mod doubt;
+mod crash_counter;
 pub mod edge;
 mod fault;
 pub mod folder;
 pub mod language;
 pub mod marker;
-mod openings;
 
 use std::path::PathBuf;
 
 use uuid::Uuid;
 
-pub use doubt::Doubt;
+pub use audit_reason::Doubt;
 pub use edge::EdgeIndex;
 pub use fault::EngineFault;
 pub use folder::{IndexFolder, OpenedIndex};
