@@ -7,7 +7,7 @@
 //! |---|---|
 //! | open the embedded index, or replace a damaged one | [`index::IndexFolder::open`] |
 //! | add, remove, relabel and search passages | [`index::PassageIndex`] |
-//! | decide whether an index must be compared with the database | [`index::Marker`], [`index::audit_reason::judge`] |
+//! | decide whether an index must be compared with the database | [`index::Marker`], [`index::IndexFolder::examine`] |
 //! | weigh the words of a passage, or of a query | [`lexical::passage`], [`lexical::query`] |
 //! | rank what both legs found | [`fuse::fuse`] |
 //! | show the part of a passage that matches | [`snippet::snippet`] |

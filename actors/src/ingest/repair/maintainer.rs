@@ -8,7 +8,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use search::index::Doubt;
+use search::index::AuditReason;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
@@ -99,8 +99,9 @@ impl IndexWatch {
             return Ok(());
         }
         if last.is_some() {
-            let doubt = Suspicion::new(Doubt::Elsewhere, watched.marker.as_ref(), clock.now());
-            watched.suspicion = watched.suspicion.or(Some(doubt));
+            let suspicion =
+                Suspicion::new(AuditReason::MaintainedElsewhere, watched.marker.as_ref(), clock.now());
+            watched.suspicion = watched.suspicion.or(Some(suspicion));
             watched.marker = None;
         }
         if let Err(error) = self.note_succession(db, own, last.is_some()).await {

@@ -3,8 +3,8 @@
 //!
 //! Three things tell of it, from cheap to dear. The [marker](search::index::marker) says at the start whether the
 //! folder is the one that the service left. A [count](counts) of passages is compared with the database every minute. A
-//! [comparison](audit) of every passage runs only after one of these, or a search that failed, raised a
-//! [doubt](search::index::audit_reason). It writes down which documents are lost; jobs of the queue put these in again,
+//! [comparison](audit) of every passage runs only after one of these, or a search that failed, gave a
+//! [reason](search::index::audit_reason) for it. It writes down which documents are lost; jobs of the queue put these in again,
 //! newest first and behind everything that a user waits for: first by their words, which takes moments, then by their
 //! vectors. Until both are restored, search reports `degraded` to the affected users.
 //!

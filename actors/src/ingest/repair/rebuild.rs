@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use search::index::Doubt;
+use search::index::AuditReason;
 use tokio::time::Instant;
 use tracing::info;
 
@@ -41,7 +41,7 @@ impl IndexWatch {
         let begun = Instant::now();
         let findings = audit::compare(app, suspicion.stale).await?;
         watched.suspicion = None;
-        if suspicion.doubt != Doubt::Incomplete {
+        if suspicion.reason != AuditReason::CountMismatch {
             // Another generation: whatever else bears the old one is not this index.
             watched.marker = None;
         }

@@ -1,4 +1,4 @@
-//! Whether an index that was found can be relied on, from its marker and that of the database alone.
+//! Why an index must be compared with the database, as far as its marker and that of the database tell.
 
 use std::time::Duration;
 
@@ -8,81 +8,82 @@ use super::marker::Marker;
 
 /// Copying a folder takes time, and its marker may be copied last: changes up to this long before the marker's time may be
 /// missing from the copy.
-const COPY_TAKES: Duration = Duration::from_secs(3600);
+const MAX_COPY_TIME: Duration = Duration::from_secs(3600);
 
-/// Why an index is compared with the database before it is relied on.
+/// Why an index is compared with the database before searches rely on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doubt {
-    /// There was no index in the folder, so a new one was made.
+pub enum AuditReason {
+    /// The folder held no index, so a new one was created.
     Missing,
     /// It did not open, failed to answer, or its files were changed while the service was stopped.
     Damaged,
     /// Its folder was removed or replaced while the service ran.
     Removed,
-    /// Its files may have been changed while the service was stopped: their times are others, and there was no time to read them.
+    /// Its files may have been changed while the service was stopped: their times differ, and there was no time to read them.
     Unverified,
-    /// It has no marker: an older version of the service left it, or a first comparison was interrupted.
-    Unmarked,
-    /// It is not the index that the service left: it belongs to another installation, or to a generation before the last rebuild.
+    /// It has no marker: an older version of the service wrote it, or a first comparison was interrupted.
+    NoMarker,
+    /// It is not the index that the service left, but one of another installation, or of a generation before the last rebuild.
     Foreign,
-    /// A copy from before the last changes was put back.
-    Older,
+    /// A copy from before the last changes was restored.
+    OlderCopy,
     /// Another service on the same database maintained its own index in the meantime, so this one lacks its changes.
-    Elsewhere,
+    MaintainedElsewhere,
     /// The database is older than the index: it was restored from a backup.
-    Newer,
-    /// It holds another number of passages than it should.
-    Incomplete,
+    NewerThanDatabase,
+    /// It holds another number of passages than the database expects.
+    CountMismatch,
 }
 
-impl Doubt {
-    /// The doubt in words, as the end of a sentence that begins with "the passage index".
+impl AuditReason {
+    /// The reason as the end of a sentence that begins with "the passage index".
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
-            Doubt::Missing => "was not there",
-            Doubt::Damaged => "was damaged",
-            Doubt::Removed => "was removed or replaced while the service ran",
-            Doubt::Unverified => "has files whose times changed while the service was stopped",
-            Doubt::Unmarked => "was not compared with the database yet",
-            Doubt::Foreign => "is not the one that the service left",
-            Doubt::Older => "is an older copy",
-            Doubt::Elsewhere => "misses changes that another service made to its own",
-            Doubt::Newer => "is newer than the database",
-            Doubt::Incomplete => "holds another number of passages than the database expects",
+            AuditReason::Missing => "was not there",
+            AuditReason::Damaged => "was damaged",
+            AuditReason::Removed => "was removed or replaced while the service ran",
+            AuditReason::Unverified => "has files whose times changed while the service was stopped",
+            AuditReason::NoMarker => "was not compared with the database yet",
+            AuditReason::Foreign => "is not the one that the service left",
+            AuditReason::OlderCopy => "is an older copy",
+            AuditReason::MaintainedElsewhere => "misses changes that another service made to its own",
+            AuditReason::NewerThanDatabase => "is newer than the database",
+            AuditReason::CountMismatch => "holds another number of passages than the database expects",
         }
     }
 
-    /// Documents that were put in since then are put in once more, though their passages are there: an old copy may hold
-    /// them under an old title or filing. None where no document needs it.
+    /// Documents that were indexed since this time are indexed once more although their passages exist, because an old copy may hold
+    /// them with an old title or old labels. `None` if no document needs it.
     #[must_use]
     pub fn stale_since(self, found: Option<&Marker>) -> Option<Timestamp> {
         match self {
-            Doubt::Missing
-            | Doubt::Damaged
-            | Doubt::Removed
-            | Doubt::Unverified
-            | Doubt::Unmarked
-            | Doubt::Incomplete => None,
-            Doubt::Foreign | Doubt::Older | Doubt::Elsewhere => found.map(|marker| marker.as_of - COPY_TAKES),
-            Doubt::Newer => Some(Timestamp::from_millis(0)),
+            AuditReason::Missing
+            | AuditReason::Damaged
+            | AuditReason::Removed
+            | AuditReason::Unverified
+            | AuditReason::NoMarker
+            | AuditReason::CountMismatch => None,
+            AuditReason::Foreign | AuditReason::OlderCopy | AuditReason::MaintainedElsewhere => {
+                found.map(|marker| marker.as_of - MAX_COPY_TIME)
+            }
+            AuditReason::NewerThanDatabase => Some(Timestamp::from_millis(0)),
         }
     }
 }
 
-/// What is doubtful about an index with the marker `found` where the database says `recorded`; none where the two fit
-/// together.
+/// Compares the marker that was found in an index with the one that the database recorded. `None` when the two fit together.
 #[must_use]
-pub fn judge(found: Option<&Marker>, recorded: Option<&Marker>) -> Option<Doubt> {
-    let Some(found) = found else { return Some(Doubt::Unmarked) };
+pub fn compare_markers(found: Option<&Marker>, recorded: Option<&Marker>) -> Option<AuditReason> {
+    let Some(found) = found else { return Some(AuditReason::NoMarker) };
     let Some(recorded) = recorded.filter(|recorded| recorded.generation == found.generation) else {
-        return Some(Doubt::Foreign);
+        return Some(AuditReason::Foreign);
     };
-    // The folder is marked before the database, and the process may end in between.
+    // The folder is marked before the database, and the process may end in between: then it is one ahead.
     if found.sequence < recorded.sequence {
-        Some(Doubt::Older)
+        Some(AuditReason::OlderCopy)
     } else if found.sequence > recorded.sequence + 1 {
-        Some(Doubt::Newer)
+        Some(AuditReason::NewerThanDatabase)
     } else {
         None
     }
@@ -103,39 +104,49 @@ mod tests {
     }
 
     #[test]
-    fn index_with_the_marker_of_the_database_is_relied_on() {
+    fn marker_of_the_database_needs_no_audit() {
         let recorded = marker(7);
 
-        assert_eq!(judge(Some(&recorded), Some(&recorded)), None);
+        assert_eq!(compare_markers(Some(&recorded), Some(&recorded)), None);
         assert_eq!(
-            judge(Some(&copy_of(&recorded, 8)), Some(&recorded)),
+            compare_markers(Some(&copy_of(&recorded, 8)), Some(&recorded)),
             None,
-            "ended between the two writes"
+            "the process ended between the two writes"
         );
     }
 
     #[test]
-    fn any_other_marker_is_doubted() {
+    fn any_other_marker_needs_an_audit() {
         let recorded = marker(7);
 
-        assert_eq!(judge(None, Some(&recorded)), Some(Doubt::Unmarked));
-        assert_eq!(judge(None, None), Some(Doubt::Unmarked));
-        assert_eq!(judge(Some(&recorded), None), Some(Doubt::Foreign));
-        assert_eq!(judge(Some(&marker(7)), Some(&recorded)), Some(Doubt::Foreign), "another generation");
-        assert_eq!(judge(Some(&copy_of(&recorded, 6)), Some(&recorded)), Some(Doubt::Older));
-        assert_eq!(judge(Some(&copy_of(&recorded, 9)), Some(&recorded)), Some(Doubt::Newer));
+        assert_eq!(compare_markers(None, Some(&recorded)), Some(AuditReason::NoMarker));
+        assert_eq!(compare_markers(None, None), Some(AuditReason::NoMarker));
+        assert_eq!(compare_markers(Some(&recorded), None), Some(AuditReason::Foreign));
+        assert_eq!(
+            compare_markers(Some(&marker(7)), Some(&recorded)),
+            Some(AuditReason::Foreign),
+            "another generation"
+        );
+        assert_eq!(
+            compare_markers(Some(&copy_of(&recorded, 6)), Some(&recorded)),
+            Some(AuditReason::OlderCopy)
+        );
+        assert_eq!(
+            compare_markers(Some(&copy_of(&recorded, 9)), Some(&recorded)),
+            Some(AuditReason::NewerThanDatabase)
+        );
     }
 
     #[test]
     fn old_copy_is_stale_from_an_hour_before_its_marker() {
         let found = marker(3);
 
-        assert_eq!(Doubt::Older.stale_since(Some(&found)), Some(NOON - Duration::from_secs(3600)));
-        for other in [Doubt::Foreign, Doubt::Elsewhere] {
-            assert_eq!(other.stale_since(Some(&found)), Doubt::Older.stale_since(Some(&found)));
+        assert_eq!(AuditReason::OlderCopy.stale_since(Some(&found)), Some(NOON - Duration::from_secs(3600)));
+        for other in [AuditReason::Foreign, AuditReason::MaintainedElsewhere] {
+            assert_eq!(other.stale_since(Some(&found)), AuditReason::OlderCopy.stale_since(Some(&found)));
         }
-        assert_eq!(Doubt::Newer.stale_since(Some(&found)), Some(Timestamp::from_millis(0)));
-        assert_eq!(Doubt::Missing.stale_since(None), None);
-        assert_eq!(Doubt::Unmarked.stale_since(Some(&found)), None);
+        assert_eq!(AuditReason::NewerThanDatabase.stale_since(Some(&found)), Some(Timestamp::from_millis(0)));
+        assert_eq!(AuditReason::Missing.stale_since(None), None);
+        assert_eq!(AuditReason::NoMarker.stale_since(Some(&found)), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Counts the processes that died while they opened the index: one that ends every process is moved aside.
+//! Counts the processes that ended while they opened the index. An index that ends every process is moved aside.
 
 use std::fs;
 use std::io;
@@ -7,74 +7,74 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tracing::warn;
 
-/// How often the index was being opened when its process died, since it was last opened well.
-const OPENINGS_FILE: &str = "index.opening";
+/// Holds the number of processes that ended while they opened the index, since one last opened it.
+const CRASHES_FILE: &str = "index.opening";
 
-/// The count of a data folder. Clones share its stage.
+/// The counter of a data folder. Clones share its stage.
 #[derive(Clone, Debug)]
-pub(super) struct OpeningCount {
+pub(super) struct CrashCounter {
     file: PathBuf,
     stage: Arc<Mutex<Stage>>,
 }
 
-/// What this process is doing with the index.
+/// The stage of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Idle,
-    /// It opens it, and counts as dead until it has; `deaths` were there before.
+    /// It is opening the index, and counts as crashed until it has. Before it there were `crashes`.
     Opening {
-        deaths: u32,
+        crashes: u32,
     },
-    /// It ends in order, whether the index is being opened or not.
-    Ending,
+    /// It was told to stop, whether or not it is opening the index.
+    Stopping,
 }
 
-impl OpeningCount {
+impl CrashCounter {
     pub fn new(data_dir: &Path) -> Self {
-        Self { file: data_dir.join(OPENINGS_FILE), stage: Arc::new(Mutex::new(Stage::Idle)) }
+        Self { file: data_dir.join(CRASHES_FILE), stage: Arc::new(Mutex::new(Stage::Idle)) }
     }
 
-    /// How many processes in a row have died while they opened the index.
-    pub fn deaths(&self) -> u32 {
+    /// How many processes in a row ended while they opened the index.
+    pub fn crashes(&self) -> u32 {
         fs::read_to_string(&self.file).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
     }
 
-    /// Counts this process as dead until [`Self::end`].
-    pub fn begin(&self) {
+    /// Counts this process as crashed until [`Self::finish_opening`].
+    pub fn begin_opening(&self) {
         let mut stage = self.stage();
-        if *stage != Stage::Ending {
-            let deaths = self.deaths();
-            *stage = Stage::Opening { deaths };
-            self.write(deaths + 1);
+        if *stage != Stage::Stopping {
+            let crashes = self.crashes();
+            *stage = Stage::Opening { crashes };
+            self.write(crashes + 1);
         }
     }
 
-    /// The index was opened, or opening it was given up: resets the count.
-    pub fn end(&self) {
+    /// Resets the count: the index was opened, or is moved aside.
+    pub fn finish_opening(&self) {
         let mut stage = self.stage();
-        if *stage != Stage::Ending {
+        if *stage != Stage::Stopping {
             *stage = Stage::Idle;
         }
         self.write(0);
     }
 
-    /// The process was told to stop: if it is opening the index, it no longer counts as dead, and it opens no other.
-    pub fn cancel(&self) {
+    /// The process was told to stop. If it is opening the index it no longer counts as crashed, nor does it with a later opening.
+    pub fn cancel_opening(&self) {
         let mut stage = self.stage();
-        if let Stage::Opening { deaths } = *stage {
-            self.write(deaths);
+        if let Stage::Opening { crashes } = *stage {
+            self.write(crashes);
         }
-        *stage = Stage::Ending;
+        *stage = Stage::Stopping;
     }
 
     fn stage(&self) -> MutexGuard<'_, Stage> {
         self.stage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, deaths: u32) {
-        let written = match deaths {
+    fn write(&self, crashes: u32) {
+        let written = match crashes {
             0 => fs::remove_file(&self.file),
-            deaths => fs::write(&self.file, deaths.to_string()),
+            crashes => fs::write(&self.file, crashes.to_string()),
         };
         if let Err(cause) = written
             && cause.kind() != io::ErrorKind::NotFound
@@ -88,46 +88,46 @@ impl OpeningCount {
 mod tests {
     use super::*;
 
-    /// A data folder in which this many processes died while they opened the index.
-    fn with_deaths(deaths: u32) -> (tempfile::TempDir, OpeningCount) {
+    /// A data folder in which this many processes ended while they opened the index.
+    fn with_crashes(crashes: u32) -> (tempfile::TempDir, CrashCounter) {
         let home = tempfile::tempdir().unwrap();
-        let count = OpeningCount::new(home.path());
-        (0..deaths).for_each(|_| count.begin());
-        (home, count)
+        let counter = CrashCounter::new(home.path());
+        (0..crashes).for_each(|_| counter.begin_opening());
+        (home, counter)
     }
 
     #[test]
-    fn death_while_opening_is_counted_until_one_opening_ends() {
-        let (home, count) = with_deaths(3);
-        assert_eq!(count.deaths(), 3);
+    fn crashes_are_counted_until_an_opening_finishes() {
+        let (home, counter) = with_crashes(3);
+        assert_eq!(counter.crashes(), 3);
 
-        count.end();
+        counter.finish_opening();
 
-        assert_eq!(count.deaths(), 0);
-        assert!(!home.path().join(OPENINGS_FILE).exists());
+        assert_eq!(counter.crashes(), 0);
+        assert!(!home.path().join(CRASHES_FILE).exists());
     }
 
     #[test]
-    fn orderly_end_while_opening_counts_no_death() {
-        for deaths in [0, 2] {
-            let (_home, count) = with_deaths(deaths);
-            count.begin();
+    fn stop_while_opening_counts_no_crash() {
+        for crashes in [0, 2] {
+            let (_home, counter) = with_crashes(crashes);
+            counter.begin_opening();
 
-            count.cancel();
-            count.begin();
+            counter.cancel_opening();
+            counter.begin_opening();
 
-            assert_eq!(count.deaths(), deaths);
+            assert_eq!(counter.crashes(), crashes);
         }
     }
 
     #[test]
-    fn opening_that_ends_after_the_order_to_end_clears_the_count() {
-        let (_home, count) = with_deaths(2);
-        count.begin();
-        count.cancel();
+    fn opening_that_finishes_after_a_stop_resets_the_count() {
+        let (_home, counter) = with_crashes(2);
+        counter.begin_opening();
+        counter.cancel_opening();
 
-        count.end();
+        counter.finish_opening();
 
-        assert_eq!(count.deaths(), 0);
+        assert_eq!(counter.crashes(), 0);
     }
 }

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 use uuid::Uuid;
 
-pub use audit_reason::Doubt;
+pub use audit_reason::AuditReason;
 pub use edge::EdgeIndex;
 pub use fault::EngineFault;
 pub use folder::{IndexFolder, OpenedIndex};
