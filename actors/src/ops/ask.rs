@@ -6,7 +6,7 @@ use entity::scope::Scope;
 use entity::{bookmark, chunk, document};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, Condition, PaginatorTrait, QueryFilter, QuerySelect};
-use search::cite::{self, Cited};
+use search::citation::{self, Cited};
 use search::index::Filter;
 use serde::Serialize;
 use text::char_count;
@@ -195,7 +195,7 @@ impl Ask {
         let Draft { text, model, tokens } = app.answerer.answer(question).await.map_err(unavailable)?;
         let Some(text) = text else { return Ok((nothing(model, passages.len()), tokens)) };
         let texts: Vec<&str> = passages.iter().map(|passage| passage.chunk.text.as_str()).collect();
-        let cited = cite::cite(&text::clean(&text), &texts);
+        let cited = citation::cite(&text::clean(&text), &texts);
         if cited.is_empty() {
             warn!("the model's answer holds nothing but markers");
             return Err(Error::AiUnavailable);
@@ -280,7 +280,7 @@ fn nothing(model: String, passages_read: usize) -> Answered {
     Answered { answer: NOTHING.to_owned(), citations: Vec::new(), passages_read, model }
 }
 
-fn citation(app: &App, n: usize, passage: &Passage, cited: cite::Citation) -> Citation {
+fn citation(app: &App, n: usize, passage: &Passage, cited: citation::Citation) -> Citation {
     let Passage { document, chunk, found } = passage;
     let start = usize::try_from(chunk.start_offset).unwrap_or(0);
     Citation {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use entity::id::{ChunkId, DocumentId, UserId};
 use inference::embedder::{Embedder, PASSAGE_TOKENS, Pieces};
-use search::fuse::{self, Trust};
+use search::fusion::{self, Trust};
 use search::index::{EngineFault, IndexError, IndexQuery, PassageIndex, PassagePage, Tenant};
 use search::lexical;
 use tracing::{error, warn};
@@ -280,8 +280,9 @@ fn search(
     let mut index_query = IndexQuery { sparse, dense, filter: wanted.within.clone(), depth: DEPTH };
     loop {
         let legs = guarded(|| index.search(&tenant, &index_query))?;
-        let found = fuse::fuse(&legs, trust, wanted.limit);
-        if index_query.depth < DEEPEST && fuse::starved(&legs, index_query.depth, found.len(), wanted.limit) {
+        let found = fusion::fuse(&legs, trust, wanted.limit);
+        if index_query.depth < DEEPEST && fusion::starved(&legs, index_query.depth, found.len(), wanted.limit)
+        {
             index_query.depth = (index_query.depth * 4).min(DEEPEST);
             continue;
         }

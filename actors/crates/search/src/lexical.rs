@@ -5,7 +5,7 @@
 //! `the`, and lead every search. A word with accents counts under its plain spelling too: who types `cafe` finds `café`.
 
 pub mod detect;
-mod spell;
+mod normalize;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -18,7 +18,7 @@ use qdrant_edge::{
 
 use crate::index::{Language, SparseVector};
 pub use detect::detect;
-use spell::{Side, even};
+use normalize::{Side, even};
 
 /// Words of a passage on the average, as long passages are cut here, its title twice. Measured: 256, the engine's own
 /// number, costs a point of nDCG@10 on Cranfield.

@@ -9,9 +9,9 @@
 //! | add, remove, relabel and search passages | [`index::PassageIndex`] |
 //! | decide whether an index must be compared with the database | [`index::Marker`], [`index::IndexFolder::examine`] |
 //! | weigh the words of a passage, or of a query | [`lexical::passage`], [`lexical::query`] |
-//! | rank what both legs found | [`fuse::fuse`] |
+//! | rank what both legs found | [`fusion::fuse`] |
 //! | show the part of a passage that matches | [`snippet::snippet`] |
-//! | check the citations of an answer | [`cite::cite`] |
+//! | check the citations of an answer | [`citation::cite`] |
 //!
 //! A search has two legs: BM25 over the words of the user's own passages, and cosine similarity of vectors. [`index::EdgeIndex`] is
 //! a qdrant-edge shard in a folder, which one process at a time may open. Every query and every change names a
@@ -26,8 +26,8 @@
 //! This crate knows no rows, no actors and no settings. It makes no vectors (crate `inference` does), and no error or log line
 //! holds any text.
 
-pub mod cite;
-pub mod fuse;
+pub mod citation;
+pub mod fusion;
 pub mod index;
 pub mod lexical;
 pub mod snippet;

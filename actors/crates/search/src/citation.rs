@@ -8,14 +8,14 @@
 //! to what the answer says, and not verified.
 
 mod marker;
-mod nearest;
-mod plain;
-mod quote;
+mod nearest_sentence;
+mod plain_text;
+mod quotation;
 
 use std::ops::Range;
 
 use marker::Marker;
-pub use quote::Folded;
+pub use quotation::Folded;
 
 /// An answer whose markers and citations fit each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub fn cite(answer: &str, passages: &[&str]) -> Cited {
             .push(said.get(at).and_then(Option::as_ref).map(|said| made.number(&markers, at, marker, said)));
     }
     let text = marker::rewrite(answer, &markers, &places);
-    Cited { text: plain::plain(&text), citations: made.citations }
+    Cited { text: plain_text::plain(&text), citations: made.citations }
 }
 
 /// What an answer says just before a marker, for each passage that the marker names.
@@ -98,7 +98,7 @@ impl Making<'_> {
                 said.push(None);
                 continue;
             }
-            let candidates = quote::before(self.answer, group_start(self.answer, markers, at));
+            let candidates = quotation::before(self.answer, group_start(self.answer, markers, at));
             let is_first = group_start(self.answer, markers, at) == marker.range.start;
             let mut passages = Vec::with_capacity(marker.numbers.len());
             for (nth, passage) in marker.passages(self.passages.len()).enumerate() {
@@ -161,8 +161,8 @@ impl Making<'_> {
         let text = *self.passages.get(passage)?;
         let range = match source {
             Source::Found(range) => range.clone(),
-            Source::Invented(said) => nearest::sentence(text, self.answer.get(said.clone())?),
-            Source::None => nearest::sentence(text, self.answer.get(claim)?),
+            Source::Invented(said) => nearest_sentence::sentence(text, self.answer.get(said.clone())?),
+            Source::None => nearest_sentence::sentence(text, self.answer.get(claim)?),
         };
         let quote = text::slice_chars(text, range.start, range.end)?.to_owned();
         Some(Citation { passage, quote, range, verified: matches!(source, Source::Found(_)) })
