@@ -183,7 +183,7 @@ async fn points(
                     version,
                     labels: labels.clone(),
                     language,
-                    sparse: lexical::passage(&title, &row.text, language),
+                    sparse: lexical::analyze_passage(&title, &row.text, language),
                     dense: vectors.as_mut().and_then(Iterator::next),
                 }
             };
@@ -193,7 +193,7 @@ async fn points(
 }
 
 fn language(told: Option<&str>, text: &str) -> Language {
-    told.and_then(Language::from_code).unwrap_or_else(|| lexical::detect(text))
+    told.and_then(Language::from_code).unwrap_or_else(|| lexical::detect_language(text))
 }
 
 /// What the document's passages are filed under.

@@ -6,7 +6,7 @@ use entity::scope::Scope;
 use entity::{bookmark, chunk, document};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, Condition, PaginatorTrait, QueryFilter, QuerySelect};
-use search::citation::{self, Cited};
+use search::citation::{self, CitedAnswer};
 use search::index::Filter;
 use serde::Serialize;
 use text::char_count;
@@ -200,7 +200,7 @@ impl Ask {
             warn!("the model's answer holds nothing but markers");
             return Err(Error::AiUnavailable);
         }
-        let Cited { text, citations } = cited;
+        let CitedAnswer { text, citations } = cited;
         let citations = citations.into_iter().zip(1..);
         let citations =
             citations.filter_map(|(cited, n)| Some(citation(app, n, passages.get(cited.passage)?, cited)));

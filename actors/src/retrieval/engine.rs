@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use entity::id::{ChunkId, DocumentId, UserId};
 use inference::embedder::{Embedder, PASSAGE_TOKENS, Pieces};
-use search::fusion::{self, Trust};
+use search::fusion::{self, DenseWeight};
 use search::index::{EngineFault, IndexError, IndexQuery, PassageIndex, PassagePage, Tenant};
 use search::lexical;
 use tracing::{error, warn};
@@ -273,15 +273,16 @@ fn search(
     wanted: &Wanted,
 ) -> Result<Ranked, IndexError> {
     let tenant = Tenant::of(user.0);
-    let (dense, trust) = meaning(embedder, &wanted.query);
+    let (dense, weight) = meaning(embedder, &wanted.query);
     // A query whose words mean nothing to the model is not degraded by leaving the model out.
-    let lexical_only = dense.is_none() && (embedder.is_none() || trust.any());
-    let sparse = lexical::query(&wanted.query, &guarded(|| index.languages(&tenant))?);
+    let lexical_only = dense.is_none() && (embedder.is_none() || weight.is_positive());
+    let sparse = lexical::analyze_query(&wanted.query, &guarded(|| index.languages(&tenant))?);
     let mut index_query = IndexQuery { sparse, dense, filter: wanted.within.clone(), depth: DEPTH };
     loop {
-        let legs = guarded(|| index.search(&tenant, &index_query))?;
-        let found = fusion::fuse(&legs, trust, wanted.limit);
-        if index_query.depth < DEEPEST && fusion::starved(&legs, index_query.depth, found.len(), wanted.limit)
+        let hits = guarded(|| index.search(&tenant, &index_query))?;
+        let found = fusion::fuse(&hits, weight, wanted.limit);
+        if index_query.depth < DEEPEST
+            && fusion::needs_deeper_search(&hits, index_query.depth, found.len(), wanted.limit)
         {
             index_query.depth = (index_query.depth * 4).min(DEEPEST);
             continue;
@@ -290,7 +291,7 @@ fn search(
             chunk: ChunkId(hit.id),
             document: DocumentId(hit.document),
             score: hit.score,
-            cosine: legs.dense.iter().find(|dense| dense.id == hit.id).map(|dense| dense.score),
+            cosine: hits.dense.iter().find(|dense| dense.id == hit.id).map(|dense| dense.score),
         });
         return Ok(Ranked { found: found.collect(), lexical_only });
     }
@@ -301,18 +302,18 @@ fn guarded<T>(read: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexEr
     catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(IndexError::Panicked))
 }
 
-/// The query's vector, and how far it can be relied on; a model that fails is answered without.
-fn meaning(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>>, Trust) {
-    let Some(embedder) = embedder else { return (None, Trust::of(query, Pieces::default())) };
-    let trust = Trust::of(query, embedder.pieces(query));
-    if !trust.any() {
-        return (None, trust);
+/// The embedding of the query, and the weight of the dense leg. A model that fails is left out.
+fn meaning(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>>, DenseWeight) {
+    let Some(embedder) = embedder else { return (None, DenseWeight::for_query(query, Pieces::default())) };
+    let weight = DenseWeight::for_query(query, embedder.pieces(query));
+    if !weight.is_positive() {
+        return (None, weight);
     }
     match embedder.embed_query(query) {
-        Ok(vector) => (Some(vector), trust),
+        Ok(vector) => (Some(vector), weight),
         Err(error) => {
             warn!(%error, "could not make the vector of a query; searching by words alone");
-            (None, trust)
+            (None, weight)
         }
     }
 }

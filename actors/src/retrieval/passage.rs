@@ -116,7 +116,7 @@ fn result(app: &App, query: &str, Passage { document, chunk, found }: Passage) -
         url: app.url_of(&document),
         title: document.title,
         content_type: document.content_type,
-        snippet: snippet::snippet(&chunk.text, query),
+        snippet: snippet::extract_snippet(&chunk.text, query),
         score: shown(found.score),
         page_number: chunk.page,
         start_seconds: chunk.start_seconds,

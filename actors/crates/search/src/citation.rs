@@ -1,11 +1,11 @@
-//! Citations of an answer: what its markers point at, and whether what it quotes is really there (spec.md: Citation;
-//! contract.md, section 11). Plain: no model, no index, no rows.
+//! Citations of an answer: which passages its markers refer to, and whether its quotations are in them (spec.md: Citation;
+//! contract.md, section 11). Plain functions: no model, no index, no rows.
 //!
-//! What holds of every answer, whatever a model wrote: citations are numbered from 1 without gaps, in the order in which
-//! the answer names them; each marker `[n]` points at one of them; a citation's quote is what stands in its passage at its
-//! offsets; and only a quotation that was found there, up to white space and case, is verified. A marker without a passage
-//! is taken out. Where there is no quotation, or one that was invented, the quote is the passage's sentence that is nearest
-//! to what the answer says, and not verified.
+//! The following holds for every answer, whatever a model wrote. Citations are numbered from 1 without gaps, in the order in which
+//! the answer refers to them. Each marker `[n]` refers to one of them. The quote of a citation is the text at its range in its
+//! passage. Only a quotation that was found there, up to white space and case, is verified. A marker without a passage is removed.
+//! If there is no quotation, or an invented one, the quote is the sentence of the passage that is nearest to what the answer says,
+//! and is not verified.
 
 mod marker;
 mod nearest_sentence;
@@ -14,163 +14,171 @@ mod quotation;
 
 use std::ops::Range;
 
-use marker::Marker;
-pub use quotation::Folded;
+use marker::CitationMarker;
+use quotation::FoldedText;
 
-/// An answer whose markers and citations fit each other.
+/// An answer with its citations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cited {
+pub struct CitedAnswer {
     /// Plain text with markers.
     pub text: String,
-    /// `citations[n - 1]` is what `[n]` points at.
+    /// `citations[n - 1]` belongs to the marker `[n]`.
     pub citations: Vec<Citation>,
 }
 
-impl Cited {
-    /// Whether it says nothing but markers.
+impl CitedAnswer {
+    /// Whether the answer consists of markers only.
     pub fn is_empty(&self) -> bool {
-        let markers = marker::all(&self.text);
+        let markers = marker::find_all(&self.text);
         let words = marker::rewrite(&self.text, &markers, &vec![None; markers.len()]);
         !words.chars().any(char::is_alphanumeric)
     }
 }
 
-/// What a marker points at.
+/// What a marker refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Citation {
-    /// Place of the passage among those that were given.
+    /// Position of the passage among those that were given, from 0.
     pub passage: usize,
-    /// What stands in the passage at `range`.
+    /// The text of the passage at `range`.
     pub quote: String,
-    /// In Unicode scalar values of the passage.
+    /// Range in Unicode scalar values of the passage.
     pub range: Range<usize>,
-    /// The answer quotes it, and it is there.
+    /// Whether the answer quotes this text, up to white space and case.
     pub verified: bool,
 }
 
-/// Reads an answer in which `[n]` stands for the n-th of these passages.
-pub fn cite(answer: &str, passages: &[&str]) -> Cited {
-    let folded: Vec<Folded> = passages.iter().map(|text| Folded::of(text)).collect();
-    let markers = marker::all(answer);
-    let mut made = Making { answer, passages, folded: &folded, citations: Vec::new(), keys: Vec::new() };
-    let said = made.quotations(&markers);
-    let mut places: Vec<Option<Vec<usize>>> = Vec::with_capacity(markers.len());
+/// Resolves the markers of an answer in which `[n]` refers to the n-th of these passages, and verifies its quotations.
+pub fn cite(answer: &str, passages: &[&str]) -> CitedAnswer {
+    let folded: Vec<FoldedText> = passages.iter().map(|text| FoldedText::of(text)).collect();
+    let markers = marker::find_all(answer);
+    let mut builder =
+        CitationBuilder { answer, passages, folded: &folded, citations: Vec::new(), keys: Vec::new() };
+    let claims = builder.claims(&markers);
+    let mut numbers: Vec<Option<Vec<usize>>> = Vec::with_capacity(markers.len());
     for (at, marker) in markers.iter().enumerate() {
-        places
-            .push(said.get(at).and_then(Option::as_ref).map(|said| made.number(&markers, at, marker, said)));
+        let claim = claims.get(at).and_then(Option::as_ref);
+        numbers.push(claim.map(|claim| builder.number(&markers, at, marker, claim)));
     }
-    let text = marker::rewrite(answer, &markers, &places);
-    Cited { text: plain_text::plain(&text), citations: made.citations }
+    let text = marker::rewrite(answer, &markers, &numbers);
+    CitedAnswer { text: plain_text::neutralize(&text), citations: builder.citations }
 }
 
-/// What an answer says just before a marker, for each passage that the marker names.
-struct Said {
-    passages: Vec<(usize, Source)>,
+/// What an answer claims just before a marker: the passages that the marker refers to, each with the quotation of it.
+struct MarkerClaim {
+    passages: Vec<(usize, QuotedText)>,
 }
 
-/// Where a citation's quote comes from; two markers with the same source of the same passage are one citation.
+/// The quotation before a marker. Two markers with the same quotation of the same passage share a citation.
 #[derive(Clone, PartialEq, Eq)]
-enum Source {
-    /// A quotation that is in the passage, at this range.
+enum QuotedText {
+    /// The passage contains it, at this range in scalar values.
     Found(Range<usize>),
-    /// A quotation that is not; in bytes of the answer.
+    /// The passage does not contain it. Range in bytes of the answer.
     Invented(Range<usize>),
-    /// No quotation.
+    /// There is no quotation.
     None,
 }
 
-struct Making<'a> {
+struct CitationBuilder<'a> {
     answer: &'a str,
     passages: &'a [&'a str],
-    folded: &'a [Folded],
+    folded: &'a [FoldedText],
     citations: Vec<Citation>,
-    keys: Vec<(usize, Source)>,
+    /// For each citation its passage and quotation.
+    keys: Vec<(usize, QuotedText)>,
 }
 
-impl Making<'_> {
-    /// What each marker says; `None` for a marker within a quotation that was found: it is part of the source's text.
-    fn quotations(&self, markers: &[Marker]) -> Vec<Option<Said>> {
-        let mut said: Vec<Option<Said>> = Vec::with_capacity(markers.len());
+impl CitationBuilder<'_> {
+    /// The claim before each marker; `None` for a marker inside of a quotation that was found, where it is part of the passage's text.
+    fn claims(&self, markers: &[CitationMarker]) -> Vec<Option<MarkerClaim>> {
+        let mut claims: Vec<Option<MarkerClaim>> = Vec::with_capacity(markers.len());
         let mut quoted: Option<Range<usize>> = None;
-        // From the end: a quotation is known before the markers within it are looked at.
+        // Backwards, so that a quotation is found before the markers inside of it are visited.
         for (at, marker) in markers.iter().enumerate().rev() {
             if quoted.as_ref().is_some_and(|quoted| quoted.contains(&marker.range.start)) {
-                said.push(None);
+                claims.push(None);
                 continue;
             }
-            let candidates = quotation::before(self.answer, group_start(self.answer, markers, at));
+            let candidates = quotation::find_before(self.answer, group_start(self.answer, markers, at));
             let is_first = group_start(self.answer, markers, at) == marker.range.start;
             let mut passages = Vec::with_capacity(marker.numbers.len());
             for (nth, passage) in marker.passages(self.passages.len()).enumerate() {
-                let (source, range) = self.source(passage, &candidates, is_first && nth == 0);
+                let (quotation, range) = self.find_quotation(passage, &candidates, is_first && nth == 0);
                 if let Some(range) = range {
                     quoted = Some(range);
                 }
-                passages.push((passage, source));
+                passages.push((passage, quotation));
             }
-            said.push(Some(Said { passages }));
+            claims.push(Some(MarkerClaim { passages }));
         }
-        said.reverse();
-        said
+        claims.reverse();
+        claims
     }
 
-    /// The longest quotation that the passage holds, with its range in the answer. One that it does not hold is said of
-    /// the first marker behind it alone.
-    fn source(
+    /// The longest of the candidates that the passage contains, with its range in the answer. An invented quotation is attributed to the
+    /// first marker behind it only.
+    fn find_quotation(
         &self,
         passage: usize,
         candidates: &[Range<usize>],
         is_first: bool,
-    ) -> (Source, Option<Range<usize>>) {
+    ) -> (QuotedText, Option<Range<usize>>) {
         let text = |range: &Range<usize>| self.answer.get(range.clone()).unwrap_or_default();
         let found = candidates.iter().rev().find_map(|range| {
             let found = self.folded.get(passage)?.find(text(range))?;
-            Some((Source::Found(found), Some(range.clone())))
+            Some((QuotedText::Found(found), Some(range.clone())))
         });
         let nearest = candidates.first().filter(|range| is_first && !text(range).trim().is_empty());
         found
-            .or_else(|| nearest.map(|range| (Source::Invented(range.clone()), None)))
-            .unwrap_or((Source::None, None))
+            .or_else(|| nearest.map(|range| (QuotedText::Invented(range.clone()), None)))
+            .unwrap_or((QuotedText::None, None))
     }
 
-    /// The numbers that stand for a marker from now on.
-    fn number(&mut self, markers: &[Marker], at: usize, marker: &Marker, said: &Said) -> Vec<usize> {
-        let mut numbers: Vec<usize> = Vec::with_capacity(said.passages.len());
-        for (passage, source) in &said.passages {
-            // What quotes nothing has no share in a quotation of the same passage that was verified.
-            let same = |key: &(usize, Source)| key.0 == *passage && key.1 == *source;
-            let place = match self.keys.iter().position(same) {
-                Some(place) => place,
+    /// The numbers of the citations that a marker refers to. Adds those that are new.
+    fn number(
+        &mut self,
+        markers: &[CitationMarker],
+        at: usize,
+        marker: &CitationMarker,
+        claim: &MarkerClaim,
+    ) -> Vec<usize> {
+        let mut numbers: Vec<usize> = Vec::with_capacity(claim.passages.len());
+        for (passage, quotation) in &claim.passages {
+            // A claim without a quotation does not share the citation of a verified quotation of the same passage.
+            let is_same = |key: &(usize, QuotedText)| key.0 == *passage && key.1 == *quotation;
+            let index = match self.keys.iter().position(is_same) {
+                Some(index) => index,
                 None => {
                     let before = at.checked_sub(1).and_then(|before| markers.get(before));
-                    let claim = before.map_or(0, |before| before.range.end)..marker.range.start;
-                    let Some(citation) = self.citation(*passage, source, claim) else { continue };
+                    let sentence = before.map_or(0, |before| before.range.end)..marker.range.start;
+                    let Some(citation) = self.citation(*passage, quotation, sentence) else { continue };
                     self.citations.push(citation);
-                    self.keys.push((*passage, source.clone()));
+                    self.keys.push((*passage, quotation.clone()));
                     self.citations.len() - 1
                 }
             };
-            if !numbers.contains(&(place + 1)) {
-                numbers.push(place + 1);
+            if !numbers.contains(&(index + 1)) {
+                numbers.push(index + 1);
             }
         }
         numbers
     }
 
-    fn citation(&self, passage: usize, source: &Source, claim: Range<usize>) -> Option<Citation> {
+    fn citation(&self, passage: usize, quotation: &QuotedText, sentence: Range<usize>) -> Option<Citation> {
         let text = *self.passages.get(passage)?;
-        let range = match source {
-            Source::Found(range) => range.clone(),
-            Source::Invented(said) => nearest_sentence::sentence(text, self.answer.get(said.clone())?),
-            Source::None => nearest_sentence::sentence(text, self.answer.get(claim)?),
+        let range = match quotation {
+            QuotedText::Found(range) => range.clone(),
+            QuotedText::Invented(range) => nearest_sentence::find(text, self.answer.get(range.clone())?),
+            QuotedText::None => nearest_sentence::find(text, self.answer.get(sentence)?),
         };
         let quote = text::slice_chars(text, range.start, range.end)?.to_owned();
-        Some(Citation { passage, quote, range, verified: matches!(source, Source::Found(_)) })
+        Some(Citation { passage, quote, range, verified: matches!(quotation, QuotedText::Found(_)) })
     }
 }
 
-/// Where the row of markers begins that this one stands in: `[1][2]` share what stands before them.
-fn group_start(answer: &str, markers: &[Marker], at: usize) -> usize {
+/// Start of the group of adjacent markers that this one belongs to: `[1][2]` share the claim before them.
+fn group_start(answer: &str, markers: &[CitationMarker], at: usize) -> usize {
     let mut start = markers.get(at).map_or(0, |marker| marker.range.start);
     for before in markers.get(..at).unwrap_or_default().iter().rev() {
         match answer.get(before.range.end..start) {

@@ -1,8 +1,8 @@
-//! Words of passages and queries, as the index counts them: each language's stems, weighted by BM25.
+//! Lexical analysis: converts passages and queries to sparse vectors of word stems, weighted by BM25.
 //!
-//! A passage is read in its own language, a query in every language of the library, so both meet in the same words. Stop
-//! words are left out of queries alone: a passage that is read in the wrong language would else be the only one to hold
-//! `the`, and lead every search. A word with accents counts under its plain spelling too: who types `cafe` finds `café`.
+//! A passage is analysed in its own language, a query in every language of the library, so that both produce the same words. Stop
+//! words are left out of queries only: a passage that was analysed in the wrong language would otherwise be the only one that has
+//! `the`, and would lead every search. A word with accents is indexed without them too, so that `cafe` finds `café`.
 
 pub mod detect;
 mod normalize;
@@ -17,79 +17,85 @@ use qdrant_edge::{
 };
 
 use crate::index::{Language, SparseVector};
-pub use detect::detect;
-use normalize::{Side, even};
+pub use detect::detect_language;
+use normalize::{TextRole, normalize};
 
-/// Words of a passage on the average, as long passages are cut here, its title twice. Measured: 256, the engine's own
-/// number, costs a point of nDCG@10 on Cranfield.
-const WORDS: f64 = 140.0;
+/// Average length of a passage in words, its title counted twice. Measured: 256, the engine's default, costs a point of nDCG@10 on
+/// Cranfield.
+const AVERAGE_WORDS: f64 = 140.0;
 
-/// The same for writing without spaces, whose letters and runs of letters count one by one.
-const PIECES: f64 = 400.0;
+/// The same for scripts without spaces, whose letters and n-grams are counted.
+const AVERAGE_NGRAMS: f64 = 400.0;
 
-/// The words of a passage and their weights. The title counts twice.
+/// Analyses a passage. The words of its title count twice.
 #[must_use]
-pub fn passage(title: &str, text: &str, language: Language) -> SparseVector {
-    let title = even(title, Side::Passage);
-    let text = format!("{title}\n{title}\n{}", even(text, Side::Passage));
+pub fn analyze_passage(title: &str, text: &str, language: Language) -> SparseVector {
+    let title = normalize(title, TextRole::Passage);
+    let text = format!("{title}\n{title}\n{}", normalize(text, TextRole::Passage));
     let analyzer = Analyzer::of(language);
-    let counted = analyzer.exact.embed_document(&text);
-    let mut weights: BTreeMap<u32, f32> = counted.indices.into_iter().zip(counted.values).collect();
-    for (exact, plain) in analyzer.plain_spellings(&text) {
+    let exact = analyzer.exact.embed_document(&text);
+    let mut weights: BTreeMap<u32, f32> = exact.indices.into_iter().zip(exact.values).collect();
+    for (exact, folded) in analyzer.folded_words(&text) {
         let weight = weights.get(&exact).copied().unwrap_or_default();
-        *weights.entry(plain).or_default() += weight;
+        *weights.entry(folded).or_default() += weight;
     }
-    sparse(weights)
+    to_sparse_vector(weights)
 }
 
-/// The words asked for, as each of these languages reads them. Stop words count only where there is nothing else.
+/// Analyses a query in each of these languages. Stop words count only in a query that has no other words.
 #[must_use]
-pub fn query(text: &str, languages: &[Language]) -> SparseVector {
-    let even = even(text, Side::Query);
-    let spoken = Analyzer::of(detect(text));
-    let telling: Vec<&str> = words(&even).filter(|word| !spoken.telling(word).is_empty()).collect();
-    let asked = read(&telling.join(" "), languages, Analyzer::telling);
-    if asked.is_empty() { read(&even, languages, Analyzer::ids) } else { asked }
+pub fn analyze_query(text: &str, languages: &[Language]) -> SparseVector {
+    let language = detect_language(text);
+    let text = normalize(text, TextRole::Query);
+    let own = Analyzer::of(language);
+    let content: Vec<&str> = split_words(&text).filter(|word| !own.content_words(word).is_empty()).collect();
+    let vector = analyze(&content.join(" "), languages, Analyzer::content_words);
+    if vector.is_empty() { analyze(&text, languages, Analyzer::all_words) } else { vector }
 }
 
-/// The text in each of the languages; a word that several read alike counts once.
-fn read(text: &str, languages: &[Language], ids: impl Fn(&Analyzer, &str) -> Vec<u32>) -> SparseVector {
+/// Analyses the text of a query in each of the languages. A word that is the same in several of them counts once.
+fn analyze(
+    text: &str,
+    languages: &[Language],
+    word_ids: impl Fn(&Analyzer, &str) -> Vec<u32>,
+) -> SparseVector {
     let mut weights = BTreeMap::new();
     for language in languages {
         let analyzer = Analyzer::of(*language);
-        let mut own: BTreeMap<u32, f32> = ids(analyzer, text).into_iter().map(|word| (word, 1.0)).collect();
-        for (exact, plain) in analyzer.plain_spellings(text) {
-            // A stop word is not asked for in its plain spelling either.
+        let mut own: BTreeMap<u32, f32> =
+            word_ids(analyzer, text).into_iter().map(|word| (word, 1.0)).collect();
+        for (exact, folded) in analyzer.folded_words(text) {
+            // A stop word is left out without its accents too.
             if own.contains_key(&exact) {
                 own.insert(exact, 0.5);
-                own.insert(plain, 0.5);
+                own.insert(folded, 0.5);
             }
         }
         for (word, weight) in own {
-            let most = weights.entry(word).or_insert(weight);
-            *most = weight.max(*most);
+            let highest = weights.entry(word).or_insert(weight);
+            *highest = weight.max(*highest);
         }
     }
-    sparse(weights)
+    to_sparse_vector(weights)
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
+fn split_words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-fn sparse(weights: BTreeMap<u32, f32>) -> SparseVector {
+fn to_sparse_vector(weights: BTreeMap<u32, f32>) -> SparseVector {
     let (indices, values) = weights.into_iter().unzip();
     SparseVector { indices, values }
 }
 
-/// How a language's words are read.
+/// The analysers of a language.
 struct Analyzer {
-    /// Every word.
+    /// Keeps all words.
     exact: EdgeBm25,
-    /// Every word, accents left out.
-    plain: EdgeBm25,
-    /// Every word but stop words.
-    telling: EdgeBm25,
+    /// Keeps all words, and removes accents.
+    folded: EdgeBm25,
+    /// Keeps all words but stop words.
+    content: EdgeBm25,
 }
 
 impl Analyzer {
@@ -98,66 +104,68 @@ impl Analyzer {
             [const { OnceLock::new() }; Language::ALL.len()];
         #[expect(clippy::indexing_slicing, reason = "there is one place for each variant")]
         BUILT[language as usize].get_or_init(|| Self {
-            exact: bm25(language, Words { plain: false, telling: false }),
-            plain: bm25(language, Words { plain: true, telling: false }),
-            telling: bm25(language, Words { plain: false, telling: true }),
+            exact: build_bm25(language, WordOptions { fold_accents: false, skip_stop_words: false }),
+            folded: build_bm25(language, WordOptions { fold_accents: true, skip_stop_words: false }),
+            content: build_bm25(language, WordOptions { fold_accents: false, skip_stop_words: true }),
         })
     }
 
-    /// The numbers of a text's words, each once.
-    fn ids(&self, text: &str) -> Vec<u32> {
+    /// The ids of a text's words, each once.
+    fn all_words(&self, text: &str) -> Vec<u32> {
         self.exact.embed_query(text).indices
     }
 
     /// The same without stop words.
-    fn telling(&self, text: &str) -> Vec<u32> {
-        self.telling.embed_query(text).indices
+    fn content_words(&self, text: &str) -> Vec<u32> {
+        self.content.embed_query(text).indices
     }
 
-    /// The words with accents, as they are written and as they are without them; each pair once.
-    fn plain_spellings(&self, text: &str) -> BTreeSet<(u32, u32)> {
+    /// Pairs of ids of the words with accents: as they are written, and without accents. Each pair once.
+    fn folded_words(&self, text: &str) -> BTreeSet<(u32, u32)> {
         let pair = |word: &str| {
             let exact = self.exact.embed_query(word).indices;
-            let plain = self.plain.embed_query(word).indices;
-            exact.into_iter().zip(plain).find(|(exact, plain)| exact != plain)
+            let folded = self.folded.embed_query(word).indices;
+            exact.into_iter().zip(folded).find(|(exact, folded)| exact != folded)
         };
-        words(text).filter(|word| word.chars().any(accented)).filter_map(pair).collect()
+        split_words(text).filter(|word| word.chars().any(is_accented)).filter_map(pair).collect()
     }
 }
 
-fn accented(c: char) -> bool {
+fn is_accented(c: char) -> bool {
     matches!(c, '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}')
 }
 
-/// Which words of a text count, and how they are spelled.
+/// Which words of a text an analyser keeps, and in which spelling.
 #[derive(Clone, Copy)]
-struct Words {
-    plain: bool,
-    telling: bool,
+struct WordOptions {
+    fold_accents: bool,
+    skip_stop_words: bool,
 }
 
 #[expect(clippy::expect_used, reason = "a test builds every one of them, and they depend on nothing else")]
-fn bm25(language: Language, words: Words) -> EdgeBm25 {
-    let name = name(language);
+fn build_bm25(language: Language, options: WordOptions) -> EdgeBm25 {
+    let name = engine_name(language);
     let average = match language {
-        Language::Chinese | Language::Japanese | Language::Korean | Language::Thai => PIECES,
-        Language::Arabic | Language::Dutch | Language::English | Language::French | Language::German => WORDS,
+        Language::Chinese | Language::Japanese | Language::Korean | Language::Thai => AVERAGE_NGRAMS,
+        Language::Arabic | Language::Dutch | Language::English | Language::French | Language::German => {
+            AVERAGE_WORDS
+        }
         Language::Greek | Language::Hindi | Language::Italian | Language::Portuguese | Language::Russian => {
-            WORDS
+            AVERAGE_WORDS
         }
         Language::Spanish
         | Language::Swedish
         | Language::Turkish
         | Language::Vietnamese
-        | Language::Other => WORDS,
+        | Language::Other => AVERAGE_WORDS,
     };
     let config = EdgeBm25Config {
         avg_len: NotNan::new(average).expect("a number"),
         tokenizer: TokenizerType::Word,
         language: name.map(str::to_owned),
-        ascii_folding: Some(words.plain),
-        // Without a language the engine takes English.
-        stopwords: (name.is_none() || !words.telling)
+        ascii_folding: Some(options.fold_accents),
+        // Without a language the engine uses the stop words of English.
+        stopwords: (name.is_none() || !options.skip_stop_words)
             .then(|| StopwordsInterface::Set(StopwordsSet::default())),
         stemmer: name
             .is_none()
@@ -167,8 +175,8 @@ fn bm25(language: Language, words: Words) -> EdgeBm25 {
     EdgeBm25::new(config).expect("a language that the engine knows")
 }
 
-/// The engine's name of a language that it has stems or stop words of.
-fn name(language: Language) -> Option<&'static str> {
+/// The engine's name of a language for which it has a stemmer or stop words.
+fn engine_name(language: Language) -> Option<&'static str> {
     match language {
         Language::Arabic => Some("arabic"),
         Language::Dutch => Some("dutch"),
@@ -191,40 +199,43 @@ fn name(language: Language) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn shared(query: &SparseVector, passage: &SparseVector) -> usize {
+    fn count_shared(query: &SparseVector, passage: &SparseVector) -> usize {
         query.indices.iter().filter(|word| passage.indices.contains(word)).count()
     }
 
     #[test]
-    fn every_language_reads_a_text() {
+    fn every_language_analyses_a_text() {
         for language in Language::ALL {
-            assert!(!passage("", "zebra 2026", language).is_empty(), "{language:?}");
-            assert!(!query("zebra 2026", &[language]).is_empty(), "{language:?}");
+            assert!(!analyze_passage("", "zebra 2026", language).is_empty(), "{language:?}");
+            assert!(!analyze_query("zebra 2026", &[language]).is_empty(), "{language:?}");
         }
     }
 
     #[test]
-    fn a_word_is_found_in_another_form_of_it() {
-        let english = passage("", "The farmers were growing olives.", Language::English);
-        let german = passage("", "Die Bauern pflanzten Olivenbäume.", Language::German);
-        let asked = query("farmer grows olive", &[Language::English, Language::German]);
-        assert_eq!(shared(&asked, &english), 3);
-        assert_eq!(shared(&query("Olivenbaum", &[Language::English, Language::German]), &german), 1);
+    fn word_is_found_in_another_form() {
+        let english = analyze_passage("", "The farmers were growing olives.", Language::English);
+        let german = analyze_passage("", "Die Bauern pflanzten Olivenbäume.", Language::German);
+        let asked = analyze_query("farmer grows olive", &[Language::English, Language::German]);
+        assert_eq!(count_shared(&asked, &english), 3);
+        assert_eq!(
+            count_shared(&analyze_query("Olivenbaum", &[Language::English, Language::German]), &german),
+            1
+        );
     }
 
     #[test]
-    fn a_word_nobody_knows_is_found_in_any_language() {
+    fn unknown_word_is_found_in_any_language() {
         for language in Language::ALL {
-            let found = passage("", "Here the zebu3fa91c0d stands.", language);
-            assert!(shared(&query("zebu3fa91c0d", &[language]), &found) >= 1, "{language:?}");
+            let found = analyze_passage("", "Here the zebu3fa91c0d stands.", language);
+            assert!(count_shared(&analyze_query("zebu3fa91c0d", &[language]), &found) >= 1, "{language:?}");
         }
     }
 
     #[test]
-    fn the_title_weighs_twice() {
-        let title = passage("olive", "tree", Language::English);
-        let text = passage("tree", "olive", Language::English);
-        let olive = query("olive", &[Language::English]);
+    fn title_weighs_more_than_text() {
+        let title = analyze_passage("olive", "tree", Language::English);
+        let text = analyze_passage("tree", "olive", Language::English);
+        let olive = analyze_query("olive", &[Language::English]);
         let weight = |sparse: &SparseVector| {
             let at = sparse.indices.iter().position(|word| olive.indices.contains(word)).unwrap();
             sparse.values[at]
@@ -233,41 +244,51 @@ mod tests {
     }
 
     #[test]
-    fn accents_may_be_left_out_of_a_query() {
+    fn query_without_accents_finds_the_word() {
         for (written, asked, language) in [
             ("Zürich", "zurich", Language::German),
             ("café", "cafe", Language::English),
             ("Ελλάδα café", "cafe", Language::Greek),
         ] {
-            assert_eq!(shared(&query(asked, &[language]), &passage("", written, language)), 1, "{written}");
+            assert_eq!(
+                count_shared(&analyze_query(asked, &[language]), &analyze_passage("", written, language)),
+                1,
+                "{written}"
+            );
         }
     }
 
     #[test]
-    fn stop_words_are_asked_for_only_where_there_is_nothing_else() {
+    fn stop_words_count_only_in_a_query_of_stop_words() {
         let both = [Language::English, Language::German];
-        assert_eq!(query("what is the effect of these on olives", &both), query("effect olives", &both));
-        let found = passage("", "Who is it?", Language::English);
-        assert!(shared(&query("who is it", &both), &found) >= 3);
+        assert_eq!(
+            analyze_query("what is the effect of these on olives", &both),
+            analyze_query("effect olives", &both)
+        );
+        let found = analyze_passage("", "Who is it?", Language::English);
+        assert!(count_shared(&analyze_query("who is it", &both), &found) >= 3);
     }
 
     #[test]
-    fn a_query_with_accents_finds_the_word_without() {
-        let naive = passage("", "a naive person", Language::English);
-        assert_eq!(shared(&query("naïve", &[Language::English]), &naive), 1);
+    fn query_with_accents_finds_the_word_without() {
+        let naive = analyze_passage("", "a naive person", Language::English);
+        assert_eq!(count_shared(&analyze_query("naïve", &[Language::English]), &naive), 1);
     }
 
     #[test]
     fn part_of_a_chinese_sentence_is_found() {
-        let sentence = passage("", "我们昨天去了东京塔参观。", Language::Chinese);
-        assert_eq!(shared(&query("东京", &[Language::English, Language::Chinese]), &sentence), 1);
-        assert_eq!(shared(&query("塔", &[Language::Chinese]), &sentence), 1);
-        assert_eq!(shared(&query("北京", &[Language::Chinese]), &sentence), 0);
+        let sentence = analyze_passage("", "我们昨天去了东京塔参观。", Language::Chinese);
+        assert_eq!(
+            count_shared(&analyze_query("东京", &[Language::English, Language::Chinese]), &sentence),
+            1
+        );
+        assert_eq!(count_shared(&analyze_query("塔", &[Language::Chinese]), &sentence), 1);
+        assert_eq!(count_shared(&analyze_query("北京", &[Language::Chinese]), &sentence), 0);
     }
 
     #[test]
-    fn numbers_of_words_rise_and_stand_once() {
-        let sparse = passage("b a c", "café cafe naïve a b 数字 2026", Language::English);
+    fn word_ids_ascend_and_are_unique() {
+        let sparse = analyze_passage("b a c", "café cafe naïve a b 数字 2026", Language::English);
         assert!(sparse.indices.is_sorted_by(|a, b| a < b));
         assert_eq!(sparse.indices.len(), sparse.values.len());
         assert!(sparse.values.iter().all(|weight| *weight > 0.0));

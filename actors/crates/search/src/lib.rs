@@ -8,9 +8,9 @@
 //! | open the embedded index, or replace a damaged one | [`index::IndexFolder::open`] |
 //! | add, remove, relabel and search passages | [`index::PassageIndex`] |
 //! | decide whether an index must be compared with the database | [`index::Marker`], [`index::IndexFolder::examine`] |
-//! | weigh the words of a passage, or of a query | [`lexical::passage`], [`lexical::query`] |
+//! | weigh the words of a passage, or of a query | [`lexical::analyze_passage`], [`lexical::analyze_query`] |
 //! | rank what both legs found | [`fusion::fuse`] |
-//! | show the part of a passage that matches | [`snippet::snippet`] |
+//! | show the part of a passage that matches | [`snippet::extract_snippet`] |
 //! | check the citations of an answer | [`citation::cite`] |
 //!
 //! A search has two legs: BM25 over the words of the user's own passages, and cosine similarity of vectors. [`index::EdgeIndex`] is

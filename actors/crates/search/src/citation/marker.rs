@@ -1,34 +1,34 @@
-//! Markers in an answer: found as models write them, and written anew.
+//! Finds markers in an answer, in all forms that models write, and rewrites them.
 
 use std::ops::Range;
 
-/// A marker as it was written.
+/// A marker as the model wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Marker {
-    /// Bytes of the answer.
+pub(super) struct CitationMarker {
+    /// Range in bytes of the answer.
     pub range: Range<usize>,
-    /// The numbers in it; one that no passage can have is 0.
+    /// Its numbers; 0 for one that cannot be the number of a passage.
     pub numbers: Vec<usize>,
 }
 
-impl Marker {
-    /// Places of the passages that it names, of so many that there are.
+impl CitationMarker {
+    /// Positions of the passages that it refers to, of `count` passages.
     pub fn passages(&self, count: usize) -> impl Iterator<Item = usize> {
-        self.numbers.iter().filter_map(|number| number.checked_sub(1)).filter(move |place| *place < count)
+        self.numbers.iter().filter_map(|number| number.checked_sub(1)).filter(move |index| *index < count)
     }
 }
 
-/// A range reaches no further: `[1999-2003]` speaks of years.
-const LAST: usize = 99;
+/// Maximum end of a range of numbers: `[1999-2003]` are years.
+const MAX_RANGE_END: usize = 99;
 
-/// All markers: `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `[Passage 1]`, `[1, p. 2]`, `【1】`, `【1†source】` and `［1］`.
-pub(super) fn all(answer: &str) -> Vec<Marker> {
+/// Finds all markers: `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `[Passage 1]`, `[1, p. 2]`, `【1】`, `【1†source】` and `［1］`.
+pub(super) fn find_all(answer: &str) -> Vec<CitationMarker> {
     let mut found = Vec::new();
     let mut from = 0;
     while let Some(rest) = answer.get(from..) {
-        let Some(at) = rest.find(OPENING) else { break };
+        let Some(at) = rest.find(OPENING_BRACKETS) else { break };
         let open = from + at;
-        match read(answer, open) {
+        match parse(answer, open) {
             Some(marker) => {
                 from = marker.range.end;
                 found.push(marker);
@@ -41,9 +41,9 @@ pub(super) fn all(answer: &str) -> Vec<Marker> {
     found
 }
 
-const OPENING: [char; 3] = ['[', '【', '［'];
+const OPENING_BRACKETS: [char; 3] = ['[', '【', '［'];
 
-fn closing(opening: char) -> char {
+fn closing_bracket(opening: char) -> char {
     match opening {
         '【' => '】',
         '［' => '］',
@@ -55,43 +55,44 @@ fn is_dash(c: char) -> bool {
     matches!(c, '-' | '\u{2010}'..='\u{2015}')
 }
 
-/// Whether it may stand between the brackets of a marker.
-fn may_stand(c: char) -> bool {
+/// Whether a character may occur between the brackets of a marker.
+fn is_marker_char(c: char) -> bool {
     c.is_numeric() || is_dash(c) || matches!(c, ',' | ';' | ' ' | '^' | '\u{a0}')
 }
 
-/// The numbers between the brackets; one that no passage can have is 0. None where they are no list of numbers and ranges.
-fn numbers(inner: &str) -> Option<Vec<usize>> {
+/// Parses the text between brackets as a list of numbers and ranges; 0 stands for a number that cannot be that of a passage. `None` if
+/// it is no such list.
+fn parse_numbers(inner: &str) -> Option<Vec<usize>> {
     let mut found = Vec::new();
     for part in inner.split([',', ';']) {
         match part.split_once(is_dash) {
             Some((first, last)) => {
-                let (first, last) = (number(first)?, number(last)?);
-                if first > last || last > LAST {
+                let (first, last) = (parse_number(first)?, parse_number(last)?);
+                if first > last || last > MAX_RANGE_END {
                     return None;
                 }
                 found.extend(first..=last);
             }
             None => {
                 let single = part.split([' ', '\u{a0}']).filter(|part| !part.is_empty());
-                found.extend(single.map(|part| number(part).unwrap_or(0)));
+                found.extend(single.map(|part| parse_number(part).unwrap_or(0)));
             }
         }
     }
     (!found.is_empty()).then_some(found)
 }
 
-fn number(text: &str) -> Option<usize> {
+fn parse_number(text: &str) -> Option<usize> {
     text.trim_matches([' ', '\u{a0}']).trim_start_matches('^').parse().ok()
 }
 
-/// The marker that begins here.
-fn read(answer: &str, open: usize) -> Option<Marker> {
+/// Parses the marker that begins at `open`.
+fn parse(answer: &str, open: usize) -> Option<CitationMarker> {
     let rest = answer.get(open..)?;
     let opening = rest.chars().next()?;
-    let closing = closing(opening);
-    let inner = unnamed(rest.get(opening.len_utf8()..)?);
-    let (inner, tail) = inner.split_at_checked(inner.find(|c| !may_stand(c))?)?;
+    let closing = closing_bracket(opening);
+    let inner = without_name(rest.get(opening.len_utf8()..)?);
+    let (inner, tail) = inner.split_at_checked(inner.find(|c| !is_marker_char(c))?)?;
     let end = if opening == '【' && tail.starts_with('†') {
         tail.get(tail.get(..60.min(tail.len())).unwrap_or(tail).find(closing)?..)?
     } else {
@@ -99,80 +100,84 @@ fn read(answer: &str, open: usize) -> Option<Marker> {
     };
     let after = end.strip_prefix(closing)?;
     let range = open..answer.len() - after.len();
-    numbers(inner).map(|numbers| Marker { range, numbers })
+    parse_numbers(inner).map(|numbers| CitationMarker { range, numbers })
 }
 
-/// What stands behind the word that some models put before a number.
-fn unnamed(inner: &str) -> &str {
+/// Skips the word that some models write before a number.
+fn without_name(inner: &str) -> &str {
     let word = inner.split(' ').next().unwrap_or_default();
-    let names =
+    let is_name =
         ["passage", "passages", "source", "sources"].iter().any(|name| name.eq_ignore_ascii_case(word));
-    if names { inner.get(word.len()..).unwrap_or_default() } else { inner }
+    if is_name { inner.get(word.len()..).unwrap_or_default() } else { inner }
 }
 
-/// What stands behind a page that some models put after a number: the citation has one of its own.
+/// Skips the page number that some models write after a number: the citation has a page of its own.
 fn without_page(tail: &str) -> &str {
     let page = ["pp.", "p.", "pages ", "page "].iter().find_map(|word| tail.strip_prefix(word));
     page.map_or(tail, |page| page.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ' || is_dash(c)))
 }
 
-/// The answer with other numbers in its markers: `places` says which, for each marker; none takes it out.
-pub(super) fn rewrite(answer: &str, markers: &[Marker], places: &[Option<Vec<usize>>]) -> String {
-    let mut out = Rewritten::default();
+/// Replaces each marker by one for each of its numbers in `numbers`; a marker without any is removed.
+pub(super) fn rewrite(answer: &str, markers: &[CitationMarker], numbers: &[Option<Vec<usize>>]) -> String {
+    let mut out = AnswerWriter::default();
     let mut from = 0;
-    for (marker, places) in markers.iter().zip(places) {
-        out.take(answer.get(from..marker.range.start).unwrap_or_default());
+    for (marker, numbers) in markers.iter().zip(numbers) {
+        out.push_text(answer.get(from..marker.range.start).unwrap_or_default());
         from = marker.range.end;
         let rest = answer.get(from..).unwrap_or_default();
-        match places {
-            Some(places) if !places.is_empty() => places.iter().for_each(|number| out.mark(*number)),
-            Some(_) | None => out.close_up(rest),
+        match numbers {
+            Some(numbers) if !numbers.is_empty() => {
+                numbers.iter().for_each(|number| out.push_marker(*number));
+            }
+            Some(_) | None => out.trim_space_before(rest),
         }
     }
-    out.take(answer.get(from..).unwrap_or_default());
+    out.push_text(answer.get(from..).unwrap_or_default());
     out.text.trim().to_owned()
 }
 
-/// Text that is written so that no marker comes about but those that are meant.
+/// Writes an answer so that its text contains no markers but those that are pushed.
 #[derive(Default)]
-struct Rewritten {
+struct AnswerWriter {
     text: String,
-    /// Where the last marker ends.
+    /// End of the last marker in bytes. Nothing before it is changed.
     floor: usize,
 }
 
-impl Rewritten {
-    /// Adds text. What a marker that was taken out leaves behind may close to another: `[[9]1]`.
-    fn take(&mut self, text: &str) {
+impl AnswerWriter {
+    /// Adds text. When a marker is removed, the text around it may form another one: `[[9]1]`.
+    fn push_text(&mut self, text: &str) {
         for (at, c) in text.char_indices() {
-            if matches!(c, ']' | '】' | '］') && self.drops_stray(c) {
-                self.close_up(text.get(at + c.len_utf8()..).unwrap_or_default());
+            if matches!(c, ']' | '】' | '］') && self.remove_stray(c) {
+                self.trim_space_before(text.get(at + c.len_utf8()..).unwrap_or_default());
             } else {
                 self.text.push(c);
             }
         }
     }
 
-    fn mark(&mut self, number: usize) {
+    fn push_marker(&mut self, number: usize) {
         self.text.push_str(&format!("[{number}]"));
         self.floor = self.text.len();
     }
 
-    /// Whether a stray marker would be closed now; its beginning is gone then.
-    fn drops_stray(&mut self, end: char) -> bool {
+    /// Removes the beginning of a stray marker that this bracket would close. Returns whether there was one.
+    fn remove_stray(&mut self, end: char) -> bool {
         let since = self.text.get(self.floor..).unwrap_or_default();
-        let before = since.trim_end_matches(may_stand);
-        let Some(opening) = before.chars().next_back().filter(|c| OPENING.contains(c)) else { return false };
+        let before = since.trim_end_matches(is_marker_char);
+        let Some(opening) = before.chars().next_back().filter(|c| OPENING_BRACKETS.contains(c)) else {
+            return false;
+        };
         let inner = since.get(before.len()..).unwrap_or_default();
-        if closing(opening) != end || numbers(inner).is_none() {
+        if closing_bracket(opening) != end || parse_numbers(inner).is_none() {
             return false;
         }
         self.text.truncate(self.floor + before.len() - opening.len_utf8());
         true
     }
 
-    /// Takes the space away that stood before a marker which is gone, where none is needed.
-    fn close_up(&mut self, rest: &str) {
+    /// Removes the space before a marker that was removed, unless the text behind it needs one.
+    fn trim_space_before(&mut self, rest: &str) {
         let next = rest.chars().next();
         if next.is_none_or(|c| c.is_whitespace() || matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | ')')) {
             let kept = self.text.trim_end_matches(' ').len();

@@ -1,4 +1,4 @@
-//! The laws of citations, and the cases that models write.
+//! Laws that hold for citations of every answer, and cases that models write.
 
 use proptest::prelude::*;
 
@@ -7,12 +7,12 @@ use super::*;
 const QUAGGA: &str = "The quagga of Artis died on the twelfth of August 1883. It was the last of its kind.";
 const DODO: &str = "The dodo was fat.\nNobody knew why [3] it was.";
 
-fn quotes(cited: &Cited) -> Vec<(usize, &str, bool)> {
+fn quotes(cited: &CitedAnswer) -> Vec<(usize, &str, bool)> {
     cited.citations.iter().map(|c| (c.passage, c.quote.as_str(), c.verified)).collect()
 }
 
 #[test]
-fn a_quotation_before_a_marker_is_verified_where_it_stands() {
+fn quotation_before_a_marker_is_verified() {
     let cited = cite("It died. \"the QUAGGA of\n Artis died\" [1].", &[QUAGGA]);
 
     assert_eq!(cited.text, "It died. \"the QUAGGA of\n Artis died\" [1].");
@@ -22,21 +22,21 @@ fn a_quotation_before_a_marker_is_verified_where_it_stands() {
 
 /// Of the threat table (row I3).
 #[test]
-fn an_invented_quotation_is_not_verified_and_the_nearest_sentence_is_shown() {
+fn invented_quotation_gets_the_nearest_sentence() {
     let cited = cite("\"It was the first of its kind\" [1]", &[QUAGGA]);
 
     assert_eq!(quotes(&cited), [(0, "It was the last of its kind.", false)]);
 }
 
 #[test]
-fn a_marker_without_a_quotation_shows_the_nearest_sentence_unverified() {
+fn marker_without_quotation_gets_the_nearest_sentence() {
     let cited = cite("Its kind ended with it [1].", &[QUAGGA]);
 
     assert_eq!(quotes(&cited), [(0, "It was the last of its kind.", false)]);
 }
 
 #[test]
-fn markers_without_a_passage_are_taken_out_and_the_others_count_from_1() {
+fn markers_without_passage_are_removed_and_others_renumbered() {
     for (said, text) in [
         ("Out of reach [42], within reach [2].", "Out of reach, within reach [1]."),
         ("Zero [0] and [1].", "Zero and [1]."),
@@ -63,7 +63,7 @@ fn markers_without_a_passage_are_taken_out_and_the_others_count_from_1() {
 }
 
 #[test]
-fn two_quotations_of_a_passage_are_two_citations_and_the_same_one_is_one() {
+fn each_distinct_quotation_is_one_citation() {
     let cited = cite(
         "\"died on the twelfth\" [1]. \"last of its kind\" [1]. \"Died on the twelfth\" [1]!",
         &[QUAGGA],
@@ -77,7 +77,7 @@ fn two_quotations_of_a_passage_are_two_citations_and_the_same_one_is_one() {
 }
 
 #[test]
-fn what_quotes_nothing_has_no_share_in_a_quotation_that_was_verified() {
+fn claim_without_quotation_shares_no_verified_citation() {
     let cited = cite("\"last of its kind\" [1]. It came from Mars [1].", &[QUAGGA]);
 
     assert_eq!(cited.text, "\"last of its kind\" [1]. It came from Mars [2].");
@@ -86,7 +86,7 @@ fn what_quotes_nothing_has_no_share_in_a_quotation_that_was_verified() {
 }
 
 #[test]
-fn an_answer_of_markers_alone_says_nothing() {
+fn answer_of_markers_only_is_empty() {
     for (answer, empty) in
         [("[1-2]", true), ("[1], [2].", true), ("[9]", true), ("42 [1].", false), ("Yes.", false)]
     {
@@ -95,7 +95,7 @@ fn an_answer_of_markers_alone_says_nothing() {
 }
 
 #[test]
-fn a_number_in_brackets_within_a_quotation_is_the_source_s_own() {
+fn number_in_brackets_inside_a_quotation_is_no_marker() {
     let cited = cite("“Nobody knew why [3] it was.” [2]", &[QUAGGA, DODO, QUAGGA]);
 
     assert_eq!(cited.text, "“Nobody knew why it was.” [1]");
@@ -103,7 +103,7 @@ fn a_number_in_brackets_within_a_quotation_is_the_source_s_own() {
 }
 
 #[test]
-fn a_quotation_may_hold_quotation_marks() {
+fn quotation_may_contain_quotation_marks() {
     let passage = "He said \"no\" loudly, and „ja“ too.";
     for said in
         ["\"He said \"no\" loudly\" [1]", "“He said \"no\" loudly” [1]", "„He said \"no\" loudly“ [1]"]
@@ -113,7 +113,7 @@ fn a_quotation_may_hold_quotation_marks() {
 }
 
 #[test]
-fn of_markers_side_by_side_each_takes_the_quotation_that_it_holds() {
+fn adjacent_markers_each_verify_their_own_quotation() {
     let cited = cite("\"The dodo was fat.\" [1][2]", &[QUAGGA, DODO]);
 
     assert_eq!(cited.citations.iter().map(|c| c.verified).collect::<Vec<_>>(), [false, true]);
@@ -121,7 +121,7 @@ fn of_markers_side_by_side_each_takes_the_quotation_that_it_holds() {
 
 /// Of the threat table (row I1).
 #[test]
-fn what_a_page_would_load_is_put_out_of_force() {
+fn markup_that_a_page_would_load_is_disabled() {
     let said = "See ![x](https://evil.example/?q) <img src=x> [1](https://a.example)\n[r]: https://evil.example\n2 < 3 [1]";
 
     assert_eq!(
@@ -130,8 +130,8 @@ fn what_a_page_would_load_is_put_out_of_force() {
     );
 }
 
-/// What two texts have in common that differ in white space and case alone.
-fn even(text: &str) -> String {
+/// Makes texts equal that differ in white space and case only.
+fn fold(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").to_lowercase().replace('ς', "σ")
 }
@@ -145,7 +145,7 @@ fn markers(text: &str) -> Vec<usize> {
 
 proptest! {
     #[test]
-    fn whatever_is_said_markers_and_citations_fit_and_quotes_stand_where_they_say(
+    fn markers_citations_and_quotes_agree_for_any_answer(
         said in "(\\[|\\]|\\[[0-9]{1,2}\\]|\\]\\(|!\\[|<|[0-9]|\"|“|”|The dodo|the  quagga|İ|ß|ς|e\u{301}| |\n|\\.|,|【|】|†|٣|[^a-z]){0,60}",
         passages in proptest::collection::vec("(The dodo|the quagga| |\n|\\.|İ|ß|Σ|é|\"|\\[2\\]|[a-z]){0,40}", 0..4),
     ) {
@@ -169,13 +169,13 @@ proptest! {
     }
 
     #[test]
-    fn what_is_quoted_from_a_passage_is_found_in_it(text in "[a-zA-ZäÄßİΣς ]{1,60}", start in 0usize..60, length in 1usize..60) {
+    fn text_quoted_from_a_passage_is_found_in_it(text in "[a-zA-ZäÄßİΣς ]{1,60}", start in 0usize..60, length in 1usize..60) {
         let quotation: String = text.chars().skip(start).take(length).collect();
         prop_assume!(!quotation.trim().is_empty());
 
         let cited = cite(&format!("\"{}\" [1]", quotation.replace(' ', "\n ")), &[&text]);
 
         prop_assert!(cited.citations[0].verified);
-        prop_assert_eq!(even(&cited.citations[0].quote), even(&quotation));
+        prop_assert_eq!(fold(&cited.citations[0].quote), fold(&quotation));
     }
 }

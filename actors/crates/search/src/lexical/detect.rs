@@ -1,38 +1,46 @@
-//! Which language a text is in: by its letters first, then, among the Latin ones, by its letter sequences.
+//! Detects the language of a text: by its script, and for the Latin script by its letter sequences.
 
 use whichlang::Lang;
 
 use crate::index::Language;
 
-/// More text than this tells no more.
-const ENOUGH: usize = 4_000;
+/// Length of the beginning of a text that is examined. More text does not change the result.
+const MAX_SAMPLE_CHARS: usize = 4_000;
 
-/// Fewer Latin letters than this cannot be told apart.
-const TOO_FEW: usize = 24;
+/// With fewer Latin letters the language cannot be detected.
+const MIN_LATIN_LETTERS: usize = 24;
 
-/// The language of a text; English for one without letters or with too few to tell.
+/// Detects the language of a text; English if it has no letters, or too few.
 #[must_use]
-pub fn detect(text: &str) -> Language {
-    let seen = Seen::of(text);
-    if seen.east() > seen.letters / 4 {
-        return seen.eastern();
+pub fn detect_language(text: &str) -> Language {
+    let counts = ScriptCounts::of(text);
+    if counts.east_asian() > counts.letters / 4 {
+        return counts.east_asian_language();
     }
-    let most = [seen.thai, seen.greek, seen.cyrillic, seen.arabic, seen.devanagari, seen.latin, seen.other];
-    match most.into_iter().max() {
+    let all = [
+        counts.thai,
+        counts.greek,
+        counts.cyrillic,
+        counts.arabic,
+        counts.devanagari,
+        counts.latin,
+        counts.other,
+    ];
+    match all.into_iter().max() {
         None | Some(0) => Language::English,
-        Some(most) if most == seen.latin => latin(text, seen.latin),
-        Some(most) if most == seen.cyrillic => Language::Russian,
-        Some(most) if most == seen.arabic => Language::Arabic,
-        Some(most) if most == seen.greek => Language::Greek,
-        Some(most) if most == seen.devanagari => Language::Hindi,
-        Some(most) if most == seen.thai => Language::Thai,
+        Some(most) if most == counts.latin => detect_latin(text, counts.latin),
+        Some(most) if most == counts.cyrillic => Language::Russian,
+        Some(most) if most == counts.arabic => Language::Arabic,
+        Some(most) if most == counts.greek => Language::Greek,
+        Some(most) if most == counts.devanagari => Language::Hindi,
+        Some(most) if most == counts.thai => Language::Thai,
         Some(_) => Language::Other,
     }
 }
 
-/// How many letters of each script.
+/// Numbers of letters by their script.
 #[derive(Default)]
-struct Seen {
+struct ScriptCounts {
     letters: usize,
     han: usize,
     kana: usize,
@@ -46,14 +54,14 @@ struct Seen {
     other: usize,
 }
 
-impl Seen {
+impl ScriptCounts {
     fn of(text: &str) -> Self {
-        let mut seen = Self::default();
-        for letter in text.chars().take(ENOUGH).filter(|c| c.is_alphabetic()) {
-            seen.letters += 1;
-            *seen.script(letter) += 1;
+        let mut counts = Self::default();
+        for letter in text.chars().take(MAX_SAMPLE_CHARS).filter(|c| c.is_alphabetic()) {
+            counts.letters += 1;
+            *counts.script(letter) += 1;
         }
-        seen
+        counts
     }
 
     fn script(&mut self, letter: char) -> &mut usize {
@@ -71,15 +79,15 @@ impl Seen {
         }
     }
 
-    /// Letters of East Asia. Each says as much as several Latin ones.
-    fn east(&self) -> usize {
+    /// East Asian letters, each of which carries as much meaning as several Latin ones.
+    fn east_asian(&self) -> usize {
         self.han + self.kana + self.hangul
     }
 
-    fn eastern(&self) -> Language {
-        if self.hangul > self.east() / 2 {
+    fn east_asian_language(&self) -> Language {
+        if self.hangul > self.east_asian() / 2 {
             Language::Korean
-        } else if self.kana > self.east() / 10 {
+        } else if self.kana > self.east_asian() / 10 {
             Language::Japanese
         } else {
             Language::Chinese
@@ -87,11 +95,11 @@ impl Seen {
     }
 }
 
-fn latin(text: &str, letters: usize) -> Language {
-    if letters < TOO_FEW {
+fn detect_latin(text: &str, letters: usize) -> Language {
+    if letters < MIN_LATIN_LETTERS {
         return Language::English;
     }
-    let start: String = text.chars().take(ENOUGH).collect();
+    let start: String = text.chars().take(MAX_SAMPLE_CHARS).collect();
     match whichlang::detect_language(&start) {
         Lang::Deu => Language::German,
         Lang::Fra => Language::French,
@@ -102,7 +110,7 @@ fn latin(text: &str, letters: usize) -> Language {
         Lang::Swe => Language::Swedish,
         Lang::Tur => Language::Turkish,
         Lang::Vie => Language::Vietnamese,
-        // Those with other letters cannot be it.
+        // Languages of other scripts are ruled out.
         Lang::Eng | Lang::Ara | Lang::Cmn | Lang::Hin | Lang::Jpn | Lang::Kor | Lang::Rus => {
             Language::English
         }
@@ -114,8 +122,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sentence_says_its_language() {
-        let said = [
+    fn language_of_a_sentence_is_detected() {
+        let sentences = [
             ("The quick brown fox jumps over the lazy dog while nobody is watching it.", Language::English),
             (
                 "Der schnelle braune Fuchs springt über den faulen Hund, während niemand zusieht.",
@@ -141,20 +149,23 @@ mod tests {
             ("빠른 갈색 여우가 게으른 개를 뛰어넘는다.", Language::Korean),
             ("השועל החום המהיר קופץ מעל הכלב העצלן.", Language::Other),
         ];
-        for (text, language) in said {
-            assert_eq!(detect(text), language, "{text}");
+        for (text, language) in sentences {
+            assert_eq!(detect_language(text), language, "{text}");
         }
     }
 
     #[test]
-    fn too_little_to_tell_is_english() {
+    fn short_text_counts_as_english() {
         for text in ["", "42", "Los", "Ärger"] {
-            assert_eq!(detect(text), Language::English);
+            assert_eq!(detect_language(text), Language::English);
         }
     }
 
     #[test]
-    fn a_chinese_text_with_some_english_in_it_is_chinese() {
-        assert_eq!(detect("我们用 Rust 写了一个新的搜索引擎 search engine，它很快。"), Language::Chinese);
+    fn chinese_text_with_some_english_is_chinese() {
+        assert_eq!(
+            detect_language("我们用 Rust 写了一个新的搜索引擎 search engine，它很快。"),
+            Language::Chinese
+        );
     }
 }

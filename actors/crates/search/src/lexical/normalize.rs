@@ -1,22 +1,21 @@
-//! Spelling made even before words are told apart, the same for passages and queries: compatible forms are one (a ligature,
-//! a full-width digit), invisible characters are gone, and writing without spaces is cut into short runs of letters, so
-//! that a word is found inside a sentence whatever stands around it.
+//! Normalizes text before it is split into words: compatibility forms (ligatures, full-width digits) are unified, invisible
+//! characters are removed, and scripts without spaces are split into n-grams, so that a word is found inside of a sentence.
 
 use std::borrow::Cow;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
-/// What the text is: a passage is cut every way a query may ask for it.
+/// Whether a text is searched or is a query: passages get all n-grams that queries may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// Text that is searched.
+pub enum TextRole {
+    /// A text that is searched.
     Passage,
-    /// Text that is asked for.
+    /// The text of a query.
     Query,
 }
 
-/// The text in even spelling, to be split at whatever is neither letter nor digit.
-pub fn even(text: &str, side: Side) -> Cow<'_, str> {
+/// Normalizes a text. The result is to be split at every character that is neither a letter nor a digit.
+pub fn normalize(text: &str, role: TextRole) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
@@ -24,34 +23,34 @@ pub fn even(text: &str, side: Side) -> Cow<'_, str> {
         IsNormalized::Yes => Cow::Borrowed(text),
         IsNormalized::No | IsNormalized::Maybe => Cow::Owned(text.nfkc().collect()),
     };
-    let even = |c| !invisible(c) && width(c).is_none() && same(c) == c;
-    if text.chars().all(even) { text } else { Cow::Owned(cut(&text, side)) }
+    let is_normal = |c| !is_ignorable(c) && ngram_length(c).is_none() && unify_letter(c) == c;
+    if text.chars().all(is_normal) { text } else { Cow::Owned(split_ngrams(&text, role)) }
 }
 
-/// How many letters of a script without spaces are looked up together; none for scripts with spaces, and for marks.
-pub fn width(letter: char) -> Option<usize> {
-    let width = match letter {
-        // Chinese, Japanese; and Korean, whose words carry endings.
+/// Length of the n-grams of a script without spaces; `None` for letters of other scripts, and for marks.
+fn ngram_length(letter: char) -> Option<usize> {
+    let length = match letter {
+        // Chinese and Japanese; Korean too, because its words have endings.
         '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{20000}'..='\u{323af}' => 2,
         '\u{3005}'..='\u{3007}' | '\u{3041}'..='\u{30ff}' | '\u{ac00}'..='\u{d7af}' => 2,
-        // Thai, Lao; Tibetan; Burmese; Khmer: their letters say less.
+        // Thai, Lao, Tibetan, Burmese and Khmer, whose letters carry less meaning.
         '\u{e01}'..='\u{eff}' | '\u{f40}'..='\u{fbc}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17d3}' => {
             3
         }
         _ => return None,
     };
-    letter.is_alphabetic().then_some(width)
+    letter.is_alphabetic().then_some(length)
 }
 
-/// Characters that change how a word looks or breaks, not which word it is.
-fn invisible(c: char) -> bool {
+/// Whether a character only changes how a word looks or breaks.
+fn is_ignorable(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
-        // Tone marks of Thai and Lao, which would split their runs.
+        // Tone marks of Thai and Lao, which would split their words.
         || matches!(c, '\u{e47}'..='\u{e4c}' | '\u{ec8}'..='\u{ecc}')
 }
 
-/// The letter that is mostly written in a letter's place.
-fn same(c: char) -> char {
+/// Replaces a letter by the one that is mostly written in its place.
+fn unify_letter(c: char) -> char {
     match c {
         'ё' => 'е',
         'Ё' => 'Е',
@@ -59,39 +58,39 @@ fn same(c: char) -> char {
     }
 }
 
-fn cut(text: &str, side: Side) -> String {
+fn split_ngrams(text: &str, role: TextRole) -> String {
     let mut out = String::with_capacity(text.len() * 2);
     let mut run: Vec<char> = Vec::new();
-    let mut wide = None;
-    for c in text.chars().filter(|c| !invisible(*c)).map(same) {
-        let now = width(c);
-        if now != wide {
-            write_run(&mut out, &run, wide, side);
+    let mut run_ngram_length = None;
+    for c in text.chars().filter(|c| !is_ignorable(*c)).map(unify_letter) {
+        let length = ngram_length(c);
+        if length != run_ngram_length {
+            write_ngrams(&mut out, &run, run_ngram_length, role);
             run.clear();
-            wide = now;
+            run_ngram_length = length;
         }
-        match now {
+        match length {
             Some(_) => run.push(c),
             None => out.push(c),
         }
     }
-    write_run(&mut out, &run, wide, side);
+    write_ngrams(&mut out, &run, run_ngram_length, role);
     out
 }
 
-/// A query asks for the longest pieces that there are; a passage has those, and those one shorter for queries of one
-/// letter less.
-fn write_run(out: &mut String, run: &[char], width: Option<usize>, side: Side) {
-    let Some(width) = width else { return };
-    let longest = width.min(run.len());
-    let shortest = match side {
-        Side::Passage => width.saturating_sub(1).min(longest),
-        Side::Query => longest,
+/// Writes the n-grams of a run of letters. A query has the longest only. A passage has those one letter shorter too, for queries of
+/// fewer letters.
+fn write_ngrams(out: &mut String, run: &[char], ngram_length: Option<usize>, role: TextRole) {
+    let Some(ngram_length) = ngram_length else { return };
+    let longest = ngram_length.min(run.len());
+    let shortest = match role {
+        TextRole::Passage => ngram_length.saturating_sub(1).min(longest),
+        TextRole::Query => longest,
     };
     out.push(' ');
     for length in shortest..=longest {
-        for piece in run.windows(length.max(1)) {
-            out.extend(piece);
+        for ngram in run.windows(length.max(1)) {
+            out.extend(ngram);
             out.push(' ');
         }
     }
@@ -103,8 +102,8 @@ mod tests {
 
     use super::*;
 
-    fn pieces(text: &str, side: Side) -> Vec<String> {
-        even(text, side)
+    fn words(text: &str, role: TextRole) -> Vec<String> {
+        normalize(text, role)
             .split(|c: char| !c.is_alphanumeric())
             .filter(|p| !p.is_empty())
             .map(str::to_owned)
@@ -112,54 +111,54 @@ mod tests {
     }
 
     #[test]
-    fn writing_with_spaces_stays_as_it_is() {
+    fn normal_text_with_spaces_is_unchanged() {
         for text in ["plain words, 3 of them", "Straße über Äcker", "Быстрая лиса"] {
-            assert!(matches!(even(text, Side::Passage), Cow::Borrowed(same) if same == text));
+            assert!(matches!(normalize(text, TextRole::Passage), Cow::Borrowed(same) if same == text));
         }
     }
 
     #[test]
-    fn ligatures_wide_letters_and_soft_hyphens_are_evened_out() {
+    fn ligatures_wide_letters_and_soft_hyphens_are_normalized() {
         assert_eq!(
-            pieces("ﬁnance Ｒｕｓｔ２ Donau\u{ad}dampf", Side::Query),
+            words("ﬁnance Ｒｕｓｔ２ Donau\u{ad}dampf", TextRole::Query),
             ["finance", "Rust2", "Donaudampf"]
         );
     }
 
     #[test]
-    fn yo_is_written_as_ye() {
-        assert_eq!(pieces("ёлка Ёж", Side::Query), ["елка", "Еж"]);
+    fn yo_becomes_ye() {
+        assert_eq!(words("ёлка Ёж", TextRole::Query), ["елка", "Еж"]);
     }
 
     #[test]
-    fn a_query_without_spaces_asks_for_pairs_of_letters() {
-        assert_eq!(pieces("东京塔", Side::Query), ["东京", "京塔"]);
-        assert_eq!(pieces("猫", Side::Query), ["猫"]);
+    fn query_without_spaces_becomes_bigrams() {
+        assert_eq!(words("东京塔", TextRole::Query), ["东京", "京塔"]);
+        assert_eq!(words("猫", TextRole::Query), ["猫"]);
     }
 
     #[test]
-    fn a_passage_without_spaces_has_its_letters_and_their_pairs() {
-        assert_eq!(pieces("猫在 home", Side::Passage), ["猫", "在", "猫在", "home"]);
+    fn passage_without_spaces_becomes_letters_and_bigrams() {
+        assert_eq!(words("猫在 home", TextRole::Passage), ["猫", "在", "猫在", "home"]);
     }
 
     #[test]
-    fn letters_beside_foreign_words_are_cut_off_from_them() {
-        assert_eq!(pieces("用Rust写", Side::Query), ["用", "Rust", "写"]);
+    fn runs_are_separated_from_words_of_other_scripts() {
+        assert_eq!(words("用Rust写", TextRole::Query), ["用", "Rust", "写"]);
     }
 
     proptest! {
         #[test]
-        fn what_stands_in_a_passage_is_found_in_it(before in "[一-龥]{0,6}", word in "[一-龥]{1,5}", after in "[一-龥]{0,6}") {
-            let passage = pieces(&format!("{before}{word}{after}"), Side::Passage);
-            for piece in pieces(&word, Side::Query) {
-                prop_assert!(passage.contains(&piece));
+        fn every_part_of_a_passage_is_found_in_it(before in "[一-龥]{0,6}", word in "[一-龥]{1,5}", after in "[一-龥]{0,6}") {
+            let passage = words(&format!("{before}{word}{after}"), TextRole::Passage);
+            for ngram in words(&word, TextRole::Query) {
+                prop_assert!(passage.contains(&ngram));
             }
         }
 
         #[test]
-        fn any_text_can_be_evened_out(text in any::<String>()) {
-            even(&text, Side::Passage);
-            even(&text, Side::Query);
+        fn any_text_can_be_normalized(text in any::<String>()) {
+            normalize(&text, TextRole::Passage);
+            normalize(&text, TextRole::Query);
         }
     }
 }
