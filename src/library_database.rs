@@ -8,8 +8,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use actors::adapters::index::IndexFolder;
 use database::{Db, OpenError};
+use search::index::IndexFolder;
 
 use crate::settings::{FilesUrl, Settings};
 

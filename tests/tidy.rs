@@ -10,16 +10,33 @@ use std::path::{Path, PathBuf};
 const SOURCES: [&str; 5] = ["src", "entity", "migration", "actors", "tests"];
 
 /// The folders of our crates, and the names of those of ours that each may use.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("entity", &[]),
     ("migration", &[]),
     ("actors/crates/database", &["disk", "entity", "migration", "runtime"]),
     ("actors/crates/disk", &[]),
-    ("actors/crates/inference", &[]),
+    ("actors/crates/inference", &["web"]),
+    ("actors/crates/parse", &["entity", "text"]),
     ("actors/crates/runtime", &[]),
+    ("actors/crates/sandbox", &["parse"]),
+    ("actors/crates/search", &["disk", "entity", "inference", "text"]),
+    ("actors/crates/storage", &["disk", "entity", "text"]),
     ("actors/crates/text", &[]),
-    ("actors", &["database", "disk", "entity", "inference", "migration", "runtime", "text"]),
-    (".", &["database", "disk", "entity", "inference", "migration", "runtime", "text", "actors"]),
+    ("actors/crates/web", &["disk", "text"]),
+    (
+        "actors",
+        &[
+            "database", "disk", "entity", "inference", "migration", "parse", "runtime", "sandbox", "search", "storage", "text",
+            "web",
+        ],
+    ),
+    (
+        ".",
+        &[
+            "actors", "database", "disk", "entity", "inference", "migration", "parse", "runtime", "sandbox", "search", "storage",
+            "text", "web",
+        ],
+    ),
 ];
 
 /// What a part of the tree does not speak of, and which files are excepted.

@@ -11,14 +11,14 @@ use disk::{DiskSpace, Scratch, SpaceLevel};
 use entity::id::UserId;
 use entity::plan::Plan;
 use runtime::{Health, HealthReport, KeyedWeakMap, Workers};
+use search::index::{IndexFolder, OpenedIndex};
+use storage::blobs::BlobStore;
+use storage::mail::Mailer;
 use tracing::{error, info, warn};
 
 use crate::activity::Activity;
 use crate::adapters::answerer::{Answerer, Chat, ChatSettings, Extractive};
-use crate::adapters::blobs::Blobs;
 use crate::adapters::fetch::{FetchSettings, Fetcher, Hosts};
-use crate::adapters::index::{IndexFolder, OpenedIndex};
-use crate::adapters::mail::Mail;
 use crate::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use crate::adapters::transcriber::{Endpoint, EndpointSettings, Speech, Transcriber};
 use crate::ai::Pause;
@@ -61,7 +61,7 @@ pub struct Setup {
     /// What they may use up.
     pub sandbox_settings: SandboxSettings,
     /// Where files are.
-    pub blobs: Arc<dyn Blobs>,
+    pub blobs: Arc<dyn BlobStore>,
     /// Where they are worked on.
     pub scratch: Scratch,
     /// How long the address that an upload is sent to is good.
@@ -91,7 +91,7 @@ pub struct Setup {
     /// Whether hubs of feeds reach this service.
     pub push: bool,
     /// How letters leave; none sends none.
-    pub mail: Option<Mail>,
+    pub mail: Option<Mailer>,
     /// The free-space floor.
     pub disk: DiskSpace,
 }
@@ -173,7 +173,7 @@ pub struct Parts {
     /// Tokens of all users in a UTC day before the AI pauses; 0 is no limit.
     pub daily_tokens: u64,
     /// How letters leave.
-    pub mail: Option<Arc<Mail>>,
+    pub mail: Option<Arc<Mailer>>,
     /// The free-space floor.
     pub disk: DiskSpace,
     arbiters: [ArbiterHandle; 2],

@@ -8,9 +8,9 @@ use disk::StorageFull;
 use entity::scope::Scope;
 use runtime::{AskError, PermitError, QUEUE_RETRY_AFTER, QueueFull, WorkError, WriteError, error_chain};
 use sea_orm::{DbErr, RuntimeErr, SqlErr};
+use storage::blobs::BlobError;
 use tracing::error;
 
-use crate::adapters::blobs::BlobError;
 use crate::address::Refusal;
 
 /// A full disk stays full until an operator frees space.
@@ -340,7 +340,7 @@ impl From<BlobError> for Error {
                 error!(%cause, "a file of the store could not be read or written");
                 StorageFailure::Passing.into()
             }
-            BlobError::Missing | BlobError::NotHere => Error::internal(error),
+            BlobError::Missing | BlobError::PresignedOnly => Error::internal(error),
         }
     }
 }

@@ -21,8 +21,8 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
 };
+use storage::blobs::blob_path;
 
-use crate::adapters::blobs::path_of;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::owned_transaction::begin_owned;
@@ -66,7 +66,7 @@ pub async fn must_have_room(
 /// [`Error::TransfersFull`] when they do not fit; [`Error::NotFound`] when the account is gone; the database fails. Then there is
 /// to be no file.
 pub async fn hold(desk: &Desk, user: UserId, kind: TransferKind, bytes: u64) -> Result<Held, Error> {
-    let row = Model { user_id: Some(user), bytes: column_of(bytes), ..stored::new_row(desk, path_of) };
+    let row = Model { user_id: Some(user), bytes: column_of(bytes), ..stored::new_row(desk, blob_path) };
     let txn = begin_owned(&desk.db, user).await?;
     make_room(&txn, desk, user, NewFile { id: row.id, kind, bytes }).await?;
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;

@@ -3,12 +3,12 @@
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, X_CONTENT_TYPE_OPTIONS};
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use actors::adapters::blobs::{BlobError, LocalFile};
 use actors::app::App;
 use actors::error::Error;
 use actors::ops::exports;
 use actors::ops::target::Target;
 use futures_util::stream;
+use storage::blobs::{BlobError, LocalFile};
 use tokio::io::AsyncReadExt;
 use tokio_util::bytes::Bytes;
 

@@ -5,7 +5,6 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::{self, Bytes, Data, Payload, ServiceConfig};
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
-use actors::adapters::blobs::PART;
 use actors::app::App;
 use actors::error::Error;
 use actors::fields;
@@ -15,6 +14,7 @@ use actors::perform::perform_for;
 use actors::uploads::stored::Held;
 use entity::id::UserId;
 use futures_util::TryStreamExt;
+use storage::blobs::PART_BYTES;
 use tokio::time::Instant;
 
 use super::door::{operation, own_origin, signed_in};
@@ -164,14 +164,14 @@ async fn written(reading: &Reading<'_>, field: &mut Field) -> Result<Held, Error
 }
 
 async fn copy(reading: &Reading<'_>, field: &mut Field, file: &mut ImportFile<'_>) -> Result<(), Error> {
-    let (mut part, mut got) = (Vec::with_capacity(PART), 0);
+    let (mut part, mut got) = (Vec::with_capacity(PART_BYTES), 0);
     while let Some(some) = in_time(reading.until, field.try_next()).await? {
         got += some.len() as u64;
         if got > reading.app.uploads.import_bytes {
             return Err(Error::TooLarge);
         }
         part.extend_from_slice(&some);
-        if part.len() >= PART {
+        if part.len() >= PART_BYTES {
             file.write(Bytes::from(std::mem::take(&mut part))).await?;
         }
     }

@@ -4,7 +4,6 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use actors::adapters::blobs::Blobs;
 use actors::desk::Desk;
 use actors::error::Error;
 use actors::exports;
@@ -14,6 +13,7 @@ use entity::export;
 use entity::id::ExportId;
 use entity::kind::ExportState;
 use serde::Serialize;
+use storage::blobs::BlobStore;
 
 use super::failure::Failure;
 use super::output::Said;
@@ -70,7 +70,7 @@ async fn packed(
     .await
 }
 
-async fn copy(desk: &Desk, store: &dyn Blobs, done: &export::Model, to: &Path) -> Result<(), Failure> {
+async fn copy(desk: &Desk, store: &dyn BlobStore, done: &export::Model, to: &Path) -> Result<(), Failure> {
     let local = exports::file(desk, store, done).await?;
     let told = |cause| Failure::Path { what: "write", path: to.to_owned(), cause };
     let (from, to) = (local.path().to_owned(), to.to_owned());

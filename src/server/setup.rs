@@ -4,11 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use actors::adapters::answerer::ChatSettings;
-use actors::adapters::blobs::{Blobs, Bucket, BucketSettings, Folder};
 use actors::adapters::fetch::FetchSettings;
-use actors::adapters::index::edge::Model as IndexModel;
-use actors::adapters::index::{IndexFolder, Marker, OpenedIndex};
-use actors::adapters::mail::{Mail, MailSettings, Way};
 use actors::adapters::sandbox::SandboxSettings;
 use actors::adapters::transcriber::EndpointSettings;
 use actors::address::PageUrl;
@@ -21,6 +17,10 @@ use actors::ingest::queue::LeaseOwner;
 use actors::state::{self, Fact};
 use disk::{DiskSpace, Scratch};
 use inference::models::Model;
+use search::index::edge::VectorModel;
+use search::index::{IndexFolder, Marker, OpenedIndex};
+use storage::blobs::{BlobStore, FolderStore, S3Settings, S3Store};
+use storage::mail::{MailSettings, MailTransport, Mailer};
 
 use super::{Outside, StartError};
 use crate::data_dir::private_folder;
@@ -37,8 +37,8 @@ pub async fn open_index(
     desk: &Desk,
 ) -> Result<OpenedIndex, StartError> {
     private_folder(&index_folder(&settings.data_dir))?;
-    let model =
-        embedding.and_then(|model| Some(IndexModel { name: model.name.clone(), length: model.dimensions? }));
+    let model = embedding
+        .and_then(|model| Some(VectorModel { name: model.name.clone(), dimensions: model.dimensions? }));
     let folder = IndexFolder::new(&settings.data_dir, model, desk.clock.now());
     let recorded = state::read(desk.db.read(), Fact::IndexMarker(folder.id())).await?;
     let recorded = recorded.as_deref().and_then(Marker::from_row);
@@ -142,7 +142,7 @@ fn chat(settings: &Settings) -> Option<ChatSettings> {
 ///
 /// # Errors
 /// It is not to be had.
-pub fn files(settings: &Settings) -> Result<Arc<dyn Blobs>, StartError> {
+pub fn files(settings: &Settings) -> Result<Arc<dyn BlobStore>, StartError> {
     let own = std::env::temp_dir().join(format!("carrel-{}", std::process::id()));
     let disk = DiskSpace::new(database_folders(settings), settings.storage.min_free_bytes);
     let files = blobs(settings, &Scratch::open(own, disk.clone())?, disk.clone())?;
@@ -151,40 +151,41 @@ pub fn files(settings: &Settings) -> Result<Arc<dyn Blobs>, StartError> {
 }
 
 /// The store of files: a folder, made for its owner alone, or a bucket.
-fn blobs(settings: &Settings, scratch: &Scratch, disk: DiskSpace) -> Result<Arc<dyn Blobs>, StartError> {
+fn blobs(settings: &Settings, scratch: &Scratch, disk: DiskSpace) -> Result<Arc<dyn BlobStore>, StartError> {
     let told = |error: &dyn std::fmt::Display| format!("files.url: {error}");
     match settings.files_url() {
         FilesUrl::Folder(folder) => {
             private_folder(&folder).map_err(|error| told(&error))?;
             // The files may be on another disk.
             let disk = disk.with_folder(folder.clone());
-            Ok(Arc::new(Folder::open(folder, disk).map_err(|error| told(&error))?))
+            Ok(Arc::new(FolderStore::open(folder, disk).map_err(|error| told(&error))?))
         }
         FilesUrl::S3(url) => {
             let files = &settings.files;
             let exposed = |secret: &Option<Secret>| secret.as_ref().map(|secret| secret.expose().to_owned());
-            let bucket = BucketSettings {
+            let bucket = S3Settings {
                 url,
                 endpoint: files.endpoint.as_ref().map(|endpoint| endpoint.as_str().to_owned()),
                 region: files.region.clone(),
                 access_key: exposed(&files.access_key),
                 secret_key: exposed(&files.secret_key),
             };
-            Ok(Arc::new(Bucket::open(bucket, scratch.clone()).map_err(|error| told(&error))?))
+            Ok(Arc::new(S3Store::open(bucket, scratch.clone()).map_err(|error| told(&error))?))
         }
     }
 }
 
-/// How letters leave, where a way is set.
-fn mail(settings: &Settings, base_url: &str) -> Result<Option<Mail>, StartError> {
-    let way = match &settings.mail.url {
+/// The sender of e-mail, where `mail.url` is set.
+fn mail(settings: &Settings, base_url: &str) -> Result<Option<Mailer>, StartError> {
+    let transport = match &settings.mail.url {
         None => return Ok(None),
-        Some(MailUrl::Smtp(url)) => Way::Smtp(url.expose().to_owned()),
-        Some(MailUrl::Folder(folder)) => Way::Folder(folder.clone()),
+        Some(MailUrl::Smtp(url)) => MailTransport::Smtp(url.expose().to_owned()),
+        Some(MailUrl::Folder(folder)) => MailTransport::Folder(folder.clone()),
     };
     let host = url::Url::parse(base_url).ok().and_then(|base| Some(base.host_str()?.to_owned()));
     let from = settings.mail.from.as_str().to_owned();
-    Ok(Some(Mail::new(MailSettings { way, from, host: host.unwrap_or_else(|| "localhost".to_owned()) })?))
+    let host = host.unwrap_or_else(|| "localhost".to_owned());
+    Ok(Some(Mailer::new(MailSettings { transport, from, host })?))
 }
 
 /// The endpoint that hears recordings, where one is set; a url comes with a model.

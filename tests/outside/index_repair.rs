@@ -5,10 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use actors::adapters::index::{
-    EngineFault, IndexError, Labels, Language, Legs, PassageIndex, PassagePage, Plan as SearchPlan, Point,
-    Tenant,
-};
 use actors::app::index_folder;
 use actors::ingest::repair;
 use entity::id::{DocumentId, UserId};
@@ -17,6 +13,10 @@ use entity::{chunk, document, job};
 use inference::embedder::{EmbedError, Embedder, Pieces};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use sea_orm::{ColumnTrait, Database, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder};
+use search::index::{
+    EngineFault, HybridHits, IndexError, IndexQuery, Labels, Language, PassageIndex, PassagePage, Point,
+    Tenant,
+};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -494,7 +494,7 @@ fn damaged() -> IndexError {
 }
 
 fn of_the_engine(fault: EngineFault) -> IndexError {
-    IndexError::Engine { doing: "search", fault, source: "a reason of its own".into() }
+    IndexError::Engine { action: "search", fault, source: "a reason of its own".into() }
 }
 
 impl PassageIndex for Failing {
@@ -510,11 +510,11 @@ impl PassageIndex for Failing {
         Ok(())
     }
 
-    fn patch_document(&self, _: &Tenant, _: Uuid, _: &Labels) -> Result<(), IndexError> {
+    fn update_labels(&self, _: &Tenant, _: Uuid, _: &Labels) -> Result<(), IndexError> {
         Ok(())
     }
 
-    fn search(&self, _: &Tenant, _: &SearchPlan) -> Result<Legs, IndexError> {
+    fn search(&self, _: &Tenant, _: &IndexQuery) -> Result<HybridHits, IndexError> {
         self.answer()
     }
 
@@ -538,15 +538,15 @@ impl PassageIndex for Failing {
         Ok(false)
     }
 
-    fn missing(&self, _: &[Uuid]) -> Result<Vec<Uuid>, IndexError> {
+    fn find_missing(&self, _: &[Uuid]) -> Result<Vec<Uuid>, IndexError> {
         self.answer()
     }
 
-    fn passages(&self, _: Option<Uuid>, _: usize) -> Result<PassagePage, IndexError> {
+    fn list_passages(&self, _: Option<Uuid>, _: usize) -> Result<PassagePage, IndexError> {
         self.answer()
     }
 
-    fn remove(&self, _: &[Uuid]) -> Result<(), IndexError> {
+    fn delete_passages(&self, _: &[Uuid]) -> Result<(), IndexError> {
         Ok(())
     }
 
@@ -614,7 +614,7 @@ async fn index_that_refuses_queries_is_not_moved_aside() {
     let key = server.user(Plan::Pro).await.full_key().await;
     save(&key, "heron").await;
 
-    let refused = || of_the_engine(EngineFault::Refused);
+    let refused = || of_the_engine(EngineFault::InvalidRequest);
     server.app().retrieval.replace_index(Arc::new(Failing(refused)));
     for _ in 0..6 {
         assert_eq!(key.get("/rest/v2/search?q=heron").await.status, 500);

@@ -1,9 +1,9 @@
 //! Many searches at once wait in a line instead of being refused, and one account does not hold up another.
 
-use actors::adapters::index::Filter;
 use actors::retrieval::Wanted;
 use entity::plan::Plan;
 use futures_util::future::{Either, join_all, select};
+use search::index::Filter;
 
 use crate::world::{Home, Program, Server, program};
 

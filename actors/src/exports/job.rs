@@ -10,12 +10,12 @@ use entity::kind::ExportState;
 use entity::{export, job};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use storage::blobs::BlobError;
 use tokio::sync::mpsc;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use super::gather;
-use crate::adapters::blobs::BlobError;
 use crate::app::App;
 use crate::error::Error;
 use crate::ingest::{Failure, queue};

@@ -32,8 +32,8 @@ use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
     SqlErr,
 };
+use storage::blobs::{BlobError, BlobStore, LocalFile};
 
-use crate::adapters::blobs::{BlobError, Blobs, LocalFile};
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
@@ -103,13 +103,13 @@ pub async fn find(desk: &Desk, user: UserId, id: ExportId) -> Result<export::Mod
 ///
 /// # Errors
 /// [`Error::NotFound`] where it is not packed, or was kept long enough.
-pub async fn file(desk: &Desk, store: &dyn Blobs, export: &export::Model) -> Result<LocalFile, Error> {
+pub async fn file(desk: &Desk, store: &dyn BlobStore, export: &export::Model) -> Result<LocalFile, Error> {
     if export.state != ExportState::Done {
         return Err(Error::NotFound);
     }
     let stored =
         stored_file::Entity::of_export(export.id).one(desk.db.read()).await?.ok_or(Error::NotFound)?;
-    match store.local(&stored.path).await {
+    match store.local_file(&stored.path).await {
         Ok(local) => Ok(local),
         Err(BlobError::Missing) => Err(Error::NotFound),
         Err(error) => Err(error.into()),

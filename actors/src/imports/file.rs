@@ -1,9 +1,9 @@
 //! The file of an import on its way into the store. Never more of it is written than is reserved for it.
 
 use entity::id::UserId;
+use storage::blobs::BlobStore;
 use tokio_util::bytes::Bytes;
 
-use crate::adapters::blobs::Blobs;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::transfer_quota::{self, TransferKind};
@@ -12,7 +12,7 @@ use crate::uploads::stored::{self, Held, Written};
 /// A file that is being written. Dropped before [`ImportFile::finish`] it is left to the clean-up.
 pub struct ImportFile<'a> {
     desk: &'a Desk,
-    store: &'a dyn Blobs,
+    store: &'a dyn BlobStore,
     user: UserId,
     written: Written,
     reserved: u64,
@@ -26,7 +26,7 @@ impl<'a> ImportFile<'a> {
     /// [`Error::TransfersFull`] when it does not fit; those of the store and of the database. Then there is no file.
     pub async fn begin(
         desk: &'a Desk,
-        store: &'a dyn Blobs,
+        store: &'a dyn BlobStore,
         user: UserId,
         announced: u64,
     ) -> Result<Self, Error> {

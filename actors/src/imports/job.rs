@@ -8,10 +8,10 @@ use entity::kind::ImportState;
 use entity::{import, job, stored_file};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use storage::blobs::BlobError;
 
 use super::take::{Taking, Unread};
 use super::{Means, library, release_file, undo};
-use crate::adapters::blobs::BlobError;
 use crate::adapters::sandbox::import::Import;
 use crate::app::App;
 use crate::error::Error;
@@ -117,7 +117,7 @@ fn not_read(error: Unread) -> Failure {
 async fn open(app: &App, import: &import::Model) -> Result<Import, Failure> {
     let gone = || Failure::Permanent("the file of the import is gone".to_owned());
     let stored = stored_file::Entity::of_import(import.id).one(app.db.read()).await?.ok_or_else(gone)?;
-    let local = match app.uploads.store.local(&stored.path).await {
+    let local = match app.uploads.store.local_file(&stored.path).await {
         Ok(local) => local,
         Err(BlobError::Missing) => return Err(gone()),
         Err(error) => return Err(error.into()),

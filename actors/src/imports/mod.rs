@@ -44,8 +44,8 @@ use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
 };
+use storage::blobs::BlobStore;
 
-use crate::adapters::blobs::Blobs;
 use crate::adapters::sandbox::import::{Found, Row};
 use crate::address::Guard;
 use crate::app::App;
@@ -77,7 +77,7 @@ struct Means {
     /// Where pages may be fetched from.
     guard: Guard,
     /// Where files are.
-    store: Arc<dyn Blobs>,
+    store: Arc<dyn BlobStore>,
 }
 
 /// Says of an import that its job was given up, in the transaction that gives it up.

@@ -8,6 +8,7 @@ use entity::{document, job, stored_file, upload};
 use percent_encoding::percent_decode_str;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use storage::blobs::{BlobError, LocalFile};
 use tokio::io::AsyncReadExt;
 use url::Url;
 
@@ -15,7 +16,6 @@ use super::attempt::Failure;
 use super::magic::{self, Nature};
 use super::store::Text;
 use super::{media, page, pdf, queue};
-use crate::adapters::blobs::{BlobError, LocalFile};
 use crate::app::App;
 use crate::error::Error;
 use crate::owned_transaction::begin_owned;
@@ -50,7 +50,7 @@ pub(super) async fn stored(app: &App, job: &job::Model) -> Result<Option<LocalFi
     let own = upload::Entity::owned_by(job.user_id).filter(upload::Column::DocumentId.eq(job.subject));
     let Some(upload) = own.one(app.db.read()).await? else { return Ok(None) };
     let file = stored_file::Entity::of_upload(upload.id).one(app.db.read()).await?.ok_or_else(gone)?;
-    match app.uploads.store.local(&file.path).await {
+    match app.uploads.store.local_file(&file.path).await {
         Ok(file) => Ok(Some(file)),
         Err(BlobError::Missing) => Err(gone()),
         Err(error) => Err(error.into()),

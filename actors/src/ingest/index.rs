@@ -6,16 +6,17 @@ use entity::{bookmark, chunk, collection_bookmark, document, job};
 use runtime::Lane;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use search::index::{Labels, Language, Point, Source};
+use search::lexical;
 
 use super::attempt::Failure;
 use super::forget;
 use super::queue::{self, Priority, Work};
-use crate::adapters::index::{Labels, Language, Point, Source};
 use crate::ai::budget::{self, Spent};
 use crate::app::App;
 use crate::error::Error;
 use crate::owned_transaction::begin_owned;
-use crate::retrieval::{Put, Vectors, lexical};
+use crate::retrieval::{Put, Vectors};
 
 /// Passages that one turn of the job puts in, seconds of work for the model: in between a book gives way to others, and
 /// one that was deleted meanwhile is given up.
@@ -182,7 +183,7 @@ async fn points(
                     version,
                     labels: labels.clone(),
                     language,
-                    sparse: lexical::passage(&title, &row.text, language),
+                    sparse: lexical::analyze_passage(&title, &row.text, language),
                     dense: vectors.as_mut().and_then(Iterator::next),
                 }
             };
@@ -193,7 +194,7 @@ async fn points(
 }
 
 fn language(told: Option<&str>, text: &str) -> Language {
-    told.and_then(Language::of_code).unwrap_or_else(|| lexical::detect(text))
+    told.and_then(Language::from_code).unwrap_or_else(|| lexical::detect_language(text))
 }
 
 /// What the document's passages are filed under.

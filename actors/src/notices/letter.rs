@@ -4,8 +4,8 @@
 use entity::id::NoticeId;
 use entity::{job, notice, user};
 use sea_orm::{ConnectionTrait, EntityTrait, IntoActiveModel};
+use storage::mail::{Email, SendError};
 
-use crate::adapters::mail::{Letter, NotSent};
 use crate::app::App;
 use crate::error::Error;
 use crate::ingest::Failure;
@@ -23,24 +23,24 @@ pub(crate) async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     let id = NoticeId(job.subject);
     let told = notice::Entity::one_of(job.user_id, id).one(app.db.read()).await?;
     let owner = user::Entity::find_by_id(job.user_id).one(app.db.read()).await?;
-    if let (Some(mail), Some(told), Some(owner)) = (&app.mail, told, owner) {
-        mail.send(&letter(app, told, owner)).await.map_err(failure)?;
+    if let (Some(mailer), Some(told), Some(owner)) = (&app.mail, told, owner) {
+        mailer.send(&email(app, told, owner)).await.map_err(failure)?;
     }
     queue::finish(app.db.write(), job, app.clock.now()).await?;
     Ok(())
 }
 
-fn letter(app: &App, told: notice::Model, owner: user::Model) -> Letter {
+fn email(app: &App, told: notice::Model, owner: user::Model) -> Email {
     let text = format!(
         "{}\n\n{}\n\n-- \nCarrel, {}\nYou get one letter for each notice in the app.",
         told.title, told.body, app.base_url
     );
-    Letter {
+    Email {
         id: told.id.to_string(),
         to: owner.email,
         subject: on_one_line(&told.title),
         text,
-        written: told.created_at,
+        written_at: told.created_at,
     }
 }
 
@@ -49,11 +49,11 @@ fn on_one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-fn failure(not_sent: NotSent) -> Failure {
-    match not_sent {
-        NotSent::Busy => Failure::Inside(Error::Busy(std::time::Duration::from_secs(1))),
-        NotSent::Later(_) => Failure::Passing { reason: not_sent.to_string(), after: None },
-        NotSent::Never(_) => Failure::Permanent(not_sent.to_string()),
+fn failure(error: SendError) -> Failure {
+    match error {
+        SendError::Busy => Failure::Inside(Error::Busy(std::time::Duration::from_secs(1))),
+        SendError::Transient(_) => Failure::Passing { reason: error.to_string(), after: None },
+        SendError::Permanent(_) => Failure::Permanent(error.to_string()),
     }
 }
 

@@ -6,13 +6,14 @@ use entity::scope::Scope;
 use entity::{bookmark, chunk, document};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, Condition, PaginatorTrait, QueryFilter, QuerySelect};
+use search::citation::{self, CitedAnswer};
+use search::index::Filter;
 use serde::Serialize;
 use text::char_count;
 use tracing::warn;
 
 use super::target::Target;
 use crate::adapters::answerer::{self, Draft, Question};
-use crate::adapters::index::Filter;
 use crate::ai::{self, answers};
 use crate::app::App;
 use crate::caller::Caller;
@@ -20,7 +21,6 @@ use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
-use crate::retrieval::cite::{self, Cited};
 use crate::retrieval::passage::{self, Passage};
 use crate::retrieval::{Found, Wanted};
 
@@ -195,12 +195,12 @@ impl Ask {
         let Draft { text, model, tokens } = app.answerer.answer(question).await.map_err(unavailable)?;
         let Some(text) = text else { return Ok((nothing(model, passages.len()), tokens)) };
         let texts: Vec<&str> = passages.iter().map(|passage| passage.chunk.text.as_str()).collect();
-        let cited = cite::cite(&text::clean(&text), &texts);
+        let cited = citation::cite(&text::clean(&text), &texts);
         if cited.is_empty() {
             warn!("the model's answer holds nothing but markers");
             return Err(Error::AiUnavailable);
         }
-        let Cited { text, citations } = cited;
+        let CitedAnswer { text, citations } = cited;
         let citations = citations.into_iter().zip(1..);
         let citations =
             citations.filter_map(|(cited, n)| Some(citation(app, n, passages.get(cited.passage)?, cited)));
@@ -280,7 +280,7 @@ fn nothing(model: String, passages_read: usize) -> Answered {
     Answered { answer: NOTHING.to_owned(), citations: Vec::new(), passages_read, model }
 }
 
-fn citation(app: &App, n: usize, passage: &Passage, cited: cite::Citation) -> Citation {
+fn citation(app: &App, n: usize, passage: &Passage, cited: citation::Citation) -> Citation {
     let Passage { document, chunk, found } = passage;
     let start = usize::try_from(chunk.start_offset).unwrap_or(0);
     Citation {

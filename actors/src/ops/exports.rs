@@ -7,8 +7,8 @@ use entity::scope::Scope;
 use entity::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
+use storage::blobs::LocalFile;
 
-use crate::adapters::blobs::LocalFile;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;

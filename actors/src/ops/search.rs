@@ -4,10 +4,10 @@ use entity::id::{CollectionId, FeedId};
 use entity::scope::Scope;
 use entity::{collection, feed};
 use schemars::JsonSchema;
+use search::index::{Filter, Source};
 use serde::Serialize;
 
 use super::target::Target;
-use crate::adapters::index::{Filter, Source};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;

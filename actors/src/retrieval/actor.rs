@@ -11,12 +11,12 @@ use database::Db;
 use entity::document;
 use entity::id::{DocumentId, UserId};
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
+use search::index::{Labels, Point, Tenant};
 use tracing::warn;
 use uuid::Uuid;
 
 use super::engine::Engine;
 use super::{Completeness, Ranked, Wanted};
-use crate::adapters::index::{Labels, Point, Tenant};
 use crate::error::Error;
 
 const LOOK_EVERY: Duration = Duration::from_millis(400);
@@ -135,10 +135,10 @@ impl Handler<Change> for RetrievalActor {
                         index.delete_document(&Tenant::of(user.0), document.0, None)
                     }
                     Change::Relabel(user, document, labels) => {
-                        index.patch_document(&Tenant::of(user.0), document.0, &labels)
+                        index.update_labels(&Tenant::of(user.0), document.0, &labels)
                     }
                     Change::ForgetUser(user) => index.delete_tenant(&Tenant::of(user.0)),
-                    Change::Remove(passages) => index.remove(&passages),
+                    Change::Remove(passages) => index.delete_passages(&passages),
                 })
                 .await
         })

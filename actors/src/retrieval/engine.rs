@@ -8,12 +8,13 @@ use std::time::Duration;
 use entity::id::{ChunkId, DocumentId, UserId};
 use inference::embedder::{Embedder, PASSAGE_TOKENS, Pieces};
 use runtime::{Lane, Workers};
+use search::fusion::{DenseWeight, self};
+use search::index::{EngineFault, IndexError, IndexQuery, PassageIndex, PassagePage, Tenant};
+use search::lexical;
 use tracing::{error, warn};
 use uuid::Uuid;
 
-use super::fuse::{self, Trust};
-use super::{Completeness, Found, Ranked, Wanted, lexical};
-use crate::adapters::index::{EngineFault, IndexError, PassageIndex, PassagePage, Plan, Tenant};
+use super::{Completeness, Found, Ranked, Wanted};
 use crate::ai::Pause;
 use crate::clock::Clock;
 use crate::error::{Error, StorageFailure};
@@ -122,12 +123,12 @@ impl Engine {
     /// Which of these passages the index does not hold: background work.
     pub async fn missing(&self, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
         // Not behind vectors, each of which takes seconds: until a comparison ends, every search is lexical.
-        self.read(Lane::Background, move |index| index.missing(&passages)).await
+        self.read(Lane::Background, move |index| index.find_missing(&passages)).await
     }
 
     /// Passages of all users, from one on: background work, and short as [`Self::missing`].
     pub async fn passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, Error> {
-        self.read(Lane::Background, move |index| index.passages(from, limit)).await
+        self.read(Lane::Background, move |index| index.list_passages(from, limit)).await
     }
 
     async fn read<T: Send + 'static>(
@@ -243,11 +244,11 @@ impl Engine {
 }
 
 fn not_read(error: IndexError) -> Error {
-    let is_outside =
-        matches!(error, IndexError::Engine { fault: EngineFault::Outside, .. } | IndexError::Unloaded(_));
+    let is_environmental =
+        matches!(error, IndexError::Engine { fault: EngineFault::Environment, .. } | IndexError::Unloaded(_));
     if matches!(error, IndexError::Blocked) {
         Error::Busy(RELOAD_RETRY_AFTER)
-    } else if error.is_damage() || is_outside {
+    } else if error.is_damage() || is_environmental {
         error!(cause = Error::internal(error).chain(), "the passage index could not be read");
         StorageFailure::Passing.into()
     } else {
@@ -272,23 +273,25 @@ fn search(
     wanted: &Wanted,
 ) -> Result<Ranked, IndexError> {
     let tenant = Tenant::of(user.0);
-    let (dense, trust) = meaning(embedder, &wanted.query);
+    let (dense, weight) = meaning(embedder, &wanted.query);
     // A query whose words mean nothing to the model is not degraded by leaving the model out.
-    let lexical_only = dense.is_none() && (embedder.is_none() || trust.any());
-    let sparse = lexical::query(&wanted.query, &guarded(|| index.languages(&tenant))?);
-    let mut plan = Plan { sparse, dense, filter: wanted.within.clone(), depth: DEPTH };
+    let lexical_only = dense.is_none() && (embedder.is_none() || weight.is_positive());
+    let sparse = lexical::analyze_query(&wanted.query, &guarded(|| index.languages(&tenant))?);
+    let mut index_query = IndexQuery { sparse, dense, filter: wanted.within.clone(), depth: DEPTH };
     loop {
-        let legs = guarded(|| index.search(&tenant, &plan))?;
-        let found = fuse::fuse(&legs, trust, wanted.limit);
-        if plan.depth < DEEPEST && fuse::starved(&legs, plan.depth, found.len(), wanted.limit) {
-            plan.depth = (plan.depth * 4).min(DEEPEST);
+        let hits = guarded(|| index.search(&tenant, &index_query))?;
+        let found = fusion::fuse(&hits, weight, wanted.limit);
+        if index_query.depth < DEEPEST
+            && fusion::needs_deeper_search(&hits, index_query.depth, found.len(), wanted.limit)
+        {
+            index_query.depth = (index_query.depth * 4).min(DEEPEST);
             continue;
         }
         let found = found.into_iter().map(|hit| Found {
             chunk: ChunkId(hit.id),
             document: DocumentId(hit.document),
             score: hit.score,
-            cosine: legs.dense.iter().find(|dense| dense.id == hit.id).map(|dense| dense.score),
+            cosine: hits.dense.iter().find(|dense| dense.id == hit.id).map(|dense| dense.score),
         });
         return Ok(Ranked { found: found.collect(), lexical_only });
     }
@@ -299,18 +302,18 @@ fn guarded<T>(read: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexEr
     catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(IndexError::Panicked))
 }
 
-/// The query's vector, and how far it can be relied on; a model that fails is answered without.
-fn meaning(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>>, Trust) {
-    let Some(embedder) = embedder else { return (None, Trust::of(query, Pieces::default())) };
-    let trust = Trust::of(query, embedder.pieces(query));
-    if !trust.any() {
-        return (None, trust);
+/// The embedding of the query, and the weight of the dense leg. A model that fails is left out.
+fn meaning(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>>, DenseWeight) {
+    let Some(embedder) = embedder else { return (None, DenseWeight::for_query(query, Pieces::default())) };
+    let weight = DenseWeight::for_query(query, embedder.pieces(query));
+    if !weight.is_positive() {
+        return (None, weight);
     }
     match embedder.embed_query(query) {
-        Ok(vector) => (Some(vector), trust),
+        Ok(vector) => (Some(vector), weight),
         Err(error) => {
             warn!(%error, "could not make the vector of a query; searching by words alone");
-            (None, trust)
+            (None, weight)
         }
     }
 }
@@ -321,9 +324,9 @@ mod tests {
 
     use entity::time::Timestamp;
     use futures_util::poll;
+    use search::index::EdgeIndex;
 
     use super::*;
-    use crate::adapters::index::EdgeIndex;
     use crate::clock::TestClock;
 
     #[tokio::test]

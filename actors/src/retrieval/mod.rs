@@ -4,13 +4,9 @@
 //! so.
 
 mod actor;
-pub mod cite;
 mod completeness;
 mod engine;
-pub mod fuse;
-pub mod lexical;
 pub mod passage;
-pub mod snippet;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,9 +16,9 @@ use database::Db;
 use entity::id::{ChunkId, DocumentId, UserId};
 use inference::embedder::Embedder;
 use runtime::{FairSemaphore, Port, SupervisorConfig, Workers, supervise};
+use search::index::{Filter, Labels, PassageIndex, PassagePage};
 use uuid::Uuid;
 
-use crate::adapters::index::{Filter, Labels, PassageIndex, PassagePage};
 use crate::ai::Pause;
 use crate::clock::Clock;
 use crate::error::Error;

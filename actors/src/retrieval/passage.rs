@@ -9,10 +9,11 @@ use entity::{chunk, collection_bookmark, document};
 use schemars::JsonSchema;
 use sea_orm::sea_query::SelectStatement;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait};
+use search::snippet;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::{Found, Wanted, snippet};
+use super::{Found, Wanted};
 use crate::app::App;
 use crate::error::Error;
 
@@ -115,7 +116,7 @@ fn result(app: &App, query: &str, Passage { document, chunk, found }: Passage) -
         url: app.url_of(&document),
         title: document.title,
         content_type: document.content_type,
-        snippet: snippet::snippet(&chunk.text, query),
+        snippet: snippet::extract_snippet(&chunk.text, query),
         score: shown(found.score),
         page_number: chunk.page,
         start_seconds: chunk.start_seconds,

@@ -7,9 +7,9 @@ use entity::time::Timestamp;
 use entity::upload::{Entity, Model};
 use entity::{stored_file, user};
 use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
+use storage::blobs::incoming_path;
 
 use super::{MediaType, Uploads, stored_bytes};
-use crate::adapters::blobs::incoming_path_of;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -68,7 +68,7 @@ pub async fn announce(app: &App, caller: &Caller, new: Announced) -> Result<Tick
         return Err(Error::PlanLimit("the storage that the plan allows for uploads is used up"));
     }
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
-    if app.uploads.store.direct().is_some() {
+    if app.uploads.store.presigned_uploads().is_some() {
         let file = incoming(&row);
         stored_file::Entity::insert(file.into_active_model()).exec_without_returning(&txn).await?;
     }
@@ -106,7 +106,7 @@ fn incoming(row: &Model) -> stored_file::Model {
         document_id: None,
         user_id: None,
         bytes: 0,
-        path: incoming_path_of(row.id),
+        path: incoming_path(row.id),
         held_until: sent_by(row),
         doomed: false,
     }
@@ -123,9 +123,9 @@ pub(super) fn sent_by(row: &Model) -> Timestamp {
 /// The store cannot sign.
 pub async fn put_address(app: &App, row: &Model) -> Result<String, Error> {
     let uploads = &app.uploads;
-    if let Some(direct) = uploads.store.direct() {
+    if let Some(presigned) = uploads.store.presigned_uploads() {
         let left = row.expires_at.since(app.clock.now()).max(Duration::from_secs(1));
-        return Ok(direct.put_address(&incoming_path_of(row.id), &row.content_type, left).await?);
+        return Ok(presigned.presign_put(&incoming_path(row.id), &row.content_type, left).await?);
     }
     let (id, until) = (row.id, row.expires_at);
     let signature = uploads.signatures.sign(id, until);

@@ -8,11 +8,11 @@ use entity::upload::{Column, Entity, Model};
 use entity::{bookmark, document, user};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
+use storage::blobs::{PresignedUploads, blob_path, incoming_path};
 
 use super::announce::sent_by;
 use super::stored::{self, Held};
 use super::{MediaType, arrived_directly, stored_bytes};
-use crate::adapters::blobs::{Direct, incoming_path_of, path_of};
 use crate::address::PageUrl;
 use crate::app::App;
 use crate::caller::Caller;
@@ -64,9 +64,9 @@ struct Copied {
 pub async fn complete(app: &App, asked: Completion<'_>) -> Result<Completed, Error> {
     let row =
         Entity::one_of(asked.caller.user, asked.upload).one(app.db.read()).await?.ok_or(Error::NotFound)?;
-    let direct = app.uploads.store.direct().filter(|_| row.completed_at.is_none());
-    let Some(direct) = direct else { return settle(app, &asked, None).await };
-    let copied = copy(app, direct, &row, &asked).await?;
+    let presigned = app.uploads.store.presigned_uploads().filter(|_| row.completed_at.is_none());
+    let Some(presigned) = presigned else { return settle(app, &asked, None).await };
+    let copied = copy(app, presigned, &row, &asked).await?;
     let done = settle(app, &asked, Some(&copied)).await;
     // The upload's own file stays; another's copy, where somebody completed it at the same time, does not.
     stored::discard(app, &*app.uploads.store, copied.held).await;
@@ -74,16 +74,21 @@ pub async fn complete(app: &App, asked: Completion<'_>) -> Result<Completed, Err
 }
 
 /// Copies what a client sent past us, and looks at the copy: nobody changes that any more.
-async fn copy(app: &App, direct: &dyn Direct, row: &Model, asked: &Completion<'_>) -> Result<Copied, Error> {
+async fn copy(
+    app: &App,
+    presigned: &dyn PresignedUploads,
+    row: &Model,
+    asked: &Completion<'_>,
+) -> Result<Copied, Error> {
     if arrived_directly(&app.uploads, row).await?.is_none() {
         return Err(nothing_came(app, row));
     }
-    let held = stored::hold(app, None, path_of).await?;
+    let held = stored::hold(app, None, blob_path).await?;
     let looked = async {
-        direct.copy(&incoming_path_of(row.id), &held.path).await?;
-        let copied = direct.arrived(&held.path).await?.map(|copied| copied.bytes);
+        presigned.copy(&incoming_path(row.id), &held.path).await?;
+        let copied = presigned.head(&held.path).await?.map(|copied| copied.bytes);
         let sha256 = match &asked.sha256 {
-            Some(_) => Some(direct.sha256(&held.path).await?),
+            Some(_) => Some(presigned.sha256(&held.path).await?),
             None => None,
         };
         // What was looked at before may have been replaced while it was copied.

@@ -22,6 +22,7 @@ use entity::time::Timestamp;
 use entity::upload::{Column, Entity};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, QueryFilter, QuerySelect};
+use storage::blobs::{BlobError, BlobStore, ReceivedObject, incoming_path};
 
 pub use address::Signatures;
 pub use announce::{Announced, Ticket, announce, put_address};
@@ -31,14 +32,13 @@ pub use receive::{Arrival, Pass, Said};
 pub use sweep::{KEPT, sweep};
 pub use turns::Turns;
 
-use crate::adapters::blobs::{Arrived, BlobError, Blobs, incoming_path_of};
 use crate::error::Error;
 
 /// What uploads need of the service.
 #[derive(Clone)]
 pub struct Uploads {
     /// Where files are.
-    pub store: Arc<dyn Blobs>,
+    pub store: Arc<dyn BlobStore>,
     /// Where they are worked on.
     pub scratch: Scratch,
     /// Signs addresses.
@@ -78,11 +78,12 @@ fn counts(now: Timestamp) -> Condition {
 pub async fn arrived_directly(
     uploads: &Uploads,
     upload: &entity::upload::Model,
-) -> Result<Option<Arrived>, BlobError> {
-    let Some(direct) = uploads.store.direct() else { return Ok(None) };
-    let arrived = direct.arrived(&incoming_path_of(upload.id)).await?;
-    Ok(arrived.filter(|arrived| {
-        let said = arrived.content_type.as_deref().and_then(MediaType::parse);
-        u64::try_from(upload.bytes) == Ok(arrived.bytes) && said == MediaType::parse(&upload.content_type)
+) -> Result<Option<ReceivedObject>, BlobError> {
+    let Some(presigned) = uploads.store.presigned_uploads() else { return Ok(None) };
+    let received = presigned.head(&incoming_path(upload.id)).await?;
+    Ok(received.filter(|received| {
+        let declared = received.content_type.as_deref().and_then(MediaType::parse);
+        u64::try_from(upload.bytes) == Ok(received.bytes)
+            && declared == MediaType::parse(&upload.content_type)
     }))
 }

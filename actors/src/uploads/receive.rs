@@ -9,6 +9,7 @@ use entity::upload::{Column, Entity, Model};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use sha2::{Digest, Sha256};
+use storage::blobs::{BlobError, BlobWriter, PART_BYTES, blob_path};
 use text::hexadecimal;
 use tokio::task::JoinHandle;
 use tokio_util::bytes::Bytes;
@@ -16,7 +17,6 @@ use tokio_util::bytes::Bytes;
 use super::media::MediaType;
 use super::stored::{self, Held};
 use super::turns::Turn;
-use crate::adapters::blobs::{BlobError, PART, Writing, path_of};
 use crate::app::App;
 use crate::error::Error;
 
@@ -46,7 +46,7 @@ pub struct Arrival {
     upload: Model,
     announced: u64,
     held: Held,
-    writing: Box<dyn Writing>,
+    writing: Box<dyn BlobWriter>,
     part: Vec<u8>,
     got: u64,
     /// The parts so far; digested off this thread, while the next part comes.
@@ -69,12 +69,12 @@ impl Arrival {
         let turn = app.uploads.turns.of(pass.upload).await;
         // The bytes before may have been completed while these waited for their turn.
         let upload = awaited(app, pass).await?;
-        if app.uploads.store.direct().is_some() {
-            return Err(BlobError::NotHere.into());
+        if app.uploads.store.presigned_uploads().is_some() {
+            return Err(BlobError::PresignedOnly.into());
         }
         // A row of the file would be written before the store refuses it.
         app.disk.require_room()?;
-        let held = stored::hold(app, Some(upload.id), path_of).await?;
+        let held = stored::hold(app, Some(upload.id), blob_path).await?;
         let writing = match app.uploads.store.create(&held.path, Some(announced)).await {
             Ok(writing) => writing,
             Err(error) => {
@@ -106,11 +106,11 @@ impl Arrival {
             return Err(Error::TooLarge);
         }
         self.part.extend_from_slice(bytes);
-        if self.part.len() >= PART { self.flush().await } else { Ok(()) }
+        if self.part.len() >= PART_BYTES { self.flush().await } else { Ok(()) }
     }
 
     async fn flush(&mut self) -> Result<(), Error> {
-        let part = std::mem::replace(&mut self.part, Vec::with_capacity(PART + PART / 8));
+        let part = std::mem::replace(&mut self.part, Vec::with_capacity(PART_BYTES + PART_BYTES / 8));
         let mut digest = (&mut self.digest).await.map_err(Error::internal)?;
         let bytes = Bytes::from(part);
         let same = bytes.clone();

@@ -13,12 +13,12 @@ use entity::upload;
 use runtime::Heartbeat;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
+use storage::blobs::{BlobError, BlobStore, BlobWriter, PART_BYTES, blob_path};
 use tokio::fs::File;
 use tokio::io::AsyncReadExt;
 use tokio_util::bytes::Bytes;
 use tracing::warn;
 
-use crate::adapters::blobs::{BlobError, Blobs, PART, Writing, path_of};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::error::Error;
@@ -173,7 +173,7 @@ pub async fn loosen(txn: &impl ConnectionTrait, upload: UploadId, until: Timesta
 /// A file that this service writes, from its first byte until it belongs to something.
 pub struct Written {
     held: Held,
-    writing: Box<dyn Writing>,
+    writing: Box<dyn BlobWriter>,
 }
 
 impl Written {
@@ -181,7 +181,7 @@ impl Written {
     ///
     /// # Errors
     /// There is no row, or no room for it.
-    pub async fn begin(desk: &Desk, store: &dyn Blobs) -> Result<Self, Error> {
+    pub async fn begin(desk: &Desk, store: &dyn BlobStore) -> Result<Self, Error> {
         Self::begin_announced(desk, store, None).await
     }
 
@@ -189,8 +189,12 @@ impl Written {
     ///
     /// # Errors
     /// There is no row, or no room for it.
-    pub async fn begin_announced(desk: &Desk, store: &dyn Blobs, length: Option<u64>) -> Result<Self, Error> {
-        let held = hold(desk, None, path_of).await?;
+    pub async fn begin_announced(
+        desk: &Desk,
+        store: &dyn BlobStore,
+        length: Option<u64>,
+    ) -> Result<Self, Error> {
+        let held = hold(desk, None, blob_path).await?;
         Self::of(desk, store, held, length).await
     }
 
@@ -198,7 +202,12 @@ impl Written {
     ///
     /// # Errors
     /// Those of the store; then the row is removed.
-    pub async fn of(desk: &Desk, store: &dyn Blobs, held: Held, length: Option<u64>) -> Result<Self, Error> {
+    pub async fn of(
+        desk: &Desk,
+        store: &dyn BlobStore,
+        held: Held,
+        length: Option<u64>,
+    ) -> Result<Self, Error> {
         match store.create(&held.path, length).await {
             Ok(writing) => Ok(Self { held, writing }),
             Err(error) => {
@@ -212,7 +221,7 @@ impl Written {
     ///
     /// # Errors
     /// There is no row, or no room for it; nothing is left then.
-    pub async fn copy_of(desk: &Desk, store: &dyn Blobs, file: &Path) -> Result<Held, Error> {
+    pub async fn copy_of(desk: &Desk, store: &dyn BlobStore, file: &Path) -> Result<Held, Error> {
         let length = tokio::fs::metadata(file).await.map_err(BlobError::from)?.len();
         Self::begin_announced(desk, store, Some(length)).await?.copy(desk, store, file).await
     }
@@ -221,7 +230,7 @@ impl Written {
     ///
     /// # Errors
     /// The file cannot be read, or those of the store; nothing is left then.
-    pub async fn copy(mut self, desk: &Desk, store: &dyn Blobs, file: &Path) -> Result<Held, Error> {
+    pub async fn copy(mut self, desk: &Desk, store: &dyn BlobStore, file: &Path) -> Result<Held, Error> {
         match self.append(file).await {
             Ok(()) => self.finish(desk, store).await,
             Err(error) => {
@@ -239,8 +248,8 @@ impl Written {
     async fn append(&mut self, file: &Path) -> Result<(), Error> {
         let mut file = File::open(file).await.map_err(BlobError::from)?;
         loop {
-            let mut part = Vec::with_capacity(PART);
-            (&mut file).take(PART as u64).read_to_end(&mut part).await.map_err(BlobError::from)?;
+            let mut part = Vec::with_capacity(PART_BYTES);
+            (&mut file).take(PART_BYTES as u64).read_to_end(&mut part).await.map_err(BlobError::from)?;
             if part.is_empty() {
                 return Ok(());
             }
@@ -260,7 +269,7 @@ impl Written {
     ///
     /// # Errors
     /// Those of the store; nothing is left then.
-    pub async fn finish(self, desk: &Desk, store: &dyn Blobs) -> Result<Held, Error> {
+    pub async fn finish(self, desk: &Desk, store: &dyn BlobStore) -> Result<Held, Error> {
         let Self { held, writing } = self;
         match writing.finish().await {
             Ok(()) => Ok(held),
@@ -272,14 +281,14 @@ impl Written {
     }
 
     /// Takes back what was written.
-    pub async fn abort(self, desk: &Desk, store: &dyn Blobs) {
+    pub async fn abort(self, desk: &Desk, store: &dyn BlobStore) {
         self.writing.abort().await;
         discard(desk, store, self.held).await;
     }
 }
 
 /// Ends the writing. A file that was given to nothing is removed at once; where that fails, by the clean-up.
-pub async fn discard(desk: &Desk, store: &dyn Blobs, held: Held) {
+pub async fn discard(desk: &Desk, store: &dyn BlobStore, held: Held) {
     let (id, path) = (held.id, held.path.clone());
     drop(held);
     if let Err(error) = remove(desk, store, id, &path).await {
@@ -312,7 +321,7 @@ async fn put_off(app: &App, id: FileId) -> Result<(), Error> {
     Ok(())
 }
 
-async fn remove(desk: &Desk, store: &dyn Blobs, id: FileId, path: &str) -> Result<(), Error> {
+async fn remove(desk: &Desk, store: &dyn BlobStore, id: FileId, path: &str) -> Result<(), Error> {
     // From here on it can be given to nothing: the bytes may go.
     let doomed = Entity::update_many()
         .col_expr(Column::Doomed, Expr::value(true))

@@ -4,9 +4,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use actors::adapters::index::{Doubt, IndexFolder};
 use actors::desk::Desk;
 use actors::ingest::repair::{self, Inspection};
+use search::index::{AuditReason, IndexFolder};
 
 use super::Check;
 use super::database::SEE_DATABASE_FILES;
@@ -75,27 +75,27 @@ async fn inspect(settings: &Settings, desk: &Desk) -> Result<Option<Inspection>,
 
 fn judge(folder: &Path, inspection: Option<Inspection>) -> Check {
     let place = folder.display();
-    let Some(Inspection { doubt, expected_passages, lost_documents }) = inspection else {
+    let Some(Inspection { audit_reason, expected_passages, lost_documents }) = inspection else {
         return if folder.exists() {
             Check::good(NAME, format!("{place} is there"))
         } else {
             Check::warning(NAME, format!("{place} is not there yet"), "the first start makes it")
         };
     };
-    match doubt {
-        Some(Doubt::Missing) if expected_passages == 0 && lost_documents == 0 => {
+    match audit_reason {
+        Some(AuditReason::Missing) if expected_passages == 0 && lost_documents == 0 => {
             Check::warning(NAME, format!("{place} is not there yet"), "the first start makes it")
         }
-        Some(Doubt::Missing) => {
+        Some(AuditReason::Missing) => {
             let found = format!("{place} is not there, and {expected_passages} passages should be in it");
             let advice = "start the service: it makes a new one and fills it from the database while it \
                           serves; one that runs does so by itself";
             Check::warning(NAME, found, advice)
         }
-        Some(doubt) => {
+        Some(reason) => {
             let advice = "start the service: it compares the index with the database and puts in what is \
                           missing while it serves; one that runs does so by itself";
-            Check::warning(NAME, format!("the index in {place} {}", doubt.words()), advice)
+            Check::warning(NAME, format!("the index in {place} {}", reason.description()), advice)
         }
         None if lost_documents > 0 => {
             let found =
@@ -111,7 +111,7 @@ mod tests {
     use super::super::check::State;
     use super::*;
 
-    const WHOLE: Inspection = Inspection { doubt: None, expected_passages: 12, lost_documents: 0 };
+    const WHOLE: Inspection = Inspection { audit_reason: None, expected_passages: 12, lost_documents: 0 };
 
     fn told(inspection: Inspection) -> Check {
         judge(Path::new("/data/index"), Some(inspection))
@@ -123,21 +123,27 @@ mod tests {
     }
 
     #[test]
-    fn every_doubt_and_a_rebuild_come_with_advice() {
-        let doubted = |doubt| told(Inspection { doubt: Some(doubt), ..WHOLE });
+    fn every_audit_reason_and_a_rebuild_come_with_advice() {
+        let doubted = |reason| told(Inspection { audit_reason: Some(reason), ..WHOLE });
         let rebuilt = told(Inspection { lost_documents: 3, ..WHOLE });
 
-        for check in [doubted(Doubt::Missing), doubted(Doubt::Older), doubted(Doubt::Unmarked), rebuilt] {
+        for check in [
+            doubted(AuditReason::Missing),
+            doubted(AuditReason::OlderCopy),
+            doubted(AuditReason::NoMarker),
+            rebuilt,
+        ] {
             assert_eq!(check.state, State::Warning, "{check}");
             assert!(check.advice.is_some());
         }
-        assert!(doubted(Doubt::Missing).found.contains("12 passages should be in it"));
-        assert!(doubted(Doubt::Older).found.ends_with("is an older copy"));
+        assert!(doubted(AuditReason::Missing).found.contains("12 passages should be in it"));
+        assert!(doubted(AuditReason::OlderCopy).found.ends_with("is an older copy"));
     }
 
     #[test]
     fn folder_of_a_new_installation_is_made_by_the_first_start() {
-        let new = Inspection { doubt: Some(Doubt::Missing), expected_passages: 0, lost_documents: 0 };
+        let new =
+            Inspection { audit_reason: Some(AuditReason::Missing), expected_passages: 0, lost_documents: 0 };
 
         assert_eq!(told(new).advice.as_deref(), Some("the first start makes it"));
         assert_eq!(judge(Path::new("/data/index"), None).advice.as_deref(), Some("the first start makes it"));

@@ -3,18 +3,18 @@
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use actors::adapters::blobs::{Blobs, PART};
 use actors::desk::Desk;
 use actors::imports::ImportFile;
 use actors::uploads::stored::Held;
 use entity::id::UserId;
+use storage::blobs::{BlobStore, PART_BYTES};
 use tokio::fs::File;
 use tokio::io::{AsyncRead, AsyncReadExt, stdin};
 
 use crate::cli::failure::Failure;
 
 /// A file of the machine, or what comes on standard input, copied to the store for this user.
-pub async fn stored(desk: &Desk, store: &dyn Blobs, user: UserId, path: &Path) -> Result<Held, Failure> {
+pub async fn stored(desk: &Desk, store: &dyn BlobStore, user: UserId, path: &Path) -> Result<Held, Failure> {
     let told = |cause| Failure::Path { what: "read", path: path.to_owned(), cause };
     let (mut from, length) = open(path).await.map_err(told)?;
     let mut part = next(&mut *from).await.map_err(told)?;
@@ -52,7 +52,7 @@ async fn open(path: &Path) -> io::Result<(Box<dyn AsyncRead + Unpin>, u64)> {
 
 /// As many bytes as go into one part of a stored file; fewer at its end, and then none.
 async fn next(from: &mut (dyn AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
-    let mut part = Vec::with_capacity(PART);
-    from.take(PART as u64).read_to_end(&mut part).await?;
+    let mut part = Vec::with_capacity(PART_BYTES);
+    from.take(PART_BYTES as u64).read_to_end(&mut part).await?;
     Ok(part)
 }

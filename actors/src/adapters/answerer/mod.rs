@@ -2,7 +2,7 @@
 //! is set ([`Chat`]), else the embedded one, which quotes ([`Extractive`]).
 //!
 //! An answerer gets text that others wrote. It has no tools, and what it says is read as data too: markers and quotations
-//! are checked behind it (`retrieval::cite`).
+//! are checked behind it (`search::citation`).
 
 mod chat;
 mod extractive;

@@ -4,10 +4,10 @@ use entity::id::DocumentId;
 use entity::kind::DocumentStatus;
 use entity::{chunk, document, rendition, transcript_segment};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
+use storage::blobs::{BlobError, PART_BYTES};
 use tokio::io::AsyncReadExt;
 
 use super::Gathering;
-use crate::adapters::blobs::{BlobError, PART};
 use crate::adapters::sandbox::import::document as document_path;
 use crate::error::Error;
 use crate::exports::job::Part;
@@ -77,7 +77,7 @@ impl Gathering<'_> {
 
     pub(super) async fn files(&mut self) -> Result<(), Error> {
         for (at, path) in std::mem::take(&mut self.files) {
-            let local = match self.app.uploads.store.local(&at).await {
+            let local = match self.app.uploads.store.local_file(&at).await {
                 Ok(local) => local,
                 Err(BlobError::Missing) => continue,
                 Err(error) => return Err(error.into()),
@@ -85,8 +85,8 @@ impl Gathering<'_> {
             self.file(&path, false).await?;
             let mut file = tokio::fs::File::open(local.path()).await.map_err(BlobError::from)?;
             loop {
-                let mut part = Vec::with_capacity(PART);
-                (&mut file).take(PART as u64).read_to_end(&mut part).await.map_err(BlobError::from)?;
+                let mut part = Vec::with_capacity(PART_BYTES);
+                (&mut file).take(PART_BYTES as u64).read_to_end(&mut part).await.map_err(BlobError::from)?;
                 if part.is_empty() {
                     break;
                 }

@@ -8,8 +8,8 @@ use entity::id::{DocumentId, FileId};
 use entity::stored_file::{Column, Entity};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
+use storage::blobs::{BlobError, LocalFile};
 
-use crate::adapters::blobs::{BlobError, LocalFile};
 use crate::app::App;
 use crate::error::Error;
 use crate::uploads::stored::{self, Owner, Written};
@@ -23,7 +23,7 @@ const UNUSED_FILE_RETENTION: Duration = Duration::from_secs(24 * 3600);
 /// What [`DbErr`] or [`BlobError`] converts to when the database or the store fails.
 pub async fn find_file(app: &App, document: DocumentId) -> Result<Option<LocalFile>, Error> {
     let Some(row) = Entity::of_document(document).one(app.db.read()).await? else { return Ok(None) };
-    match app.uploads.store.local(&row.path).await {
+    match app.uploads.store.local_file(&row.path).await {
         Ok(file) => {
             touch(app.db.write(), app, row.id).await?;
             Ok(Some(file))

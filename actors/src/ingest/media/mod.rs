@@ -15,6 +15,7 @@ use entity::{document, entry, job, source, transcript};
 use runtime::Lane;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use storage::blobs::LocalFile;
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use tracing::warn;
 
@@ -23,7 +24,6 @@ use super::places::{Places, Spoken};
 use super::queue::{self, Priority, Work};
 use super::store::Text;
 use super::{file, page, unread};
-use crate::adapters::blobs::LocalFile;
 use crate::adapters::fetch::{Got, Take, Wanted};
 use crate::adapters::sandbox::SandboxError;
 use crate::adapters::sandbox::sound::{About, Piece, Sound};
@@ -189,7 +189,7 @@ async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Resul
                 let cause = error.chain();
                 warn!(job.id = %job.id, cause, "a fetched recording is heard without being kept");
             }
-            Ok(LocalFile::Copied(file))
+            Ok(LocalFile::Temporary(file))
         }
         Ok(Got::Page(_) | Got::Left) => Err(gone()),
         Err(error) => {

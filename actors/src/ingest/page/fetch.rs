@@ -5,13 +5,13 @@ use std::cell::Cell;
 use entity::kind::ContentType;
 use entity::{document, job};
 use runtime::Lane;
+use storage::blobs::BlobError;
 
 use super::super::attempt::Failure;
 use super::super::media::place;
 use super::super::store::Text;
 use super::super::{file, magic};
 use super::article::{article, text_of};
-use crate::adapters::blobs::BlobError;
 use crate::adapters::fetch::{ContentType as SaidType, FetchError, Fetched, Got, Take, Wanted};
 use crate::address::PageUrl;
 use crate::app::App;

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use database::Db;
 use entity::time::Timestamp;
+use search::index::AuditReason;
 use tracing::warn;
 
 use super::rows;
 use super::watch::{IndexWatch, Suspicion, Watched, has_passed};
-use crate::adapters::index::Doubt;
 use crate::app::App;
 use crate::clock::Clock;
 use crate::error::Error;
@@ -41,7 +41,7 @@ impl Watched {
     /// Doubts an index that holds another number of passages than the database expects before any job runs.
     fn judge_first_count(&mut self, held: Option<u64>, expected: u64, now: Timestamp) {
         if self.suspicion.is_none() && held.is_some_and(|held| held != expected) {
-            self.suspicion = Some(Suspicion::new(Doubt::Incomplete, None, now));
+            self.suspicion = Some(Suspicion::new(AuditReason::CountMismatch, None, now));
         } else if expected == 0 && held == Some(0) {
             // New, or of a library that is empty: there is nothing to compare.
             self.marker = self.marker.take().filter(|_| self.suspicion.is_none());
@@ -66,8 +66,13 @@ impl IndexWatch {
         watched.judge_first_count(held, expected, clock.now());
         let lost = rows::count_lost(db.read()).await?;
         let known = Completeness::Complete.with_documents_left(lost);
-        if let Some(Suspicion { doubt, .. }) = watched.suspicion {
-            warn!(held, expected, "the passage index {}: it is compared with the database", doubt.words());
+        if let Some(Suspicion { reason, .. }) = watched.suspicion {
+            warn!(
+                held,
+                expected,
+                "the passage index {}: it is compared with the database",
+                reason.description()
+            );
             // A surplus, such as of a job that was interrupted, hides nothing: results are read from the rows.
             retrieval.set_completeness(if has_surplus { known } else { Completeness::Checking });
             return Ok(());
@@ -94,9 +99,9 @@ impl IndexWatch {
         // One low count may have met a text that was just becoming shorter.
         if watched.low_counts >= LOW_COUNTS_OF_DOUBT {
             watched.low_counts = 0;
-            warn!(held, expected, "the passage index {}", Doubt::Incomplete.words());
+            warn!(held, expected, "the passage index {}", AuditReason::CountMismatch.description());
             watched.doubted_count_at = Some(now);
-            watched.suspicion = Some(Suspicion::new(Doubt::Incomplete, None, now_at));
+            watched.suspicion = Some(Suspicion::new(AuditReason::CountMismatch, None, now_at));
             app.retrieval.set_completeness(Completeness::Checking);
         }
         // After a first low count the next check counts again.

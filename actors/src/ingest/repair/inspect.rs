@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use database::Db;
+use search::index::{AuditReason, IndexFolder, Marker};
 
 use super::rows;
-use crate::adapters::index::{Doubt, IndexFolder, Marker};
 use crate::error::Error;
 use crate::state::{self, Fact};
 
@@ -13,7 +13,7 @@ use crate::state::{self, Fact};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inspection {
     /// Why it is to be compared with the database; none where it is the one that the service left, or has open.
-    pub doubt: Option<Doubt>,
+    pub audit_reason: Option<AuditReason>,
     /// How many passages it is to hold.
     pub expected_passages: u64,
     /// How many documents it lost and has not got back.
@@ -34,10 +34,10 @@ pub async fn inspect(db: &Db, data_dir: &Path) -> Result<Inspection, Error> {
     let recorded = recorded.as_deref().and_then(Marker::from_row);
     let maintainer = state::read(db.read(), Fact::IndexMaintainer).await?;
     let is_elsewhere = maintainer.is_some() && maintainer != id.map(|id| id.to_string());
-    let (_, doubt) = IndexFolder::examine(&IndexFolder::path_in(data_dir), recorded.as_ref());
-    let doubt = doubt.or(is_elsewhere.then_some(Doubt::Elsewhere));
+    let (_, reason) = IndexFolder::examine(&IndexFolder::path_in(data_dir), recorded.as_ref());
+    let audit_reason = reason.or(is_elsewhere.then_some(AuditReason::MaintainedElsewhere));
     Ok(Inspection {
-        doubt,
+        audit_reason,
         expected_passages: rows::expected_passages(db.read()).await?,
         lost_documents: rows::count_lost(db.read()).await?,
     })

@@ -9,11 +9,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use database::{Db, SessionLock};
+use search::index::AuditReason;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::{IndexWatch, Suspicion, Watched};
-use crate::adapters::index::Doubt;
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::retrieval::{Completeness, Retrieval};
@@ -99,8 +99,9 @@ impl IndexWatch {
             return Ok(());
         }
         if last.is_some() {
-            let doubt = Suspicion::new(Doubt::Elsewhere, watched.marker.as_ref(), clock.now());
-            watched.suspicion = watched.suspicion.or(Some(doubt));
+            let suspicion =
+                Suspicion::new(AuditReason::MaintainedElsewhere, watched.marker.as_ref(), clock.now());
+            watched.suspicion = watched.suspicion.or(Some(suspicion));
             watched.marker = None;
         }
         if let Err(error) = self.note_succession(db, own, last.is_some()).await {

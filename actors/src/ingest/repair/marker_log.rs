@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use database::Db;
+use search::index::Marker;
+use search::index::marker::FileStamp;
 use tracing::warn;
 
 use super::watch::{IndexWatch, Watched, has_passed};
-use crate::adapters::index::Marker;
-use crate::adapters::index::marker::FileStamp;
 use crate::app::App;
 use crate::clock::Clock;
 use crate::error::Error;

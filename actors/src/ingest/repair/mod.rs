@@ -1,10 +1,10 @@
 //! Keeps the index whole: an index that is lost, partial, old, foreign or damaged is noticed at the start and while the
 //! service runs, and filled again from the database while it serves.
 //!
-//! Three things tell of it, from cheap to dear. The [marker](crate::adapters::index::marker) says at the start whether the
+//! Three things tell of it, from cheap to dear. The [marker](search::index::marker) says at the start whether the
 //! folder is the one that the service left. A [count](counts) of passages is compared with the database every minute. A
-//! [comparison](audit) of every passage runs only after one of these, or a search that failed, raised a
-//! [doubt](crate::adapters::index::doubt). It writes down which documents are lost; jobs of the queue put these in again,
+//! [comparison](audit) of every passage runs only after one of these, or a search that failed, gave a
+//! [reason](search::index::audit_reason) for it. It writes down which documents are lost; jobs of the queue put these in again,
 //! newest first and behind everything that a user waits for: first by their words, which takes moments, then by their
 //! vectors. Until both are restored, search reports `degraded` to the affected users.
 //!
@@ -23,9 +23,9 @@ mod rows;
 mod watch;
 
 use database::Db;
+use search::index::OpenedIndex;
 use tracing::warn;
 
-use crate::adapters::index::OpenedIndex;
 use crate::app::App;
 use crate::clock::Clock;
 use crate::error::Error;

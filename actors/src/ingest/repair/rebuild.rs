@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use search::index::AuditReason;
 use tokio::time::Instant;
 use tracing::info;
 
 use super::watch::{IndexWatch, Suspicion, Watched, has_passed};
 use super::{audit, rows};
-use crate::adapters::index::Doubt;
 use crate::app::App;
 use crate::error::Error;
 use crate::retrieval::Completeness;
@@ -41,7 +41,7 @@ impl IndexWatch {
         let begun = Instant::now();
         let findings = audit::compare(app, suspicion.stale).await?;
         watched.suspicion = None;
-        if suspicion.doubt != Doubt::Incomplete {
+        if suspicion.reason != AuditReason::CountMismatch {
             // Another generation: whatever else bears the old one is not this index.
             watched.marker = None;
         }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use search::index::{AuditReason, Marker, PassageIndex};
 use tracing::error;
 
 use super::watch::{Damage, IndexWatch, Suspicion, Watched, has_passed};
-use crate::adapters::index::{Doubt, Marker, PassageIndex};
 use crate::app::App;
 use crate::error::Error;
 use crate::retrieval::{Completeness, Retrieval};
@@ -32,7 +32,7 @@ struct Replacement {
     index: Arc<dyn PassageIndex>,
     /// The marker that was found in its folder.
     found: Option<Marker>,
-    doubt: Doubt,
+    audit_reason: AuditReason,
 }
 
 impl Watched {
@@ -68,7 +68,7 @@ impl IndexWatch {
         watched.reopened_at = reason.map(|_| now);
         let Some(reason) = reason else { return Ok(()) };
         app.retrieval.set_completeness(Completeness::Checking);
-        let Replacement { index, found, doubt } = match reason {
+        let Replacement { index, found, audit_reason } = match reason {
             Reason::Gone => self.replace_gone(app, watched).await?,
             Reason::Damaged => self.replace_damaged(app, watched).await?,
         };
@@ -76,7 +76,7 @@ impl IndexWatch {
         watched.reopened_at = None;
         watched.damage = None;
         watched.counted_twice = 0;
-        watched.suspicion = Some(Suspicion::new(doubt, found.as_ref(), app.clock.now()));
+        watched.suspicion = Some(Suspicion::new(audit_reason, found.as_ref(), app.clock.now()));
         Ok(())
     }
 
@@ -90,9 +90,10 @@ impl IndexWatch {
         }
         if let Some(index) = watched.resume().await? {
             // What was changed meanwhile is in another index, or nowhere.
-            return Ok(Replacement { index, found: Marker::read(&self.folder.path()), doubt: Doubt::Older });
+            let found = Marker::read(&self.folder.path());
+            return Ok(Replacement { index, found, audit_reason: AuditReason::OlderCopy });
         }
-        self.open_anew(app, watched, Doubt::Removed).await
+        self.open_anew(app, watched, AuditReason::Removed).await
     }
 
     /// Moves an index aside that fails to answer, and makes a new one.
@@ -100,7 +101,7 @@ impl IndexWatch {
         if watched.damage != Some(Damage::MovedAside) {
             self.set_aside(app, watched).await?;
         }
-        self.open_anew(app, watched, Doubt::Damaged).await
+        self.open_anew(app, watched, AuditReason::Damaged).await
     }
 
     /// Moves a damaged index aside. One that cannot be moved stays in use until the next try, so that a folder which is removed
@@ -109,7 +110,7 @@ impl IndexWatch {
         let now = app.clock.now();
         watched.damage = Some(Damage::InPlace);
         // It is not marked as left in order, should the service end before it could be moved.
-        watched.suspicion = Some(Suspicion::new(Doubt::Damaged, None, now));
+        watched.suspicion = Some(Suspicion::new(AuditReason::Damaged, None, now));
         // Before its folder is made anew: what it still writes would go there.
         let index = app.retrieval.abandon().await?;
         let folder = self.folder.clone();
@@ -126,21 +127,21 @@ impl IndexWatch {
         Ok(())
     }
 
-    /// Opens the index that is in the folder, or makes one, which then is doubted for this reason.
+    /// Opens the index that is in the folder, or makes one, which then is compared with the database for this reason.
     async fn open_anew(
         &self,
         app: &App,
         watched: &Watched,
-        doubt_of_new: Doubt,
+        reason_if_new: AuditReason,
     ) -> Result<Replacement, Error> {
         let opened = self.folder.open_on_thread(watched.marker.clone(), app.clock.now()).await;
         let opened = opened.map_err(Error::internal)?;
-        let doubt = match opened.doubt {
-            Some(Doubt::Missing) => doubt_of_new,
+        let audit_reason = match opened.audit_reason {
+            Some(AuditReason::Missing) => reason_if_new,
             // A copy that was made within this run.
-            None => Doubt::Older,
+            None => AuditReason::OlderCopy,
             Some(other) => other,
         };
-        Ok(Replacement { index: opened.index, found: opened.found, doubt })
+        Ok(Replacement { index: opened.index, found: opened.found, audit_reason })
     }
 }

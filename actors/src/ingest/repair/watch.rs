@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use entity::time::Timestamp;
+use search::index::{AuditReason, IndexFolder, Marker, OpenedIndex, PassageIndex};
 use tokio::sync::Mutex;
 
-use crate::adapters::index::{Doubt, IndexFolder, Marker, OpenedIndex, PassageIndex};
 use crate::clock::Clock;
 
 /// Watches the index of a running service.
@@ -19,13 +19,13 @@ pub struct IndexWatch {
 
 impl IndexWatch {
     pub(super) fn new(opened: OpenedIndex, clock: &dyn Clock) -> Self {
-        let OpenedIndex { folder, index: _, doubt, found, recorded } = opened;
+        let OpenedIndex { folder, index: _, audit_reason, found, recorded } = opened;
         let start = clock.elapsed();
         let watched = Watched {
             // The row, not the folder: a folder that is one ahead is written again with the same number, so it never gets
             // further ahead however often the row cannot be written.
             marker: recorded,
-            suspicion: doubt.map(|doubt| Suspicion::new(doubt, found.as_ref(), clock.now())),
+            suspicion: audit_reason.map(|reason| Suspicion::new(reason, found.as_ref(), clock.now())),
             marked_at: start,
             marked_changes: 0,
             counted_at: start,
@@ -43,10 +43,10 @@ impl IndexWatch {
     }
 }
 
-/// A doubt, and since when documents are stale because of it.
+/// Why the index must be compared with the database, and since when documents are stale because of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspicion {
-    pub doubt: Doubt,
+    pub reason: AuditReason,
     pub stale: Option<StalePeriod>,
 }
 
@@ -67,9 +67,9 @@ impl StalePeriod {
 }
 
 impl Suspicion {
-    pub fn new(doubt: Doubt, found: Option<&Marker>, now: Timestamp) -> Self {
-        let stale = doubt.stale_since(found).map(|since| StalePeriod { since, until: now });
-        Self { doubt, stale }
+    pub fn new(reason: AuditReason, found: Option<&Marker>, now: Timestamp) -> Self {
+        let stale = reason.stale_since(found).map(|since| StalePeriod { since, until: now });
+        Self { reason, stale }
     }
 }
 

@@ -153,7 +153,7 @@ mod tests {
         let passages = ["He said “the quagga [2] is dead”\nin 1883. Nobody believed him."];
         let answer = said("Who said that the quagga is dead?", &passages).unwrap();
 
-        let cited = crate::retrieval::cite::cite(&answer, &passages);
+        let cited = search::citation::cite(&answer, &passages);
 
         assert!(
             !cited.citations.is_empty() && cited.citations.iter().all(|citation| citation.verified),

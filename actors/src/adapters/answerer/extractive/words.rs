@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use search::index::Language;
+use search::lexical;
 use text::chunk::sentences;
 
 use crate::adapters::answerer::Passage;
-use crate::adapters::index::Language;
-use crate::retrieval::lexical;
 
 /// Among fewer sentences a word that stands in none would be worth more than all others together.
 const LEAST_SENTENCES: usize = 30;
@@ -25,12 +25,12 @@ impl Words {
     pub fn of(question: &str, passages: &[Passage]) -> Self {
         let mut languages: Vec<Language> = Vec::new();
         for passage in passages {
-            let language = lexical::detect(&passage.text);
+            let language = lexical::detect_language(&passage.text);
             if !languages.contains(&language) {
                 languages.push(language);
             }
         }
-        let asked = lexical::query(question, &languages);
+        let asked = lexical::analyze_query(question, &languages);
         let mut words = Self { worth: HashMap::new(), whole: 0.0, languages };
         let mut holders: HashMap<u32, usize> = asked.indices.iter().map(|word| (*word, 0)).collect();
         let mut count = 0;
@@ -65,7 +65,7 @@ impl Words {
     fn ids(&self, text: &str) -> Vec<u32> {
         let mut ids: Vec<u32> = Vec::new();
         for language in &self.languages {
-            ids.extend(lexical::passage("", text, *language).indices);
+            ids.extend(lexical::analyze_passage("", text, *language).indices);
         }
         ids.sort_unstable();
         ids.dedup();

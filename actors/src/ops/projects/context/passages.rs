@@ -7,8 +7,8 @@ use entity::id::DocumentId;
 use entity::kind::ContentType;
 use entity::{document, note, project, project_item};
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QuerySelect, QueryTrait};
+use search::index::Filter;
 
-use crate::adapters::index::Filter;
 use crate::app::App;
 use crate::error::Error;
 use crate::retrieval::Wanted;

@@ -1,0 +1,269 @@
+//! Fuses the hits of both legs into one ranking. Plain functions: no index, no model, no clock.
+//!
+//! The scores of each leg are normalized by their mean and standard deviation (distribution-based score fusion) and added. The dense
+//! leg is weighted by how well the model knows the words of the query. So a passage that both legs found ranks above one that only
+//! one of them found, a query in words that the model was not trained on is left to the lexical leg, and without a dense leg the
+//! ranking is the lexical one. A passage that shares no word with the query must be near in meaning to be a result.
+//!
+//! Measured on SciFact and Cranfield (nDCG@10): this fusion 72.7 and 56.1, reciprocal rank fusion with k = 10 72.4 and 54.8, min-max
+//! normalization 72.9 and 55.2. The minimum cosine below costs nothing on either.
+
+use std::collections::{BTreeMap, HashMap};
+
+use inference::embedder::Pieces;
+use uuid::Uuid;
+
+use crate::index::{Hit, HybridHits};
+
+/// Maximum number of passages of one document in a ranking (contract.md, section 5).
+const MAX_PASSAGES_PER_DOCUMENT: usize = 3;
+
+/// Normalized scores reach from this many standard deviations below the mean (0) to as many above it (1).
+const SCALE_DEVIATIONS: f32 = 3.0;
+
+/// Minimum cosine similarity of a passage that shares no word with the query, when the model knows all words of the query. Measured:
+/// 600 made-up words and phrases reach 0.41 among 13,000 passages, and no relevant passage is lost above 0.45.
+const MIN_COSINE: f32 = 0.42;
+
+/// Added to [`MIN_COSINE`] when the model hardly knows the words.
+const UNKNOWN_WORDS_PENALTY: f32 = 0.3;
+
+/// Up to this many word pieces per word the model knows the words of a query.
+const MAX_PIECES_OF_KNOWN_WORDS: f32 = 2.0;
+
+/// From this many word pieces per word on the model spells the words out, and they mean nothing to it.
+const MIN_PIECES_OF_UNKNOWN_WORDS: f32 = 4.0;
+
+/// A passage in a ranking.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RankedPassage {
+    /// The chunk's id.
+    pub id: Uuid,
+    /// Id of its document.
+    pub document: Uuid,
+    /// Fused score from 0 to 1, descending along the ranking.
+    pub score: f32,
+}
+
+/// Weight of the dense leg for one query, from 0 (left out) to 1 (as much as the lexical leg).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DenseWeight(f32);
+
+impl DenseWeight {
+    /// The weight for a query that the model splits into these word pieces. Names made of letters and digits, gibberish, and scripts
+    /// that the model was not trained on have many pieces per word. Characters outside of its vocabulary, such as some symbols and
+    /// scripts, all become the same unknown piece, which counts as a word that is spelled out.
+    #[must_use]
+    pub fn for_query(query: &str, pieces: Pieces) -> Self {
+        let words = query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).count();
+        let signs = query.split_whitespace().filter(|part| !part.contains(char::is_alphanumeric)).count();
+        let words = words + signs.min(pieces.unknown);
+        let known = to_f32(pieces.all.saturating_sub(pieces.unknown));
+        let per_word = (known + MIN_PIECES_OF_UNKNOWN_WORDS * to_f32(pieces.unknown)) / to_f32(words.max(1));
+        Self(
+            ((MIN_PIECES_OF_UNKNOWN_WORDS - per_word)
+                / (MIN_PIECES_OF_UNKNOWN_WORDS - MAX_PIECES_OF_KNOWN_WORDS))
+                .clamp(0.0, 1.0),
+        )
+    }
+
+    /// Whether the dense leg has any weight, so that it is worth searching.
+    #[must_use]
+    pub fn is_positive(self) -> bool {
+        self.0 > 0.0
+    }
+
+    /// Whether a passage with this cosine similarity is a result although it shares no word with the query.
+    fn admits(self, cosine: f32) -> bool {
+        self.is_positive() && cosine >= MIN_COSINE + UNKNOWN_WORDS_PENALTY * (1.0 - self.0)
+    }
+}
+
+/// Returns the best passages of both legs, at most `limit`; equal scores in the order of their ids.
+#[must_use]
+pub fn fuse(hits: &HybridHits, dense_weight: DenseWeight, limit: usize) -> Vec<RankedPassage> {
+    let weight = if hits.dense.is_empty() { 0.0 } else { dense_weight.0 };
+    let mut sums: BTreeMap<Uuid, RankedPassage> = BTreeMap::new();
+    let lexical = Scale::of(&hits.lexical);
+    for hit in &hits.lexical {
+        let score = lexical.normalize(hit.score);
+        sums.insert(hit.id, RankedPassage { id: hit.id, document: hit.document, score });
+    }
+    let dense = Scale::of(&hits.dense);
+    for hit in &hits.dense {
+        let score = weight * dense.normalize(hit.score);
+        match sums.get_mut(&hit.id) {
+            Some(sum) => sum.score += score,
+            None if dense_weight.admits(hit.score) => {
+                sums.insert(hit.id, RankedPassage { id: hit.id, document: hit.document, score });
+            }
+            None => {}
+        }
+    }
+    let mut ranked: Vec<RankedPassage> = sums.into_values().collect();
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
+    limit_per_document(ranked, limit)
+        .map(|passage| RankedPassage { score: (passage.score / (1.0 + weight)).clamp(0.0, 1.0), ..passage })
+        .collect()
+}
+
+/// Whether a deeper search might find more results: fewer than `limit` were found because passages of a few long documents took all
+/// places of the lexical leg.
+#[must_use]
+pub fn needs_deeper_search(hits: &HybridHits, depth: usize, found: usize, limit: usize) -> bool {
+    found < limit && hits.lexical.len() >= depth
+}
+
+fn limit_per_document(ranked: Vec<RankedPassage>, limit: usize) -> impl Iterator<Item = RankedPassage> {
+    let mut counts: HashMap<Uuid, usize> = HashMap::new();
+    let kept = ranked.into_iter().filter(move |passage| {
+        let count = counts.entry(passage.document).or_default();
+        *count += 1;
+        *count <= MAX_PASSAGES_PER_DOCUMENT
+    });
+    kept.take(limit)
+}
+
+/// The scale by which the scores of a leg are normalized.
+struct Scale {
+    zero: f32,
+    width: f32,
+}
+
+impl Scale {
+    fn of(hits: &[Hit]) -> Self {
+        let count = to_f32(hits.len().max(1));
+        let mean = hits.iter().map(|hit| hit.score).sum::<f32>() / count;
+        let squares: f32 = hits.iter().map(|hit| (hit.score - mean).powi(2)).sum();
+        let deviation = (squares / (count - 1.0).max(1.0)).sqrt();
+        Self { zero: mean - SCALE_DEVIATIONS * deviation, width: 2.0 * SCALE_DEVIATIONS * deviation }
+    }
+
+    /// Mostly between 0 and 1; 0.5 when all scores are the same.
+    fn normalize(&self, score: f32) -> f32 {
+        if self.width > f32::EPSILON { (score - self.zero) / self.width } else { 0.5 }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of words and of hits, far below 2^24")]
+fn to_f32(count: usize) -> f32 {
+    count as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn known(all: usize) -> Pieces {
+        Pieces { all, unknown: 0 }
+    }
+
+    const FULL_WEIGHT: DenseWeight = DenseWeight(1.0);
+
+    fn hit(number: u128, score: f32) -> Hit {
+        Hit { id: Uuid::from_u128(number), document: Uuid::from_u128(number), score }
+    }
+
+    fn numbers(ranked: &[RankedPassage]) -> Vec<u128> {
+        ranked.iter().map(|found| found.id.as_u128()).collect()
+    }
+
+    #[test]
+    fn passage_of_both_legs_ranks_first() {
+        let hits = HybridHits {
+            lexical: vec![hit(1, 9.0), hit(2, 8.0), hit(3, 2.0)],
+            dense: vec![hit(4, 0.8), hit(2, 0.7), hit(5, 0.1)],
+        };
+        assert_eq!(numbers(&fuse(&hits, FULL_WEIGHT, 3)), [2, 1, 4]);
+    }
+
+    #[test]
+    fn ranking_without_dense_leg_is_the_lexical_one() {
+        let hits = HybridHits { lexical: vec![hit(3, 9.0), hit(1, 8.0), hit(2, 2.0)], dense: Vec::new() };
+        assert_eq!(numbers(&fuse(&hits, FULL_WEIGHT, 9)), [3, 1, 2]);
+    }
+
+    #[test]
+    fn distant_passages_without_the_word_are_no_results() {
+        let hits = HybridHits {
+            lexical: (1..=5).map(|n| hit(n, 3.0)).collect(),
+            dense: (1..=9).map(|n| hit(n, 0.4)).collect(),
+        };
+        let mut found = numbers(&fuse(&hits, FULL_WEIGHT, 20));
+        found.sort_unstable();
+        assert_eq!(found, [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn near_passage_without_the_words_is_a_result() {
+        let hits = HybridHits { lexical: Vec::new(), dense: vec![hit(1, 0.6), hit(2, 0.3)] };
+        assert_eq!(numbers(&fuse(&hits, FULL_WEIGHT, 20)), [1]);
+    }
+
+    #[test]
+    fn word_that_the_model_spells_out_has_no_dense_weight() {
+        let hits = HybridHits { lexical: Vec::new(), dense: vec![hit(1, 0.7)] };
+        assert!(fuse(&hits, DenseWeight::for_query("zebu3fa91c0d", known(8)), 20).is_empty());
+        assert!(fuse(&hits, DenseWeight::for_query("东京塔在哪里", known(6)), 20).is_empty());
+        assert!(fuse(&hits, DenseWeight::for_query("kubernetes", known(3)), 20).len() == 1);
+        assert_eq!(DenseWeight::for_query("how do I make bread at home", known(7)), FULL_WEIGHT);
+        assert_eq!(DenseWeight::for_query("?!", known(2)), FULL_WEIGHT);
+        // As the tokenizer counts them: actors/crates/inference/src/embedder/tests.rs.
+        for (query, all, unknown) in [("🚗", 1, 1), ("🚗🚗 🐜", 2, 2), ("ትምህርት ቤት", 2, 2)]
+        {
+            assert!(!DenseWeight::for_query(query, Pieces { all, unknown }).is_positive(), "{query}");
+        }
+        for (query, all, unknown) in [("ants 🐜", 2, 1), ("a car 🚗🚗🚗🚗", 3, 1)] {
+            assert!(DenseWeight::for_query(query, Pieces { all, unknown }).admits(0.5), "{query}");
+        }
+    }
+
+    #[test]
+    fn document_has_three_passages_at_most() {
+        let of_one = |number: u128| Hit { document: Uuid::from_u128(77), ..hit(number, 9.0) };
+        let lexical: Vec<_> = (1..=6).map(of_one).chain([hit(9, 1.0)]).collect();
+        assert_eq!(numbers(&fuse(&HybridHits { lexical, dense: Vec::new() }, FULL_WEIGHT, 20)), [1, 2, 3, 9]);
+    }
+
+    #[test]
+    fn lexical_leg_full_of_one_document_needs_depth() {
+        let hits = HybridHits { lexical: (1..=100).map(|n| hit(n, 1.0)).collect(), dense: Vec::new() };
+        assert!(needs_deeper_search(&hits, 100, 3, 8));
+        assert!(!needs_deeper_search(&hits, 100, 8, 8));
+        assert!(!needs_deeper_search(&hits, 200, 3, 8));
+    }
+
+    fn leg(scores: std::ops::Range<f32>) -> impl Strategy<Value = Vec<Hit>> {
+        proptest::collection::btree_map(0..40u128, (0..8u128, scores), 0..30).prop_map(|hits| {
+            let hit = |(id, (document, score))| Hit { document: Uuid::from_u128(document), ..hit(id, score) };
+            let mut hits: Vec<_> = hits.into_iter().map(hit).collect();
+            hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+            hits
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_hits_make_a_ranking(lexical in leg(0.01..60.0), dense in leg(-1.0..1.0), weight in 0.0..=1.0f32, limit in 0..25usize) {
+            let hits = HybridHits { lexical, dense };
+            let ranked = fuse(&hits, DenseWeight(weight), limit);
+
+            prop_assert!(ranked.len() <= limit);
+            prop_assert!(ranked.is_sorted_by(|a, b| a.score >= b.score));
+            prop_assert!(ranked.iter().all(|found| (0.0..=1.0).contains(&found.score)));
+            let mut ids = numbers(&ranked);
+            ids.sort_unstable();
+            prop_assert!(ids.is_sorted_by(|a, b| a < b));
+            prop_assert_eq!(fuse(&hits, DenseWeight(weight), limit), ranked);
+        }
+
+        #[test]
+        fn every_document_with_a_word_match_is_a_result(lexical in leg(0.01..60.0), dense in leg(-1.0..1.0), weight in 0.0..=1.0f32) {
+            let documents: std::collections::HashSet<_> = lexical.iter().map(|hit| hit.document).collect();
+            let found = fuse(&HybridHits { lexical, dense }, DenseWeight(weight), usize::MAX);
+            prop_assert!(documents.iter().all(|document| found.iter().any(|found| found.document == *document)));
+        }
+    }
+}

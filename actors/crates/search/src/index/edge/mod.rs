@@ -1,0 +1,369 @@
+//! The embedded passage index: one qdrant-edge shard in a folder, shared by all users.
+//!
+//! Writes go through a log, so uncommitted writes mostly outlive a killed process; only [`PassageIndex::commit`] guarantees it, also
+//! for a power loss. A folder can be open in one process at a time.
+
+mod fault;
+mod filter;
+mod point;
+mod query;
+mod schema;
+mod shard;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+use disk::{FileIdentity, MIN_FREE_TO_ADD_BYTES, MIN_FREE_TO_DELETE_BYTES, available_bytes};
+use qdrant_edge::{
+    ConditionalInsertOperation, CountRequest, FacetRequest, Payload, PayloadOps, PointId,
+    PointInsertOperations, PointOperations, QueryBatchRequest, RetrieveRequest, ScrollRequest, SetPayloadOp,
+    UpdateOperation, WithPayloadInterface,
+};
+use uuid::Uuid;
+
+use self::fault::measurement_error;
+use self::shard::Shard;
+use super::{HybridHits, IndexError, IndexQuery, Labels, Language, PassageIndex, PassagePage, Point, Tenant};
+
+/// The embedding model whose vectors are stored and searched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VectorModel {
+    /// Its name, of letters, digits, `-` and `.`. Each name has a vector of its own in a point.
+    pub name: String,
+    /// Length of its vectors.
+    pub dimensions: usize,
+}
+
+impl VectorModel {
+    fn vector_name(&self) -> String {
+        format!("dense_{}", self.name)
+    }
+}
+
+/// Folders that the engine does not replace while a shard is open.
+const STABLE_FOLDERS: [&str; 2] = ["segments", "wal"];
+
+/// The identities of the stable folders; `None` for one that does not exist.
+type Identity = [Option<FileIdentity>; 2];
+
+fn identity_of(folder: &Path) -> Identity {
+    STABLE_FOLDERS
+        .map(|name| std::fs::symlink_metadata(folder.join(name)).ok().as_ref().map(FileIdentity::from))
+}
+
+/// The embedded passage index.
+pub struct EdgeIndex {
+    shard: Shard,
+    folder: PathBuf,
+    identity: Identity,
+    /// Changes only under both locks below.
+    abandoned: AtomicBool,
+    /// Held while the shard is optimized. Lock order: before `writing`.
+    optimizing: Mutex<()>,
+    /// Held during every write, so that writes wait for one another.
+    writing: Mutex<()>,
+    /// Languages of the tenants that were queried before, so that a search need not count them.
+    languages: Mutex<HashMap<Tenant, HashSet<Language>>>,
+}
+
+impl EdgeIndex {
+    /// Opens the index in a folder, or creates one there. Adds a vector for the model if it is new to the index.
+    ///
+    /// # Errors
+    /// [`IndexError::Open`] when another process has the index open, or its files cannot be read or written.
+    pub fn open(folder: &Path, model: Option<VectorModel>) -> Result<Self, IndexError> {
+        if !Self::exists_in(folder) {
+            // On file systems that allocate the blocks of mapped files at the first read, such as tmpfs, loading takes 30 MiB.
+            // They are allocated now, while there is space: a later start on a full disk would be killed (SIGBUS).
+            drop(Self::open_once(folder, model.clone())?);
+        }
+        Self::open_once(folder, model)
+    }
+
+    fn open_once(folder: &Path, model: Option<VectorModel>) -> Result<Self, IndexError> {
+        let shard = Shard::open(folder, model).map_err(|cause| IndexError::Open(Box::new(cause)))?;
+        Ok(Self {
+            shard,
+            folder: folder.to_owned(),
+            identity: identity_of(folder),
+            abandoned: AtomicBool::new(false),
+            optimizing: Mutex::new(()),
+            writing: Mutex::new(()),
+            languages: Mutex::new(HashMap::new()),
+        })
+    }
+
+    /// Whether a folder holds an index.
+    #[must_use]
+    pub fn exists_in(folder: &Path) -> bool {
+        shard::exists_in(folder)
+    }
+
+    /// Whether the disk of a folder has enough space to write an index there.
+    #[must_use]
+    pub fn has_room(folder: &Path) -> bool {
+        available_bytes(folder).is_ok_and(|free| free >= MIN_FREE_TO_ADD_BYTES)
+    }
+
+    /// Changes the shard, unless the index is abandoned. The caller holds `writing`.
+    fn write(&self, action: &'static str, operation: UpdateOperation) -> Result<(), IndexError> {
+        self.require_not_abandoned()?;
+        self.reload_if_blocked()?;
+        self.shard.update(action, operation)
+    }
+
+    /// Reloads the shard after a failed write. The caller holds `writing`.
+    fn reload_if_blocked(&self) -> Result<(), IndexError> {
+        if !self.shard.is_blocked() {
+            return Ok(());
+        }
+        // Does not wait: optimizing takes seconds, and its lock comes before `writing`.
+        let _optimizing = match self.optimizing.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(IndexError::Blocked),
+        };
+        // Without space the engine would end the process. And the old shard is flushed, by path, into whatever is in the folder.
+        self.require_free(MIN_FREE_TO_ADD_BYTES)?;
+        if self.is_in_place() { self.shard.reload() } else { Err(IndexError::Blocked) }
+    }
+
+    fn require_not_abandoned(&self) -> Result<(), IndexError> {
+        if self.abandoned.load(Ordering::SeqCst) { Err(IndexError::Abandoned) } else { Ok(()) }
+    }
+
+    fn lock_optimizing(&self) -> MutexGuard<'_, ()> {
+        self.optimizing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_writing(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_languages(&self) -> MutexGuard<'_, HashMap<Tenant, HashSet<Language>>> {
+        self.languages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn require_free(&self, bytes: u64) -> Result<(), IndexError> {
+        let free = available_bytes(&self.folder).map_err(measurement_error("measure the disk of"))?;
+        if free < bytes { Err(IndexError::Full) } else { Ok(()) }
+    }
+
+    /// Refuses unless there is space to write everything once more, which optimizing may do.
+    fn require_space_to_optimize(&self) -> Result<(), IndexError> {
+        let free = available_bytes(&self.folder).map_err(measurement_error("measure the disk of"))?;
+        let used = allocated_bytes(&self.folder).map_err(measurement_error("measure the files of"))?;
+        if free < MIN_FREE_TO_ADD_BYTES + used { Err(IndexError::Full) } else { Ok(()) }
+    }
+
+    fn check_dimensions<'a>(
+        &self,
+        mut vectors: impl Iterator<Item = &'a Vec<f32>>,
+    ) -> Result<(), IndexError> {
+        let expected = self.shard.model().map_or(0, |model| model.dimensions);
+        match vectors.find(|vector| vector.len() != expected) {
+            Some(vector) => Err(IndexError::Dimension { expected, actual: vector.len() }),
+            None => Ok(()),
+        }
+    }
+
+    fn vector_name(&self) -> Option<String> {
+        self.shard.model().map(VectorModel::vector_name)
+    }
+
+    /// The languages of the tenant's passages, counted by the engine.
+    fn count_languages(&self, tenant: &Tenant) -> Result<HashSet<Language>, IndexError> {
+        let request = FacetRequest {
+            limit: usize::MAX,
+            filter: Some(filter::owned_by(tenant)),
+            exact: true,
+            ..FacetRequest::new(schema::field_path(schema::LANGUAGE))
+        };
+        let response = self.shard.read("count", |shard| shard.facet(request))?;
+        Ok(response.hits.iter().filter_map(|hit| point::facet_language(&hit.value)).collect())
+    }
+}
+
+impl PassageIndex for EdgeIndex {
+    fn upsert(&self, tenant: &Tenant, points: Vec<Point>) -> Result<(), IndexError> {
+        self.check_dimensions(points.iter().filter_map(|point| point.dense.as_ref()))?;
+        let _writing = self.lock_writing();
+        self.require_free(MIN_FREE_TO_ADD_BYTES)?;
+        if let Some(known) = self.lock_languages().get_mut(tenant) {
+            known.extend(points.iter().map(|point| point.language));
+        }
+        let name = self.vector_name();
+        let stored =
+            points.into_iter().map(|point| point::to_engine(tenant, point, name.as_deref())).collect();
+        let insert = ConditionalInsertOperation {
+            points_op: PointInsertOperations::PointsList(stored),
+            condition: filter::owned_by(tenant),
+            update_mode: None,
+        };
+        self.write(
+            "add to",
+            UpdateOperation::PointOperation(PointOperations::UpsertPointsConditional(insert)),
+        )
+    }
+
+    fn delete_document(&self, tenant: &Tenant, document: Uuid, keep: Option<i64>) -> Result<(), IndexError> {
+        let _writing = self.lock_writing();
+        self.require_free(MIN_FREE_TO_DELETE_BYTES)?;
+        let delete = PointOperations::DeletePointsByFilter(filter::of_document(tenant, document, keep));
+        self.write("delete from", UpdateOperation::PointOperation(delete))
+    }
+
+    fn delete_tenant(&self, tenant: &Tenant) -> Result<(), IndexError> {
+        let _writing = self.lock_writing();
+        self.require_free(MIN_FREE_TO_DELETE_BYTES)?;
+        let delete = PointOperations::DeletePointsByFilter(filter::owned_by(tenant));
+        self.write("delete from", UpdateOperation::PointOperation(delete))?;
+        self.lock_languages().remove(tenant);
+        Ok(())
+    }
+
+    fn update_labels(&self, tenant: &Tenant, document: Uuid, labels: &Labels) -> Result<(), IndexError> {
+        let _writing = self.lock_writing();
+        self.require_free(MIN_FREE_TO_ADD_BYTES)?;
+        let set = SetPayloadOp {
+            payload: Payload(point::labels_payload(labels)),
+            points: None,
+            filter: Some(filter::of_document(tenant, document, None)),
+            key: None,
+        };
+        self.write("update the labels of", UpdateOperation::PayloadOperation(PayloadOps::SetPayload(set)))
+    }
+
+    fn search(&self, tenant: &Tenant, query: &IndexQuery) -> Result<HybridHits, IndexError> {
+        self.check_dimensions(query.dense.iter())?;
+        let lexical = (!query.sparse.is_empty()).then(|| query::lexical(tenant, query));
+        let dense = self
+            .vector_name()
+            .zip(query.dense.as_ref())
+            .map(|(name, dense)| query::dense(tenant, query, name, dense));
+        let (has_lexical, has_dense) = (lexical.is_some(), dense.is_some());
+
+        let queries: Vec<_> = lexical.into_iter().chain(dense).collect();
+        let results =
+            self.shard.read("search", |shard| shard.query_batch(QueryBatchRequest::new(queries)))?;
+
+        let mut results = results.into_iter();
+        let mut leg = |has_leg: bool| if has_leg { query::sorted_hits(results.next()) } else { Vec::new() };
+        Ok(HybridHits { lexical: leg(has_lexical), dense: leg(has_dense) })
+    }
+
+    fn languages(&self, tenant: &Tenant) -> Result<Vec<Language>, IndexError> {
+        let mut known = self.lock_languages();
+        if let Some(languages) = known.get(tenant) {
+            return Ok(languages.iter().copied().collect());
+        }
+        // Counts under the lock: an upsert waits meanwhile, and then adds its language to the entry.
+        let languages = self.count_languages(tenant)?;
+        known.insert(*tenant, languages.clone());
+        Ok(languages.into_iter().collect())
+    }
+
+    fn count(&self) -> Result<usize, IndexError> {
+        let request = CountRequest { filter: None, exact: true };
+        self.shard.read("count", |shard| shard.count(request))
+    }
+
+    fn estimate_count(&self) -> Result<usize, IndexError> {
+        let request = CountRequest { filter: None, exact: false };
+        self.shard.read("count", |shard| shard.count(request))
+    }
+
+    fn commit(&self) -> Result<(), IndexError> {
+        let _writing = self.lock_writing();
+        self.require_not_abandoned()?;
+        self.require_free(MIN_FREE_TO_DELETE_BYTES)?;
+        self.reload_if_blocked()?;
+        self.shard.flush()
+    }
+
+    fn maintain(&self) -> Result<bool, IndexError> {
+        let _optimizing = self.lock_optimizing();
+        self.require_not_abandoned()?;
+        self.require_space_to_optimize()?;
+        self.shard.optimize()
+    }
+
+    fn find_missing(&self, passages: &[Uuid]) -> Result<Vec<Uuid>, IndexError> {
+        let request = RetrieveRequest {
+            with_payload: Some(WithPayloadInterface::Bool(false)),
+            ..RetrieveRequest::new(passages.iter().copied().map(PointId::Uuid).collect())
+        };
+        let found = self.shard.read("read", |shard| shard.retrieve(request))?;
+        let found: HashSet<Uuid> =
+            found.into_iter().filter_map(|record| point::passage_id(record.id)).collect();
+        Ok(passages.iter().copied().filter(|id| !found.contains(id)).collect())
+    }
+
+    fn list_passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, IndexError> {
+        let request = ScrollRequest {
+            offset: from.map(PointId::Uuid),
+            limit: Some(limit),
+            with_payload: Some(WithPayloadInterface::Bool(false)),
+            ..ScrollRequest::new()
+        };
+        let (records, next) = self.shard.read("read", |shard| shard.scroll(request))?;
+        let ids = records.into_iter().filter_map(|record| point::passage_id(record.id)).collect();
+        Ok(PassagePage { ids, next: next.and_then(point::passage_id) })
+    }
+
+    fn delete_passages(&self, passages: &[Uuid]) -> Result<(), IndexError> {
+        let _writing = self.lock_writing();
+        self.require_free(MIN_FREE_TO_DELETE_BYTES)?;
+        let delete =
+            PointOperations::DeletePoints { ids: passages.iter().copied().map(PointId::Uuid).collect() };
+        self.write("delete from", UpdateOperation::PointOperation(delete))
+    }
+
+    fn is_in_place(&self) -> bool {
+        !self.abandoned.load(Ordering::SeqCst) && identity_of(&self.folder) == self.identity
+    }
+
+    fn abandon(&self) {
+        let _optimizing = self.lock_optimizing();
+        let _writing = self.lock_writing();
+        self.abandoned.store(true, Ordering::SeqCst);
+    }
+
+    fn resume(&self) -> bool {
+        let _optimizing = self.lock_optimizing();
+        let _writing = self.lock_writing();
+        let is_back = identity_of(&self.folder) == self.identity;
+        if is_back {
+            self.abandoned.store(false, Ordering::SeqCst);
+        }
+        is_back
+    }
+}
+
+impl Drop for EdgeIndex {
+    /// The engine flushes a shard that is dropped, by path, into whatever index is in the folder by then. The shard of an
+    /// abandoned index is leaked instead. That costs its memory until the service ends, and happens only after an accident or
+    /// when the service ends.
+    fn drop(&mut self) {
+        if *self.abandoned.get_mut() {
+            self.shard.leak();
+        }
+    }
+}
+
+/// Bytes that the files of a folder occupy on the disk, which is less than their lengths: mapped files have holes.
+fn allocated_bytes(folder: &Path) -> std::io::Result<u64> {
+    const BLOCK_BYTES: u64 = 512;
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let found = entry.metadata()?;
+        bytes += if found.is_dir() { allocated_bytes(&entry.path())? } else { found.blocks() * BLOCK_BYTES };
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,75 @@
+//! Converts passages to points of the engine, and results of the engine to hits.
+
+use std::collections::HashMap;
+
+use qdrant_edge::external::serde_json::{Map, Value};
+use qdrant_edge::{
+    FacetValue, Payload, PointId, PointStructPersisted, ScoredPoint, SparseVector as EngineSparseVector,
+    VectorPersisted, VectorStructPersisted,
+};
+use uuid::Uuid;
+
+use super::{filter, schema};
+use crate::index::{Hit, Labels, Language, Point, SparseVector, Tenant};
+
+/// Converts a passage. Its embedding is stored under the name of the model's vector.
+pub fn to_engine(tenant: &Tenant, point: Point, vector_name: Option<&str>) -> PointStructPersisted {
+    let mut payload = labels_payload(&point.labels);
+    payload.insert(schema::USER.to_owned(), id_value(tenant.0));
+    payload.insert(schema::DOCUMENT.to_owned(), id_value(point.document));
+    payload.insert(schema::VERSION.to_owned(), Value::from(point.version));
+    payload.insert(schema::LANGUAGE.to_owned(), Value::from(point.language.code()));
+
+    let words = VectorPersisted::Sparse(sparse_to_engine(point.sparse));
+    let mut vectors = HashMap::from([(schema::WORDS_VECTOR.to_owned(), words)]);
+    if let (Some(name), Some(dense)) = (vector_name, point.dense) {
+        vectors.insert(name.to_owned(), VectorPersisted::Dense(dense));
+    }
+    PointStructPersisted {
+        id: PointId::Uuid(point.id),
+        vector: VectorStructPersisted::Named(vectors),
+        payload: Some(Payload(payload)),
+    }
+}
+
+/// Converts labels. All of them are written, so that no former value stays behind.
+pub fn labels_payload(labels: &Labels) -> Map<String, Value> {
+    let Labels { source, feed, collections } = labels;
+    Map::from_iter([
+        (schema::SOURCE.to_owned(), Value::from(filter::source_word(*source))),
+        (schema::FEED.to_owned(), feed.map_or(Value::Null, id_value)),
+        (schema::COLLECTIONS.to_owned(), collections.iter().copied().map(id_value).collect()),
+    ])
+}
+
+/// Converts the weights of words.
+pub fn sparse_to_engine(sparse: SparseVector) -> EngineSparseVector {
+    EngineSparseVector { indices: sparse.indices, values: sparse.values }
+}
+
+/// Converts a result of the engine; `None` if it is not a passage.
+pub fn to_hit(scored: ScoredPoint) -> Option<Hit> {
+    let document =
+        scored.payload?.0.get(schema::DOCUMENT)?.as_str().and_then(|id| Uuid::try_parse(id).ok())?;
+    Some(Hit { id: passage_id(scored.id)?, document, score: scored.score })
+}
+
+/// The id of a passage; `None` for a number, which no passage has.
+pub fn passage_id(id: PointId) -> Option<Uuid> {
+    match id {
+        PointId::Uuid(id) => Some(id),
+        PointId::NumId(_) => None,
+    }
+}
+
+/// The language of a facet; `None` if it is not the code of one.
+pub fn facet_language(value: &FacetValue) -> Option<Language> {
+    match value {
+        FacetValue::Keyword(code) => Language::from_code(code),
+        FacetValue::Int(_) | FacetValue::Uuid(_) | FacetValue::Bool(_) => None,
+    }
+}
+
+fn id_value(id: Uuid) -> Value {
+    Value::from(id.to_string())
+}

@@ -1,0 +1,45 @@
+//! The two legs of a search in the types of the engine, and their hits.
+
+use qdrant_edge::{
+    IdfCorpusParams, IdfParams, NamedQuery, QueryEnum, QueryRequest, ScoredPoint, ScoringQuery, SearchParams,
+    VectorInternal, WithPayloadInterface,
+};
+
+use super::{filter, point, schema};
+use crate::index::{Hit, IndexQuery, SparseVector, Tenant};
+
+/// BM25 among the tenant's passages that pass the filter, with document frequencies of all of the tenant's passages.
+pub fn lexical(tenant: &Tenant, query: &IndexQuery) -> QueryRequest {
+    let words = VectorInternal::Sparse(point::sparse_to_engine(SparseVector::clone(&query.sparse)));
+    let corpus = IdfParams::Corpus(IdfCorpusParams { corpus: filter::owned_by(tenant) });
+    let params = SearchParams { idf: Some(corpus), ..SearchParams::default() };
+    nearest(tenant, query, NamedQuery::new(words, schema::WORDS_VECTOR), params)
+}
+
+/// Cosine similarity among the tenant's passages that pass the filter: an exact scan.
+pub fn dense(tenant: &Tenant, query: &IndexQuery, vector_name: String, dense: &[f32]) -> QueryRequest {
+    let params = SearchParams { exact: true, ..SearchParams::default() };
+    nearest(tenant, query, NamedQuery::new(VectorInternal::Dense(dense.to_vec()), vector_name), params)
+}
+
+fn nearest(
+    tenant: &Tenant,
+    query: &IndexQuery,
+    vector: NamedQuery<VectorInternal>,
+    params: SearchParams,
+) -> QueryRequest {
+    QueryRequest {
+        query: Some(ScoringQuery::Vector(QueryEnum::Nearest(vector))),
+        filter: Some(filter::matching(tenant, &query.filter)),
+        params: Some(params),
+        with_payload: WithPayloadInterface::Fields(vec![schema::field_path(schema::DOCUMENT)]),
+        ..QueryRequest::new(query.depth)
+    }
+}
+
+/// The hits of a leg, best first; equal scores in the order of their ids.
+pub fn sorted_hits(scored: Option<Vec<ScoredPoint>>) -> Vec<Hit> {
+    let mut hits: Vec<Hit> = scored.into_iter().flatten().filter_map(point::to_hit).collect();
+    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+    hits
+}

@@ -1,0 +1,134 @@
+//! The schema of a shard: its vectors, the payload fields with their indexes, and settings that keep memory small.
+
+use std::num::NonZeroUsize;
+
+use qdrant_edge::{
+    CreateIndex, CreateVectorName, DenseVectorConfig, Distance, EdgeConfig, EdgeConfigBuilder,
+    EdgeOptimizersConfig, EdgeSparseVectorParamsBuilder, EdgeVectorParamsBuilder, FieldIndexOperations,
+    HnswIndexConfig, JsonPath, KeywordIndexParamsBuilder, Memory, Modifier, PayloadFieldSchema,
+    PayloadSchemaParams, UpdateOperation, UuidIndexParamsBuilder, VectorNameConfig, VectorNameOperations,
+    WalOptions,
+};
+
+use super::VectorModel;
+
+/// Name of the vector of a passage's words.
+pub const WORDS_VECTOR: &str = "bm25";
+
+/// Payload field of the user. The names are short, because every point stores them.
+pub const USER: &str = "user";
+/// Payload field of the document.
+pub const DOCUMENT: &str = "doc";
+/// Payload field of the version of the document's text.
+pub const VERSION: &str = "ver";
+/// Payload field of the half of the library.
+pub const SOURCE: &str = "src";
+/// Payload field of the feed, if any.
+pub const FEED: &str = "feed";
+/// Payload field of the collections.
+pub const COLLECTIONS: &str = "col";
+/// Payload field of the language in which the words were analysed.
+pub const LANGUAGE: &str = "lang";
+
+/// Size of a segment of the write-ahead log. Two segments are mapped as a whole, and the log is truncated at every commit, so
+/// larger ones would only take memory.
+const LOG_SEGMENT_BYTES: usize = 2 << 20;
+
+/// A segment of the shard grows in memory to this many kilobytes of vectors; then `maintain` moves it to the disk.
+const INDEXING_THRESHOLD_KB: usize = 4_000;
+
+/// The settings of a shard that may change from one start to the next.
+pub fn tunable_config() -> EdgeConfigBuilder {
+    EdgeConfigBuilder::new()
+        .payload_memory(Memory::Cold)
+        .id_tracker_memory(Memory::Cold)
+        // No HNSW graph: among the passages of one user a scan is exact and fast enough (retrieval.md, section 1).
+        .hnsw_config(HnswIndexConfig {
+            m: 0,
+            payload_m: Some(0),
+            max_indexing_threads: 1,
+            ..Default::default()
+        })
+        .optimizers(EdgeOptimizersConfig {
+            default_segment_number: Some(2),
+            indexing_threshold: Some(INDEXING_THRESHOLD_KB),
+            ..Default::default()
+        })
+        .wal_options(WalOptions {
+            segment_capacity: LOG_SEGMENT_BYTES,
+            segment_queue_len: 0,
+            retain_closed: NonZeroUsize::MIN,
+        })
+        .wal_enabled(true)
+        // A read runs on its caller's thread: the number of callers is limited already.
+        .max_search_threads(1)
+}
+
+/// The settings of a new shard.
+pub fn new_config(model: Option<&VectorModel>) -> EdgeConfig {
+    let words = EdgeSparseVectorParamsBuilder::new()
+        .modifier(Modifier::Idf)
+        .memory(Memory::Cold)
+        // Scanning the posting lists is faster than reading the whole vectors of a user's passages, at any size.
+        .full_scan_threshold(1)
+        .build();
+    let config = tunable_config().sparse_vector(WORDS_VECTOR, words);
+    match model {
+        Some(model) => {
+            let dense =
+                EdgeVectorParamsBuilder::new(model.dimensions, Distance::Cosine).memory(Memory::Cold).build();
+            config.vector(model.vector_name(), dense).build()
+        }
+        None => config.build(),
+    }
+}
+
+/// The operation that adds a vector for a model.
+pub fn create_vector(model: &VectorModel) -> UpdateOperation {
+    let config = VectorNameConfig::dense(DenseVectorConfig {
+        size: model.dimensions,
+        distance: Distance::Cosine,
+        multivector_config: None,
+        datatype: None,
+    });
+    UpdateOperation::VectorNameOperation(VectorNameOperations::CreateVectorName(CreateVectorName {
+        vector_name: model.vector_name(),
+        config,
+    }))
+}
+
+/// The payload fields that have an index, with the type of the index.
+pub fn payload_indexes() -> [(&'static str, PayloadFieldSchema); 6] {
+    [
+        (USER, uuid_index(true)),
+        (DOCUMENT, uuid_index(false)),
+        (COLLECTIONS, uuid_index(false)),
+        (FEED, uuid_index(false)),
+        (SOURCE, keyword_index()),
+        (LANGUAGE, keyword_index()),
+    ]
+}
+
+/// The operation that creates the index of a payload field.
+pub fn create_payload_index(label: &str, schema: PayloadFieldSchema) -> UpdateOperation {
+    UpdateOperation::FieldIndexOperation(FieldIndexOperations::CreateIndex(CreateIndex {
+        field_name: field_path(label),
+        field_schema: Some(schema),
+    }))
+}
+
+/// The engine's path of a payload field.
+pub fn field_path(label: &str) -> JsonPath {
+    JsonPath { first_key: label.to_owned(), rest: Vec::new() }
+}
+
+fn uuid_index(is_tenant: bool) -> PayloadFieldSchema {
+    let params =
+        UuidIndexParamsBuilder::new().is_tenant(is_tenant).memory(Memory::Cold).enable_hnsw(false).build();
+    PayloadFieldSchema::FieldParams(PayloadSchemaParams::Uuid(params))
+}
+
+fn keyword_index() -> PayloadFieldSchema {
+    let params = KeywordIndexParamsBuilder::new().memory(Memory::Cold).enable_hnsw(false).build();
+    PayloadFieldSchema::FieldParams(PayloadSchemaParams::Keyword(params))
+}

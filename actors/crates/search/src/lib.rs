@@ -1,0 +1,33 @@
+//! # Search
+//!
+//! The index of passages, and the plain functions around it: which words a text or a query consists of, how the results of the
+//! two legs become one ranking, and what of a passage is shown or cited.
+//!
+//! | To | Call |
+//! |---|---|
+//! | open the embedded index, or replace a damaged one | [`index::IndexFolder::open`] |
+//! | add, remove, relabel and search passages | [`index::PassageIndex`] |
+//! | decide whether an index must be compared with the database | [`index::Marker`], [`index::IndexFolder::examine`] |
+//! | weigh the words of a passage, or of a query | [`lexical::analyze_passage`], [`lexical::analyze_query`] |
+//! | rank what both legs found | [`fusion::fuse`] |
+//! | show the part of a passage that matches | [`snippet::extract_snippet`] |
+//! | check the citations of an answer | [`citation::cite`] |
+//!
+//! A search has two legs: BM25 over the words of the user's own passages, and cosine similarity of vectors. [`index::EdgeIndex`] is
+//! a qdrant-edge shard in a folder, which one process at a time may open. Every query and every change names a
+//! [`index::Tenant`], one user; the comparison with the database alone works on bare ids. Text never enters the index.
+//!
+//! Another implementation of [`index::PassageIndex`] must pass the tests in `index/contract.rs`.
+//!
+//! Methods of an index block: run them on threads for blocking work. The embedded index refuses to write when its disk has
+//! less than 16 MiB left (8 MiB to delete), because the engine would end the process. Everything outside of [`index`] performs no
+//! I/O, keeps no state, and takes any text; a snippet has at most 320 characters.
+//!
+//! This crate knows no rows, no actors and no settings. It makes no vectors (crate `inference` does), and no error or log line
+//! holds any text.
+
+pub mod citation;
+pub mod fusion;
+pub mod index;
+pub mod lexical;
+pub mod snippet;

@@ -1,0 +1,177 @@
+//! Files in a bucket that speaks S3. Clients send the bytes of uploads to the bucket themselves, to a URL that is signed for one
+//! path and content type. What arrived is checked afterwards.
+
+use std::fmt;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use disk::Scratch;
+use futures_util::StreamExt;
+use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::path::Path as Key;
+use object_store::signer::{HeaderName, HeaderValue, Method, SignedUrlOptions, Signer};
+use object_store::{Attribute, GetOptions, GetResult, ObjectStore, ObjectStoreExt, WriteMultipart};
+use sha2::{Digest, Sha256};
+use text::hexadecimal;
+use tokio_util::bytes::Bytes;
+use url::Url;
+
+use super::{BlobError, BlobStore, BlobWriter, LocalFile, PresignedUploads, ReceivedObject};
+
+/// Where the bucket is, and the credentials for it. What is `None` is looked up in the environment (`AWS_ACCESS_KEY_ID` and so on)
+/// and in the credentials of the machine (instance metadata).
+#[derive(Clone)]
+pub struct S3Settings {
+    /// `s3://BUCKET/PREFIX`.
+    pub url: String,
+    /// Endpoint of a store that is not Amazon's.
+    pub endpoint: Option<String>,
+    /// Region of the bucket.
+    pub region: Option<String>,
+    /// Access key id.
+    pub access_key: Option<String>,
+    /// Secret access key.
+    pub secret_key: Option<String>,
+}
+
+impl fmt::Debug for S3Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("S3Settings").field("endpoint", &self.endpoint).finish_non_exhaustive()
+    }
+}
+
+/// Size of the parts of a multipart upload: S3 takes at most 10,000 parts of a file, none but the last below 5 MiB.
+const UPLOAD_PART_BYTES: usize = 32 << 20;
+
+/// A store in a bucket that speaks S3.
+#[derive(Debug)]
+pub struct S3Store {
+    store: AmazonS3,
+    prefix: String,
+    scratch: Scratch,
+}
+
+impl S3Store {
+    /// Makes a client of the bucket; sends no request yet. Copies for [`BlobStore::local_file`] go to `scratch`.
+    ///
+    /// # Errors
+    /// [`BlobError::Failed`] when the URL names no bucket or the credentials are incomplete.
+    pub fn open(settings: S3Settings, scratch: Scratch) -> Result<Self, BlobError> {
+        // The first caller in the process installs it; every other one would install the same.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let url = Url::parse(&settings.url).map_err(|error| BlobError::Failed(Box::new(error)))?;
+        let mut builder = AmazonS3Builder::from_env()
+            .with_bucket_name(url.host_str().unwrap_or_default())
+            // Some stores do not know the request that deletes many objects.
+            .with_disable_bulk_delete(true);
+        if let Some(endpoint) = settings.endpoint {
+            builder = builder.with_allow_http(endpoint.starts_with("http://")).with_endpoint(endpoint);
+        }
+        if let Some(region) = settings.region {
+            builder = builder.with_region(region);
+        }
+        if let Some(key) = settings.access_key {
+            builder = builder.with_access_key_id(key);
+        }
+        if let Some(secret) = settings.secret_key {
+            builder = builder.with_secret_access_key(secret);
+        }
+        Ok(Self { store: builder.build()?, prefix: url.path().trim_matches('/').to_owned(), scratch })
+    }
+
+    fn key(&self, path: &str) -> Key {
+        Key::from(format!("{}/{path}", self.prefix))
+    }
+}
+
+#[async_trait]
+impl BlobStore for S3Store {
+    async fn create(&self, path: &str, _length: Option<u64>) -> Result<Box<dyn BlobWriter>, BlobError> {
+        let upload = self.store.put_multipart(&self.key(path)).await?;
+        Ok(Box::new(S3Writer(WriteMultipart::new_with_chunk_size(upload, UPLOAD_PART_BYTES))))
+    }
+
+    fn presigned_uploads(&self) -> Option<&dyn PresignedUploads> {
+        Some(self)
+    }
+
+    async fn local_file(&self, path: &str) -> Result<LocalFile, BlobError> {
+        let found = self.store.get(&self.key(path)).await?;
+        let mut copy = self.scratch.writer(Some(found.meta.size))?;
+        let mut bytes = found.into_stream();
+        while let Some(part) = bytes.next().await {
+            copy.write(&part?).await?;
+        }
+        Ok(LocalFile::Temporary(copy.finish().await?))
+    }
+
+    async fn remove(&self, path: &str) -> Result<(), BlobError> {
+        match self.store.delete(&self.key(path)).await.map_err(BlobError::from) {
+            Ok(()) | Err(BlobError::Missing) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A file that is being sent to the bucket, at most two parts of it in memory.
+struct S3Writer(WriteMultipart);
+
+#[async_trait]
+impl BlobWriter for S3Writer {
+    async fn write(&mut self, part: Bytes) -> Result<(), BlobError> {
+        self.0.wait_for_capacity(1).await?;
+        self.0.put(part);
+        Ok(())
+    }
+
+    async fn finish(self: Box<Self>) -> Result<(), BlobError> {
+        self.0.finish().await?;
+        Ok(())
+    }
+
+    async fn abort(self: Box<Self>) {
+        // If this fails, the lifecycle rules of the bucket remove the parts.
+        let _ = self.0.abort().await;
+    }
+}
+
+#[async_trait]
+impl PresignedUploads for S3Store {
+    async fn presign_put(
+        &self,
+        path: &str,
+        content_type: &str,
+        valid: Duration,
+    ) -> Result<String, BlobError> {
+        let content_type =
+            HeaderValue::from_str(content_type).map_err(|error| BlobError::Failed(Box::new(error)))?;
+        let name = HeaderName::from_static("content-type");
+        let options = SignedUrlOptions::new().with_signed_header(name, content_type);
+        Ok(self.store.signed_url_opts(Method::PUT, &self.key(path), valid, &options).await?.into())
+    }
+
+    async fn head(&self, path: &str) -> Result<Option<ReceivedObject>, BlobError> {
+        let head = GetOptions { head: true, ..GetOptions::default() };
+        let found: GetResult = match self.store.get_opts(&self.key(path), head).await.map_err(BlobError::from)
+        {
+            Ok(found) => found,
+            Err(BlobError::Missing) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let content_type = found.attributes.get(&Attribute::ContentType).map(|value| value.to_string());
+        Ok(Some(ReceivedObject { bytes: found.meta.size, content_type }))
+    }
+
+    async fn copy(&self, from: &str, to: &str) -> Result<(), BlobError> {
+        Ok(self.store.copy(&self.key(from), &self.key(to)).await?)
+    }
+
+    async fn sha256(&self, path: &str) -> Result<String, BlobError> {
+        let mut bytes = self.store.get(&self.key(path)).await?.into_stream();
+        let mut digest = Sha256::new();
+        while let Some(part) = bytes.next().await {
+            digest.update(&part?);
+        }
+        Ok(hexadecimal(&digest.finalize()))
+    }
+}
