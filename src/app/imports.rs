@@ -9,12 +9,13 @@ use actors::adapters::blobs::PART;
 use actors::app::App;
 use actors::error::Error;
 use actors::fields;
-use actors::imports::{self, Format, ImportFile};
+use actors::imports::{self, ImportFile};
 use actors::ops::imports::{BeginImport, ListImports};
 use actors::perform::perform_for;
 use actors::uploads::stored::Held;
 use entity::id::UserId;
 use futures_util::TryStreamExt;
+use parse::bookmarks::Format;
 use tokio::time::Instant;
 
 use super::door::{operation, own_origin, signed_in};

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use entity::id::{BookmarkId, DocumentId};
 use entity::{bookmark, bookmark_tag, collection_bookmark, document, note, stored_file, upload};
+use parse::archive::{Bookmark, File};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
 use super::gather::Gathering;
-use super::record::{Bookmark, File};
 use crate::error::Error;
 
 /// What stands beside some bookmarks in other tables.

@@ -6,13 +6,13 @@ use std::collections::HashMap;
 use entity::id::{BookmarkId, CollectionId};
 use entity::kind::BookmarkKind;
 use entity::{bookmark, collection, collection_bookmark};
+use parse::archive::Bookmark;
 use quick_xml::escape::escape;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 
 use super::beside::Beside;
 use super::gather::{Gathering, SOME};
-use super::record::Bookmark;
 use crate::error::Error;
 
 /// What the list begins with.

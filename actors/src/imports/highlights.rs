@@ -4,13 +4,13 @@ use entity::id::{BookmarkId, HighlightId};
 use entity::kind::ImportedKind;
 use entity::time::Timestamp;
 use entity::{bookmark, document, highlight};
+use parse::bookmarks::Mark;
 use sea_orm::ConnectionTrait;
 
 use super::known_highlights::KnownHighlights;
 use super::said::Added;
 use super::sums;
 use super::take::{Became, Taking};
-use crate::adapters::sandbox::import::Mark;
 use crate::db::insert_all;
 use crate::error::Error;
 use crate::ingest::marks;

@@ -1,13 +1,13 @@
 //! A dry run: what would become of each row, with nothing made.
 
 use entity::kind::ImportedKind;
+use parse::bookmarks::{Found, Save};
+use parse::feed::Outline;
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
 use super::take::{Became, Given, MAY_NOT, Taking, Took};
 use super::{line, restore};
-use crate::adapters::sandbox::Outline;
-use crate::adapters::sandbox::import::{Found, Save};
 use crate::address::PageUrl;
 use crate::error::Error;
 use crate::ops::bookmarks::save;

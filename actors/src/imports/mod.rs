@@ -40,13 +40,13 @@ use entity::job as job_row;
 use entity::kind::ImportState;
 use entity::stored_file;
 use entity::time::Timestamp;
+use parse::bookmarks::{Format, Found, Row};
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
 };
 
 use crate::adapters::blobs::Blobs;
-use crate::adapters::sandbox::import::{Found, Row};
 use crate::address::Guard;
 use crate::app::App;
 use crate::caller::Caller;
@@ -56,7 +56,6 @@ use crate::ingest::queue::{self, Work};
 use crate::library_quota::LibraryRoom;
 use crate::owned_transaction::begin_request;
 
-pub use crate::adapters::sandbox::import::Format;
 pub use arriving::Arriving;
 pub use begin::{New, begin, find, latest, may_begin, skipped, start};
 pub use faults::unlisted as unlisted_faults;

@@ -5,16 +5,16 @@ use entity::bookmark;
 use entity::id::{BookmarkId, CollectionId};
 use entity::kind::{ContentType, ImportedKind};
 use entity::time::Timestamp;
+use parse::archive::{File, Text};
+use parse::bookmarks::{Mark, Save};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 
 use super::folders::Folders;
 use super::restore::{self, Brought};
 use super::take::{Became, Taking, Took};
 use super::{added, line};
-use crate::adapters::sandbox::import::{Mark, Save};
 use crate::address::PageUrl;
 use crate::error::Error;
-use crate::exports::record::{File, Text};
 use crate::ingest::queue::Priority;
 use crate::ops::bookmarks::lot::{Saved, save_new};
 use crate::ops::bookmarks::save::{self, NewBookmark};

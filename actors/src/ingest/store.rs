@@ -4,6 +4,7 @@ use entity::id::ChunkId;
 use entity::kind::DocumentStatus;
 use entity::time::Timestamp;
 use entity::{chunk, document, rendition, transcript, transcript_segment};
+use parse::html::Heading;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::Expr;
 use sea_orm::{
@@ -14,7 +15,6 @@ use text::chunk::{Piece, Sizing};
 use super::marks;
 use super::places::Places;
 use super::queue::{self, Priority, Work};
-use crate::adapters::sandbox::Heading;
 use crate::db::insert_all;
 use crate::error::Error;
 

@@ -13,12 +13,13 @@ use std::{
     thread,
 };
 
+use parse::{feed, html, pdf};
 use serde::Serialize;
 
 use super::{
-    article, feed, import,
+    import,
     limits::{self, Confinement, Meter},
-    pdf, sound,
+    sound,
     wire::{self, Duty, Hello, Reply, Setup, Task, WireError},
 };
 use crate::kit::{BACKGROUND_NICE, lower_thread_priority};
@@ -86,7 +87,7 @@ fn answer_all(
 pub(super) fn perform(task: Task, bytes: Vec<u8>) -> (Reply, String) {
     match task {
         Task::Article { url, called } => {
-            match article::read(&String::from_utf8_lossy(&bytes), &url, called.as_deref()) {
+            match html::read(&String::from_utf8_lossy(&bytes), &url, called.as_deref()) {
                 Ok(mut article) => {
                     let mut text = std::mem::take(&mut article.text);
                     if let Some(html) = article.html.take() {

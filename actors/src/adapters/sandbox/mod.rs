@@ -5,12 +5,9 @@
 //! A page that crashes, hangs or bloats its child costs its own job an error and nobody else anything.
 //! (faults-and-threats, 4.2: Parser isolation; rows 35, 38, P1, P6)
 
-mod article;
 pub mod child;
-mod feed;
 pub mod import;
 mod limits;
-pub mod pdf;
 mod pool;
 pub mod sound;
 #[cfg(test)]
@@ -19,15 +16,17 @@ mod wire;
 
 use std::{ffi::OsString, io, path::PathBuf, sync::Arc, time::Duration};
 
-pub use article::{Article, Heading, Unreadable};
-pub use feed::{Enclosure, Feed, FeedLink, Item, Outline, Outlines, Reading};
 pub use limits::{Confinement, Measure};
 
-use import::{Format, Import, NoImport};
-use pdf::NoText;
+use import::Import;
+use parse::audio::NoSound;
+use parse::bookmarks::{Format, NoImport};
+use parse::feed::{Outlines, Reading};
+use parse::html::{Article, Unreadable};
+use parse::pdf::{self, NoText};
 use pool::{Body, Pool};
 use serde::de::DeserializeOwned;
-use sound::{NoSound, Sound};
+use sound::Sound;
 use wire::{Duty, Reply, Setup, Task};
 
 /// The subcommand by which this program becomes a child.

@@ -5,13 +5,13 @@
 
 use std::io::{self, Read, SeekFrom, Write};
 
+use parse::html::{Article, Unreadable};
+use parse::pdf::{Facts, NoText};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::fs::File;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncSeekExt, AsyncWrite, AsyncWriteExt, BufReader};
 
-use super::article::{Article, Unreadable};
 use super::limits::Confinement;
-use super::pdf::{Facts, NoText};
 
 /// The longest header, in bytes: what is told of a page or a document, with thousands of headings.
 const HEADER_BYTES: usize = 4 << 20;

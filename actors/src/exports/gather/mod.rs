@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
 use entity::{bookmark, collection, entry, export, feed, highlight, project};
+use parse::archive::{Collection, Entry, Feed, Highlight, LIBRARY, Record, SIGN, VERSION};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::json;
 use text::hexadecimal;
@@ -16,8 +17,6 @@ use uuid::Uuid;
 use super::beside::Beside;
 use super::bookmarks;
 use super::job::Part;
-use super::record::{Collection, Entry, Feed, Highlight, Record};
-use crate::adapters::sandbox::import::{LIBRARY, SIGN, VERSION};
 use crate::app::App;
 use crate::db::Connection;
 use crate::error::Error;

@@ -2,12 +2,12 @@
 
 use entity::kind::ItemKind;
 use entity::{bookmark, decision, entry, note, project, project_item};
+use parse::archive::{Decision, Item, Note, Project, Record};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
 use super::Gathering;
 use crate::error::Error;
-use crate::exports::record::{Decision, Item, Note, Project, Record};
 
 impl Gathering<'_> {
     pub(super) async fn project(&self, row: project::Model) -> Result<(), Error> {

@@ -3,15 +3,14 @@
 use entity::id::DocumentId;
 use entity::kind::DocumentStatus;
 use entity::{chunk, document, rendition, transcript_segment};
+use parse::archive::{Passage, Spoken, Text, document as document_path};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use tokio::io::AsyncReadExt;
 
 use super::Gathering;
 use crate::adapters::blobs::{BlobError, PART};
-use crate::adapters::sandbox::import::document as document_path;
 use crate::error::Error;
 use crate::exports::job::Part;
-use crate::exports::record::{Passage, Spoken, Text};
 use crate::ops::rendition as shown_as;
 
 impl Gathering<'_> {

@@ -4,6 +4,7 @@ use entity::id::{BookmarkId, DocumentId, HighlightId, UploadId};
 use entity::kind::{BookmarkKind, ImportedKind};
 use entity::time::Timestamp;
 use entity::{bookmark, document, highlight, note, upload};
+use parse::archive::{Bookmark, File, Highlight, Text};
 use sea_orm::sea_query::LockType;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
@@ -18,7 +19,6 @@ use super::files::Brought;
 use super::{UNKNOWN, WORDS, lost, texts};
 use crate::address::PageUrl;
 use crate::error::Error;
-use crate::exports::record::{Bookmark, File, Highlight, Text};
 use crate::ingest::marks::{self, Place};
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::bookmarks::save::{self, NewBookmark};

@@ -4,6 +4,7 @@ use entity::id::{BookmarkId, EntryId, FeedId, UserId};
 use entity::kind::{ContentType, ImportedKind};
 use entity::time::Timestamp;
 use entity::{document, entry};
+use parse::archive::Entry;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, Select};
 
@@ -13,7 +14,6 @@ use super::bookmarks::document_of;
 use super::{NAME, UNKNOWN, lost, texts};
 use crate::address::PageUrl;
 use crate::error::Error;
-use crate::exports::record::Entry;
 use crate::ingest::queue::{self, Priority, Work};
 
 /// Characters of a summary.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use entity::{import, user};
+use parse::archive::File;
 use sea_orm::EntityTrait;
 use sha2::{Digest, Sha256};
 use text::hexadecimal;
@@ -13,7 +14,6 @@ use super::super::take::{Became, Unread};
 use crate::adapters::sandbox::SandboxError;
 use crate::adapters::sandbox::import::Import;
 use crate::error::Error;
-use crate::exports::record::File;
 use crate::uploads::stored::{Held, Written};
 use crate::uploads::{self, MediaType};
 

@@ -12,6 +12,9 @@ use entity::id::{CollectionId, FeedId};
 use entity::kind::ImportedKind;
 use entity::time::Timestamp;
 use entity::{collection, feed, import_row};
+use parse::archive::{Collection, Feed, File, Record};
+use parse::bookmarks::{Found, Row, Save};
+use parse::feed::Outline;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use serde::Deserialize;
@@ -20,11 +23,8 @@ use uuid::Uuid;
 
 use super::folders;
 use super::take::{Became, Taking};
-use crate::adapters::sandbox::Outline;
-use crate::adapters::sandbox::import::{Found, Row, Save};
 use crate::address::PageUrl;
 use crate::error::Error;
-use crate::exports::record::{Collection, Feed, File, Record};
 use crate::ops::feeds;
 
 pub use bookmarks::{same_file, uploaded};

@@ -4,6 +4,7 @@ use entity::id::{BookmarkId, DecisionId, EntryId, HighlightId, NoteId, ProjectId
 use entity::kind::{ImportedKind, ItemKind};
 use entity::time::Timestamp;
 use entity::{decision, note, project, project_item, user};
+use parse::archive::{Decision, Item, Note, Project};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, Select};
 use uuid::Uuid;
@@ -11,7 +12,6 @@ use uuid::Uuid;
 use super::super::take::{Became, Taking};
 use super::{NAME, UNKNOWN, WORDS, lost};
 use crate::error::Error;
-use crate::exports::record::{Decision, Item, Note, Project};
 use crate::ingest::queue::Priority;
 use crate::ops::notes::{self, NewNote};
 use crate::ops::projects::{self, Chosen, Named, Wanted};

@@ -3,6 +3,7 @@
 use entity::kind::DocumentStatus;
 use entity::time::Timestamp;
 use entity::{document, transcript, transcript_segment};
+use parse::archive::{Spoken, Text};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use text::chunk::Piece;
@@ -11,7 +12,6 @@ use super::{NAME, WORDS};
 use crate::address::PageUrl;
 use crate::db::insert_all;
 use crate::error::Error;
-use crate::exports::record::{Spoken, Text};
 use crate::ingest::queue::Priority;
 use crate::ingest::{Split, Text as NewText, put_text};
 
@@ -193,7 +193,7 @@ mod tests {
     use entity::kind::ContentType;
 
     use super::*;
-    use crate::exports::record::Passage;
+    use parse::archive::Passage;
 
     #[test]
     fn transcript_far_longer_than_its_passages_is_refused() {

@@ -4,6 +4,7 @@
 use entity::id::{BookmarkId, CollectionId, FeedId, ProjectId};
 use entity::kind::ImportedKind;
 use entity::{bookmark, project, project_item};
+use parse::archive::{Bookmark, Collection, Entry, Feed, Highlight, Item, Record};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use serde_json::Value;
 use uuid::Uuid;
@@ -12,7 +13,6 @@ use super::super::take::{Became, Taking};
 use super::{UNKNOWN, bookmarks, entries, files, lost, name_of, projects, same_collection};
 use crate::address::PageUrl;
 use crate::error::Error;
-use crate::exports::record::{Bookmark, Collection, Entry, Feed, Highlight, Item, Record};
 use crate::ops::bookmarks::save;
 use crate::ops::feeds;
 

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use entity::id::{DocumentId, UserId};
 use entity::{document, entry, job, source, transcript};
+use parse::audio::About;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
@@ -25,7 +26,7 @@ use super::{file, page, unread};
 use crate::adapters::blobs::LocalFile;
 use crate::adapters::fetch::{Got, Take, Wanted};
 use crate::adapters::sandbox::SandboxError;
-use crate::adapters::sandbox::sound::{About, Piece, Sound};
+use crate::adapters::sandbox::sound::{Piece, Sound};
 use crate::adapters::transcriber::{Heard, RATE, TranscribeError, Transcriber, Turn, Waiter};
 use crate::address::PageUrl;
 use crate::ai;

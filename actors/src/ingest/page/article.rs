@@ -1,12 +1,13 @@
 //! The text of a page, with what the page says of itself.
 
 use entity::job;
+use parse::html::{Article, Unreadable};
 
 use super::super::attempt::Failure;
 use super::super::store::Text;
 use super::super::{file, unread};
 use super::LONGEST_TITLE;
-use crate::adapters::sandbox::{Article, Page, Unreadable};
+use crate::adapters::sandbox::Page;
 use crate::app::App;
 use crate::error::Error;
 

@@ -7,11 +7,9 @@ use std::iter::Peekable;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
-use super::archive::{Archive, Unpacked};
-use super::format::Format;
-use super::row::{Found, Row};
-use super::source::Source;
-use super::wire::{Ask, ENOUGH, LONGEST, NoImport, PIECE, ROWS, Told};
+use parse::bookmarks::{Archive, Format, Found, NoImport, Row, Source, Unpacked};
+
+use super::wire::{Ask, ENOUGH, LONGEST, PIECE, ROWS, Told};
 use crate::adapters::sandbox::limits::Meter;
 use crate::adapters::sandbox::wire::{self, WireError};
 

@@ -3,42 +3,20 @@
 //! The child gets the file as an open, read-only descriptor and gives some rows for each question, so a file of any size
 //! needs little memory in the service. It holds whole only those formats that cannot be read otherwise.
 
-mod archive;
-mod browser;
 pub(super) mod child;
-mod format;
-mod karakeep;
-mod lenient;
-mod lines;
-mod links;
-mod linkwarden;
-mod mark;
-mod moment;
-mod objects;
-mod omnivore;
-mod onetab;
-mod own;
-mod row;
-mod source;
-mod tables;
 #[cfg(test)]
 mod tests;
-mod tree;
 mod wire;
 
 use std::fs::File;
 use std::time::Duration;
 
+use parse::bookmarks::{Format, Row};
+
 use super::SandboxError;
 use super::pool::{Pool, Worker};
 use super::wire::Duty;
 use wire::{Ask, LONGEST, PIECE, ROWS, Told};
-
-pub use format::{Format, UnknownFormat};
-pub use mark::Mark;
-pub use own::{LIBRARY, SIGN, VERSION, document};
-pub use row::{Found, Note, Row, Save};
-pub use wire::NoImport;
 
 /// A file that is being read. Its child ends with it.
 pub struct Import {
@@ -97,7 +75,7 @@ impl Import {
     /// Begins to unpack a file that came in the archive.
     ///
     /// # Errors
-    /// As [`super::Sandbox::import`]; [`NoImport::Missing`] where there is none.
+    /// As [`super::Sandbox::import`]; [`NoImport::Missing`](parse::bookmarks::NoImport::Missing) where there is none.
     pub async fn file(&mut self, name: String) -> Result<(), SandboxError> {
         match self.ask(Ask::File { name }).await? {
             (Told::File, _) => Ok(()),

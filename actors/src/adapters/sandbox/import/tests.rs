@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::{Format, Found, NoImport};
+use parse::bookmarks::{Format, Found, NoImport};
+
 use crate::adapters::sandbox::SandboxError;
 use crate::adapters::sandbox::tests::{sandbox, shared};
 

@@ -1,16 +1,13 @@
 //! What the service asks a child that reads a file of another program, and what the child tells. The service asks for some
 //! rows at a time, so neither side holds more than that of what may be long.
 
+use parse::bookmarks::{CONTENT, Format, NoImport};
 use serde::{Deserialize, Serialize};
-
-use super::format::Format;
 
 /// Rows that are told at once, at most.
 pub const ROWS: usize = 100;
 /// Bytes after which no further row is added to those that are told at once.
 pub const ENOUGH: usize = 4 << 20;
-/// The longest content of one row, in bytes. In JSON it may be six times as long.
-pub const CONTENT: usize = 16 << 20;
 /// The longest body of what a child tells.
 pub const LONGEST: usize = ENOUGH + 7 * CONTENT;
 /// Bytes of a packed file that are told at once.
@@ -65,28 +62,4 @@ pub enum Told {
         /// Why not.
         reason: NoImport,
     },
-}
-
-/// Why a file is not read, in words for the person. None of them says anything of what the file holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[serde(rename_all = "snake_case")]
-pub enum NoImport {
-    /// Nothing that is known.
-    #[error("the file is none of the formats that are imported")]
-    Unknown,
-    /// Not what the person said.
-    #[error("the file is not of the format that was named")]
-    Other,
-    /// A file that has to be read whole, and is too long for that.
-    #[error("the file is too large for its format: more than 256 MiB")]
-    TooLarge,
-    /// An archive that cannot be unpacked, a list that breaks off before its first row.
-    #[error("the file is damaged")]
-    Damaged,
-    /// An archive that unpacks to far more than an honest one.
-    #[error("the archive is too large when unpacked")]
-    Bomb,
-    /// The archive has no such file.
-    #[error("the archive lacks a file that it names")]
-    Missing,
 }

@@ -9,8 +9,9 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::track::Recording;
-use super::wire::{Ask, NoSound, PIECE, Told};
+use parse::audio::{NoSound, Recording};
+
+use super::wire::{Ask, PIECE, Told};
 use crate::adapters::sandbox::limits::Meter;
 use crate::adapters::sandbox::wire::{self, WireError};
 

@@ -3,23 +3,18 @@
 //! The child gets the file as an open, read-only descriptor and decodes only what is asked for, so a recording of
 //! hours and gigabytes needs little memory on either side. Time and memory are bounded for each piece.
 
-mod aac;
 pub(super) mod child;
-mod codec;
-mod mix;
-mod opus;
-mod quicktime;
-mod resample;
-mod track;
 mod wire;
 
 use std::fs::File;
 use std::time::{Duration, Instant};
 
+use parse::audio::{About, RATE};
+
 use super::SandboxError;
 use super::pool::{Pool, Worker};
 use super::wire::Duty;
-pub use wire::{About, NoSound, PIECE, RATE};
+pub use wire::PIECE;
 use wire::{Ask, PIECE_BYTES, Told};
 
 /// A recording may take so long to be decoded, whatever its length.

@@ -5,12 +5,14 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{NoSound, PIECE, RATE, Sound, is_too_slow};
+use parse::audio::{NoSound, RATE};
+
+use super::{PIECE, Sound, is_too_slow};
 use crate::adapters::sandbox::tests::{sandbox, sandbox_with};
 use crate::adapters::sandbox::{SandboxError, SandboxSettings};
 
 fn sample(name: &str) -> File {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/adapters/sandbox/sound/samples");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("crates/parse/src/audio/samples");
     File::open(folder.join(name)).unwrap()
 }
 

@@ -1,10 +1,8 @@
 //! What the service asks a child that decodes a recording, and what the child tells. The service asks for one piece
 //! at a time, so neither side ever holds more than that.
 
+use parse::audio::{About, NoSound, RATE};
 use serde::{Deserialize, Serialize};
-
-/// Samples of a second: what speech models hear.
-pub const RATE: u32 = 16_000;
 
 /// Samples of one piece, at most: half a minute.
 pub const PIECE: usize = 30 * RATE as usize;
@@ -23,20 +21,6 @@ pub enum Ask {
     /// Decode the next piece and leave it out.
     Pass,
 }
-
-/// What a recording says of itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
-    /// Its name, in one line of at most [`LONGEST`] characters.
-    pub title: Option<String>,
-    /// Who made it, likewise.
-    pub author: Option<String>,
-    /// How many sound tracks it has; one of them is heard.
-    pub tracks: usize,
-}
-
-/// Characters of what a recording says of itself: those of a title.
-pub const LONGEST: usize = 300;
 
 /// What the child tells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,22 +49,4 @@ pub enum Told {
         /// Why not.
         reason: NoSound,
     },
-}
-
-/// Why a file gives no sound, in words for the person. None of them says anything of what the file holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[serde(rename_all = "snake_case")]
-pub enum NoSound {
-    /// No container that is known.
-    #[error("the file is not a kind of audio or video that is read")]
-    Kind,
-    /// A film without sound.
-    #[error("the file has no sound")]
-    Silent,
-    /// A codec that is not known.
-    #[error("the sound of the file is coded in a way that is not read")]
-    Codec,
-    /// The container or the codec is known, but the bytes make no sense.
-    #[error("the file is damaged: its sound cannot be read")]
-    Damaged,
 }

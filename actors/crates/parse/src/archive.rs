@@ -6,7 +6,19 @@ use entity::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::adapters::sandbox::Heading;
+use crate::html::Heading;
+
+/// The file by which an archive is known as an export.
+pub const SIGN: &str = "carrel.json";
+/// The file with everything but texts and files.
+pub const LIBRARY: &str = "library.jsonl";
+/// The one version there is.
+pub const VERSION: u64 = 1;
+
+/// Where the text of a document stands.
+pub fn document(id: &str) -> String {
+    format!("documents/{id}.json")
+}
 
 /// A line of `library.jsonl`. Things name each other by the ids that they had.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

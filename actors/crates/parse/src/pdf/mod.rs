@@ -15,6 +15,8 @@ mod letters;
 mod lines;
 mod outline;
 mod rows;
+#[cfg(test)]
+mod sample;
 mod strings;
 #[cfg(test)]
 mod tests;
@@ -31,11 +33,12 @@ use hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 use serde::{Deserialize, Serialize};
 
 pub use facts::Facts;
-pub use outline::{Entry, RANKS};
+pub use outline::Entry;
+pub(crate) use outline::RANKS;
 
 use glyphs::{Collector, Glyph};
 
-/// Stands between two pages in the text that a child gives back, and nowhere else in it.
+/// Stands between two pages in the text that [`read`] gives, and nowhere else in it.
 pub const PAGE_END: char = '\u{c}';
 
 /// More pages than any book has.

@@ -1,4 +1,4 @@
-//! Feeds and pages that name them, read in the child: RSS, Atom and JSON Feed become one shape, bounded, with the text of
+//! Feeds and pages that name them: RSS, Atom and JSON Feed become one shape, bounded, with the text of
 //! each entry made plain.
 //!
 //! [`read`] tells a feed from a page; [`item`] reads an entry; [`words`] makes text of markup; [`links`] finds the feeds
@@ -20,7 +20,7 @@ use feed_rs::parser::Builder;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::article::{Heading, NAME, line};
+use crate::html::{Heading, NAME, line};
 use item::Left;
 
 pub use links::FeedLink;

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use trafilatura::dom::Document;
 use url::Url;
 
-use super::super::pdf::RANKS;
 use super::blocks::{self, Block, Kind};
 use super::facts::{NAME, line};
 use super::frame::Frame;
@@ -17,6 +16,7 @@ use super::inline::{self, WEB};
 use super::pictures::{self, Shown};
 use super::safe::{self, MOST_HTML, START};
 use super::walk::{self, Picture};
+use crate::pdf::RANKS;
 
 /// Headings of one outline.
 pub const MOST_HEADINGS: usize = 2_000;

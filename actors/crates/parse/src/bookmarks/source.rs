@@ -7,15 +7,14 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, from_slice};
 
-use super::super::article::{NAME, floods_a_tokenizer};
 use super::archive::{Archive, MAGIC};
 use super::format::Format;
 use super::lines::{Line, Lines};
 use super::row::{Found, Row, Save};
-use super::wire::NoImport;
-use super::{browser, karakeep, links, linkwarden, objects, omnivore, onetab, own, tables};
-use crate::adapters::fetch;
-use crate::adapters::sandbox::feed;
+use super::{NoImport, browser, karakeep, links, linkwarden, objects, omnivore, onetab, own, tables};
+use crate::archive::SIGN;
+use crate::html::{NAME, floods_a_tokenizer};
+use crate::{charset, feed};
 
 /// A file that is read whole may have so many bytes.
 const WHOLE: u64 = 256 << 20;
@@ -62,7 +61,7 @@ fn head(file: &File) -> io::Result<Vec<u8>> {
 fn archive(file: Arc<File>, wanted: Option<Format>) -> Result<Source, NoImport> {
     let mut archive = Archive::open(file.clone())?;
     let names = archive.names();
-    if names.iter().any(|name| name == own::SIGN) {
+    if names.iter().any(|name| name == SIGN) {
         let rows = own::read(archive)?;
         return Ok(Source { archive: Some(Archive::open(file)?), ..Source::of(Format::Carrel, rows) });
     }
@@ -161,7 +160,7 @@ fn is_endless(value: &Value) -> bool {
 
 /// A file that was read whole.
 fn decoded(bytes: &[u8], wanted: Option<Format>) -> Result<Source, NoImport> {
-    let text = fetch::decoded(bytes);
+    let text = charset::decoded(bytes);
     let start = start_of(&text);
     if start.starts_with('{') || start.starts_with('[') {
         return json(&text, wanted);

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::super::feed::Outline;
 use super::mark::{self, Mark};
-use crate::exports::record::File;
+use crate::archive::File;
+use crate::feed::Outline;
 
 /// A row of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,26 +2,15 @@
 
 use serde_json::{Value, from_slice, to_value};
 
-use super::super::article::{MOST_HEADINGS, safe};
+use super::NoImport;
 use super::archive::Archive;
 use super::lines::{Line, Lines};
 use super::row::Found;
-use super::wire::NoImport;
-use crate::exports::record::{Record, Text};
-
-/// The file by which an archive is known as an export.
-pub const SIGN: &str = "carrel.json";
-/// The file with everything but texts and files.
-pub const LIBRARY: &str = "library.jsonl";
-/// The one version there is.
-pub const VERSION: u64 = 1;
+use crate::archive::{LIBRARY, Record, SIGN, Text, VERSION, document};
+use crate::html::{MOST_HEADINGS, safe};
 
 /// Bytes of a document.
 const TEXT: usize = 32 << 20;
-/// Where the text of a document stands.
-pub fn document(id: &str) -> String {
-    format!("documents/{id}.json")
-}
 
 /// Every line, with its text.
 pub fn read(mut archive: Archive) -> Result<impl Iterator<Item = super::row::Row>, NoImport> {

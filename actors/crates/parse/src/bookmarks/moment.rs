@@ -4,7 +4,7 @@ use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 use time::{Date, OffsetDateTime, UtcOffset};
 
-use super::super::article::with_colon;
+use crate::html::with_colon;
 
 /// A time; `None` where it is none, or one that says nothing: zero, or a year with more than four digits.
 pub fn moment(text: &str) -> Option<String> {

@@ -2,10 +2,9 @@
 
 use feed_rs::model::{FeedType, Text};
 use trafilatura::dom::Document;
-
 use url::Url;
 
-use super::super::article::{Rendition, is_buildable, verbatim, whole};
+use crate::html::{Rendition, is_buildable, verbatim, whole};
 
 /// Elements that markup in feeds is made of: what else stands in pointed brackets is text about brackets.
 const ELEMENTS: &[&str] = &[

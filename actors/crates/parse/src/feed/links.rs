@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use trafilatura::dom::Document;
 use url::Url;
 
-use super::super::article::{NAME, is_buildable, line};
 use super::address;
+use crate::html::{NAME, is_buildable, line};
 
 /// Feeds that are looked at of those that a page names.
 const MOST: usize = 20;

@@ -11,8 +11,8 @@ use super::mark::Mark;
 use super::moment::moment;
 use super::row::{Found, Page, Row};
 use super::source::unread;
-use super::wire::{CONTENT, NoImport};
-use crate::exports::record::File;
+use super::{CONTENT, NoImport};
+use crate::archive::File;
 
 /// Bytes of one list of pages.
 const LIST: usize = 64 << 20;

@@ -5,7 +5,7 @@ use quick_xml::{Reader, XmlVersion};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::super::article::{NAME, line};
+use crate::html::{NAME, line};
 
 /// Feeds of one list that are read.
 pub const MOST: usize = 20_000;

@@ -1,5 +1,7 @@
 //! The sandbox with real children: this test binary, started once more for [`a_child`] alone.
 
+mod pdf;
+
 use std::{
     env,
     fs::{self, File},
@@ -11,8 +13,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use parse::html::{Article, Unreadable};
+
 use super::{
-    Article, Measure, Page, Sandbox, SandboxCommand, SandboxError, SandboxSettings, Unreadable, child,
+    Measure, Page, Sandbox, SandboxCommand, SandboxError, SandboxSettings, child,
     wire::{Reply, Task},
 };
 

@@ -1,6 +1,6 @@
 //! A web page becomes an article: plain text in reading order, and what the page says about itself.
 //!
-//! Runs in the child. Pure functions of the page, in this order: [`guard`] looks at the markup before anything is built from
+//! Pure functions of the page, in this order: [`guard`] looks at the markup before anything is built from
 //! it; [`draft`] lets an extractor choose; [`walk`] reads the page from top to bottom; [`choose`] brings the two together
 //! and mends the choice by rules; [`rendition`] writes down what was chosen, as text and as HTML; [`facts`] reads title, author and
 //! the like.
@@ -40,12 +40,13 @@ use self::blocks::Block;
 use self::draft::Draft;
 use self::walk::Walked;
 
-pub use facts::{NAME, line};
-pub use guard::floods_a_tokenizer;
-pub use instant::with_colon;
-pub use prose::{cut, verbatim};
-pub use rendition::{Heading, MOST_HEADINGS, Rendition};
-pub use safe::given as safe;
+pub(crate) use facts::{NAME, line};
+pub(crate) use guard::floods_a_tokenizer;
+pub(crate) use instant::with_colon;
+pub(crate) use prose::{cut, verbatim};
+pub use rendition::Heading;
+pub(crate) use rendition::{MOST_HEADINGS, Rendition};
+pub(crate) use safe::given as safe;
 
 /// What a page holds for its reader.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,7 +123,7 @@ pub fn read(html: &str, url: &str, called: Option<&str>) -> Result<Article, Unre
 }
 
 /// Whether an honest page can look so: a tree may be built of it.
-pub fn is_buildable(html: &str) -> bool {
+pub(crate) fn is_buildable(html: &str) -> bool {
     guard::check(html).is_ok()
 }
 
@@ -130,7 +131,7 @@ pub fn is_buildable(html: &str) -> bool {
 ///
 /// # Errors
 /// As [`read`]; markup without a word is an empty text.
-pub fn whole(html: &str, url: Option<&Url>) -> Result<Rendition, Unreadable> {
+pub(crate) fn whole(html: &str, url: Option<&Url>) -> Result<Rendition, Unreadable> {
     guard::check(html)?;
     let page = Document::parse(html);
     let Walked { blocks, pictures } = body(&page);

@@ -7,8 +7,8 @@ use sha2::{Digest, Sha256};
 use text::hexadecimal;
 use url::Url;
 
-use super::super::article::{NAME, Rendition, cut, line};
 use super::{Enclosure, Item, address, is_page, words};
+use crate::html::{NAME, Rendition, cut, line};
 
 /// Summaries are cut here, in characters.
 const SUMMARY: usize = 500;

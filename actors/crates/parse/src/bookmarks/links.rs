@@ -9,9 +9,9 @@ use html5ever::tokenizer::{
     BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
 };
 
-use super::super::feed::Outline;
 use super::moment::moment;
 use super::row::{Found, Page, Row, split};
+use crate::feed::Outline;
 
 /// The tag by which linkding says that a bookmark is put away.
 const LINKDING_ARCHIVED: &str = "linkding:bookmarks.archived";

@@ -23,7 +23,7 @@ use symphonia::core::units::TimeBase;
 use super::codec::{Codec, Fault};
 use super::quicktime::Film;
 use super::resample::Resampler;
-use super::wire::{About, LONGEST, NoSound, RATE};
+use super::{About, LONGEST, NoSound, RATE};
 
 /// A shorter gap is how packets are timed, and nothing is missing.
 const GAP: f64 = 0.1;

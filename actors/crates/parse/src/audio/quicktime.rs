@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_configuration_of_the_tracks_sound_is_found() {
-        let place = concat!(env!("CARGO_MANIFEST_DIR"), "/src/adapters/sandbox/sound/samples/film-alac.mov");
+        let place = concat!(env!("CARGO_MANIFEST_DIR"), "/src/audio/samples/film-alac.mov");
         let film = Film::read(&File::open(place).unwrap()).unwrap();
 
         // 4,096 samples a packet, 16 bits, two channels, 44.1 kHz.

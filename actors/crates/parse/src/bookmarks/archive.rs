@@ -9,7 +9,7 @@ use std::sync::Arc;
 use flate2::read::DeflateDecoder;
 use zip::{CompressionMethod, ZipArchive};
 
-use super::wire::NoImport;
+use super::NoImport;
 
 /// What an archive's first bytes are.
 pub const MAGIC: &[u8] = b"PK\x03\x04";

@@ -1,128 +1,17 @@
-//! Whole PDFs: made here, mutilated here, and those of the shared set where it is there.
+//! Whole PDFs with real children: made here, mutilated here, and those of the shared set where it is there.
 
 use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::super::tests::{command, shared};
+use parse::pdf::NoText;
+
 use super::super::{PdfText, Sandbox, SandboxError, SandboxSettings};
-use super::{NoText, PAGE_END, read};
+use super::{command, shared};
+use sample::{pdf, said};
 
-/// A PDF of these page contents, in Helvetica, whose objects from number 100 on are given.
-fn pdf(pages: &[&str], more: &[(u32, &str)]) -> Vec<u8> {
-    let kids: String = (0..pages.len()).map(|n| format!("{} 0 R ", 10 + 2 * n)).collect();
-    let mut objects = vec![
-        (1, "<</Type/Catalog/Pages 2 0 R/Lang(de-AT)/Outlines 100 0 R>>".to_owned()),
-        (2, format!("<</Type/Pages/Kids[{kids}]/Count {}>>", pages.len())),
-        (3, "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>".to_owned()),
-        (4, "<</Title(A paper)/Author(\\376\\377\\000\\334)/Subject(Ants)/CreationDate(D:20240506070809+02'00)>>".to_owned()),
-    ];
-    for (n, content) in (0u32..).zip(pages) {
-        let resources = "<</Font<</F 3 0 R>>/XObject<</X 101 0 R>>>>";
-        let box_ = "/MediaBox[0 0 600 800]";
-        let at = 10 + 2 * n;
-        objects.push((
-            at,
-            format!("<</Type/Page/Parent 2 0 R{box_}/Resources{resources}/Contents {} 0 R>>", at + 1),
-        ));
-        objects.push((at + 1, format!("<</Length {}>>stream\n{content}\nendstream", content.len())));
-    }
-    objects.extend(more.iter().map(|(number, body)| (*number, (*body).to_owned())));
-    let mut bytes = b"%PDF-1.7\n".to_vec();
-    let mut table = String::new();
-    for (number, body) in &objects {
-        table.push_str(&format!("{number} 1\n{:010} 00000 n \n", bytes.len()));
-        bytes.extend_from_slice(format!("{number} 0 obj\n{body}\nendobj\n").as_bytes());
-    }
-    let at = bytes.len();
-    let size = objects.iter().map(|(number, _)| number + 1).max().unwrap_or(0);
-    let end = format!("xref\n{table}trailer<</Size {size}/Root 1 0 R/Info 4 0 R>>\nstartxref\n{at}\n%%EOF");
-    bytes.extend_from_slice(end.as_bytes());
-    bytes
-}
-
-fn said(text: &str) -> String {
-    format!("BT /F 12 Tf 50 700 Td ({text}) Tj ET")
-}
-
-#[test]
-fn a_file_that_stops_before_its_end_says_so() {
-    let whole = pdf(&[&said("Words.")], &[]);
-    let end = whole.windows(9).rposition(|window| window == b"startxref").unwrap();
-
-    let (facts, text) = read(whole[..end].to_vec()).unwrap();
-    assert_eq!((facts.cut_off, text.as_str()), (true, "Words."));
-    assert!(!read(whole.clone()).unwrap().0.cut_off);
-    for other in [&[0; 5_000][..], b" 2026 objects were 7 0 objective, in 5 object"] {
-        assert!(!read([&whole[..], other].concat()).unwrap().0.cut_off, "something else behind it");
-    }
-    assert!(
-        read([&whole[..], b"7 0 obj << /Length 9"].concat()).unwrap().0.cut_off,
-        "another part was begun"
-    );
-}
-
-#[test]
-fn pages_and_what_the_document_says_of_itself_are_read() {
-    let (facts, text) = read(pdf(&[&said("First page."), &said("Second page.")], &[])).unwrap();
-
-    assert_eq!(text, format!("First page.{PAGE_END}Second page."));
-    assert_eq!(facts.title.as_deref(), Some("A paper"));
-    assert_eq!(facts.author.as_deref(), Some("Ü"));
-    assert_eq!((facts.subject.as_deref(), facts.language.as_deref()), (Some("Ants"), Some("de")));
-    assert_eq!(facts.made_on.as_deref(), Some("2024-05-06"));
-}
-
-#[test]
-fn pages_that_are_pictures_among_others_are_counted() {
-    let picture = "<</Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8/Length 1>>stream\na\nendstream";
-    let scan = "q 600 0 0 800 0 0 cm /X Do Q";
-
-    let (facts, text) = read(pdf(&[&said("Words."), scan, scan, ""], &[(101, picture)])).unwrap();
-
-    assert_eq!((facts.pictures, facts.broken), (2, 0));
-    assert_eq!(text, format!("Words.{PAGE_END}{PAGE_END}{PAGE_END}"));
-}
-
-#[test]
-fn parts_of_the_outline_are_headings() {
-    let page = "BT /F 12 Tf 14 TL 50 700 Td (Above) Tj T* (The part) Tj T* (below it) Tj ET";
-    let outline = [(100, "<</First 102 0 R>>"), (102, "<</Title(The Part)/Dest[10 0 R/Fit]>>")];
-
-    let (_, text) = read(pdf(&[page], &outline)).unwrap();
-
-    assert_eq!(text, "Above\n\nThe part\n\nbelow it");
-}
-
-#[test]
-fn a_replacement_stands_for_what_is_painted() {
-    let page = "BT /F 12 Tf 50 700 Td (e) Tj /Span<</ActualText(ffi)>>BDC (x) Tj (y) Tj EMC (cient) Tj ET";
-
-    assert_eq!(read(pdf(&[page], &[])).unwrap().1, "efficient");
-}
-
-#[test]
-fn text_painted_twice_to_look_bold_is_read_once() {
-    let page = "BT /F 12 Tf 50 700 Td (bold) Tj ET BT /F 12 Tf 50.3 700 Td (bold) Tj ET";
-
-    assert_eq!(read(pdf(&[page], &[])).unwrap().1, "bold");
-}
-
-#[test]
-fn text_that_runs_up_the_page_stands_behind_the_rest() {
-    let page = format!("BT /F 12 Tf 0 1 -1 0 30 100 Tm (aside) Tj ET {}", said("the main text"));
-
-    assert_eq!(read(pdf(&[&page], &[])).unwrap().1, "the main text\n\naside");
-}
-
-#[test]
-fn what_has_no_text_says_why() {
-    assert_eq!(read(Vec::new()).unwrap_err(), NoText::Damaged);
-    assert_eq!(read(b"<html>no PDF</html>".to_vec()).unwrap_err(), NoText::Damaged);
-    assert_eq!(read(pdf(&["0 0 100 100 re f"], &[])).unwrap_err(), NoText::Empty);
-    let picture = "<</Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8/Length 1>>stream\nA\nendstream";
-    assert_eq!(read(pdf(&["/X Do"], &[(101, picture)])).unwrap_err(), NoText::Pictures);
-}
+#[path = "../../../../crates/parse/src/pdf/sample.rs"]
+mod sample;
 
 /// A file with a bit wrong in some of its bytes. A walk without chance: the same ones at every run.
 fn flipped(whole: &[u8], step: usize) -> Vec<u8> {
