@@ -10,14 +10,15 @@ use std::path::{Path, PathBuf};
 const SOURCES: [&str; 5] = ["src", "entity", "migration", "actors", "tests"];
 
 /// The folders of our crates, and the names of those of ours that each may use.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 8] = [
     ("entity", &[]),
     ("migration", &[]),
     ("actors/crates/inference", &[]),
     ("actors/crates/parse", &["entity", "text"]),
+    ("actors/crates/sandbox", &["parse"]),
     ("actors/crates/text", &[]),
-    ("actors", &["entity", "inference", "migration", "parse", "text"]),
-    (".", &["entity", "inference", "migration", "parse", "text", "actors"]),
+    ("actors", &["entity", "inference", "migration", "parse", "sandbox", "text"]),
+    (".", &["entity", "inference", "migration", "parse", "sandbox", "text", "actors"]),
 ];
 
 /// What a part of the tree does not speak of, and which files are excepted.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use actix::{Arbiter, ArbiterHandle};
 use entity::id::UserId;
 use entity::plan::Plan;
+use sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use tracing::{error, info, warn};
 
 use crate::activity::Activity;
@@ -16,7 +17,6 @@ use crate::adapters::blobs::{Blobs, Scratch};
 use crate::adapters::fetch::{FetchSettings, Fetcher, Hosts};
 use crate::adapters::index::{IndexFolder, OpenedIndex};
 use crate::adapters::mail::Mail;
-use crate::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use crate::adapters::transcriber::{Endpoint, EndpointSettings, Speech, Transcriber};
 use crate::ai::Pause;
 use crate::clock::Clock;

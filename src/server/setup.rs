@@ -9,7 +9,6 @@ use actors::adapters::fetch::FetchSettings;
 use actors::adapters::index::edge::Model as IndexModel;
 use actors::adapters::index::{IndexFolder, Marker, OpenedIndex};
 use actors::adapters::mail::{Mail, MailSettings, Way};
-use actors::adapters::sandbox::SandboxSettings;
 use actors::adapters::transcriber::EndpointSettings;
 use actors::address::PageUrl;
 use actors::app::{Setup, index_folder, scratch_folder};
@@ -21,6 +20,7 @@ use actors::ingest::Room;
 use actors::ingest::queue::LeaseOwner;
 use actors::state::{self, Fact};
 use inference::models::Model;
+use sandbox::SandboxSettings;
 
 use super::{Outside, StartError};
 use crate::data_dir::private_folder;

@@ -9,9 +9,9 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use actors::adapters::sandbox::{SUBCOMMAND, Sandbox, SandboxCommand, SandboxSettings};
 use actors::adapters::transcriber::{Transcriber, Whisper};
 use actors::ingest::media::windows::Windows;
+use sandbox::{SUBCOMMAND, Sandbox, SandboxCommand, SandboxSettings};
 use serde_json::json;
 
 #[tokio::main(flavor = "current_thread")]

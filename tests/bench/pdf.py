@@ -40,7 +40,7 @@ sys.stdout.buffer.write(text.replace("\\r\\n", "\\n").encode("utf8", "replace"))
 
 
 class Child:
-    """A `carrel parse-worker`, spoken to in the frames of actors/src/adapters/sandbox/wire.rs."""
+    """A `carrel parse-worker`, spoken to in the frames of actors/crates/sandbox/src/wire.rs."""
 
     def __init__(self, program: str) -> None:
         ours, theirs = socket.socketpair()

@@ -1,5 +1,5 @@
 //! Adapters to what is outside of the service's own logic, most of them behind a trait: HTTP, file storage, e-mail, the passage
-//! index, the speech and chat models, and the parsers of untrusted bytes.
+//! index, and the speech and chat models.
 
 pub mod answerer;
 pub mod blobs;
@@ -7,5 +7,4 @@ pub mod fetch;
 pub mod index;
 pub mod mail;
 pub mod probe;
-pub mod sandbox;
 pub mod transcriber;

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use entity::id::ImportId;
 use entity::kind::ImportState;
 use entity::{import, job, stored_file};
+use sandbox::import::Import;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 
 use super::take::{Taking, Unread};
 use super::{Means, library, release_file, undo};
 use crate::adapters::blobs::BlobError;
-use crate::adapters::sandbox::import::Import;
 use crate::app::App;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority};

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use parse::html::Heading;
 use parse::pdf::{Entry, Facts};
+use sandbox::PdfText;
 
 use super::attempt::Failure;
 use super::page::LONGEST_TITLE;
 use super::places::{PageSpan, Places};
 use super::store::Text;
 use super::unread;
-use crate::adapters::sandbox::PdfText;
 use crate::app::App;
 use crate::error::Error;
 use crate::kit::Lane;

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use sandbox::SandboxError;
+
 use super::attempt::Failure;
-use crate::adapters::sandbox::SandboxError;
 
 /// What a parser did not survive, it may survive when the machine is less busy; what it understood will not change.
 pub(crate) fn unread(error: SandboxError) -> Failure {

@@ -4,6 +4,8 @@ use std::fmt;
 
 use entity::{import, user};
 use parse::archive::File;
+use sandbox::SandboxError;
+use sandbox::import::Import;
 use sea_orm::EntityTrait;
 use sha2::{Digest, Sha256};
 use text::hexadecimal;
@@ -11,8 +13,6 @@ use tokio_util::bytes::Bytes;
 
 use super::super::Means;
 use super::super::take::{Became, Unread};
-use crate::adapters::sandbox::SandboxError;
-use crate::adapters::sandbox::import::Import;
 use crate::error::Error;
 use crate::uploads::stored::{Held, Written};
 use crate::uploads::{self, MediaType};

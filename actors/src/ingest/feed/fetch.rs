@@ -1,10 +1,10 @@
 //! One fetch of a feed's address, read in the sandbox.
 
 use parse::feed::{Feed, FeedLink, Reading};
+use sandbox::SandboxError;
 
 use super::push::offer;
 use crate::adapters::fetch::{FetchError, Fetched, Wanted};
-use crate::adapters::sandbox::SandboxError;
 use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;

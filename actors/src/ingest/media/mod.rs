@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 use entity::id::{DocumentId, UserId};
 use entity::{document, entry, job, source, transcript};
 use parse::audio::About;
+use sandbox::SandboxError;
+use sandbox::audio::{Piece, Sound};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
@@ -25,8 +27,6 @@ use super::store::Text;
 use super::{file, page, unread};
 use crate::adapters::blobs::LocalFile;
 use crate::adapters::fetch::{Got, Take, Wanted};
-use crate::adapters::sandbox::SandboxError;
-use crate::adapters::sandbox::sound::{Piece, Sound};
 use crate::adapters::transcriber::{Heard, RATE, TranscribeError, Transcriber, Turn, Waiter};
 use crate::address::PageUrl;
 use crate::ai;
@@ -426,7 +426,7 @@ async fn decoded(app: &App, file: &Path) -> Result<Whole, Failure> {
 /// Passes over what was heard before; the rest of the piece in which that ends comes back.
 async fn pass(sound: &mut Sound, done: u64) -> Result<(f64, Option<Piece>), SandboxError> {
     let (mut at, mut read) = (0, 0.0);
-    let whole = crate::adapters::sandbox::sound::PIECE as u64;
+    let whole = sandbox::audio::PIECE as u64;
     while at + whole <= done {
         match sound.pass().await? {
             Some(piece) => (at, read) = (at + piece.count as u64, piece.read),

@@ -2,12 +2,12 @@
 
 use entity::job;
 use parse::html::{Article, Unreadable};
+use sandbox::Page;
 
 use super::super::attempt::Failure;
 use super::super::store::Text;
 use super::super::{file, unread};
 use super::LONGEST_TITLE;
-use crate::adapters::sandbox::Page;
 use crate::app::App;
 use crate::error::Error;
 

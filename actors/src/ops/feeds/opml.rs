@@ -9,13 +9,13 @@ use entity::{feed, feed_source};
 use parse::bookmarks::{Format, Found};
 use parse::feed::{Outline, Outlines};
 use quick_xml::escape::escape;
+use sandbox::SandboxError;
 use schemars::JsonSchema;
 use sea_orm::{ConnectionTrait, QueryOrder};
 use serde::Serialize;
 
 use super::follow;
 use super::view::{self, FeedView};
-use crate::adapters::sandbox::SandboxError;
 use crate::address::{Guard, PageUrl};
 use crate::app::App;
 use crate::caller::Caller;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use parse::bookmarks::{Format, Found, NoImport};
 
-use crate::adapters::sandbox::SandboxError;
-use crate::adapters::sandbox::tests::{sandbox, shared};
+use crate::SandboxError;
+use crate::tests::{sandbox, shared};
 
 /// What the files of the shared set hold: counted by other means, anchors by their tags and lists by a parser of JSON.
 const WALLABAG: [(&str, Format, usize); 14] = [

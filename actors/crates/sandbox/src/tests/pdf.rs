@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use parse::pdf::NoText;
 
-use super::super::{PdfText, Sandbox, SandboxError, SandboxSettings};
 use super::{command, shared};
+use crate::{PdfText, Sandbox, SandboxError, SandboxSettings};
 use sample::{pdf, said};
 
-#[path = "../../../../crates/parse/src/pdf/sample.rs"]
+#[path = "../../../parse/src/pdf/sample.rs"]
 mod sample;
 
 /// A file with a bit wrong in some of its bytes. A walk without chance: the same ones at every run.

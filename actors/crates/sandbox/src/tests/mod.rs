@@ -333,7 +333,7 @@ async fn a_program_that_speaks_otherwise_is_told_as_such() {
 /// The files of a folder of the shared set; none where there is no such set beside the project.
 pub fn shared(folder: &str) -> Vec<PathBuf> {
     let named = env::var_os("CARREL_DATA").map(PathBuf::from);
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/data");
     let Some(root) = named.into_iter().chain([beside]).find(|root| root.is_dir()) else {
         eprintln!("skipped: there is no folder ../shared/data beside the project");
         return Vec::new();

@@ -1,15 +1,32 @@
-//! The one place where foreign bytes are parsed: a child process that can reach nothing and that may die.
+//! # Child processes that parse untrusted bytes
 //!
-//! [`Sandbox`] is the service's side. It keeps a few children, gives each one task at a time, and kills what takes too
-//! long. The child is this same program, started as `carrel parse-worker`, whose whole work is [`child::run`].
-//! A page that crashes, hangs or bloats its child costs its own job an error and nobody else anything.
-//! (faults-and-threats, 4.2: Parser isolation; rows 35, 38, P1, P6)
+//! The parsers of crate [`parse`] run in child processes that can reach nothing and may die. A page that crashes, hangs or
+//! bloats its child costs its own job an error, and no other job anything. (faults-and-threats, 4.2: Parser isolation; rows 35,
+//! 38, P1, P6)
+//!
+//! | To | Call |
+//! |---|---|
+//! | start a sandbox | [`Sandbox::new`], with a [`SandboxCommand`] and [`SandboxSettings`] |
+//! | read a page, a PDF, a feed, a list of feeds | [`Sandbox::article`], [`Sandbox::pdf`], [`Sandbox::feed`], [`Sandbox::opml`] |
+//! | decode a recording piece by piece | [`Sandbox::sound`] |
+//! | read a file of another program row by row | [`Sandbox::import`] |
+//! | see which means of confinement this kernel has | [`Sandbox::confinement`] |
+//! | be the child | [`child::run`], first of all in a program that is started with [`SUBCOMMAND`] |
+//!
+//! The child is this same program, started as `carrel parse-worker`: no environment, no files, no sockets, no other programs
+//! (landlock and seccomp), and bounds of memory, processor time and open files (rlimits). What a kernel lacks is reported and
+//! logged. Parent and child exchange frames over a socket: a JSON header, then bytes, both bounded before they are read. Pages and
+//! documents share a few children each, which are reused; a recording or a file of another program has a child of its own, which
+//! gets it as a read-only descriptor. A future that is dropped, or whose time is up, kills its child.
+//!
+//! [`SandboxSettings`] holds all bounds. This crate knows no rows and no jobs: what an error means for a job is for the caller to
+//! say. No error and no log line holds a word of the input.
 
+pub mod audio;
 pub mod child;
 pub mod import;
 mod limits;
 mod pool;
-pub mod sound;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -18,6 +35,7 @@ use std::{ffi::OsString, io, path::PathBuf, sync::Arc, time::Duration};
 
 pub use limits::{Confinement, Measure};
 
+use audio::Sound;
 use import::Import;
 use parse::audio::NoSound;
 use parse::bookmarks::{Format, NoImport};
@@ -26,7 +44,6 @@ use parse::html::{Article, Unreadable};
 use parse::pdf::{self, NoText};
 use pool::{Body, Pool};
 use serde::de::DeserializeOwned;
-use sound::Sound;
 use wire::{Duty, Reply, Setup, Task};
 
 /// The subcommand by which this program becomes a child.

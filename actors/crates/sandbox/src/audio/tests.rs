@@ -8,11 +8,11 @@ use std::time::Duration;
 use parse::audio::{NoSound, RATE};
 
 use super::{PIECE, Sound, is_too_slow};
-use crate::adapters::sandbox::tests::{sandbox, sandbox_with};
-use crate::adapters::sandbox::{SandboxError, SandboxSettings};
+use crate::tests::{sandbox, sandbox_with};
+use crate::{SandboxError, SandboxSettings};
 
 fn sample(name: &str) -> File {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("crates/parse/src/audio/samples");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../parse/src/audio/samples");
     File::open(folder.join(name)).unwrap()
 }
 

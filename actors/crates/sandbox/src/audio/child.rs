@@ -12,8 +12,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use parse::audio::{NoSound, Recording};
 
 use super::wire::{Ask, PIECE, Told};
-use crate::adapters::sandbox::limits::Meter;
-use crate::adapters::sandbox::wire::{self, WireError};
+use crate::limits::Meter;
+use crate::wire::{self, WireError};
 
 /// Answers until the service closes the pipe. Each piece has its own share of processor time.
 pub fn answer_all(mut parent: UnixStream, mut meter: Meter) -> Result<(), WireError> {

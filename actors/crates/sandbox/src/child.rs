@@ -17,15 +17,16 @@ use parse::{feed, html, pdf};
 use serde::Serialize;
 
 use super::{
-    import,
+    audio, import,
     limits::{self, Confinement, Meter},
-    sound,
     wire::{self, Duty, Hello, Reply, Setup, Task, WireError},
 };
-use crate::kit::{BACKGROUND_NICE, lower_thread_priority};
 
 /// Room for parsers that descend a document by recursion. Only what is touched becomes memory.
 const STACK_BYTES: usize = 128 * 1024 * 1024;
+
+/// Added to the nice value of a child: nobody waits for most files, and a PDF takes seconds of a core.
+const NICE_INCREMENT: i32 = 10;
 
 /// What turns a task and its bytes into a reply and its text.
 pub(super) type Perform = fn(Task, Vec<u8>) -> (Reply, String);
@@ -49,12 +50,20 @@ fn begin(perform: Perform) -> Result<(), WireError> {
     panic::set_hook(Box::new(|_| {}));
     let mut parent = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let (setup, _) = wire::read::<Setup>(&mut parent, 0)?;
-    // Nobody waits for most files, and a PDF takes seconds of a core.
-    lower_thread_priority(BACKGROUND_NICE);
+    lower_priority();
     let (held, meter) = limits::confine(&setup);
     let reader = thread::Builder::new().stack_size(STACK_BYTES);
     let reader = reader.spawn(move || answer_all(parent, &setup, held, meter, perform))?;
     reader.join().unwrap_or_else(|_| Err(io::Error::other("a parser panicked").into()))
+}
+
+/// Lowers the priority of the calling thread and of those that it starts. Does nothing where nice values belong to processes, as
+/// everywhere but on Linux.
+fn lower_priority() {
+    if cfg!(target_os = "linux") {
+        // At full priority the work is done as well.
+        let _ = rustix::process::nice(NICE_INCREMENT);
+    }
 }
 
 fn answer_all(
@@ -68,7 +77,7 @@ fn answer_all(
     wire::write(&mut parent, &Hello { confinement: held }, &[])?;
     match setup.duty {
         Duty::Tasks => {}
-        Duty::Sound => return sound::child::answer_all(parent, meter),
+        Duty::Sound => return audio::child::answer_all(parent, meter),
         Duty::Import => return import::child::answer_all(parent, meter),
     }
     loop {

@@ -10,8 +10,8 @@ use std::os::unix::net::UnixStream;
 use parse::bookmarks::{Archive, Format, Found, NoImport, Row, Source, Unpacked};
 
 use super::wire::{Ask, ENOUGH, LONGEST, PIECE, ROWS, Told};
-use crate::adapters::sandbox::limits::Meter;
-use crate::adapters::sandbox::wire::{self, WireError};
+use crate::limits::Meter;
+use crate::wire::{self, WireError};
 
 /// Answers until the service closes the pipe. Each question has its own share of processor time.
 pub fn answer_all(mut parent: UnixStream, mut meter: Meter) -> Result<(), WireError> {
