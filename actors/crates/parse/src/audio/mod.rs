@@ -9,6 +9,8 @@ mod mix;
 mod opus;
 mod quicktime;
 mod resample;
+#[cfg(test)]
+mod tests;
 mod track;
 
 use serde::{Deserialize, Serialize};
