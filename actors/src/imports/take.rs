@@ -10,7 +10,7 @@ use entity::time::Timestamp;
 use parse::bookmarks::{Found, Row, Save};
 use parse::feed::Outline;
 use sandbox::SandboxError;
-use sandbox::import::Import;
+use sandbox::import::ImportReader;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use uuid::Uuid;
@@ -131,10 +131,10 @@ impl Taking {
     ///
     /// # Errors
     /// [`Unread`].
-    pub async fn go_on(&mut self, reading: &mut Import) -> Result<(), Unread> {
+    pub async fn go_on(&mut self, reading: &mut ImportReader) -> Result<(), Unread> {
         let mut left = u64::try_from(self.import.done).unwrap_or_default();
         if !self.import.dry_run {
-            return Ok(reading.pass(left).await?);
+            return Ok(reading.skip_rows(left).await?);
         }
         while left > 0 {
             let lot = self.read(reading).await?;
@@ -152,8 +152,8 @@ impl Taking {
     ///
     /// # Errors
     /// [`Unread`].
-    pub async fn read(&self, reading: &mut Import) -> Result<Vec<Given>, Unread> {
-        let rows = reading.rows().await?;
+    pub async fn read(&self, reading: &mut ImportReader) -> Result<Vec<Given>, Unread> {
+        let rows = reading.next_rows().await?;
         let (mut given, mut brought) = (Vec::with_capacity(rows.len()), 0);
         for mut row in rows {
             if self.import.dry_run {
@@ -397,7 +397,7 @@ fn sort_feeds(lot: &mut [Given]) {
 }
 
 /// Tells a file's sum where its list does not: a dry run knows by it what is there already.
-async fn summed(reading: &mut Import, row: &mut Row) -> Result<(), Unread> {
+async fn summed(reading: &mut ImportReader, row: &mut Row) -> Result<(), Unread> {
     if let Found::Save(Save { file: Some(file), .. }) = &mut row.found
         && file.sha256.is_none()
     {

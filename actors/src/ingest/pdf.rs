@@ -29,7 +29,7 @@ const MOST_LINES: usize = 1_000;
 /// `Permanent` with the reason for the person where the file has no text for anyone: a password, pictures alone, damage.
 pub async fn text(app: &App, file: &Path) -> Result<Text, Failure> {
     let mut file = tokio::fs::File::open(file).await.map_err(Error::internal)?;
-    let read = app.sandbox.pdf(&mut file).await.map_err(unread)?;
+    let read = app.sandbox.read_pdf(&mut file).await.map_err(unread)?;
     Ok(app.workers.run(Lane::Background, move || put_together(read)).await?)
 }
 

@@ -1,8 +1,8 @@
-//! The child's life: confine itself, say how far that went, then answer one task after the other.
+//! The child process: confines itself, reports how far that went, then answers one task after the other.
 //!
-//! The frames go both ways over the socket that the parent put in the place of standard input, so that nothing that
-//! a parser prints can get between them. The child ends when the parent is gone. A panic, a stack or a heap that is used up
-//! ends it too: the parent takes that for an answer and starts another. The parent reads standard error only when the child has
+//! Frames go both ways over the socket that the parent passed as standard input, so that nothing that a parser prints can get
+//! between them. The child ends when the parent does. A panic, a stack overflow or a failed allocation ends it too: the parent
+//! treats that as the outcome of the task and starts another child. The parent reads standard error only when the child has
 //! died, so the child writes next to nothing to it.
 
 use std::{
@@ -17,44 +17,45 @@ use parse::{feed, html, pdf};
 use serde::Serialize;
 
 use super::{
-    audio, import,
-    limits::{self, Confinement, Meter},
-    wire::{self, Duty, Hello, Reply, Setup, Task, WireError},
+    audio,
+    confinement::{self, Confinement, CpuMeter},
+    import,
+    wire::{self, Handshake, Setup, Task, TaskResponse, WireError, WorkerMode},
 };
 
-/// Room for parsers that descend a document by recursion. Only what is touched becomes memory.
+/// The stack of parsers that recurse into a document. Only the pages that are touched take memory.
 const STACK_BYTES: usize = 128 * 1024 * 1024;
 
 /// Added to the nice value of a child: nobody waits for most files, and a PDF takes seconds of a core.
 const NICE_INCREMENT: i32 = 10;
 
-/// What turns a task and its bytes into a reply and its text.
-pub(super) type Perform = fn(Task, Vec<u8>) -> (Reply, String);
+/// Turns a task and its bytes into a response and its text.
+pub(super) type TaskHandler = fn(Task, Vec<u8>) -> (TaskResponse, String);
 
-/// Serves one parent until it closes the pipe: all that `carrel parse-worker` does. To be called first of all in the
-/// process, before there is a second thread.
+/// Serves one parent until it closes the socket: all that `carrel parse-worker` does. Call it before anything else in the
+/// process, while it has one thread.
 pub fn run() -> ExitCode {
     serve(perform)
 }
 
-/// As [`run`], with another way to perform tasks.
-pub(super) fn serve(perform: Perform) -> ExitCode {
-    match begin(perform) {
+/// As [`run`], with another handler of tasks.
+pub(super) fn serve(handler: TaskHandler) -> ExitCode {
+    match start(handler) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
 }
 
-fn begin(perform: Perform) -> Result<(), WireError> {
-    // Panics are told by how the child ends. Their messages may quote the page, and would fill the pipe of stderr.
+fn start(handler: TaskHandler) -> Result<(), WireError> {
+    // The parent sees a panic by how the child ends. The message may quote the page, and would fill the pipe of stderr.
     panic::set_hook(Box::new(|_| {}));
     let mut parent = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let (setup, _) = wire::read::<Setup>(&mut parent, 0)?;
     lower_priority();
-    let (held, meter) = limits::confine(&setup);
-    let reader = thread::Builder::new().stack_size(STACK_BYTES);
-    let reader = reader.spawn(move || answer_all(parent, &setup, held, meter, perform))?;
-    reader.join().unwrap_or_else(|_| Err(io::Error::other("a parser panicked").into()))
+    let (confinement, meter) = confinement::confine(&setup);
+    let thread = thread::Builder::new().stack_size(STACK_BYTES);
+    let thread = thread.spawn(move || serve_mode(parent, &setup, confinement, meter, handler))?;
+    thread.join().unwrap_or_else(|_| Err(io::Error::other("a parser panicked").into()))
 }
 
 /// Lowers the priority of the calling thread and of those that it starts. Does nothing where nice values belong to processes, as
@@ -66,61 +67,61 @@ fn lower_priority() {
     }
 }
 
-fn answer_all(
+fn serve_mode(
     mut parent: UnixStream,
     setup: &Setup,
-    mut held: Confinement,
-    mut meter: Meter,
-    perform: Perform,
+    mut confinement: Confinement,
+    mut meter: CpuMeter,
+    handler: TaskHandler,
 ) -> Result<(), WireError> {
-    limits::no_new_processes(&mut held);
-    wire::write(&mut parent, &Hello { confinement: held }, &[])?;
-    match setup.duty {
-        Duty::Tasks => {}
-        Duty::Sound => return audio::child::answer_all(parent, meter),
-        Duty::Import => return import::child::answer_all(parent, meter),
+    confinement::forbid_new_processes(&mut confinement);
+    wire::write(&mut parent, &Handshake { confinement }, &[])?;
+    match setup.mode {
+        WorkerMode::Tasks => {}
+        WorkerMode::Audio => return audio::child::serve_recording(parent, meter),
+        WorkerMode::Import => return import::child::serve_file(parent, meter),
     }
     loop {
         let (task, bytes) = wire::read::<Task>(&mut parent, setup.input_bytes)?;
-        // Without a share of its own the job still has what the wall clock leaves it.
+        // Without a share of its own the task still has what the time limit of the parent leaves it.
         let _ = meter.renew();
-        let (reply, text) = perform(task, bytes);
+        let (response, text) = handler(task, bytes);
         match text.len() > setup.output_bytes {
-            true => wire::write(&mut parent, &Reply::TooLarge, &[])?,
-            false => wire::write(&mut parent, &reply, text.as_bytes())?,
+            true => wire::write(&mut parent, &TaskResponse::TooLarge, &[])?,
+            false => wire::write(&mut parent, &response, text.as_bytes())?,
         }
     }
 }
 
-/// Does what a task asks for.
-pub(super) fn perform(task: Task, bytes: Vec<u8>) -> (Reply, String) {
+/// Performs a task.
+pub(super) fn perform(task: Task, bytes: Vec<u8>) -> (TaskResponse, String) {
     match task {
-        Task::Article { url, called } => {
-            match html::read(&String::from_utf8_lossy(&bytes), &url, called.as_deref()) {
+        Task::Article { url, user_title } => {
+            match html::read(&String::from_utf8_lossy(&bytes), &url, user_title.as_deref()) {
                 Ok(mut article) => {
                     let mut text = std::mem::take(&mut article.text);
                     if let Some(html) = article.html.take() {
-                        text.push(wire::HTML);
+                        text.push(wire::HTML_SEPARATOR);
                         text.push_str(&html);
                     }
-                    (Reply::Article(Box::new(article)), text)
+                    (TaskResponse::Article(Box::new(article)), text)
                 }
-                Err(reason) => (Reply::Unreadable { reason }, String::new()),
+                Err(reason) => (TaskResponse::ArticleFailed { reason }, String::new()),
             }
         }
         Task::Pdf => match pdf::read(bytes) {
-            Ok((facts, text)) => (Reply::Pdf(Box::new(facts)), text),
-            Err(reason) => (Reply::NoText { reason }, String::new()),
+            Ok((facts, text)) => (TaskResponse::Pdf(Box::new(facts)), text),
+            Err(reason) => (TaskResponse::PdfFailed { reason }, String::new()),
         },
-        Task::Feed { url } => json(&feed::read(&bytes, &url)),
-        Task::Opml => json(&feed::read_opml(&String::from_utf8_lossy(&bytes))),
+        Task::Feed { url } => json_response(&feed::read(&bytes, &url)),
+        Task::Opml => json_response(&feed::read_opml(&String::from_utf8_lossy(&bytes))),
     }
 }
 
-/// Shapes that are too large for a header travel as text.
-fn json(found: &impl Serialize) -> (Reply, String) {
-    match serde_json::to_string(found) {
-        Ok(text) => (Reply::Json, text),
-        Err(_) => (Reply::TooLarge, String::new()),
+/// Values that may be too large for a header are sent as text.
+fn json_response(value: &impl Serialize) -> (TaskResponse, String) {
+    match serde_json::to_string(value) {
+        Ok(text) => (TaskResponse::Json, text),
+        Err(_) => (TaskResponse::TooLarge, String::new()),
     }
 }

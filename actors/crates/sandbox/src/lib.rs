@@ -7,9 +7,9 @@
 //! | To | Call |
 //! |---|---|
 //! | start a sandbox | [`Sandbox::new`], with a [`SandboxCommand`] and [`SandboxSettings`] |
-//! | read a page, a PDF, a feed, a list of feeds | [`Sandbox::article`], [`Sandbox::pdf`], [`Sandbox::feed`], [`Sandbox::opml`] |
-//! | decode a recording piece by piece | [`Sandbox::sound`] |
-//! | read a file of another program row by row | [`Sandbox::import`] |
+//! | read a page, a PDF, a feed, a list of feeds | [`Sandbox::read_article`], [`Sandbox::read_pdf`], [`Sandbox::read_feed`], [`Sandbox::read_opml`] |
+//! | decode a recording piece by piece | [`Sandbox::open_audio`] |
+//! | read a file of another program row by row | [`Sandbox::open_import`] |
 //! | see which means of confinement this kernel has | [`Sandbox::confinement`] |
 //! | be the child | [`child::run`], first of all in a program that is started with [`SUBCOMMAND`] |
 //!
@@ -24,8 +24,8 @@
 
 pub mod audio;
 pub mod child;
+mod confinement;
 pub mod import;
-mod limits;
 mod pool;
 #[cfg(test)]
 mod tests;
@@ -33,10 +33,10 @@ mod wire;
 
 use std::{ffi::OsString, io, path::PathBuf, sync::Arc, time::Duration};
 
-pub use limits::{Confinement, Measure};
+pub use confinement::{Confinement, Mechanism};
 
-use audio::Sound;
-use import::Import;
+use audio::AudioReader;
+use import::ImportReader;
 use parse::audio::NoSound;
 use parse::bookmarks::{Format, NoImport};
 use parse::feed::{Outlines, Reading};
@@ -44,12 +44,12 @@ use parse::html::{Article, Unreadable};
 use parse::pdf::{self, NoText};
 use pool::{Body, Pool};
 use serde::de::DeserializeOwned;
-use wire::{Duty, Reply, Setup, Task};
+use wire::{Setup, Task, TaskResponse, WorkerMode};
 
-/// The subcommand by which this program becomes a child.
+/// The subcommand that makes this program a child process.
 pub const SUBCOMMAND: &str = "parse-worker";
 
-/// How a child is started.
+/// The command that starts a child.
 #[derive(Clone, Debug)]
 pub struct SandboxCommand {
     /// The program, as an absolute path.
@@ -59,74 +59,74 @@ pub struct SandboxCommand {
 }
 
 impl SandboxCommand {
-    /// This very program as a child.
+    /// Returns the command that starts this program as a child.
     ///
     /// # Errors
-    /// The system does not say which program this is.
+    /// When the path of this program cannot be found out.
     pub fn this_program() -> io::Result<Self> {
-        // Through this link a service whose file was replaced by an update still starts children of its own version.
+        // Through this link a service whose file was replaced by an update starts children of its own version.
         let link = PathBuf::from("/proc/self/exe");
         let program = if link.exists() { link } else { std::env::current_exe()? };
         Ok(Self { program, args: vec![SUBCOMMAND.into()] })
     }
 }
 
-/// What children may use up.
+/// The limits of child processes.
 #[derive(Clone, Debug)]
 pub struct SandboxSettings {
-    /// How many children work at the same time, at least 1.
+    /// Children that work at the same time, at least 1.
     pub children: usize,
-    /// How long one job may take by the clock on the wall.
-    pub wall: Duration,
+    /// Wall-clock time of one job.
+    pub wall_time: Duration,
     /// Processor seconds of one job.
     pub cpu_seconds: u64,
-    /// Address space of a child, its program included.
+    /// Address space of a child in bytes, its program included.
     pub memory_bytes: u64,
     /// The longest input, in bytes.
     pub input_bytes: usize,
     /// The longest text that comes back, in bytes.
     pub output_bytes: usize,
-    /// How long a child without work is kept.
-    pub idle: Duration,
-    /// After so many jobs a child makes room for a fresh one.
-    pub jobs: u32,
+    /// Time after which a child without work ends.
+    pub idle_timeout: Duration,
+    /// Jobs after which a child is replaced by a fresh one.
+    pub max_jobs: u32,
 }
 
 impl Default for SandboxSettings {
     fn default() -> Self {
         Self {
             children: std::thread::available_parallelism().map_or(1, usize::from).min(4),
-            wall: Duration::from_secs(30),
+            wall_time: Duration::from_secs(30),
             cpu_seconds: 15,
             memory_bytes: 1 << 30,
             input_bytes: 32 << 20,
             output_bytes: 16 << 20,
-            idle: Duration::from_secs(20),
-            jobs: 500,
+            idle_timeout: Duration::from_secs(20),
+            max_jobs: 500,
         }
     }
 }
 
 impl SandboxSettings {
-    /// For documents, which are larger than pages, and for which someone waits less. A child holds the whole file beside
-    /// what it makes of it.
+    /// Returns the limits for documents, which are larger and less urgent than pages. A child holds the whole file and its
+    /// text.
     pub fn documents() -> Self {
         let input_bytes = 512 << 20;
         Self {
             children: Self::default().children.min(2),
-            wall: Duration::from_secs(120),
+            wall_time: Duration::from_secs(120),
             cpu_seconds: 60,
             memory_bytes: (1 << 30) + input_bytes as u64,
             input_bytes,
             output_bytes: 64 << 20,
-            jobs: 50,
+            max_jobs: 50,
             ..Self::default()
         }
     }
 
-    fn setup(&self, duty: Duty) -> Setup {
+    fn setup(&self, mode: WorkerMode) -> Setup {
         Setup {
-            duty,
+            mode,
             memory_bytes: self.memory_bytes,
             cpu_seconds: self.cpu_seconds,
             input_bytes: self.input_bytes,
@@ -135,173 +135,184 @@ impl SandboxSettings {
     }
 }
 
-/// A web page as it was fetched, decoded to UTF-8.
+/// A fetched web page, decoded to UTF-8.
 #[derive(Clone)]
 pub struct Page {
     /// The markup.
     pub html: String,
-    /// The address it came from, after redirects.
+    /// Its URL after redirects.
     pub url: String,
-    /// What its person calls it.
-    pub called: Option<String>,
+    /// The title that the user gave it, if any.
+    pub user_title: Option<String>,
 }
 
-/// A PDF as it was read.
+/// The text of a PDF.
 #[derive(Debug)]
 pub struct PdfText {
-    /// What it says about itself.
+    /// What the document says about itself.
     pub facts: pdf::Facts,
     /// The text of each page.
     pub pages: Vec<String>,
 }
 
-/// Why there is no reading of some bytes, in words for the user. None of these says anything of what the bytes held.
+/// Why some bytes were not read, in words for the user. None of these repeats any of the input.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// No child could be started: the operator has something to look at.
+    /// No child could be started; the operator has to act.
     #[error("no process could be started to read it")]
     Unavailable(#[source] io::Error),
-    /// The child died of this input: a fault in a parser.
+    /// The child died of this input: a bug in a parser.
     #[error("the process that read it crashed")]
     Crashed,
-    /// The child died because it wanted more memory than it may have, or than the machine has.
+    /// The child died because it needed more memory than its limit, or than the machine has.
     #[error("reading it needed more memory than is allowed, so it was stopped")]
     OutOfMemory,
-    /// The child had not finished in its time.
+    /// The child did not finish in time.
     #[error("reading it took longer than is allowed, so it was stopped")]
     TimedOut,
-    /// More bytes than the sandbox takes in or gives out.
+    /// The input or the output is over its limit.
     #[error("it is too large to be read at once")]
     TooLarge,
-    /// The child looked, and there is nothing to read; shown to the user in these words.
+    /// The page has no article.
     #[error(transparent)]
-    Unreadable(#[from] Unreadable),
-    /// The child looked, and there is no sound to hear; shown to the user in these words.
+    Article(#[from] Unreadable),
+    /// The file has no audio that can be decoded.
     #[error(transparent)]
-    Unheard(#[from] NoSound),
-    /// The child looked, and the PDF has no text; shown to the user in these words.
+    Audio(#[from] NoSound),
+    /// The PDF has no text.
     #[error(transparent)]
-    NoText(#[from] NoText),
-    /// The child looked, and there is nothing to import; shown to the user in these words.
+    Pdf(#[from] NoText),
+    /// The file cannot be imported.
     #[error(transparent)]
-    NoImport(#[from] NoImport),
+    Import(#[from] NoImport),
 }
 
-/// The service's side of all children. Clones share them; they end with the last clone.
+/// The service's side of all children. Clones share them; they end when the last clone is dropped.
 #[derive(Clone)]
 pub struct Sandbox {
-    pool: Arc<Pool>,
+    pages: Arc<Pool>,
     documents: Arc<Pool>,
 }
 
 impl Sandbox {
-    /// No child is started before there is work.
+    /// Creates a sandbox. No child is started before there is work.
     pub fn new(command: SandboxCommand, settings: SandboxSettings) -> Self {
         Self::with_documents(command, settings, SandboxSettings::documents())
     }
 
-    /// As [`Sandbox::new`], with other bounds for documents.
+    /// As [`Sandbox::new`], with other limits for documents.
     pub fn with_documents(
         command: SandboxCommand,
         pages: SandboxSettings,
         documents: SandboxSettings,
     ) -> Self {
-        Self { pool: Pool::new(command.clone(), pages), documents: Pool::new(command, documents) }
+        Self { pages: Pool::new(command.clone(), pages), documents: Pool::new(command, documents) }
     }
 
-    /// The article of a page: its text and what the page says about itself.
+    /// Reads the article of a page: its text, and what the page says about itself.
     ///
     /// # Errors
-    /// Each of [`SandboxError`]; all but `Unavailable` are about this page alone.
-    pub async fn article(&self, page: Page) -> Result<Article, SandboxError> {
-        let task = Task::Article { url: page.url, called: page.called };
-        match self.pool.run(&task, Body::Bytes(page.html.as_bytes())).await? {
-            (Reply::Article(article), text) => {
+    /// Each of [`SandboxError`]; all but `Unavailable` concern this page alone.
+    pub async fn read_article(&self, page: Page) -> Result<Article, SandboxError> {
+        let task = Task::Article { url: page.url, user_title: page.user_title };
+        match self.pages.run(&task, Body::Bytes(page.html.as_bytes())).await? {
+            (TaskResponse::Article(article), text) => {
                 let text = String::from_utf8(text).map_err(|_| SandboxError::Crashed)?;
-                let (text, html) = match text.split_once(wire::HTML) {
+                let (text, html) = match text.split_once(wire::HTML_SEPARATOR) {
                     Some((text, html)) => (text.to_owned(), Some(html.to_owned())),
                     None => (text, None),
                 };
                 Ok(Article { text, html, ..*article })
             }
-            (Reply::Unreadable { reason }, _) => Err(reason.into()),
-            (Reply::TooLarge, _) => Err(SandboxError::TooLarge),
-            (Reply::Json | Reply::Pdf(_) | Reply::NoText { .. }, _) => Err(SandboxError::Crashed),
-        }
-    }
-
-    /// The text of a PDF, page by page, out of a file that is open for reading. It is sent on piece by piece: the service
-    /// itself never holds it.
-    ///
-    /// # Errors
-    /// Each of [`SandboxError`]; all but `Unavailable` are about this file alone.
-    pub async fn pdf(&self, file: &mut tokio::fs::File) -> Result<PdfText, SandboxError> {
-        match self.documents.run(&Task::Pdf, Body::File(file)).await? {
-            (Reply::Pdf(facts), text) => {
-                let text = String::from_utf8(text).map_err(|_| SandboxError::Crashed)?;
-                let pages = text.split(pdf::PAGE_END).map(str::to_owned).collect();
-                Ok(PdfText { facts: *facts, pages })
-            }
-            (Reply::NoText { reason }, _) => Err(reason.into()),
-            (Reply::TooLarge, _) => Err(SandboxError::TooLarge),
-            (Reply::Json | Reply::Article(_) | Reply::Unreadable { .. }, _) => Err(SandboxError::Crashed),
-        }
-    }
-
-    /// The feed that came from an address, or the feeds that the page there names.
-    ///
-    /// # Errors
-    /// Each of [`SandboxError`] but `Unreadable`; all but `Unavailable` are about these bytes alone.
-    pub async fn feed(&self, bytes: &[u8], url: String) -> Result<Reading, SandboxError> {
-        self.json(&Task::Feed { url }, bytes).await
-    }
-
-    /// The feeds of a list; `None` where the text is no OPML.
-    ///
-    /// # Errors
-    /// As [`Sandbox::feed`].
-    pub async fn opml(&self, text: &str) -> Result<Option<Outlines>, SandboxError> {
-        self.json(&Task::Opml, text.as_bytes()).await
-    }
-
-    async fn json<T: DeserializeOwned>(&self, task: &Task, bytes: &[u8]) -> Result<T, SandboxError> {
-        match self.pool.run(task, Body::Bytes(bytes)).await? {
-            (Reply::Json, text) => serde_json::from_slice(&text).map_err(|_| SandboxError::Crashed),
-            (Reply::TooLarge, _) => Err(SandboxError::TooLarge),
-            (Reply::Article(_) | Reply::Unreadable { .. } | Reply::Pdf(_) | Reply::NoText { .. }, _) => {
+            (TaskResponse::ArticleFailed { reason }, _) => Err(reason.into()),
+            (TaskResponse::TooLarge, _) => Err(SandboxError::TooLarge),
+            (TaskResponse::Json | TaskResponse::Pdf(_) | TaskResponse::PdfFailed { .. }, _) => {
                 Err(SandboxError::Crashed)
             }
         }
     }
 
-    /// Begins to decode the sound of an audio or video file, open for reading and nothing else. `wall` and `cpu_seconds` hold for each
-    /// piece of it.
+    /// Reads the text of a PDF, page by page, from a file that is open for reading. The file is sent in pieces: the service
+    /// itself never holds it whole.
     ///
     /// # Errors
-    /// Each of [`SandboxError`]; all but `Unavailable` are about this file alone.
-    pub async fn sound(&self, file: std::fs::File) -> Result<Sound, SandboxError> {
-        Sound::open(&self.pool, file).await
+    /// Each of [`SandboxError`]; all but `Unavailable` concern this file alone.
+    pub async fn read_pdf(&self, file: &mut tokio::fs::File) -> Result<PdfText, SandboxError> {
+        match self.documents.run(&Task::Pdf, Body::File(file)).await? {
+            (TaskResponse::Pdf(facts), text) => {
+                let text = String::from_utf8(text).map_err(|_| SandboxError::Crashed)?;
+                let pages = text.split(pdf::PAGE_END).map(str::to_owned).collect();
+                Ok(PdfText { facts: *facts, pages })
+            }
+            (TaskResponse::PdfFailed { reason }, _) => Err(reason.into()),
+            (TaskResponse::TooLarge, _) => Err(SandboxError::TooLarge),
+            (TaskResponse::Json | TaskResponse::Article(_) | TaskResponse::ArticleFailed { .. }, _) => {
+                Err(SandboxError::Crashed)
+            }
+        }
     }
 
-    /// Begins to read a file of another program, open for reading and nothing else. `wall` and `cpu_seconds` hold for each
-    /// question.
+    /// Reads what a URL returned: a feed, or a page with the feeds that it names.
     ///
     /// # Errors
-    /// Each of [`SandboxError`]; all but `Unavailable` are about this file alone.
-    pub async fn import(&self, file: std::fs::File, format: Option<Format>) -> Result<Import, SandboxError> {
-        Import::open(&self.documents, file, format).await
+    /// Each of [`SandboxError`] but `Article`; all but `Unavailable` concern these bytes alone.
+    pub async fn read_feed(&self, bytes: &[u8], url: String) -> Result<Reading, SandboxError> {
+        self.run_json(&Task::Feed { url }, bytes).await
     }
 
-    /// How children are held on this machine. Starts one when none has told yet.
+    /// Reads a list of feeds; `None` if the text is not OPML.
     ///
     /// # Errors
-    /// `Unavailable` when no child can be started.
+    /// As [`Sandbox::read_feed`].
+    pub async fn read_opml(&self, text: &str) -> Result<Option<Outlines>, SandboxError> {
+        self.run_json(&Task::Opml, text.as_bytes()).await
+    }
+
+    async fn run_json<T: DeserializeOwned>(&self, task: &Task, bytes: &[u8]) -> Result<T, SandboxError> {
+        match self.pages.run(task, Body::Bytes(bytes)).await? {
+            (TaskResponse::Json, text) => serde_json::from_slice(&text).map_err(|_| SandboxError::Crashed),
+            (TaskResponse::TooLarge, _) => Err(SandboxError::TooLarge),
+            (
+                TaskResponse::Article(_)
+                | TaskResponse::ArticleFailed { .. }
+                | TaskResponse::Pdf(_)
+                | TaskResponse::PdfFailed { .. },
+                _,
+            ) => Err(SandboxError::Crashed),
+        }
+    }
+
+    /// Begins to decode an audio or video file that is open for reading only. `wall_time` and `cpu_seconds` hold for each piece.
+    ///
+    /// # Errors
+    /// Each of [`SandboxError`]; all but `Unavailable` concern this file alone.
+    pub async fn open_audio(&self, file: std::fs::File) -> Result<AudioReader, SandboxError> {
+        AudioReader::open(&self.pages, file).await
+    }
+
+    /// Begins to read a file of another program that is open for reading only. `wall_time` and `cpu_seconds` hold for each
+    /// request.
+    ///
+    /// # Errors
+    /// Each of [`SandboxError`]; all but `Unavailable` concern this file alone.
+    pub async fn open_import(
+        &self,
+        file: std::fs::File,
+        format: Option<Format>,
+    ) -> Result<ImportReader, SandboxError> {
+        ImportReader::open(&self.documents, file, format).await
+    }
+
+    /// Returns how children are confined on this machine; starts one if none has reported yet.
+    ///
+    /// # Errors
+    /// `Unavailable` if no child can be started.
     pub async fn confinement(&self) -> Result<Confinement, SandboxError> {
-        self.pool.confinement().await
+        self.pages.confinement().await
     }
 
-    /// How many children wait for work at the moment.
-    pub fn idle(&self) -> usize {
-        self.pool.idle()
+    /// The number of children of pages that have no work.
+    pub fn idle_count(&self) -> usize {
+        self.pages.idle_count()
     }
 }

@@ -1,7 +1,7 @@
-//! The children that are alive: made when there is work, reused, replaced after a crash, ended when idle.
+//! The child processes: started when there is work, reused, replaced after a crash, ended when idle.
 //!
 //! A child belongs to the job that uses it: when that job's future is dropped, or its time is up, the child is killed.
-//! What one child does never touches the job of another.
+//! What one child does never affects the job of another.
 
 use std::{
     collections::VecDeque,
@@ -25,27 +25,27 @@ use tokio::{
 
 use super::{
     SandboxCommand, SandboxError, SandboxSettings,
-    limits::Confinement,
-    wire::{self, Duty, Hello, Reply, Setup, Task, WireError},
+    confinement::Confinement,
+    wire::{self, Handshake, Setup, Task, TaskResponse, WireError, WorkerMode},
 };
 
 /// The signal by which the kernel ends a process that used up its processor time.
 const SIGXCPU: i32 = 24;
 /// The signal by which the kernel ends a process when the machine, or the service's control group, is short of memory. The
-/// service sends it too, but never to a child whose end it still asks about.
+/// service sends it too, but never to a child whose exit status it still reads.
 const SIGKILL: i32 = 9;
 /// The signal of a process that aborts.
 const SIGABRT: i32 = 6;
 /// What Rust's standard library writes to stderr before it aborts because an allocation failed. There is no other sign of it:
 /// a limit of address space ends an allocation, not the process.
 const ALLOCATION_FAILED: &[u8] = b"memory allocation of ";
-/// What a pipe holds, in bytes: more of a dead child's stderr there is not.
+/// The capacity of a pipe, in bytes: a dead child's stderr holds no more.
 const MAX_STDERR_BYTES: u64 = 64 * 1024;
 
-/// How long a child whose pipe broke may take to be gone, before it is killed.
-const LAST_BREATH: Duration = Duration::from_millis(500);
+/// Time for a child whose socket failed to exit before it is killed.
+const EXIT_GRACE: Duration = Duration::from_millis(500);
 
-/// The bytes that a task is about.
+/// The bytes of a task.
 pub enum Body<'a> {
     /// Held in memory.
     Bytes(&'a [u8]),
@@ -61,123 +61,127 @@ impl Body<'_> {
         }
     }
 
-    async fn send(&mut self, pipe: &mut UnixStream, task: &Task) -> Result<(), WireError> {
+    async fn send(&mut self, socket: &mut UnixStream, task: &Task) -> Result<(), WireError> {
         let length = self.length().await?;
         match self {
-            Body::Bytes(bytes) => wire::send(pipe, task, bytes).await,
-            Body::File(file) => wire::send_file(pipe, task, file, length).await,
+            Body::Bytes(bytes) => wire::send(socket, task, bytes).await,
+            Body::File(file) => wire::send_file(socket, task, file, length).await,
         }
     }
 }
 
-/// All children of one sandbox.
+/// Child processes with the same settings.
 pub struct Pool {
     command: SandboxCommand,
     settings: SandboxSettings,
-    turns: Semaphore,
+    slots: Semaphore,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    idle: VecDeque<Idle>,
+    idle: VecDeque<IdleWorker>,
     confinement: Option<Confinement>,
 }
 
-/// A child that waits, and what will end it if it waits too long.
-struct Idle {
+/// A child without work, and the task that ends it after the idle timeout.
+struct IdleWorker {
     worker: Worker,
-    end: AbortHandle,
+    expiry: AbortHandle,
 }
 
-/// One living child.
+/// A child process.
 pub struct Worker {
     child: Child,
-    pipe: UnixStream,
+    socket: UnixStream,
     jobs: u32,
 }
 
 impl Pool {
     pub fn new(command: SandboxCommand, settings: SandboxSettings) -> Arc<Self> {
-        let turns = Semaphore::new(settings.children);
-        Arc::new(Self { command, settings, turns, state: Mutex::default() })
+        let slots = Semaphore::new(settings.children);
+        Arc::new(Self { command, settings, slots, state: Mutex::default() })
     }
 
-    /// Has one task done, as soon as fewer than `children` are at work.
+    /// Runs one task in a child, as soon as fewer than `children` are at work.
     pub async fn run(
         self: &Arc<Self>,
         task: &Task,
         mut body: Body<'_>,
-    ) -> Result<(Reply, Vec<u8>), SandboxError> {
+    ) -> Result<(TaskResponse, Vec<u8>), SandboxError> {
         if body.length().await.map_err(SandboxError::Unavailable)? > self.settings.input_bytes as u64 {
             return Err(SandboxError::TooLarge);
         }
-        let _turn = self.turns.acquire().await.map_err(|closed| unavailable(io::Error::other(closed)))?;
-        let mut worker = self.hand(task, &mut body).await?;
-        let reply = worker.outcome(self.settings.wall, self.settings.output_bytes).await?;
+        let _slot = self.slots.acquire().await.map_err(|closed| unavailable(io::Error::other(closed)))?;
+        let mut worker = self.send_task(task, &mut body).await?;
+        let response = worker.response(self.settings.wall_time, self.settings.output_bytes).await?;
         self.park(worker);
-        Ok(reply)
+        Ok(response)
     }
 
-    /// Starts a child if none is there, and says how it is held.
+    /// Returns how children are confined; starts one if none has reported yet.
     pub async fn confinement(self: &Arc<Self>) -> Result<Confinement, SandboxError> {
         if let Some(known) = self.state().confinement.clone() {
             return Ok(known);
         }
-        let _turn = self.turns.acquire().await.map_err(|closed| unavailable(io::Error::other(closed)))?;
-        let worker = self.start().await?;
+        let _slot = self.slots.acquire().await.map_err(|closed| unavailable(io::Error::other(closed)))?;
+        let worker = self.start_worker().await?;
         self.park(worker);
         Ok(self.state().confinement.clone().unwrap_or_default())
     }
 
-    /// Starts a child for one file and nothing else, and says how long it may take for an answer.
-    pub async fn reader_of(&self, file: File, duty: Duty) -> Result<(Worker, Duration), SandboxError> {
-        let worker = self.greeted(Stdio::from(file), duty).await?;
-        Ok((worker, self.settings.wall))
+    /// Starts a child for one file, and returns it with the time limit of each request.
+    pub async fn spawn_reader(
+        &self,
+        file: File,
+        mode: WorkerMode,
+    ) -> Result<(Worker, Duration), SandboxError> {
+        let worker = self.spawn_worker(Stdio::from(file), mode).await?;
+        Ok((worker, self.settings.wall_time))
     }
 
-    /// How many children wait for work.
-    pub fn idle(&self) -> usize {
+    /// The number of children without work.
+    pub fn idle_count(&self) -> usize {
         self.state().idle.len()
     }
 
-    /// Gives the task to a child that waits, else to a new one. A child may have died while it waited; that is no
-    /// fault of this task.
-    async fn hand(self: &Arc<Self>, task: &Task, body: &mut Body<'_>) -> Result<Worker, SandboxError> {
-        let waiting = self.state().idle.pop_back();
-        if let Some(Idle { mut worker, end }) = waiting {
-            end.abort();
-            if timeout(self.settings.wall, body.send(&mut worker.pipe, task))
+    /// Sends the task to an idle child, else to a new one. An idle child may have died meanwhile; that is not the task's
+    /// fault.
+    async fn send_task(self: &Arc<Self>, task: &Task, body: &mut Body<'_>) -> Result<Worker, SandboxError> {
+        let idle = self.state().idle.pop_back();
+        if let Some(IdleWorker { mut worker, expiry }) = idle {
+            expiry.abort();
+            if timeout(self.settings.wall_time, body.send(&mut worker.socket, task))
                 .await
                 .is_ok_and(|sent| sent.is_ok())
             {
                 return Ok(worker);
             }
         }
-        let mut worker = self.start().await?;
-        match timeout(self.settings.wall, body.send(&mut worker.pipe, task)).await {
+        let mut worker = self.start_worker().await?;
+        match timeout(self.settings.wall_time, body.send(&mut worker.socket, task)).await {
             Ok(Ok(())) => Ok(worker),
-            Ok(Err(fault)) => Err(worker.end(fault).await),
+            Ok(Err(error)) => Err(worker.exit_reason(error).await),
             Err(_) => Err(SandboxError::TimedOut),
         }
     }
 
-    async fn start(&self) -> Result<Worker, SandboxError> {
-        self.greeted(Stdio::null(), Duty::Tasks).await
+    async fn start_worker(&self) -> Result<Worker, SandboxError> {
+        self.spawn_worker(Stdio::null(), WorkerMode::Tasks).await
     }
 
-    async fn greeted(&self, output: Stdio, duty: Duty) -> Result<Worker, SandboxError> {
+    async fn spawn_worker(&self, output: Stdio, mode: WorkerMode) -> Result<Worker, SandboxError> {
         let mut worker = Worker::spawn(&self.command, output).map_err(unavailable)?;
-        let setup = self.settings.setup(duty);
-        match timeout(self.settings.wall, worker.greet(&setup)).await {
-            Ok(Ok(confinement)) => self.learn(confinement),
-            Ok(Err(fault)) => return Err(unavailable(io::Error::other(fault))),
-            Err(late) => return Err(unavailable(late.into())),
+        let setup = self.settings.setup(mode);
+        match timeout(self.settings.wall_time, worker.handshake(&setup)).await {
+            Ok(Ok(confinement)) => self.record_confinement(confinement),
+            Ok(Err(error)) => return Err(unavailable(io::Error::other(error))),
+            Err(elapsed) => return Err(unavailable(elapsed.into())),
         }
         Ok(worker)
     }
 
-    fn learn(&self, confinement: Confinement) {
+    fn record_confinement(&self, confinement: Confinement) {
         let mut state = self.state();
         if state.confinement.as_ref() == Some(&confinement) {
             return;
@@ -195,12 +199,13 @@ impl Pool {
         state.confinement = Some(confinement);
     }
 
-    /// Keeps a child for the next job. The one that came back last is used first, so that the others can end.
+    /// Keeps a child for the next job. The one that was parked last is used first, so that the others can expire.
     fn park(self: &Arc<Self>, mut worker: Worker) {
         worker.jobs += 1;
-        let Some(id) = worker.child.id().filter(|_| worker.jobs < self.settings.jobs) else { return };
-        let end = tokio::spawn(end_when_idle(Arc::downgrade(self), id, self.settings.idle)).abort_handle();
-        self.state().idle.push_back(Idle { worker, end });
+        let Some(id) = worker.child.id().filter(|_| worker.jobs < self.settings.max_jobs) else { return };
+        let expiry =
+            tokio::spawn(expire(Arc::downgrade(self), id, self.settings.idle_timeout)).abort_handle();
+        self.state().idle.push_back(IdleWorker { worker, expiry });
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -212,21 +217,21 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         for idle in &self.state().idle {
-            idle.end.abort();
+            idle.expiry.abort();
         }
     }
 }
 
-async fn end_when_idle(pool: Weak<Pool>, id: u32, after: Duration) {
+async fn expire(pool: Weak<Pool>, id: u32, after: Duration) {
     sleep(after).await;
     let Some(pool) = pool.upgrade() else { return };
     pool.state().idle.retain(|idle| idle.worker.child.id() != Some(id));
 }
 
 impl Worker {
-    /// Starts a child with nothing but its end of a socket, and for a recording or an import that file, open for reading, in the
-    /// place of its output: no environment, a process group of its own so that a signal from the terminal leaves it to
-    /// finish its job.
+    /// Starts a child with one end of a socket as its input, and for a recording or an import with that file, open for reading,
+    /// as its output. It has no environment, and a process group of its own, so that a signal from the terminal lets it finish
+    /// its job.
     fn spawn(command: &SandboxCommand, output: Stdio) -> io::Result<Self> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
@@ -241,49 +246,53 @@ impl Worker {
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
-        Ok(Self { child, pipe: UnixStream::from_std(ours)?, jobs: 0 })
+        Ok(Self { child, socket: UnixStream::from_std(ours)?, jobs: 0 })
     }
 
-    async fn greet(&mut self, setup: &Setup) -> Result<Confinement, WireError> {
-        wire::send(&mut self.pipe, setup, &[]).await?;
-        let (hello, _) = wire::receive::<Hello>(&mut self.pipe, 0).await?;
-        Ok(hello.confinement)
+    async fn handshake(&mut self, setup: &Setup) -> Result<Confinement, WireError> {
+        wire::send(&mut self.socket, setup, &[]).await?;
+        let (handshake, _) = wire::receive::<Handshake>(&mut self.socket, 0).await?;
+        Ok(handshake.confinement)
     }
 
-    /// One question and its answer, whose body has at most `most` bytes.
+    /// Sends a request and receives its response. A body over `max_body_bytes` is refused before it is read.
     pub async fn exchange<A: Serialize, T: DeserializeOwned>(
         &mut self,
-        wall: Duration,
-        ask: &A,
-        most: usize,
+        wall_time: Duration,
+        request: &A,
+        max_body_bytes: usize,
     ) -> Result<(T, Vec<u8>), SandboxError> {
         let exchange = async {
-            wire::send(&mut self.pipe, ask, &[]).await?;
-            wire::receive::<T>(&mut self.pipe, most).await
+            wire::send(&mut self.socket, request, &[]).await?;
+            wire::receive::<T>(&mut self.socket, max_body_bytes).await
         };
-        match timeout(wall, exchange).await {
-            Ok(Ok(told)) => Ok(told),
-            Ok(Err(fault)) => Err(self.end(fault).await),
+        match timeout(wall_time, exchange).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => Err(self.exit_reason(error).await),
             Err(_) => Err(SandboxError::TimedOut),
         }
     }
 
-    async fn outcome(&mut self, wall: Duration, most: usize) -> Result<(Reply, Vec<u8>), SandboxError> {
-        match timeout(wall, wire::receive::<Reply>(&mut self.pipe, most)).await {
-            Ok(Ok(reply)) => Ok(reply),
-            Ok(Err(fault)) => Err(self.end(fault).await),
+    async fn response(
+        &mut self,
+        wall_time: Duration,
+        max_body_bytes: usize,
+    ) -> Result<(TaskResponse, Vec<u8>), SandboxError> {
+        match timeout(wall_time, wire::receive::<TaskResponse>(&mut self.socket, max_body_bytes)).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => Err(self.exit_reason(error).await),
             Err(_) => Err(SandboxError::TimedOut),
         }
     }
 
-    /// What a broken pipe means, told from how the child ended.
-    async fn end(&mut self, fault: WireError) -> SandboxError {
-        match fault {
+    /// Returns what a failed exchange means, by how the child ended.
+    async fn exit_reason(&mut self, error: WireError) -> SandboxError {
+        match error {
             WireError::TooLarge => return SandboxError::TooLarge,
             WireError::Io(_) | WireError::Malformed => {}
         }
-        let ended = timeout(LAST_BREATH, self.child.wait()).await;
-        let signal = ended.ok().and_then(Result::ok).and_then(|status| status.signal());
+        let status = timeout(EXIT_GRACE, self.child.wait()).await;
+        let signal = status.ok().and_then(Result::ok).and_then(|status| status.signal());
         match signal {
             Some(SIGXCPU) => SandboxError::TimedOut,
             Some(SIGKILL) => SandboxError::OutOfMemory,
@@ -297,7 +306,7 @@ impl Worker {
     async fn failed_to_allocate(&mut self) -> bool {
         let Some(stderr) = self.child.stderr.take() else { return false };
         let (mut stderr, mut written) = (stderr.take(MAX_STDERR_BYTES), Vec::new());
-        let read = timeout(LAST_BREATH, stderr.read_to_end(&mut written)).await;
+        let read = timeout(EXIT_GRACE, stderr.read_to_end(&mut written)).await;
         let says_so = |written: &[u8]| {
             written.windows(ALLOCATION_FAILED.len()).any(|window| window == ALLOCATION_FAILED)
         };

@@ -11,34 +11,34 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::fs::File;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncSeekExt, AsyncWrite, AsyncWriteExt, BufReader};
 
-use super::limits::Confinement;
+use super::confinement::Confinement;
 
-/// The longest header, in bytes: what is told of a page or a document, with thousands of headings.
-const HEADER_BYTES: usize = 4 << 20;
+/// The longest header, in bytes: the metadata of a page or a document, with thousands of headings.
+const MAX_HEADER_BYTES: usize = 4 << 20;
 
-/// Stands between the text of an article and its HTML: a control character, which is in neither.
-pub const HTML: char = '\0';
+/// Separates the text of an article from its HTML: a control character, which is in neither.
+pub const HTML_SEPARATOR: char = '\0';
 
-/// How much of a file is in memory while it is sent.
-const AT_ONCE: usize = 256 * 1024;
+/// Bytes of a file that are in memory while it is sent.
+const FILE_BUFFER_BYTES: usize = 256 * 1024;
 
-/// What a child is there for.
+/// What a child does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Duty {
-    /// One task after the other, each with its bytes.
+pub enum WorkerMode {
+    /// Answers one task after the other, each with its bytes.
     Tasks,
-    /// One recording, a piece for each question.
-    Sound,
-    /// One file of another program, some rows for each question.
+    /// Decodes one recording, a piece for each request.
+    Audio,
+    /// Reads one file of another program, some rows for each request.
     Import,
 }
 
-/// The first frame to a child: what it is there for, and what it may use up.
+/// The first frame to a child: what it does, and its limits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Setup {
-    /// What it is there for.
-    pub duty: Duty,
+    /// What the child does.
+    pub mode: WorkerMode,
     /// Address space of the child, in bytes.
     pub memory_bytes: u64,
     /// Processor seconds of one job.
@@ -49,27 +49,27 @@ pub struct Setup {
     pub output_bytes: usize,
 }
 
-/// The child's first frame: how far the kernel went along with confining it.
+/// The child's first frame.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Hello {
-    /// What holds the child, and what could not be had.
+pub struct Handshake {
+    /// The means of confinement in force, and those that this kernel lacks.
     pub confinement: Confinement,
 }
 
-/// What a child is asked to read. The bytes to read are the frame's body.
+/// A task for a child. The bytes to read are the frame's body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "task", rename_all = "snake_case")]
 pub enum Task {
     /// The article of a web page; the body is its HTML in UTF-8.
     Article {
-        /// The page's address, against which its links are read.
+        /// The page's URL, against which its links are resolved.
         url: String,
-        /// What its person calls it.
-        called: Option<String>,
+        /// The title that the user gave the page, if any.
+        user_title: Option<String>,
     },
-    /// A feed, or a page that names feeds; the body is what came from the address.
+    /// A feed, or a page that names feeds; the body is what the URL returned.
     Feed {
-        /// The address, against which links are read.
+        /// The URL, against which links are resolved.
         url: String,
     },
     /// A list of feeds; the body is OPML in UTF-8.
@@ -78,61 +78,64 @@ pub enum Task {
     Pdf,
 }
 
-/// What a child found. A text is the frame's body.
+/// The response to a task. A text is the frame's body.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "snake_case")]
-pub enum Reply {
+pub enum TaskResponse {
     /// Everything about an article but its text.
     Article(Box<Article>),
-    /// What a feed or a list of feeds holds; the text is its JSON.
+    /// A feed or a list of feeds; the text is its JSON.
     Json,
-    /// Nothing to read here, and why.
-    Unreadable {
-        /// One of a fixed set, so that it never holds a word of the page.
+    /// The page has no article.
+    ArticleFailed {
+        /// The cause, which never holds a word of the page.
         reason: Unreadable,
     },
     /// Everything about a PDF but its text.
     Pdf(Box<Facts>),
-    /// No text in this PDF, and why.
-    NoText {
-        /// One of a fixed set, so that it never holds a word of the file.
+    /// The PDF has no text.
+    PdfFailed {
+        /// The cause, which never holds a word of the file.
         reason: NoText,
     },
-    /// The text is longer than the parent takes.
+    /// The text is longer than the parent accepts.
     TooLarge,
 }
 
-/// A frame did not come through.
+/// Why a frame was not sent or received.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
-    /// The other side is gone, or the pipe is broken.
-    #[error("reach the other side")]
+    /// The other side ended, or the socket failed.
+    #[error("the connection to the other process failed")]
     Io(#[from] io::Error),
-    /// A length over the bound of this side.
-    #[error("take a frame over the bound")]
+    /// A length over the limit of this side.
+    #[error("the frame is longer than its limit")]
     TooLarge,
-    /// Bytes that are no header of this kind.
-    #[error("understand the frame's header")]
+    /// Bytes that are not a header of the expected type.
+    #[error("the frame's header is malformed")]
     Malformed,
 }
 
 /// Writes one frame.
 pub fn write(to: &mut impl Write, header: &impl Serialize, body: &[u8]) -> Result<(), WireError> {
-    let (lengths, header) = head(header, body)?;
+    let (lengths, header) = encode(header, body)?;
     to.write_all(&lengths)?;
     to.write_all(&header)?;
     to.write_all(body)?;
     Ok(to.flush()?)
 }
 
-/// Reads one frame whose body has at most `most` bytes.
-pub fn read<H: DeserializeOwned>(from: &mut impl Read, most: usize) -> Result<(H, Vec<u8>), WireError> {
+/// Reads one frame. A body over `max_body_bytes` is refused before it is read.
+pub fn read<H: DeserializeOwned>(
+    from: &mut impl Read,
+    max_body_bytes: usize,
+) -> Result<(H, Vec<u8>), WireError> {
     let mut lengths = [0; 8];
     from.read_exact(&mut lengths)?;
-    let (mut header, mut body) = room(lengths, most)?;
+    let (mut header, mut body) = allocate(lengths, max_body_bytes)?;
     from.read_exact(&mut header)?;
     from.read_exact(&mut body)?;
-    Ok((parse(&header)?, body))
+    Ok((parse_header(&header)?, body))
 }
 
 /// Writes one frame without blocking.
@@ -141,14 +144,14 @@ pub async fn send(
     header: &impl Serialize,
     body: &[u8],
 ) -> Result<(), WireError> {
-    let (lengths, header) = head(header, body)?;
+    let (lengths, header) = encode(header, body)?;
     to.write_all(&lengths).await?;
     to.write_all(&header).await?;
     to.write_all(body).await?;
     Ok(to.flush().await?)
 }
 
-/// Writes one frame whose body is a file of `length` bytes, a little of it in memory at a time.
+/// Writes one frame whose body is a file of `length` bytes, [`FILE_BUFFER_BYTES`] of it in memory at a time.
 pub async fn send_file(
     to: &mut (impl AsyncWrite + Unpin),
     header: &impl Serialize,
@@ -157,54 +160,54 @@ pub async fn send_file(
 ) -> Result<(), WireError> {
     let header = serde_json::to_vec(header).map_err(io::Error::from)?;
     let body = usize::try_from(length).map_err(|_| WireError::TooLarge)?;
-    to.write_all(&lengths(header.len(), body)?).await?;
+    to.write_all(&encode_lengths(header.len(), body)?).await?;
     to.write_all(&header).await?;
     file.seek(SeekFrom::Start(0)).await?;
-    let mut file = BufReader::with_capacity(AT_ONCE, file.take(length));
+    let mut file = BufReader::with_capacity(FILE_BUFFER_BYTES, file.take(length));
     if tokio::io::copy_buf(&mut file, to).await? < length {
         return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
     }
     Ok(to.flush().await?)
 }
 
-/// Reads one frame, whose body has at most `most` bytes, without blocking.
+/// Reads one frame without blocking. A body over `max_body_bytes` is refused before it is read.
 pub async fn receive<H: DeserializeOwned>(
     from: &mut (impl AsyncRead + Unpin),
-    most: usize,
+    max_body_bytes: usize,
 ) -> Result<(H, Vec<u8>), WireError> {
     let mut lengths = [0; 8];
     from.read_exact(&mut lengths).await?;
-    let (mut header, mut body) = room(lengths, most)?;
+    let (mut header, mut body) = allocate(lengths, max_body_bytes)?;
     from.read_exact(&mut header).await?;
     from.read_exact(&mut body).await?;
-    Ok((parse(&header)?, body))
+    Ok((parse_header(&header)?, body))
 }
 
-fn head(header: &impl Serialize, body: &[u8]) -> Result<([u8; 8], Vec<u8>), WireError> {
+fn encode(header: &impl Serialize, body: &[u8]) -> Result<([u8; 8], Vec<u8>), WireError> {
     let header = serde_json::to_vec(header).map_err(io::Error::from)?;
-    Ok((lengths(header.len(), body.len())?, header))
+    Ok((encode_lengths(header.len(), body.len())?, header))
 }
 
-fn lengths(header: usize, body: usize) -> Result<[u8; 8], WireError> {
+fn encode_lengths(header: usize, body: usize) -> Result<[u8; 8], WireError> {
     let (Ok(head), Ok(tail)) = (u32::try_from(header), u32::try_from(body)) else {
         return Err(WireError::TooLarge);
     };
     Ok(((u64::from(head) << 32) | u64::from(tail)).to_be_bytes())
 }
 
-fn room(lengths: [u8; 8], most: usize) -> Result<(Vec<u8>, Vec<u8>), WireError> {
+fn allocate(lengths: [u8; 8], max_body_bytes: usize) -> Result<(Vec<u8>, Vec<u8>), WireError> {
     let lengths = u64::from_be_bytes(lengths);
     let [header, body] = [lengths >> 32, lengths & u64::from(u32::MAX)].map(usize::try_from);
     match (header, body) {
-        (Ok(header), Ok(body)) if header <= HEADER_BYTES && body <= most => {
+        (Ok(header), Ok(body)) if header <= MAX_HEADER_BYTES && body <= max_body_bytes => {
             Ok((vec![0; header], vec![0; body]))
         }
         (Ok(_) | Err(_), Ok(_) | Err(_)) => Err(WireError::TooLarge),
     }
 }
 
-fn parse<H: DeserializeOwned>(header: &[u8]) -> Result<H, WireError> {
-    // The parser's own words may quote the header, and the header may quote a page.
+fn parse_header<H: DeserializeOwned>(header: &[u8]) -> Result<H, WireError> {
+    // The parser's message may quote the header, and the header may quote a page.
     serde_json::from_slice(header).map_err(|_| WireError::Malformed)
 }
 
@@ -215,7 +218,7 @@ mod tests {
     use super::*;
 
     fn task(url: &str) -> Task {
-        Task::Article { url: url.to_owned(), called: None }
+        Task::Article { url: url.to_owned(), user_title: None }
     }
 
     fn frame(header: &impl Serialize, body: &[u8]) -> Vec<u8> {

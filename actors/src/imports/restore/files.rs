@@ -5,7 +5,7 @@ use std::fmt;
 use entity::{import, user};
 use parse::archive::File;
 use sandbox::SandboxError;
-use sandbox::import::Import;
+use sandbox::import::ImportReader;
 use sea_orm::EntityTrait;
 use sha2::{Digest, Sha256};
 use text::hexadecimal;
@@ -60,16 +60,16 @@ impl fmt::Debug for Brought {
 pub async fn bring(
     means: &Means,
     import: &import::Model,
-    reading: &mut Import,
+    reading: &mut ImportReader,
     file: &File,
     before: u64,
 ) -> Result<Brought, Unread> {
     if let Some(why) = refusal(means, import, file, before).await? {
         return Ok(Brought::Refused(why));
     }
-    match reading.file(file.path.clone()).await {
+    match reading.open_file(file.path.clone()).await {
         Ok(()) => {}
-        Err(SandboxError::NoImport(_)) => {
+        Err(SandboxError::Import(_)) => {
             return Ok(Brought::Refused(Refusal::Faulty("its file is not in the archive")));
         }
         Err(error) => return Err(error.into()),
@@ -82,7 +82,7 @@ pub async fn bring(
             written.abort(&means.desk, store).await;
             Ok(Brought::Refused(Refusal::Faulty("its file does not match the export")))
         }
-        Err(Unread::Sandbox(SandboxError::NoImport(_))) => {
+        Err(Unread::Sandbox(SandboxError::Import(_))) => {
             written.abort(&means.desk, store).await;
             Ok(Brought::Refused(Refusal::Faulty("its file is damaged")))
         }
@@ -97,13 +97,13 @@ pub async fn bring(
 ///
 /// # Errors
 /// The child that reads the archive.
-pub async fn sum_of(reading: &mut Import, file: &File) -> Result<Option<String>, Unread> {
-    let sum = match reading.file(file.path.clone()).await {
+pub async fn sum_of(reading: &mut ImportReader, file: &File) -> Result<Option<String>, Unread> {
+    let sum = match reading.open_file(file.path.clone()).await {
         Ok(()) => copy(reading, None, file).await,
         Err(error) => Err(error.into()),
     };
     match sum {
-        Err(Unread::Sandbox(SandboxError::NoImport(_))) => Ok(None),
+        Err(Unread::Sandbox(SandboxError::Import(_))) => Ok(None),
         sum => sum,
     }
 }
@@ -139,13 +139,13 @@ pub async fn refusal(
 
 /// The sum of what was copied; `None` where it is not what was said.
 async fn copy(
-    reading: &mut Import,
+    reading: &mut ImportReader,
     mut written: Option<&mut Written>,
     file: &File,
 ) -> Result<Option<String>, Unread> {
     let (mut sum, mut got) = (Sha256::new(), 0_u64);
     loop {
-        let piece = reading.piece().await?;
+        let piece = reading.next_piece().await?;
         if piece.is_empty() {
             break;
         }

@@ -79,7 +79,7 @@ pub async fn fetch(app: &App, url: &PageUrl, validators: Validators) -> Result<A
     };
     let links = fetched.headers.link.clone();
     let bytes = app.workers.run(Lane::Background, move || bytes(fetched)).await?;
-    let brought = match app.sandbox.feed(&bytes, from.as_str().to_owned()).await? {
+    let brought = match app.sandbox.read_feed(&bytes, from.as_str().to_owned()).await? {
         Reading::Feed(mut feed) => {
             offer::by_headers(&mut feed, &links, &from);
             Brought::Feed(feed, validators)

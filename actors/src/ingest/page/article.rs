@@ -16,9 +16,9 @@ pub async fn article(
     app: &App,
     html: String,
     url: String,
-    called: Option<String>,
+    user_title: Option<String>,
 ) -> Result<Article, Failure> {
-    app.sandbox.article(Page { html, url, called }).await.map_err(unread)
+    app.sandbox.read_article(Page { html, url, user_title }).await.map_err(unread)
 }
 
 /// What is kept of a page that was read.

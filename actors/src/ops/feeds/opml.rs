@@ -161,7 +161,7 @@ fn distinct(mut feeds: Vec<Outline>) -> Vec<Outline> {
 }
 
 async fn read(app: &App, opml: &str) -> Result<Outlines, Error> {
-    match app.sandbox.opml(opml).await {
+    match app.sandbox.read_opml(opml).await {
         Ok(Some(list)) => Ok(list),
         Ok(None) => Err(Error::invalid("opml", "is no OPML")),
         Err(error @ SandboxError::Unavailable(_)) => Err(Error::internal(error)),
@@ -170,10 +170,10 @@ async fn read(app: &App, opml: &str) -> Result<Outlines, Error> {
             | SandboxError::OutOfMemory
             | SandboxError::TimedOut
             | SandboxError::TooLarge
-            | SandboxError::Unreadable(_)
-            | SandboxError::Unheard(_)
-            | SandboxError::NoText(_)
-            | SandboxError::NoImport(_),
+            | SandboxError::Article(_)
+            | SandboxError::Audio(_)
+            | SandboxError::Pdf(_)
+            | SandboxError::Import(_),
         ) => Err(Error::invalid("opml", "cannot be read")),
     }
 }

@@ -1,7 +1,7 @@
-//! The child's side: decodes the one recording that it was started with, a piece for each question.
+//! The child's side: decodes the one recording that it was started with, a piece for each request.
 //!
-//! The recording is the read-only descriptor that the service put in the place of standard output: a confined
-//! process opens no file, and it need not, whatever the size of the recording.
+//! The recording is the read-only descriptor that the service passed as standard output: a confined process opens no
+//! file, and it need not, whatever the size of the recording.
 
 use std::fs::File;
 use std::io;
@@ -11,73 +11,79 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use parse::audio::{NoSound, Recording};
 
-use super::wire::{Ask, PIECE, Told};
-use crate::limits::Meter;
+use super::wire::{AudioRequest, AudioResponse, PIECE_SAMPLES};
+use crate::confinement::CpuMeter;
 use crate::wire::{self, WireError};
 
-/// Answers until the service closes the pipe. Each piece has its own share of processor time.
-pub fn answer_all(mut parent: UnixStream, mut meter: Meter) -> Result<(), WireError> {
-    let mut decoding: Option<Decoding> = None;
+/// Answers requests until the service closes the socket. Each piece has its own share of processor time.
+pub fn serve_recording(mut parent: UnixStream, mut meter: CpuMeter) -> Result<(), WireError> {
+    let mut decoder: Option<PieceDecoder> = None;
     loop {
-        let (ask, _) = wire::read::<Ask>(&mut parent, 0)?;
-        // Without a share of its own the piece still has what the wall clock leaves it.
+        let (request, _) = wire::read::<AudioRequest>(&mut parent, 0)?;
+        // Without a share of its own the piece still has what the time limit of the parent leaves it.
         let _ = meter.renew();
-        let (told, body) = match (ask, &mut decoding) {
-            (Ask::Open, place) => match survived(open) {
+        let (response, body) = match (request, &mut decoder) {
+            (AudioRequest::Open, place) => match catch_panic(open) {
                 Ok(opened) => (place.insert(opened).opened(), Vec::new()),
-                Err(reason) => (Told::Unheard { reason }, Vec::new()),
+                Err(reason) => (AudioResponse::Failed { reason }, Vec::new()),
             },
-            (Ask::Give, Some(decoding)) => decoding.piece(true),
-            (Ask::Pass, Some(decoding)) => decoding.piece(false),
-            (Ask::Give | Ask::Pass, None) => return Err(WireError::Malformed),
+            (AudioRequest::Decode, Some(decoder)) => decoder.next_piece(true),
+            (AudioRequest::Skip, Some(decoder)) => decoder.next_piece(false),
+            (AudioRequest::Decode | AudioRequest::Skip, None) => return Err(WireError::Malformed),
         };
-        wire::write(&mut parent, &told, &body)?;
+        wire::write(&mut parent, &response, &body)?;
     }
 }
 
-/// What trips over a file is told as what it is: one that makes no sense.
-fn survived<T>(decode: impl FnOnce() -> Result<T, NoSound>) -> Result<T, NoSound> {
+/// Reports a panic of a decoder as a damaged file: the child and what was decoded before stay.
+fn catch_panic<T>(decode: impl FnOnce() -> Result<T, NoSound>) -> Result<T, NoSound> {
     catch_unwind(AssertUnwindSafe(decode)).unwrap_or(Err(NoSound::Damaged))
 }
 
-fn open() -> Result<Decoding, NoSound> {
+fn open() -> Result<PieceDecoder, NoSound> {
     let file = io::stdout().as_fd().try_clone_to_owned().map_err(|_| NoSound::Kind)?;
-    Ok(Decoding { recording: Recording::open(File::from(file))?, waiting: Vec::new() })
+    Ok(PieceDecoder { recording: Recording::open(File::from(file))?, pending: Vec::new() })
 }
 
-struct Decoding {
+/// Cuts a recording into pieces of equal length.
+struct PieceDecoder {
     recording: Recording,
-    /// Decoded beyond the last piece.
-    waiting: Vec<f32>,
+    /// Samples decoded beyond the last piece.
+    pending: Vec<f32>,
 }
 
-impl Decoding {
-    fn opened(&mut self) -> Told {
-        Told::Opened { seconds: self.recording.seconds(), about: self.recording.about() }
+impl PieceDecoder {
+    fn opened(&mut self) -> AudioResponse {
+        AudioResponse::Opened { duration_seconds: self.recording.seconds(), metadata: self.recording.about() }
     }
 
-    fn piece(&mut self, give: bool) -> (Told, Vec<u8>) {
-        let filled = survived(|| self.recording.fill(&mut self.waiting, PIECE));
-        // What was heard before counts.
+    fn next_piece(&mut self, with_samples: bool) -> (AudioResponse, Vec<u8>) {
+        let filled = catch_panic(|| self.recording.fill(&mut self.pending, PIECE_SAMPLES));
+        // What was decoded before the failure counts.
         if let Err(reason) = filled
             && !self.recording.stop()
         {
-            return (Told::Unheard { reason }, Vec::new());
+            return (AudioResponse::Failed { reason }, Vec::new());
         }
-        let samples = self.waiting.len().min(PIECE);
-        let taken = self.waiting.drain(..samples);
-        let body = if give {
-            taken.flat_map(|sample| quantised(sample).to_le_bytes()).collect()
+        let samples = self.pending.len().min(PIECE_SAMPLES);
+        let taken = self.pending.drain(..samples);
+        let body = if with_samples {
+            taken.flat_map(|sample| quantize(sample).to_le_bytes()).collect()
         } else {
             Vec::new()
         };
         let recording = &self.recording;
-        let (read, lost, broke_off) = (recording.read(), recording.lost(), recording.broke_off());
-        (Told::Piece { samples, read, lost, broke_off }, body)
+        let response = AudioResponse::Piece {
+            samples,
+            progress: recording.read(),
+            lost_seconds: recording.lost(),
+            is_aborted: recording.broke_off(),
+        };
+        (response, body)
     }
 }
 
-fn quantised(sample: f32) -> i16 {
+fn quantize(sample: f32) -> i16 {
     #[expect(clippy::cast_possible_truncation, reason = "a cast from a float keeps within the bounds")]
     let value = (sample * 32_767.0).round() as i16;
     value

@@ -1,6 +1,6 @@
-//! Recordings: decoded in a child of their own, piece by piece, to one channel of 16,000 samples a second.
+//! Recordings, decoded in a child process of their own, piece by piece, to one channel of 16,000 samples a second.
 //!
-//! The child gets the file as an open, read-only descriptor and decodes only what is asked for, so a recording of
+//! The child gets the file as an open, read-only descriptor and decodes only what is requested, so a recording of
 //! hours and gigabytes needs little memory on either side. Time and memory are bounded for each piece.
 
 pub(super) mod child;
@@ -13,127 +13,129 @@ use parse::audio::{About, RATE};
 
 use super::SandboxError;
 use super::pool::{Pool, Worker};
-use super::wire::Duty;
-pub use wire::PIECE;
-use wire::{Ask, PIECE_BYTES, Told};
+use super::wire::WorkerMode;
+pub use wire::PIECE_SAMPLES;
+use wire::{AudioRequest, AudioResponse, MAX_PIECE_BYTES};
 
-/// A recording may take so long to be decoded, whatever its length.
-const AT_FIRST: Duration = Duration::from_secs(60);
-/// And beyond that a second for so many seconds of sound. Honest ones take hundreds of times less: what is slower was made to
-/// keep others waiting, a piece at a time.
-const PACE: usize = 10;
+/// Time that every recording may take to be decoded, whatever its length.
+const BASE_DECODE_TIME: Duration = Duration::from_secs(60);
+/// Seconds of audio that must be decoded in each second beyond [`BASE_DECODE_TIME`]. Honest recordings are hundreds of times
+/// faster; a slower one is made to keep other users waiting, a piece at a time.
+const MIN_DECODE_SPEED: usize = 10;
 
-/// A recording that is being decoded. Its child ends with it.
-pub struct Sound {
+/// A recording that is being decoded. Its child ends when this is dropped.
+pub struct AudioReader {
     worker: Worker,
-    wall: Duration,
-    seconds: Option<f64>,
-    about: About,
-    lost: f64,
-    broke_off: bool,
-    decoded: usize,
-    took: Duration,
+    wall_time: Duration,
+    duration_seconds: Option<f64>,
+    metadata: About,
+    lost_seconds: f64,
+    is_aborted: bool,
+    decoded_samples: usize,
+    decode_time: Duration,
 }
 
 /// A part of a recording.
 #[derive(Debug)]
-pub struct Piece {
-    /// Samples, 16,000 a second; none where they were passed over.
+pub struct AudioPiece {
+    /// Samples, 16,000 a second; empty if the piece was skipped.
     pub samples: Vec<i16>,
-    /// How many there are, given or passed over: [`PIECE`], but at the end fewer.
+    /// The number of samples, returned or skipped: [`PIECE_SAMPLES`], fewer at the end.
     pub count: usize,
-    /// The part of the file that was read by now, 0 to 1.
-    pub read: f64,
+    /// The part of the file that has been read, 0 to 1.
+    pub progress: f64,
 }
 
-impl Sound {
-    /// Starts a child over this file, open for reading.
+impl AudioReader {
+    /// Starts a child that reads this file, open for reading.
     pub(super) async fn open(pool: &Pool, file: File) -> Result<Self, SandboxError> {
-        let (worker, wall) = pool.reader_of(file, Duty::Sound).await?;
-        let mut sound = Self {
+        let (worker, wall_time) = pool.spawn_reader(file, WorkerMode::Audio).await?;
+        let mut reader = Self {
             worker,
-            wall,
-            seconds: None,
-            about: About::default(),
-            lost: 0.0,
-            broke_off: false,
-            decoded: 0,
-            took: Duration::ZERO,
+            wall_time,
+            duration_seconds: None,
+            metadata: About::default(),
+            lost_seconds: 0.0,
+            is_aborted: false,
+            decoded_samples: 0,
+            decode_time: Duration::ZERO,
         };
-        match sound.ask(Ask::Open).await? {
-            (Told::Opened { seconds, about }, _) => Ok(Self { seconds, about, ..sound }),
-            (Told::Unheard { reason }, _) => Err(reason.into()),
-            (Told::Piece { .. }, _) => Err(SandboxError::Crashed),
+        match reader.request(AudioRequest::Open).await? {
+            (AudioResponse::Opened { duration_seconds, metadata }, _) => {
+                Ok(Self { duration_seconds, metadata, ..reader })
+            }
+            (AudioResponse::Failed { reason }, _) => Err(reason.into()),
+            (AudioResponse::Piece { .. }, _) => Err(SandboxError::Crashed),
         }
     }
 
-    /// The recording's length, where its file says so.
-    pub fn seconds(&self) -> Option<f64> {
-        self.seconds
+    /// The recording's length, if its file states it.
+    pub fn duration_seconds(&self) -> Option<f64> {
+        self.duration_seconds
     }
 
-    /// What it says of itself.
-    pub fn about(&self) -> &About {
-        &self.about
+    /// What the file says about the recording.
+    pub fn metadata(&self) -> &About {
+        &self.metadata
     }
 
-    /// Seconds of sound that should have been there by now and could not be decoded.
-    pub fn lost(&self) -> f64 {
-        self.lost
+    /// Seconds of audio before the current position that could not be decoded.
+    pub fn lost_seconds(&self) -> f64 {
+        self.lost_seconds
     }
 
-    /// Whether its decoder was ended before the recording was: nobody knows how much comes behind.
-    pub fn broke_off(&self) -> bool {
-        self.broke_off
+    /// Whether decoding ended before the end of the recording. How much is missing is not known.
+    pub fn is_aborted(&self) -> bool {
+        self.is_aborted
     }
 
-    /// The next piece; none at the end.
+    /// Returns the next piece; `None` at the end.
     ///
     /// # Errors
-    /// As [`super::Sandbox::sound`].
-    pub async fn next(&mut self) -> Result<Option<Piece>, SandboxError> {
-        self.piece(Ask::Give).await
+    /// As [`super::Sandbox::open_audio`].
+    pub async fn next_piece(&mut self) -> Result<Option<AudioPiece>, SandboxError> {
+        self.piece(AudioRequest::Decode).await
     }
 
-    /// Passes the next piece over: it is decoded, so that what follows is at its right place, and not given.
+    /// Skips the next piece: it is decoded, so that what follows keeps its position, but its samples are not returned.
     ///
     /// # Errors
-    /// As [`super::Sandbox::sound`].
-    pub async fn pass(&mut self) -> Result<Option<Piece>, SandboxError> {
-        self.piece(Ask::Pass).await
+    /// As [`super::Sandbox::open_audio`].
+    pub async fn skip_piece(&mut self) -> Result<Option<AudioPiece>, SandboxError> {
+        self.piece(AudioRequest::Skip).await
     }
 
-    async fn piece(&mut self, ask: Ask) -> Result<Option<Piece>, SandboxError> {
-        let asked = Instant::now();
-        let told = self.ask(ask).await?;
-        self.took += asked.elapsed();
-        if let (Told::Piece { samples, lost, broke_off, .. }, _) = &told {
-            (self.lost, self.broke_off) = (*lost, *broke_off);
-            self.decoded += samples;
+    async fn piece(&mut self, request: AudioRequest) -> Result<Option<AudioPiece>, SandboxError> {
+        let start = Instant::now();
+        let response = self.request(request).await?;
+        self.decode_time += start.elapsed();
+        if let (AudioResponse::Piece { samples, lost_seconds, is_aborted, .. }, _) = &response {
+            (self.lost_seconds, self.is_aborted) = (*lost_seconds, *is_aborted);
+            self.decoded_samples += samples;
         }
-        if is_too_slow(self.decoded, self.took) {
+        if is_too_slow(self.decoded_samples, self.decode_time) {
             return Err(SandboxError::TimedOut);
         }
-        match told {
-            (Told::Piece { samples: 0, .. }, _) => Ok(None),
-            (Told::Piece { samples: count, read, .. }, body) if count <= PIECE => {
+        match response {
+            (AudioResponse::Piece { samples: 0, .. }, _) => Ok(None),
+            (AudioResponse::Piece { samples: count, progress, .. }, body) if count <= PIECE_SAMPLES => {
                 let (pairs, _) = body.as_chunks::<2>();
                 let samples = pairs.iter().map(|pair| i16::from_le_bytes(*pair)).collect();
-                Ok(Some(Piece { samples, count, read }))
+                Ok(Some(AudioPiece { samples, count, progress }))
             }
-            (Told::Unheard { reason }, _) => Err(reason.into()),
-            (Told::Piece { .. } | Told::Opened { .. }, _) => Err(SandboxError::Crashed),
+            (AudioResponse::Failed { reason }, _) => Err(reason.into()),
+            (AudioResponse::Piece { .. } | AudioResponse::Opened { .. }, _) => Err(SandboxError::Crashed),
         }
     }
 
-    async fn ask(&mut self, ask: Ask) -> Result<(Told, Vec<u8>), SandboxError> {
-        self.worker.exchange(self.wall, &ask, PIECE_BYTES).await
+    async fn request(&mut self, request: AudioRequest) -> Result<(AudioResponse, Vec<u8>), SandboxError> {
+        self.worker.exchange(self.wall_time, &request, MAX_PIECE_BYTES).await
     }
 }
 
-fn is_too_slow(samples: usize, took: Duration) -> bool {
-    let seconds = samples / RATE as usize / PACE;
-    took > AT_FIRST + Duration::from_secs(seconds as u64)
+fn is_too_slow(decoded_samples: usize, decode_time: Duration) -> bool {
+    let seconds = decoded_samples / RATE as usize / MIN_DECODE_SPEED;
+    decode_time > BASE_DECODE_TIME + Duration::from_secs(seconds as u64)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use parse::audio::{NoSound, RATE};
 
-use super::{PIECE, Sound, is_too_slow};
+use super::{AudioReader, PIECE_SAMPLES, is_too_slow};
 use crate::tests::{sandbox, sandbox_with};
 use crate::{SandboxError, SandboxSettings};
 
@@ -16,9 +16,9 @@ fn sample(name: &str) -> File {
     File::open(folder.join(name)).unwrap()
 }
 
-async fn all(mut sound: Sound) -> Vec<i16> {
+async fn all(mut reader: AudioReader) -> Vec<i16> {
     let mut samples = Vec::new();
-    while let Some(piece) = sound.next().await.unwrap() {
+    while let Some(piece) = reader.next_piece().await.unwrap() {
         assert_eq!(piece.count, piece.samples.len());
         samples.extend(piece.samples);
     }
@@ -48,15 +48,15 @@ fn long(seconds: u32) -> File {
 
 #[tokio::test]
 async fn a_piece_that_is_passed_over_leaves_the_next_at_its_place() {
-    let mut sound = sandbox().sound(long(45)).await.unwrap();
+    let mut reader = sandbox().open_audio(long(45)).await.unwrap();
 
-    let passed = sound.pass().await.unwrap().unwrap();
-    let rest = sound.next().await.unwrap().unwrap();
+    let passed = reader.skip_piece().await.unwrap().unwrap();
+    let rest = reader.next_piece().await.unwrap().unwrap();
 
-    assert_eq!((passed.count, passed.samples.len()), (PIECE, 0));
+    assert_eq!((passed.count, passed.samples.len()), (PIECE_SAMPLES, 0));
     assert_eq!(rest.count, 15 * RATE as usize);
-    assert!(rest.read > 0.99);
-    assert!(sound.next().await.unwrap().is_none());
+    assert!(rest.progress > 0.99);
+    assert!(reader.next_piece().await.unwrap().is_none());
 }
 
 #[tokio::test]
@@ -64,11 +64,11 @@ async fn what_is_no_recording_is_told_as_such() {
     let text = b"Once upon a time there was no sound at all. ".repeat(2_000);
 
     for bytes in [&text[..], &[], b"RIFF\x24\0\0\0AVI LIST and so on"] {
-        let told = sandbox().sound(file(bytes, bytes.len() as u64)).await.err();
-        assert!(matches!(told, Some(SandboxError::Unheard(NoSound::Kind | NoSound::Damaged))), "{told:?}");
+        let told = sandbox().open_audio(file(bytes, bytes.len() as u64)).await.err();
+        assert!(matches!(told, Some(SandboxError::Audio(NoSound::Kind | NoSound::Damaged))), "{told:?}");
     }
-    let told = sandbox().sound(sample("silent.mp4")).await.err();
-    assert!(matches!(told, Some(SandboxError::Unheard(NoSound::Silent | NoSound::Codec))), "{told:?}");
+    let told = sandbox().open_audio(sample("silent.mp4")).await.err();
+    assert!(matches!(told, Some(SandboxError::Audio(NoSound::Silent | NoSound::Codec))), "{told:?}");
 }
 
 #[tokio::test]
@@ -79,9 +79,9 @@ async fn a_recording_that_was_cut_off_is_told_as_damaged() {
         sample(name).read_to_end(&mut bytes).unwrap();
         bytes.truncate(200);
 
-        let told = sandbox().sound(file(&bytes, 200)).await.err();
+        let told = sandbox().open_audio(file(&bytes, 200)).await.err();
 
-        assert!(matches!(told, Some(SandboxError::Unheard(NoSound::Damaged))), "{name}: {told:?}");
+        assert!(matches!(told, Some(SandboxError::Audio(NoSound::Damaged))), "{name}: {told:?}");
     }
 }
 
@@ -95,7 +95,7 @@ async fn what_is_there_of_a_recording_that_was_cut_off_is_heard() {
         sample(name).read_to_end(&mut bytes).unwrap();
         bytes.truncate(bytes.len() * 85 / 100);
 
-        let cut = sandbox().sound(file(&bytes, bytes.len() as u64)).await;
+        let cut = sandbox().open_audio(file(&bytes, bytes.len() as u64)).await;
         let samples = all(cut.unwrap_or_else(|error| panic!("{name}: {error}"))).await;
 
         let seconds = samples.len() as f64 / f64::from(RATE);
@@ -108,7 +108,7 @@ async fn what_is_there_of_a_recording_that_was_cut_off_is_heard() {
 async fn mutilated_recordings_are_heard_in_part_or_refused() {
     use std::io::Read;
     let sandbox = sandbox_with(SandboxSettings {
-        wall: Duration::from_secs(20),
+        wall_time: Duration::from_secs(20),
         cpu_seconds: 10,
         ..SandboxSettings::default()
     });
@@ -129,23 +129,23 @@ async fn mutilated_recordings_are_heard_in_part_or_refused() {
                 let place = chance(bytes.len());
                 bytes[place] = chance(256) as u8;
             }
-            let mut sound = match sandbox.sound(file(&bytes, bytes.len() as u64)).await {
-                Ok(sound) => sound,
-                Err(SandboxError::Unheard(_)) => continue,
+            let mut reader = match sandbox.open_audio(file(&bytes, bytes.len() as u64)).await {
+                Ok(reader) => reader,
+                Err(SandboxError::Audio(_)) => continue,
                 Err(other) => panic!("{name}, round {round}: {other:?}"),
             };
             // Told lengths may lie; a day of silence is passed over piece by piece.
             for piece in 0..100 {
-                match sound.next().await {
+                match reader.next_piece().await {
                     Ok(Some(_)) => heard += usize::from(piece == 0),
-                    Ok(None) | Err(SandboxError::Unheard(_)) => break,
+                    Ok(None) | Err(SandboxError::Audio(_)) => break,
                     Err(other) => panic!("{name}, round {round}: {other:?}"),
                 }
             }
         }
     }
     assert!(heard >= 14, "of 28 files so many are heard in part: {heard}");
-    all(sandbox.sound(sample("tone.wav")).await.unwrap()).await;
+    all(sandbox.open_audio(sample("tone.wav")).await.unwrap()).await;
 }
 
 #[tokio::test]
@@ -155,21 +155,21 @@ async fn what_trips_its_decoder_is_damaged_and_what_is_cut_off_says_how_much_is_
     strange.extend(b"\xff\xff\x01\0\0\0\0\x7d\0\0\x02\0\x10\0data\x80\x84\x1e\0");
     strange.extend((0..2_000_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8));
     let length = strange.len() as u64;
-    let heard = match sandbox.sound(file(&strange, length)).await {
-        Ok(mut sound) => sound.next().await.map(drop),
+    let heard = match sandbox.open_audio(file(&strange, length)).await {
+        Ok(mut reader) => reader.next_piece().await.map(drop),
         Err(error) => Err(error),
     };
-    assert!(matches!(heard, Ok(()) | Err(SandboxError::Unheard(NoSound::Damaged))), "{heard:?}");
+    assert!(matches!(heard, Ok(()) | Err(SandboxError::Audio(NoSound::Damaged))), "{heard:?}");
 
     let mut whole = Vec::new();
     std::io::Read::read_to_end(&mut sample("tone.flac"), &mut whole).unwrap();
     let half = whole.len() / 2;
-    let mut cut = sandbox.sound(file(&whole[..half], half as u64)).await.unwrap();
-    while cut.next().await.unwrap().is_some() {}
-    assert!(cut.lost() > 0.3, "{}", cut.lost());
-    let mut sound = sandbox.sound(sample("tone.flac")).await.unwrap();
-    while sound.next().await.unwrap().is_some() {}
-    assert!(sound.lost() < 0.1, "{}", sound.lost());
+    let mut cut = sandbox.open_audio(file(&whole[..half], half as u64)).await.unwrap();
+    while cut.next_piece().await.unwrap().is_some() {}
+    assert!(cut.lost_seconds() > 0.3, "{}", cut.lost_seconds());
+    let mut reader = sandbox.open_audio(sample("tone.flac")).await.unwrap();
+    while reader.next_piece().await.unwrap().is_some() {}
+    assert!(reader.lost_seconds() < 0.1, "{}", reader.lost_seconds());
 }
 
 /// Of the threat table (row P2).

@@ -1,52 +1,52 @@
-//! What the service asks a child that decodes a recording, and what the child tells. The service asks for one piece
-//! at a time, so neither side ever holds more than that.
+//! Requests to a child that decodes a recording, and its responses. The service requests one piece at a time, so neither
+//! side ever holds more than that.
 
 use parse::audio::{About, NoSound, RATE};
 use serde::{Deserialize, Serialize};
 
 /// Samples of one piece, at most: half a minute.
-pub const PIECE: usize = 30 * RATE as usize;
+pub const PIECE_SAMPLES: usize = 30 * RATE as usize;
 
-/// The longest body of what a child tells: a piece, two bytes a sample.
-pub const PIECE_BYTES: usize = 2 * PIECE;
+/// The longest body of a response: a piece, two bytes a sample.
+pub const MAX_PIECE_BYTES: usize = 2 * PIECE_SAMPLES;
 
-/// What is asked of the child.
+/// A request to the child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ask {
-    /// Look at the recording, once and first.
+pub enum AudioRequest {
+    /// Open the recording; sent once, before all others.
     Open,
-    /// Decode the next piece and give it.
-    Give,
-    /// Decode the next piece and leave it out.
-    Pass,
+    /// Decode the next piece and return its samples.
+    Decode,
+    /// Decode the next piece without returning its samples.
+    Skip,
 }
 
-/// What the child tells.
+/// A response of the child.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "told", rename_all = "snake_case")]
-pub enum Told {
+#[serde(tag = "response", rename_all = "snake_case")]
+pub enum AudioResponse {
     /// The recording can be decoded.
     Opened {
-        /// Its length, where its file says so.
-        seconds: Option<f64>,
+        /// Its length, if its file states it.
+        duration_seconds: Option<f64>,
         /// What else its file says.
-        about: About,
+        metadata: About,
     },
-    /// A piece; its samples are the frame's body, little-endian, where they were asked for.
+    /// A piece; its samples are the frame's body, little-endian, if they were requested.
     Piece {
-        /// Its samples. Fewer than [`PIECE`] only at the end, which has none.
+        /// The number of samples. Fewer than [`PIECE_SAMPLES`] only in the last piece, 0 behind it.
         samples: usize,
-        /// The part of the file that was read by now, 0 to 1.
-        read: f64,
-        /// Seconds of sound that should have been there by now and could not be decoded.
-        lost: f64,
-        /// What comes behind it could not be decoded, and nobody knows how much that is.
-        broke_off: bool,
+        /// The part of the file that has been read, 0 to 1.
+        progress: f64,
+        /// Seconds of audio before the current position that could not be decoded.
+        lost_seconds: f64,
+        /// Decoding ended early; how much is missing is not known.
+        is_aborted: bool,
     },
-    /// It cannot be decoded.
-    Unheard {
-        /// Why not.
+    /// The recording cannot be decoded.
+    Failed {
+        /// The cause.
         reason: NoSound,
     },
 }

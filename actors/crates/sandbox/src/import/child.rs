@@ -1,5 +1,5 @@
-//! The child's side: reads the one file that it was started with, some rows for each question. The file is the read-only
-//! descriptor that the service put in the place of standard output.
+//! The child's side: reads the one file that it was started with, some rows for each request. The file is the read-only
+//! descriptor that the service passed as standard output.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,56 +9,63 @@ use std::os::unix::net::UnixStream;
 
 use parse::bookmarks::{Archive, Format, Found, NoImport, Row, Source, Unpacked};
 
-use super::wire::{Ask, ENOUGH, LONGEST, PIECE, ROWS, Told};
-use crate::limits::Meter;
+use super::wire::{ENOUGH_BYTES, ImportRequest, ImportResponse, MAX_BODY_BYTES, MAX_ROWS, PIECE_BYTES};
+use crate::confinement::CpuMeter;
 use crate::wire::{self, WireError};
 
-/// Answers until the service closes the pipe. Each question has its own share of processor time.
-pub fn answer_all(mut parent: UnixStream, mut meter: Meter) -> Result<(), WireError> {
-    let mut reading: Option<Reading> = None;
+/// Answers requests until the service closes the socket. Each request has its own share of processor time.
+pub fn serve_file(mut parent: UnixStream, mut meter: CpuMeter) -> Result<(), WireError> {
+    let mut import: Option<OpenImport> = None;
     loop {
-        let (ask, _) = wire::read::<Ask>(&mut parent, 0)?;
-        // Without a share of its own the question still has what the wall clock leaves it.
+        let (request, _) = wire::read::<ImportRequest>(&mut parent, 0)?;
+        // Without a share of its own the request still has what the time limit of the parent leaves it.
         let _ = meter.renew();
-        let answer = match (ask, &mut reading) {
-            (Ask::Open { format }, place) => open(format).map(|(told, opened)| {
+        let result = match (request, &mut import) {
+            (ImportRequest::Open { format }, place) => open(format).map(|(response, opened)| {
                 *place = Some(opened);
-                (told, Vec::new())
+                (response, Vec::new())
             }),
-            (Ask::Rows, Some(reading)) => reading.rows(),
-            (Ask::Pass { rows }, Some(reading)) => {
-                (0..rows).take_while(|_| reading.rows.next().is_some()).for_each(drop);
-                Ok((Told::Passed, Vec::new()))
+            (ImportRequest::Rows, Some(import)) => import.next_rows(),
+            (ImportRequest::Skip { rows }, Some(import)) => {
+                (0..rows).take_while(|_| import.rows.next().is_some()).for_each(drop);
+                Ok((ImportResponse::Skipped, Vec::new()))
             }
-            (Ask::File { name }, Some(reading)) => reading.begin(&name),
-            (Ask::Piece, Some(reading)) => reading.piece(),
-            (Ask::Rows | Ask::Pass { .. } | Ask::File { .. } | Ask::Piece, None) => {
-                return Err(WireError::Malformed);
-            }
+            (ImportRequest::OpenFile { name }, Some(import)) => import.open_file(&name),
+            (ImportRequest::Piece, Some(import)) => import.next_piece(),
+            (
+                ImportRequest::Rows
+                | ImportRequest::Skip { .. }
+                | ImportRequest::OpenFile { .. }
+                | ImportRequest::Piece,
+                None,
+            ) => return Err(WireError::Malformed),
         };
-        let (told, body) = answer.unwrap_or_else(|reason| (Told::Unread { reason }, Vec::new()));
-        wire::write(&mut parent, &told, &body)?;
+        let (response, body) =
+            result.unwrap_or_else(|reason| (ImportResponse::Failed { reason }, Vec::new()));
+        wire::write(&mut parent, &response, &body)?;
     }
 }
 
-struct Reading {
+/// A file whose format is known, and the packed file that is being unpacked.
+struct OpenImport {
     rows: Peekable<Box<dyn Iterator<Item = Row>>>,
     archive: Option<Archive>,
     file: Option<Unpacked>,
 }
 
-fn open(format: Option<Format>) -> Result<(Told, Reading), NoImport> {
+fn open(format: Option<Format>) -> Result<(ImportResponse, OpenImport), NoImport> {
     let file = io::stdout().as_fd().try_clone_to_owned().map_err(|_| NoImport::Damaged)?;
     let Source { format, unread_columns, rows, archive } = Source::open(File::from(file), format)?;
-    Ok((Told::Opened { format, unread_columns }, Reading { rows: rows.peekable(), archive, file: None }))
+    let import = OpenImport { rows: rows.peekable(), archive, file: None };
+    Ok((ImportResponse::Opened { format, unread_columns }, import))
 }
 
-impl Reading {
-    /// Some rows as a JSON array: as many as there may be at once, but no more once there are bytes enough.
-    fn rows(&mut self) -> Result<(Told, Vec<u8>), NoImport> {
+impl OpenImport {
+    /// Some rows as a JSON array: up to [`MAX_ROWS`], but no more once there are [`ENOUGH_BYTES`].
+    fn next_rows(&mut self) -> Result<(ImportResponse, Vec<u8>), NoImport> {
         let mut body = vec![b'['];
-        for n in 0..ROWS {
-            if body.len() > ENOUGH || self.rows.peek().is_none() {
+        for n in 0..MAX_ROWS {
+            if body.len() > ENOUGH_BYTES || self.rows.peek().is_none() {
                 break;
             }
             let Some(row) = self.rows.next() else { break };
@@ -66,27 +73,27 @@ impl Reading {
                 body.push(b',');
             }
             let line = row.line;
-            let mut told = serde_json::to_vec(&row.without_nul()).map_err(|_| NoImport::Damaged)?;
-            if told.len() > LONGEST - 2 * ENOUGH {
+            let mut json = serde_json::to_vec(&row.without_nul()).map_err(|_| NoImport::Damaged)?;
+            if json.len() > MAX_BODY_BYTES - 2 * ENOUGH_BYTES {
                 let found = Found::Passed("is too long".to_owned());
-                told = serde_json::to_vec(&Row { line, found }).map_err(|_| NoImport::Damaged)?;
+                json = serde_json::to_vec(&Row { line, found }).map_err(|_| NoImport::Damaged)?;
             }
-            body.append(&mut told);
+            body.append(&mut json);
         }
         body.push(b']');
-        Ok((Told::Rows, body))
+        Ok((ImportResponse::Rows, body))
     }
 
-    fn begin(&mut self, name: &str) -> Result<(Told, Vec<u8>), NoImport> {
+    fn open_file(&mut self, name: &str) -> Result<(ImportResponse, Vec<u8>), NoImport> {
         let archive = self.archive.as_mut().ok_or(NoImport::Missing)?;
         self.file = Some(archive.unpack(name)?);
-        Ok((Told::File, Vec::new()))
+        Ok((ImportResponse::FileOpened, Vec::new()))
     }
 
-    fn piece(&mut self) -> Result<(Told, Vec<u8>), NoImport> {
+    fn next_piece(&mut self) -> Result<(ImportResponse, Vec<u8>), NoImport> {
         let file = self.file.as_mut().ok_or(NoImport::Missing)?;
-        let mut piece = Vec::with_capacity(PIECE);
-        file.take(PIECE as u64).read_to_end(&mut piece).map_err(|_| NoImport::Damaged)?;
-        Ok((Told::Piece, piece))
+        let mut piece = Vec::with_capacity(PIECE_BYTES);
+        file.take(PIECE_BYTES as u64).read_to_end(&mut piece).map_err(|_| NoImport::Damaged)?;
+        Ok((ImportResponse::Piece, piece))
     }
 }

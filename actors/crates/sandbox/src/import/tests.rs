@@ -30,10 +30,10 @@ const EMPTY: [&str; 5] = ["empty.htm", "test.csv", "test.html", "test.txt", "wal
 
 /// The file's format and how many saves it holds; every row is read.
 async fn read(path: &Path) -> Result<(Format, usize), SandboxError> {
-    let mut import = sandbox().import(File::open(path).unwrap(), None).await?;
+    let mut import = sandbox().open_import(File::open(path).unwrap(), None).await?;
     let mut saves = 0;
     loop {
-        let rows = import.rows().await?;
+        let rows = import.next_rows().await?;
         if rows.is_empty() {
             return Ok((import.format(), saves));
         }
@@ -51,7 +51,7 @@ async fn every_bookmark_of_the_shared_lists_is_read() {
             String::from_utf8_lossy(&std::fs::read(&path).unwrap()).to_lowercase().matches("<a ").count();
         match read(&path).await {
             Ok(found) => assert_eq!(found, (Format::Netscape, links), "{}", path.display()),
-            Err(SandboxError::NoImport(NoImport::Unknown)) => {
+            Err(SandboxError::Import(NoImport::Unknown)) => {
                 assert!(path.ends_with("empty.htm"), "{}", path.display())
             }
             Err(error) => panic!("{}: {error}", path.display()),
@@ -67,7 +67,7 @@ async fn every_row_of_the_shared_files_of_other_programs_is_read() {
         match (read(&path).await, wanted) {
             (Ok(found), Some((_, format, rows))) => assert_eq!(found, (format, rows), "{name}"),
             (Ok((_, rows)), None) => assert!(rows > 0, "{name}"),
-            (Err(SandboxError::NoImport(NoImport::Unknown)), None) => {
+            (Err(SandboxError::Import(NoImport::Unknown)), None) => {
                 assert!(EMPTY.contains(&name.as_str()), "{name}")
             }
             (Err(error), _) => panic!("{name}: {error}"),

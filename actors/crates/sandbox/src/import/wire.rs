@@ -1,65 +1,65 @@
-//! What the service asks a child that reads a file of another program, and what the child tells. The service asks for some
-//! rows at a time, so neither side holds more than that of what may be long.
+//! Requests to a child that reads a file of another program, and its responses. The service requests some rows at a time,
+//! so neither side holds more than that of what may be long.
 
 use parse::bookmarks::{CONTENT, Format, NoImport};
 use serde::{Deserialize, Serialize};
 
-/// Rows that are told at once, at most.
-pub const ROWS: usize = 100;
-/// Bytes after which no further row is added to those that are told at once.
-pub const ENOUGH: usize = 4 << 20;
-/// The longest body of what a child tells.
-pub const LONGEST: usize = ENOUGH + 7 * CONTENT;
-/// Bytes of a packed file that are told at once.
-pub const PIECE: usize = 1 << 20;
+/// The most rows of one response.
+pub const MAX_ROWS: usize = 100;
+/// Bytes after which no further row is added to a response.
+pub const ENOUGH_BYTES: usize = 4 << 20;
+/// The longest body of a response.
+pub const MAX_BODY_BYTES: usize = ENOUGH_BYTES + 7 * CONTENT;
+/// Bytes of a packed file in one response.
+pub const PIECE_BYTES: usize = 1 << 20;
 
-/// What is asked of the child.
+/// A request to the child.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "ask", rename_all = "snake_case")]
-pub enum Ask {
-    /// Look at the file, once and first.
+#[serde(tag = "request", rename_all = "snake_case")]
+pub enum ImportRequest {
+    /// Open the file; sent once, before all others.
     Open {
-        /// Which program wrote it, where the person says so.
+        /// The program that wrote it, if the user named one.
         format: Option<Format>,
     },
-    /// The next rows.
+    /// Return the next rows.
     Rows,
-    /// Pass so many rows over: an import that goes on has taken them.
-    Pass {
+    /// Skip rows that an earlier run of the import has taken.
+    Skip {
         /// How many.
         rows: u64,
     },
-    /// Begin to unpack a file that came in the archive.
-    File {
-        /// Its name there.
+    /// Begin to unpack a file of the archive.
+    OpenFile {
+        /// Its name in the archive.
         name: String,
     },
-    /// Its next piece.
+    /// Return the next piece of that file.
     Piece,
 }
 
-/// What the child tells.
+/// A response of the child.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "told", rename_all = "snake_case")]
-pub enum Told {
+#[serde(tag = "response", rename_all = "snake_case")]
+pub enum ImportResponse {
     /// The file can be read.
     Opened {
-        /// Which program wrote it.
+        /// The program that wrote it.
         format: Format,
         /// Columns of a table that are not read.
         unread_columns: Vec<String>,
     },
-    /// Some rows, as JSON in the frame's body; at the end there are none.
+    /// Some rows, as JSON in the frame's body; none at the end.
     Rows,
-    /// That many fewer rows were there to be passed over, or all of them.
-    Passed,
-    /// The packed file is there.
-    File,
-    /// A piece of the packed file in the frame's body; at the end it is empty.
+    /// The rows were skipped, or all that were left of them.
+    Skipped,
+    /// The packed file exists.
+    FileOpened,
+    /// A piece of the packed file in the frame's body; empty at its end.
     Piece,
-    /// It cannot be read.
-    Unread {
-        /// Why not.
+    /// The file cannot be read.
+    Failed {
+        /// The cause.
         reason: NoImport,
     },
 }

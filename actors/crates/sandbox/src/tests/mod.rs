@@ -16,8 +16,8 @@ use std::{
 use parse::html::{Article, Unreadable};
 
 use super::{
-    Measure, Page, Sandbox, SandboxCommand, SandboxError, SandboxSettings, child,
-    wire::{Reply, Task},
+    Mechanism, Page, Sandbox, SandboxCommand, SandboxError, SandboxSettings, child,
+    wire::{Task, TaskResponse},
 };
 
 /// Stands in the arguments of a child, where the test runner takes it for the name of a test to leave out.
@@ -32,7 +32,7 @@ fn a_child() {
 }
 
 /// As a real child, but for addresses that ask for trouble.
-fn misbehave(task: Task, bytes: Vec<u8>) -> (Reply, String) {
+fn misbehave(task: Task, bytes: Vec<u8>) -> (TaskResponse, String) {
     let Task::Article { url, .. } = &task else { return child::perform(task, bytes) };
     match url.as_str() {
         "probe:hang" => loop {
@@ -45,7 +45,9 @@ fn misbehave(task: Task, bytes: Vec<u8>) -> (Reply, String) {
             let _ = std::io::stderr().write_all(&[b'x'; 4096]);
             let _ = std::io::stdout().write_all(&[b'x'; 4096]);
         },
-        "probe:memory" => (Reply::TooLarge, String::from_utf8_lossy(&vec![b'x'; 4 << 30]).into_owned()),
+        "probe:memory" => {
+            (TaskResponse::TooLarge, String::from_utf8_lossy(&vec![b'x'; 4 << 30]).into_owned())
+        }
         "probe:abort" => abort(),
         // As the kernel does when memory is short.
         "probe:kill" => {
@@ -54,9 +56,9 @@ fn misbehave(task: Task, bytes: Vec<u8>) -> (Reply, String) {
             unreachable!("it is dead")
         }
         "probe:panic" => panic!("a parser gave up"),
-        "probe:stack" => (Reply::TooLarge, descend(0).to_string()),
+        "probe:stack" => (TaskResponse::TooLarge, descend(0).to_string()),
         "probe:flood" => (child::perform(task, bytes).0, "x".repeat(3 << 20)),
-        "probe:reach" => (Reply::Article(Box::new(reach())), String::new()),
+        "probe:reach" => (TaskResponse::Article(Box::new(reach())), String::new()),
         _ => child::perform(task, bytes),
     }
 }
@@ -97,9 +99,9 @@ pub(super) fn command() -> SandboxCommand {
 fn settings() -> SandboxSettings {
     SandboxSettings {
         children: 2,
-        wall: Duration::from_secs(60),
+        wall_time: Duration::from_secs(60),
         output_bytes: 2 << 20,
-        idle: Duration::from_secs(600),
+        idle_timeout: Duration::from_secs(600),
         ..SandboxSettings::default()
     }
 }
@@ -116,7 +118,7 @@ pub(super) fn sandbox_with(settings: SandboxSettings) -> Sandbox {
 const HURRY: Duration = Duration::from_secs(3);
 
 fn hurried() -> Sandbox {
-    Sandbox::new(command(), SandboxSettings { children: 3, wall: HURRY, ..settings() })
+    Sandbox::new(command(), SandboxSettings { children: 3, wall_time: HURRY, ..settings() })
 }
 
 fn page(url: &str) -> Page {
@@ -126,12 +128,12 @@ fn page(url: &str) -> Page {
             "<html><head><title>Patience</title></head><body><article>{prose}</article></body></html>"
         ),
         url: url.to_owned(),
-        called: None,
+        user_title: None,
     }
 }
 
 async fn works(sandbox: &Sandbox) {
-    let article = sandbox.article(page("https://example.org/heron")).await.unwrap();
+    let article = sandbox.read_article(page("https://example.org/heron")).await.unwrap();
 
     assert_eq!(article.title.as_deref(), Some("Patience"));
     assert!(article.text.starts_with("The heron stands still"));
@@ -150,7 +152,7 @@ async fn one_child_serves_one_page_after_the_other() {
         works(&sandbox).await;
     }
 
-    assert_eq!(sandbox.idle(), 1);
+    assert_eq!(sandbox.idle_count(), 1);
 }
 
 /// Of the fault table (row 35).
@@ -161,7 +163,7 @@ async fn a_child_that_hangs_is_killed_in_time_and_the_next_page_is_read() {
 
     let began = Instant::now();
     let urls = ["probe:hang", "probe:sleep", "probe:noise"];
-    let ended = futures_util::future::join_all(urls.map(|url| sandbox.article(page(url)))).await;
+    let ended = futures_util::future::join_all(urls.map(|url| sandbox.read_article(page(url)))).await;
 
     for (url, ended) in urls.iter().zip(ended) {
         assert!(matches!(ended, Err(SandboxError::TimedOut)), "{url}: {ended:?}");
@@ -175,7 +177,7 @@ async fn a_child_that_hangs_is_killed_in_time_and_the_next_page_is_read() {
 async fn a_job_ends_when_its_processor_time_is_used_up_and_each_job_has_its_own() {
     let sandbox = Sandbox::new(command(), SandboxSettings { cpu_seconds: 1, ..settings() });
 
-    let ended = sandbox.article(page("probe:hang")).await;
+    let ended = sandbox.read_article(page("probe:hang")).await;
 
     assert!(matches!(ended, Err(SandboxError::TimedOut)), "{ended:?}");
     works(&sandbox).await;
@@ -187,7 +189,7 @@ async fn a_crash_costs_one_job_and_no_other() {
     let sandbox = sandbox();
 
     for url in ["probe:abort", "probe:panic", "probe:stack"] {
-        let (ended, _) = tokio::join!(sandbox.article(page(url)), works(&sandbox));
+        let (ended, _) = tokio::join!(sandbox.read_article(page(url)), works(&sandbox));
         assert!(matches!(ended, Err(SandboxError::Crashed)), "{url}: {ended:?}");
         works(&sandbox).await;
     }
@@ -199,7 +201,7 @@ async fn memory_over_the_bound_costs_one_job_and_no_other() {
     let sandbox = sandbox();
 
     for url in ["probe:memory", "probe:kill"] {
-        let (ended, _) = tokio::join!(sandbox.article(page(url)), works(&sandbox));
+        let (ended, _) = tokio::join!(sandbox.read_article(page(url)), works(&sandbox));
         assert!(matches!(ended, Err(SandboxError::OutOfMemory)), "{url}: {ended:?}");
         works(&sandbox).await;
     }
@@ -208,7 +210,7 @@ async fn memory_over_the_bound_costs_one_job_and_no_other() {
 #[tokio::test]
 async fn reasons_say_what_ended_the_reading() {
     let (sandbox, brief) =
-        (sandbox(), Sandbox::new(command(), SandboxSettings { wall: HURRY, ..settings() }));
+        (sandbox(), Sandbox::new(command(), SandboxSettings { wall_time: HURRY, ..settings() }));
 
     for (sandbox, url, reason) in [
         (&sandbox, "probe:abort", "the process that read it crashed"),
@@ -217,7 +219,7 @@ async fn reasons_say_what_ended_the_reading() {
         (&sandbox, "probe:flood", "it is too large to be read at once"),
         (&brief, "probe:sleep", "reading it took longer than is allowed, so it was stopped"),
     ] {
-        let ended = sandbox.article(page(url)).await;
+        let ended = sandbox.read_article(page(url)).await;
 
         assert_eq!(ended.unwrap_err().to_string(), reason, "{url}");
     }
@@ -227,7 +229,8 @@ async fn reasons_say_what_ended_the_reading() {
 async fn a_job_that_nobody_waits_for_ends_with_its_child() {
     let sandbox = Sandbox::new(command(), SandboxSettings { children: 1, ..settings() });
 
-    let left = tokio::time::timeout(Duration::from_millis(200), sandbox.article(page("probe:sleep"))).await;
+    let left =
+        tokio::time::timeout(Duration::from_millis(200), sandbox.read_article(page("probe:sleep"))).await;
 
     assert!(left.is_err());
     works(&sandbox).await;
@@ -237,7 +240,7 @@ async fn a_job_that_nobody_waits_for_ends_with_its_child() {
 async fn a_text_over_the_bound_is_refused() {
     let sandbox = sandbox();
 
-    let refused = sandbox.article(page("probe:flood")).await;
+    let refused = sandbox.read_article(page("probe:flood")).await;
 
     assert!(matches!(refused, Err(SandboxError::TooLarge)), "{refused:?}");
     works(&sandbox).await;
@@ -247,10 +250,10 @@ async fn a_text_over_the_bound_is_refused() {
 async fn a_page_over_the_bound_never_reaches_a_child() {
     let sandbox = Sandbox::new(command(), SandboxSettings { input_bytes: 100, ..settings() });
 
-    let refused = sandbox.article(page("https://example.org/")).await;
+    let refused = sandbox.read_article(page("https://example.org/")).await;
 
     assert!(matches!(refused, Err(SandboxError::TooLarge)), "{refused:?}");
-    assert_eq!(sandbox.idle(), 0);
+    assert_eq!(sandbox.idle_count(), 0);
 }
 
 #[tokio::test]
@@ -259,27 +262,30 @@ async fn twenty_pages_at_once_share_two_children() {
 
     futures_util::future::join_all((0..20).map(|_| works(&sandbox))).await;
 
-    assert_eq!(sandbox.idle(), 2);
+    assert_eq!(sandbox.idle_count(), 2);
 }
 
 /// Of the threat table (row P6).
 #[tokio::test]
 async fn a_bomb_of_nested_elements_is_refused_at_once() {
-    let bomb =
-        Page { html: "<div>".repeat(1_000_000), url: "https://example.org/bomb".to_owned(), called: None };
+    let bomb = Page {
+        html: "<div>".repeat(1_000_000),
+        url: "https://example.org/bomb".to_owned(),
+        user_title: None,
+    };
     let sandbox = hurried();
 
-    let refused = sandbox.article(bomb).await;
+    let refused = sandbox.read_article(bomb).await;
 
-    assert!(matches!(refused, Err(SandboxError::Unreadable(Unreadable::TooDeep))), "{refused:?}");
+    assert!(matches!(refused, Err(SandboxError::Article(Unreadable::TooDeep))), "{refused:?}");
 }
 
 #[tokio::test]
 async fn a_child_with_nothing_to_do_ends() {
-    let sandbox = Sandbox::new(command(), SandboxSettings { idle: Duration::ZERO, ..settings() });
+    let sandbox = Sandbox::new(command(), SandboxSettings { idle_timeout: Duration::ZERO, ..settings() });
     works(&sandbox).await;
 
-    while sandbox.idle() > 0 {
+    while sandbox.idle_count() > 0 {
         tokio::task::yield_now().await;
     }
 
@@ -288,11 +294,11 @@ async fn a_child_with_nothing_to_do_ends() {
 
 #[tokio::test]
 async fn a_child_makes_room_after_its_jobs() {
-    let sandbox = Sandbox::new(command(), SandboxSettings { jobs: 1, ..settings() });
+    let sandbox = Sandbox::new(command(), SandboxSettings { max_jobs: 1, ..settings() });
 
     works(&sandbox).await;
 
-    assert_eq!(sandbox.idle(), 0);
+    assert_eq!(sandbox.idle_count(), 0);
 }
 
 /// Of the threat table (row P1).
@@ -301,22 +307,22 @@ async fn a_child_reaches_nothing_that_it_says_it_cannot() {
     let sandbox = sandbox();
     let confinement = sandbox.confinement().await.unwrap();
 
-    let reached = sandbox.article(page("probe:reach")).await.unwrap().description.unwrap();
+    let reached = sandbox.read_article(page("probe:reach")).await.unwrap().description.unwrap();
 
     assert!(!reached.contains("environment"));
-    assert_eq!(reached.contains("files"), confinement.missing.contains(&Measure::NoFiles));
-    let sockets = confinement.missing.contains(&Measure::NoSockets);
-    assert_eq!(reached.contains("tcp"), sockets && confinement.missing.contains(&Measure::NoTcp));
+    assert_eq!(reached.contains("files"), confinement.missing.contains(&Mechanism::NoFiles));
+    let sockets = confinement.missing.contains(&Mechanism::NoSockets);
+    assert_eq!(reached.contains("tcp"), sockets && confinement.missing.contains(&Mechanism::NoTcp));
     assert_eq!(reached.contains("sockets"), sockets);
     assert!(sockets || !reached.contains("programs"));
-    assert!(confinement.applied.contains(&Measure::Memory));
+    assert!(confinement.applied.contains(&Mechanism::Memory));
 }
 
 #[tokio::test]
 async fn a_program_that_is_not_there_is_told_as_such() {
     let command = SandboxCommand { program: PathBuf::from("/nowhere/carrel"), args: Vec::new() };
 
-    let ended = Sandbox::new(command, settings()).article(page("https://example.org/")).await;
+    let ended = Sandbox::new(command, settings()).read_article(page("https://example.org/")).await;
 
     assert!(matches!(ended, Err(SandboxError::Unavailable(_))), "{ended:?}");
 }
@@ -325,7 +331,7 @@ async fn a_program_that_is_not_there_is_told_as_such() {
 async fn a_program_that_speaks_otherwise_is_told_as_such() {
     let command = SandboxCommand { program: PathBuf::from("/bin/true"), args: Vec::new() };
 
-    let ended = Sandbox::new(command, settings()).article(page("https://example.org/")).await;
+    let ended = Sandbox::new(command, settings()).read_article(page("https://example.org/")).await;
 
     assert!(matches!(ended, Err(SandboxError::Unavailable(_))), "{ended:?}");
 }

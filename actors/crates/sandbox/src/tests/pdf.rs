@@ -57,9 +57,9 @@ fn mutilated() -> Vec<(String, Vec<u8>)> {
 fn sandbox() -> Sandbox {
     let documents = SandboxSettings {
         children: 2,
-        wall: Duration::from_secs(60),
+        wall_time: Duration::from_secs(60),
         cpu_seconds: 10,
-        idle: Duration::from_secs(600),
+        idle_timeout: Duration::from_secs(600),
         ..SandboxSettings::documents()
     };
     Sandbox::with_documents(command(), SandboxSettings::default(), documents)
@@ -69,13 +69,13 @@ async fn read_file(sandbox: &Sandbox, bytes: &[u8]) -> Result<PdfText, SandboxEr
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(bytes).unwrap();
     file.seek(SeekFrom::End(0)).unwrap();
-    sandbox.pdf(&mut tokio::fs::File::from_std(file)).await
+    sandbox.read_pdf(&mut tokio::fs::File::from_std(file)).await
 }
 
 /// A file is read, or it is told why not.
 async fn ends_well(sandbox: &Sandbox, name: &str, bytes: &[u8]) {
     match read_file(sandbox, bytes).await {
-        Ok(_) | Err(SandboxError::NoText(_) | SandboxError::Crashed | SandboxError::TimedOut) => {}
+        Ok(_) | Err(SandboxError::Pdf(_) | SandboxError::Crashed | SandboxError::TimedOut) => {}
         Err(other) => panic!("{name}: {other:?}"),
     }
 }
@@ -141,10 +141,10 @@ async fn every_pdf_of_the_shared_set_ends_in_text_or_a_clear_reason() {
     for path in papers() {
         let mut file = tokio::fs::File::open(&path).await.unwrap();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        match sandbox.pdf(&mut file).await {
+        match sandbox.read_pdf(&mut file).await {
             Ok(read) => assert!(read.pages.iter().any(|page| !page.is_empty()), "{name}"),
-            Err(SandboxError::NoText(NoText::Protected)) => assert!(name.contains("password"), "{name}"),
-            Err(SandboxError::NoText(NoText::Pictures)) => assert!(name.contains("image"), "{name}"),
+            Err(SandboxError::Pdf(NoText::Protected)) => assert!(name.contains("password"), "{name}"),
+            Err(SandboxError::Pdf(NoText::Pictures)) => assert!(name.contains("image"), "{name}"),
             Err(other) => panic!("{name}: {other:?}"),
         }
     }

@@ -1,6 +1,6 @@
-//! How a child confines itself before it reads a foreign byte: no files, no network, bounded memory and time.
+//! How a child confines itself before it reads an untrusted byte: no files, no network, bounded memory and time.
 //!
-//! Every measure is best effort, because kernels differ; the child reports which ones took hold, and the parent logs
+//! Each mechanism is best effort, because kernels differ; the child reports which ones are in force, and the parent logs
 //! it. (faults-and-threats, 4.2: Parser isolation)
 
 use std::{
@@ -18,88 +18,88 @@ use serde::{Deserialize, Serialize};
 
 use super::wire::Setup;
 
-/// The child needs the pipe to its parent and its clock; the rest is slack for the system's own libraries.
-const OPEN_FILES: u64 = 16;
+/// The child needs the socket to its parent and its clock; the rest is slack for system libraries.
+const MAX_OPEN_FILES: u64 = 16;
 
 /// The clock ticks of a second in which Linux counts processor time (`USER_HZ`).
-const TICKS: u64 = 100;
+const TICKS_PER_SECOND: u64 = 100;
 
-/// One way in which a child is held.
+/// A mechanism by which a child is confined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Measure {
+pub enum Mechanism {
     /// No path of any file system can be opened (landlock).
     NoFiles,
     /// No TCP connection and no TCP listener (landlock, from Linux 6.7 on).
     NoTcp,
-    /// No socket of any kind, no other program, no look into another process, and none of the calls by which kernels were broken
-    /// into most (seccomp).
+    /// No socket of any kind, no other program, no access to another process, and none of the system calls by which kernels
+    /// were attacked most (seccomp).
     NoSockets,
-    /// No signal to, and no abstract socket of, a process outside (landlock, from Linux 6.12 on).
+    /// No signal to a process outside, and no abstract socket of one (landlock, from Linux 6.12 on).
     NoOutsideProcesses,
-    /// The address space has an upper bound.
+    /// The address space is bounded.
     Memory,
-    /// Each job has its share of processor time.
+    /// The processor time of each job is bounded.
     ProcessorTime,
-    /// Only a few descriptors can be open.
+    /// The number of open descriptors is bounded.
     OpenFiles,
-    /// Nothing can be written to a file, were one open.
+    /// Nothing can be written to a file, even to an open one.
     NoWrites,
-    /// A crash leaves no copy of the memory behind.
+    /// A crash writes no core dump.
     NoCoreDump,
-    /// No further process and thread can be started. The superuser is exempt from this one.
+    /// No further process or thread can be started. Root is exempt.
     NoNewProcesses,
 }
 
-impl fmt::Display for Measure {
+impl fmt::Display for Mechanism {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Measure::NoFiles => "no files (landlock)",
-            Measure::NoTcp => "no TCP (landlock)",
-            Measure::NoSockets => "no sockets, no other program (seccomp)",
-            Measure::NoOutsideProcesses => "no signals to others (landlock)",
-            Measure::Memory => "a bound of memory",
-            Measure::ProcessorTime => "a bound of processor time",
-            Measure::OpenFiles => "a bound of open files",
-            Measure::NoWrites => "no writing to files",
-            Measure::NoCoreDump => "no core dump",
-            Measure::NoNewProcesses => "no further processes",
+            Mechanism::NoFiles => "no files (landlock)",
+            Mechanism::NoTcp => "no TCP (landlock)",
+            Mechanism::NoSockets => "no sockets, no other program (seccomp)",
+            Mechanism::NoOutsideProcesses => "no signals to others (landlock)",
+            Mechanism::Memory => "a bound of memory",
+            Mechanism::ProcessorTime => "a bound of processor time",
+            Mechanism::OpenFiles => "a bound of open files",
+            Mechanism::NoWrites => "no writing to files",
+            Mechanism::NoCoreDump => "no core dump",
+            Mechanism::NoNewProcesses => "no further processes",
         })
     }
 }
 
-/// What holds a child.
+/// How a child is confined.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
-    /// The measures in force.
-    pub applied: Vec<Measure>,
-    /// The measures that this kernel does not have or did not allow.
-    pub missing: Vec<Measure>,
+    /// The mechanisms in force.
+    pub applied: Vec<Mechanism>,
+    /// The mechanisms that this kernel does not have or did not allow.
+    pub missing: Vec<Mechanism>,
 }
 
 impl Confinement {
-    fn note(&mut self, measure: Measure, holds: bool) {
-        if holds { self.applied.push(measure) } else { self.missing.push(measure) }
+    fn record(&mut self, mechanism: Mechanism, is_in_force: bool) {
+        if is_in_force { self.applied.push(mechanism) } else { self.missing.push(mechanism) }
     }
 }
 
-/// Confines the calling thread and every thread it starts from now on, and by the limits the whole process.
-/// To be called while there is no second thread; gives back the meter, whose clock can only be opened before.
-pub fn confine(setup: &Setup) -> (Confinement, Meter) {
+/// Confines the calling thread and every thread that it starts from now on; resource limits hold for the whole process. Call it
+/// while there is no second thread. The clock of the returned meter can only be opened before.
+pub fn confine(setup: &Setup) -> (Confinement, CpuMeter) {
     // Before the files are out of reach. Where it fails, the kernel chooses by size alone.
     let _ = offer_to_oom_killer();
-    let mut meter = Meter::new(setup.cpu_seconds);
-    let mut held = Confinement::default();
-    held.note(Measure::NoFiles, in_force(no_files()));
-    held.note(Measure::NoTcp, in_force(no_tcp()));
-    held.note(Measure::NoSockets, no_sockets().is_ok());
-    held.note(Measure::NoOutsideProcesses, in_force(no_outside_processes()));
-    held.note(Measure::Memory, limit(Resource::AS, setup.memory_bytes));
-    held.note(Measure::ProcessorTime, meter.renew().is_ok());
-    held.note(Measure::OpenFiles, limit(Resource::NOFILE, OPEN_FILES));
-    held.note(Measure::NoWrites, limit(Resource::FSIZE, 0));
-    held.note(Measure::NoCoreDump, limit(Resource::CORE, 0));
-    (held, meter)
+    let mut meter = CpuMeter::new(setup.cpu_seconds);
+    let mut confinement = Confinement::default();
+    confinement.record(Mechanism::NoFiles, is_in_force(forbid_files()));
+    confinement.record(Mechanism::NoTcp, is_in_force(forbid_tcp()));
+    confinement.record(Mechanism::NoSockets, forbid_sockets().is_ok());
+    confinement.record(Mechanism::NoOutsideProcesses, is_in_force(forbid_outside_processes()));
+    confinement.record(Mechanism::Memory, limit(Resource::AS, setup.memory_bytes));
+    confinement.record(Mechanism::ProcessorTime, meter.renew().is_ok());
+    confinement.record(Mechanism::OpenFiles, limit(Resource::NOFILE, MAX_OPEN_FILES));
+    confinement.record(Mechanism::NoWrites, limit(Resource::FSIZE, 0));
+    confinement.record(Mechanism::NoCoreDump, limit(Resource::CORE, 0));
+    (confinement, meter)
 }
 
 /// Asks the kernel to end this process before any other when memory is short: better one job than the service.
@@ -108,29 +108,29 @@ fn offer_to_oom_killer() -> io::Result<()> {
     fs::write("/proc/self/oom_score_adj", "1000")
 }
 
-/// The last measure, for when the threads that do the work are running.
-pub fn no_new_processes(held: &mut Confinement) {
-    held.note(Measure::NoNewProcesses, limit(Resource::NPROC, 0));
+/// Applies the last mechanism, once the threads that do the work are running.
+pub fn forbid_new_processes(confinement: &mut Confinement) {
+    confinement.record(Mechanism::NoNewProcesses, limit(Resource::NPROC, 0));
 }
 
-fn limit(resource: Resource, most: u64) -> bool {
+fn limit(resource: Resource, max: u64) -> bool {
     // The hard limit comes down too, so that the child cannot take it back.
-    rlimit::setrlimit(resource, most, most).is_ok()
+    rlimit::setrlimit(resource, max, max).is_ok()
 }
 
 // Three layers instead of one, so that each says for itself whether this kernel has it. Entering a layer also sets
 // PR_SET_NO_NEW_PRIVS: nothing that is started from here on gains rights.
 
-fn no_files() -> Result<RulesetStatus, RulesetError> {
+fn forbid_files() -> Result<RulesetStatus, RulesetError> {
     Ok(Ruleset::default().handle_access(AccessFs::from_all(ABI::V5))?.create()?.restrict_self()?.ruleset)
 }
 
-fn no_tcp() -> Result<RulesetStatus, RulesetError> {
+fn forbid_tcp() -> Result<RulesetStatus, RulesetError> {
     Ok(Ruleset::default().handle_access(AccessNet::from_all(ABI::V5))?.create()?.restrict_self()?.ruleset)
 }
 
-/// The pipe to the parent is open already; io_uring would lead around every other rule.
-fn no_sockets() -> Result<(), SeccompError> {
+/// The socket to the parent is open already; io_uring would circumvent every other rule.
+fn forbid_sockets() -> Result<(), SeccompError> {
     let refused = [
         libc::SYS_socket,
         libc::SYS_socketpair,
@@ -167,11 +167,11 @@ fn no_sockets() -> Result<(), SeccompError> {
     apply_filter(&BpfProgram::try_from(filter)?)
 }
 
-fn no_outside_processes() -> Result<RulesetStatus, RulesetError> {
+fn forbid_outside_processes() -> Result<RulesetStatus, RulesetError> {
     Ok(Ruleset::default().scope(Scope::from_all(ABI::V6))?.create()?.restrict_self()?.ruleset)
 }
 
-fn in_force(layer: Result<RulesetStatus, RulesetError>) -> bool {
+fn is_in_force(layer: Result<RulesetStatus, RulesetError>) -> bool {
     match layer {
         // Older kernels know fewer kinds of access; those they lack are refinements of opening.
         Ok(RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced) => true,
@@ -180,13 +180,13 @@ fn in_force(layer: Result<RulesetStatus, RulesetError>) -> bool {
 }
 
 /// Gives each job its own share of processor time, out of the one limit the kernel keeps for a process's whole life.
-pub struct Meter {
+pub struct CpuMeter {
     clock: Option<File>,
     share: u64,
     granted: u64,
 }
 
-impl Meter {
+impl CpuMeter {
     fn new(share: u64) -> Self {
         Self { clock: File::open("/proc/self/stat").ok(), share, granted: 0 }
     }
@@ -204,7 +204,7 @@ impl Meter {
     fn spent(&self) -> Option<u64> {
         let mut line = [0; 1024];
         let length = self.clock.as_ref()?.read_at(&mut line, 0).ok()?;
-        ticks(std::str::from_utf8(line.get(..length)?).ok()?).map(|ticks| ticks.div_ceil(TICKS))
+        ticks(std::str::from_utf8(line.get(..length)?).ok()?).map(|ticks| ticks.div_ceil(TICKS_PER_SECOND))
     }
 }
 
