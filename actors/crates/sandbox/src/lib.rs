@@ -40,7 +40,7 @@ use import::ImportReader;
 use parse::audio::NoSound;
 use parse::bookmarks::{Format, NoImport};
 use parse::feed::{Outlines, Reading};
-use parse::html::{Article, Unreadable};
+use parse::html::{Article, ArticleError};
 use parse::pdf::{self, NoText};
 use pool::{Body, Pool};
 use serde::de::DeserializeOwned;
@@ -175,7 +175,7 @@ pub enum SandboxError {
     TooLarge,
     /// The page has no article.
     #[error(transparent)]
-    Article(#[from] Unreadable),
+    Article(#[from] ArticleError),
     /// The file has no audio that can be decoded.
     #[error(transparent)]
     Audio(#[from] NoSound),

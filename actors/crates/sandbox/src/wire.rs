@@ -5,7 +5,7 @@
 
 use std::io::{self, Read, SeekFrom, Write};
 
-use parse::html::{Article, Unreadable};
+use parse::html::{Article, ArticleError};
 use parse::pdf::{Facts, NoText};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::fs::File;
@@ -89,7 +89,7 @@ pub enum TaskResponse {
     /// The page has no article.
     ArticleFailed {
         /// The cause, which never holds a word of the page.
-        reason: Unreadable,
+        reason: ArticleError,
     },
     /// Everything about a PDF but its text.
     Pdf(Box<Facts>),

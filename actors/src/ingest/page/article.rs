@@ -1,7 +1,7 @@
 //! The text of a page, with what the page says of itself.
 
 use entity::job;
-use parse::html::{Article, Unreadable};
+use parse::html::{Article, ArticleError};
 use sandbox::Page;
 
 use super::super::attempt::Failure;
@@ -33,7 +33,7 @@ pub async fn text_of(app: &App, job: &job::Model, article: Article) -> Result<Te
 /// Keeps the title of a page that has nothing else; why its document has no text.
 async fn with_title_alone(app: &App, job: &job::Model, title: Option<String>) -> Result<Failure, Error> {
     file::name_in_place_of_address(app, job, |_| title.map(|title| text::cut(&title, LONGEST_TITLE))).await?;
-    Ok(Failure::Permanent(Unreadable::NoText.to_string()))
+    Ok(Failure::Permanent(ArticleError::NoText.to_string()))
 }
 
 fn from_article(article: Article) -> Text {

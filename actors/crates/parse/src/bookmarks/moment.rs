@@ -4,7 +4,7 @@ use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 use time::{Date, OffsetDateTime, UtcOffset};
 
-use crate::html::with_colon;
+use crate::html::with_offset_colon;
 
 /// A time; `None` where it is none, or one that says nothing: zero, or a year with more than four digits.
 pub fn moment(text: &str) -> Option<String> {
@@ -37,7 +37,7 @@ fn written(text: &str) -> Option<OffsetDateTime> {
         || Date::parse(text, format_description!("[month padding:none]/[day padding:none]/[year]")).ok();
     parse(&with_t)
         .or_else(|| parse(&format!("{with_t}Z")))
-        .or_else(|| parse(&with_colon(&with_t)?))
+        .or_else(|| parse(&with_offset_colon(&with_t)?))
         .or_else(|| date().or_else(american).map(|date| date.midnight().assume_utc()))
 }
 

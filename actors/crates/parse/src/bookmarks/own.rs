@@ -7,7 +7,7 @@ use super::archive::Archive;
 use super::lines::{Line, Lines};
 use super::row::Found;
 use crate::archive::{LIBRARY, Record, SIGN, Text, VERSION, document};
-use crate::html::{MOST_HEADINGS, safe};
+use crate::html::{MAX_HEADINGS, sanitize_for_text};
 
 /// Bytes of a document.
 const TEXT: usize = 32 << 20;
@@ -41,9 +41,9 @@ fn text(archive: &mut Archive, id: &str) -> Option<Value> {
 fn shown_safely(mut text: Text) -> Text {
     let whole: String = text.passages.iter().map(|passage| passage.text.as_str()).collect();
     let chars = whole.chars().count();
-    text.html = text.html.and_then(|html| safe(&html, &whole));
+    text.html = text.html.and_then(|html| sanitize_for_text(&html, &whole));
     text.outline.retain(|heading| heading.is_within(chars));
-    text.outline.truncate(MOST_HEADINGS);
+    text.outline.truncate(MAX_HEADINGS);
     text
 }
 

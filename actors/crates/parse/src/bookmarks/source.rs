@@ -13,7 +13,7 @@ use super::lines::{Line, Lines};
 use super::row::{Found, Row, Save};
 use super::{NoImport, browser, karakeep, links, linkwarden, objects, omnivore, onetab, own, tables};
 use crate::archive::SIGN;
-use crate::html::{NAME, floods_a_tokenizer};
+use crate::html::{MAX_NAME_CHARS, has_attribute_flood};
 use crate::{charset, feed};
 
 /// A file that is read whole may have so many bytes.
@@ -97,7 +97,7 @@ fn archive(file: Arc<File>, wanted: Option<Format>) -> Result<Source, NoImport> 
 
 /// A file of an archive that is left, so that its person knows.
 pub(super) fn unread(name: &str) -> Row {
-    let name = text::cut(&text::one_line(name), NAME);
+    let name = text::cut(&text::one_line(name), MAX_NAME_CHARS);
     Row { line: 1, found: Found::Passed(format!("is a file that is not read: {name}")) }
 }
 
@@ -175,7 +175,7 @@ fn decoded(bytes: &[u8], wanted: Option<Format>) -> Result<Source, NoImport> {
         return Ok(Source::of(Format::Opml, found.zip(1..).map(|(found, line)| Row { line, found })));
     }
     if start.starts_with('<') {
-        if floods_a_tokenizer(&text) {
+        if has_attribute_flood(&text) {
             return Err(NoImport::Damaged);
         }
         let rows = links::read(&text);

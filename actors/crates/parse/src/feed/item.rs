@@ -8,7 +8,7 @@ use text::hexadecimal;
 use url::Url;
 
 use super::{Enclosure, Item, address, is_page, words};
-use crate::html::{NAME, Rendition, cut, line};
+use crate::html::{MAX_NAME_CHARS, Rendition, clean_line, truncate};
 
 /// Summaries are cut here, in characters.
 const SUMMARY: usize = 500;
@@ -34,16 +34,17 @@ pub fn of(entry: Entry, kind: &FeedType, authors: &[Person], base: &Url, left: &
     let described =
         entry.summary.as_ref().map(|text| words::of_content(&text.content, text.content_type.as_str(), own));
     let described = described.filter(|found| !found.text.is_empty()).or_else(|| media_words(&entry, own));
-    let given = entry.title.as_ref().and_then(|title| line(&words::of_title(title, kind), NAME));
+    let given =
+        entry.title.as_ref().and_then(|title| clean_line(&words::of_title(title, kind), MAX_NAME_CHARS));
     let enclosure = enclosure(&entry, base);
-    let summary = described.as_ref().or(content.as_ref()).and_then(|found| line(&found.text, SUMMARY));
+    let summary = described.as_ref().or(content.as_ref()).and_then(|found| clean_line(&found.text, SUMMARY));
     let whole = match (&content, &described) {
         (Some(content), _) => !is_teaser(&content.text),
         (None, described) => described.as_ref().is_some_and(|found| is_whole(&found.text)),
     };
     let title = given
-        .or_else(|| line(&content.as_ref().or(described.as_ref())?.text, FIRST_WORDS))
-        .or_else(|| url.clone().map(|url| cut(&url, NAME)))
+        .or_else(|| clean_line(&content.as_ref().or(described.as_ref())?.text, FIRST_WORDS))
+        .or_else(|| url.clone().map(|url| truncate(&url, MAX_NAME_CHARS)))
         .unwrap_or_else(|| "Untitled".to_owned());
     let (found, fits) = bounded(content.or(described), left);
     let Rendition { text, html, outline } = found.unwrap_or_else(|| Rendition {
@@ -78,7 +79,7 @@ pub struct Left {
 /// What there is room for, and whether that is all of it. HTML is left before a text is.
 fn bounded(found: Option<Rendition>, left: &mut Left) -> (Option<Rendition>, bool) {
     let Some(Rendition { text, html, outline }) = found else { return (None, true) };
-    let kept = cut(&text, TEXT);
+    let kept = truncate(&text, TEXT);
     if kept.len() > left.text {
         return (None, false);
     }
@@ -198,10 +199,12 @@ fn media_words(entry: &Entry, own: &Url) -> Option<Rendition> {
 fn names(people: &[Person]) -> Option<String> {
     let mut names: Vec<String> = Vec::new();
     for person in people {
-        let Some(name) = person.name.as_deref().and_then(|name| line(name, NAME)) else { continue };
+        let Some(name) = person.name.as_deref().and_then(|name| clean_line(name, MAX_NAME_CHARS)) else {
+            continue;
+        };
         if !names.contains(&name) {
             names.push(name);
         }
     }
-    line(&names.join("; "), NAME)
+    clean_line(&names.join("; "), MAX_NAME_CHARS)
 }

@@ -5,7 +5,7 @@ use trafilatura::dom::Document;
 use url::Url;
 
 use super::address;
-use crate::html::{NAME, is_buildable, line};
+use crate::html::{MAX_NAME_CHARS, clean_line, is_buildable};
 
 /// Feeds that are looked at of those that a page names.
 const MOST: usize = 20;
@@ -49,7 +49,7 @@ pub fn of(html: &str, url: &Url) -> Vec<FeedLink> {
             continue;
         };
         if found.len() < MOST && !found.iter().any(|other| other.url == url) {
-            found.push(FeedLink { url, title: line(&says("title"), NAME), media_type: kind });
+            found.push(FeedLink { url, title: clean_line(&says("title"), MAX_NAME_CHARS), media_type: kind });
         }
     }
     found.sort_by_key(is_of_comments);

@@ -20,7 +20,7 @@ use feed_rs::parser::Builder;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::html::{Heading, NAME, line};
+use crate::html::{Heading, MAX_NAME_CHARS, clean_line};
 use item::Left;
 
 pub use links::FeedLink;
@@ -157,7 +157,8 @@ fn parsed(bytes: &[u8], url: &str) -> Option<model::Feed> {
 
 fn shape(feed: model::Feed, base: &Url) -> Feed {
     let kind = feed.feed_type;
-    let title = feed.title.as_ref().and_then(|title| line(&words::of_title(title, &kind), NAME));
+    let title =
+        feed.title.as_ref().and_then(|title| clean_line(&words::of_title(title, &kind), MAX_NAME_CHARS));
     let site = feed.links.iter().filter(|link| is_page(link)).find_map(|link| address(&link.href, base));
     let named = |rel: &str| {
         let mut links = feed.links.iter().filter(|link| link.rel.as_deref() == Some(rel));

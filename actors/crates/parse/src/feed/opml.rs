@@ -5,7 +5,7 @@ use quick_xml::{Reader, XmlVersion};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::html::{NAME, line};
+use crate::html::{MAX_NAME_CHARS, clean_line};
 
 /// Feeds of one list that are read.
 pub const MOST: usize = 20_000;
@@ -85,8 +85,8 @@ fn outline(element: &BytesStart<'_>, folders: &[Option<String>], found: &mut Vec
         let value = value.unwrap_or_else(|_| attribute.value.replace("&amp;", "&").into());
         match attribute.key.into_inner().to_ascii_lowercase().as_str() {
             "xmlurl" => url = Some(value.trim().to_owned()).filter(|url| !url.is_empty()),
-            "text" => text = line(&value, NAME),
-            "title" => title = line(&value, NAME),
+            "text" => text = clean_line(&value, MAX_NAME_CHARS),
+            "title" => title = clean_line(&value, MAX_NAME_CHARS),
             _ => {}
         }
     }
@@ -97,6 +97,6 @@ fn outline(element: &BytesStart<'_>, folders: &[Option<String>], found: &mut Vec
     let url = url.strip_prefix("feed:").map_or(url.clone(), |rest| {
         if Url::parse(rest).is_ok() { rest.to_owned() } else { format!("http:{rest}") }
     });
-    found.push(Outline { url, title: name, folder: line(&folder, NAME) });
+    found.push(Outline { url, title: name, folder: clean_line(&folder, MAX_NAME_CHARS) });
     None
 }

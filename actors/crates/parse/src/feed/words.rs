@@ -4,7 +4,7 @@ use feed_rs::model::{FeedType, Text};
 use trafilatura::dom::Document;
 use url::Url;
 
-use crate::html::{Rendition, is_buildable, verbatim, whole};
+use crate::html::{Rendition, is_buildable, normalize_verbatim, render_all};
 
 /// Elements that markup in feeds is made of: what else stands in pointed brackets is text about brackets.
 const ELEMENTS: &[&str] = &[
@@ -93,13 +93,13 @@ pub fn of_title(title: &Text, kind: &FeedType) -> String {
 /// The paragraphs of a content; empty where it has none, or is built as no honest content is. `url` is the page that it is of.
 pub fn of_content(content: &str, media_type: &str, url: &Url) -> Rendition {
     if !is_markup(media_type) {
-        return Rendition { text: verbatim(content), ..Rendition::default() };
+        return Rendition { text: normalize_verbatim(content), ..Rendition::default() };
     }
     if has_element(content) {
-        return whole(content, Some(url)).unwrap_or_default();
+        return render_all(content, Some(url)).unwrap_or_default();
     }
     // Plain text that is called markup: its lines are its own.
-    let text = whole(&literal(content).replace('\n', "<br>"), None).unwrap_or_default().text;
+    let text = render_all(&literal(content).replace('\n', "<br>"), None).unwrap_or_default().text;
     Rendition { text, ..Rendition::default() }
 }
 

@@ -8,16 +8,16 @@ use std::collections::HashMap;
 use super::blocks::Block;
 
 /// The extraction is cut into pieces of so many characters, and these are looked up.
-const PIECE: usize = 10;
+const PIECE_CHARS: usize = 10;
 /// Shorter blocks count only where they follow directly on the block before: a "Start" is found anywhere.
-const SURE: usize = 20;
+const MIN_UNIQUE_CHARS: usize = 20;
 /// So much of a block has to be found, when it does not stand there whole.
-const MOST: f64 = 0.6;
+const MIN_FOUND_SHARE: f64 = 0.6;
 /// How many places of a block are compared to the end. A page of one letter would have as many as it has letters.
-const TRIES: usize = 4;
+const MAX_TRIES: usize = 4;
 
 /// The blocks of a page that an extraction holds.
-pub struct Aligned {
+pub struct Alignment {
     /// One flag a block.
     pub kept: Vec<bool>,
     /// How much of the extraction the flagged blocks make up; around 1 where the extraction is a part of the page.
@@ -25,29 +25,29 @@ pub struct Aligned {
 }
 
 /// Walks down the page with a finger on the extraction.
-pub fn align(page: &[Block], extraction: &[Block]) -> Aligned {
-    let text = Indexed::new(extraction.iter().map(|block| block.key.as_str()).collect());
-    let (mut finger, mut found) = (0, 0);
+pub fn align(page: &[Block], extraction: &[Block]) -> Alignment {
+    let text = PieceIndex::new(extraction.iter().map(|block| block.key.as_str()).collect());
+    let (mut cursor, mut found) = (0, 0);
     let mut kept = Vec::with_capacity(page.len());
     for block in page {
-        let end = text.end_of(&block.key, finger, block.place.menu);
+        let end = text.find_end(&block.key, cursor, block.regions.menu);
         kept.push(end.is_some());
-        finger = end.unwrap_or(finger);
+        cursor = end.unwrap_or(cursor);
         found += end.map_or(0, |_| block.key.len());
     }
-    Aligned { kept, coverage: found as f64 / text.whole.len().max(1) as f64 }
+    Alignment { kept, coverage: found as f64 / text.whole.len().max(1) as f64 }
 }
 
 /// A text and where its pieces stand.
-struct Indexed {
+struct PieceIndex {
     whole: String,
     pieces: HashMap<String, Vec<usize>>,
 }
 
-impl Indexed {
+impl PieceIndex {
     fn new(whole: String) -> Self {
         let mut pieces: HashMap<String, Vec<usize>> = HashMap::new();
-        let starts: Vec<usize> = whole.char_indices().map(|(at, _)| at).step_by(PIECE).collect();
+        let starts: Vec<usize> = whole.char_indices().map(|(at, _)| at).step_by(PIECE_CHARS).collect();
         for (from, to) in starts.iter().zip(starts.iter().skip(1)) {
             if let Some(piece) = whole.get(*from..*to) {
                 pieces.entry(piece.to_owned()).or_default().push(*from);
@@ -56,44 +56,46 @@ impl Indexed {
         Self { whole, pieces }
     }
 
-    /// Where `key` ends in this text, looked for from `finger` on first.
-    fn end_of(&self, key: &str, finger: usize, in_menu: bool) -> Option<usize> {
-        let long = key.chars().nth(SURE - 1).is_some();
-        if self.is_at(finger, key) && (long || !in_menu) {
-            return Some(finger + key.len());
+    /// Where `key` ends in this text, looked for from `cursor` on first.
+    fn find_end(&self, key: &str, cursor: usize, in_menu: bool) -> Option<usize> {
+        let long = key.chars().nth(MIN_UNIQUE_CHARS - 1).is_some();
+        if self.starts_at(cursor, key) && (long || !in_menu) {
+            return Some(cursor + key.len());
         }
-        long.then(|| self.search(key, finger)).flatten()
+        long.then(|| self.search(key, cursor)).flatten()
     }
 
-    fn is_at(&self, at: usize, key: &str) -> bool {
+    fn starts_at(&self, at: usize, key: &str) -> bool {
         self.whole.get(at..).is_some_and(|rest| rest.starts_with(key))
     }
 
-    fn search(&self, key: &str, finger: usize) -> Option<usize> {
+    fn search(&self, key: &str, cursor: usize) -> Option<usize> {
         let bounds: Vec<usize> = key.char_indices().map(|(at, _)| at).chain([key.len()]).collect();
         let (mut tries, mut hits, mut last, mut next) = (0, 0, None, 0);
-        for (index, (from, to)) in bounds.iter().zip(bounds.iter().skip(PIECE)).enumerate() {
+        for (index, (from, to)) in bounds.iter().zip(bounds.iter().skip(PIECE_CHARS)).enumerate() {
             if index < next {
                 continue;
             }
-            let Some(at) = key.get(*from..*to).and_then(|piece| self.place(piece, finger)) else { continue };
-            if let Some(begin) = at.checked_sub(*from).filter(|_| tries < TRIES) {
+            let Some(at) = key.get(*from..*to).and_then(|piece| self.find_piece(piece, cursor)) else {
+                continue;
+            };
+            if let Some(begin) = at.checked_sub(*from).filter(|_| tries < MAX_TRIES) {
                 tries += 1;
-                if self.is_at(begin, key) {
+                if self.starts_at(begin, key) {
                     return Some(begin + key.len());
                 }
             }
             hits += 1;
             last = Some(at + (to - from));
-            next = index + PIECE;
+            next = index + PIECE_CHARS;
         }
-        last.filter(|_| hits as f64 >= MOST * (bounds.len() / PIECE) as f64)
+        last.filter(|_| hits as f64 >= MIN_FOUND_SHARE * (bounds.len() / PIECE_CHARS) as f64)
     }
 
     /// A place of this piece: the first from the finger on, else the first of all.
-    fn place(&self, piece: &str, finger: usize) -> Option<usize> {
+    fn find_piece(&self, piece: &str, cursor: usize) -> Option<usize> {
         let places = self.pieces.get(piece)?;
-        let ahead = places.get(places.partition_point(|place| *place < finger));
+        let ahead = places.get(places.partition_point(|place| *place < cursor));
         ahead.or(places.first()).copied()
     }
 }

@@ -3,15 +3,15 @@
 
 use trafilatura::dom::NodeId;
 
-use super::markup::Mark;
+use super::inline_marks::InlineMark;
 
 /// More cells than this in a row, or a longer one, are layout.
-const ROW_CELLS: usize = 20;
-const CELL_BYTES: usize = 300;
+const MAX_ROW_CELLS: usize = 20;
+const MAX_CELL_BYTES: usize = 300;
 
 /// What a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum BlockKind {
     /// A heading of any level.
     Heading,
     /// Running text.
@@ -24,9 +24,9 @@ pub enum Kind {
     Verbatim,
 }
 
-/// The parts of a page that a block stands in.
+/// The parts of a page that a block is in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct PageRegions {
     /// Inside `nav` or what says it is a menu.
     pub menu: bool,
     /// Inside `aside`.
@@ -41,7 +41,7 @@ pub struct Place {
     pub article: bool,
 }
 
-impl Place {
+impl PageRegions {
     /// Around the page's own text: menus, footers, side columns.
     pub fn is_frame(self) -> bool {
         self.menu || self.footer || self.aside
@@ -52,21 +52,21 @@ impl Place {
 #[derive(Clone, Debug)]
 pub struct Block {
     /// What it is.
-    pub kind: Kind,
+    pub kind: BlockKind,
     /// Its words; lines only where the page breaks them.
     pub text: String,
     /// Letters and digits of the text alone, by which it is found again in another rendering.
     pub key: String,
     /// How many bytes of `key` stand in links.
     pub linked: usize,
-    /// Where it stands.
-    pub place: Place,
+    /// The parts of the page that it is in.
+    pub regions: PageRegions,
     /// The list or table row that it belongs to, else the element that holds it.
     pub group: NodeId,
     /// The innermost element around it that is no part of a line.
     pub element: NodeId,
     /// The markup within its words.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<InlineMark>,
     /// How many blocks of the page stand before it.
     pub at: usize,
 }
@@ -84,27 +84,27 @@ pub fn key(text: &str) -> String {
 }
 
 /// Tables that lay out a page hold paragraphs; only short cells are a row of data.
-pub fn settle_rows(blocks: &mut [Block]) {
+pub fn demote_layout_cells(blocks: &mut [Block]) {
     for row in blocks.chunk_by_mut(|one, next| {
-        one.kind == Kind::Cell && next.kind == Kind::Cell && one.group == next.group
+        one.kind == BlockKind::Cell && next.kind == BlockKind::Cell && one.group == next.group
     }) {
-        if row.len() > ROW_CELLS
-            || row.iter().any(|cell| cell.kind == Kind::Cell && cell.text.len() > CELL_BYTES)
+        if row.len() > MAX_ROW_CELLS
+            || row.iter().any(|cell| cell.kind == BlockKind::Cell && cell.text.len() > MAX_CELL_BYTES)
         {
             row.iter_mut()
-                .filter(|cell| cell.kind == Kind::Cell)
-                .for_each(|cell| cell.kind = Kind::Paragraph);
+                .filter(|cell| cell.kind == BlockKind::Cell)
+                .for_each(|cell| cell.kind = BlockKind::Paragraph);
         }
     }
 }
 
 /// The blocks as plain text: an empty line between them, but items and rows one under the other. With it comes where each of
 /// them begins, in Unicode scalar values.
-pub fn text(blocks: &[&Block]) -> (String, Vec<usize>) {
+pub fn join_text(blocks: &[&Block]) -> (String, Vec<usize>) {
     let (mut out, mut chars, mut starts) = (String::new(), 0, Vec::with_capacity(blocks.len()));
     let mut last: Option<&Block> = None;
     for block in blocks {
-        let gap = last.map_or("", |last| between(last, block));
+        let gap = last.map_or("", |last| separator(last, block));
         out.push_str(gap);
         out.push_str(&block.text);
         starts.push(chars + gap.len());
@@ -114,14 +114,22 @@ pub fn text(blocks: &[&Block]) -> (String, Vec<usize>) {
     (out, starts)
 }
 
-fn between(one: &Block, next: &Block) -> &'static str {
+fn separator(one: &Block, next: &Block) -> &'static str {
     match (one.kind, next.kind) {
-        (Kind::Item, Kind::Item) => "\n",
-        (Kind::Cell, Kind::Cell) if one.group == next.group => " | ",
-        (Kind::Cell, Kind::Cell) => "\n",
+        (BlockKind::Item, BlockKind::Item) => "\n",
+        (BlockKind::Cell, BlockKind::Cell) if one.group == next.group => " | ",
+        (BlockKind::Cell, BlockKind::Cell) => "\n",
         (
-            Kind::Heading | Kind::Paragraph | Kind::Item | Kind::Cell | Kind::Verbatim,
-            Kind::Heading | Kind::Paragraph | Kind::Item | Kind::Cell | Kind::Verbatim,
+            BlockKind::Heading
+            | BlockKind::Paragraph
+            | BlockKind::Item
+            | BlockKind::Cell
+            | BlockKind::Verbatim,
+            BlockKind::Heading
+            | BlockKind::Paragraph
+            | BlockKind::Item
+            | BlockKind::Cell
+            | BlockKind::Verbatim,
         ) => "\n\n",
     }
 }

@@ -1,19 +1,19 @@
-//! A cheap look at markup before a parser builds a tree of it.
+//! A cheap check of markup before a parser builds a tree from it.
 //!
 //! Parsers of HTML take time with the square of nesting and of the attributes of one tag. This scan takes one pass, keeps
 //! a bounded stack, and refuses what no honest page has. (faults-and-threats, P6)
 
-use super::Unreadable;
+use super::ArticleError;
 
 /// The most elements within each other. Browsers stop at 512.
-const DEPTH: usize = 512;
+const MAX_DEPTH: usize = 512;
 /// The most attributes of one tag.
-const ATTRIBUTES: usize = 512;
+const MAX_ATTRIBUTES: usize = 512;
 
 /// A page over one of these is a data dump. The extractor, which copies parts of the tree many times, would take seconds.
-const ORDINARY_TAGS: usize = 50_000;
-const ORDINARY_DEPTHS: usize = 2_000_000;
-const ORDINARY_TEXT: usize = 2 << 20;
+const MAX_ORDINARY_TAGS: usize = 50_000;
+const MAX_ORDINARY_DEPTHS: usize = 2_000_000;
+const MAX_ORDINARY_TEXT_BYTES: usize = 2 << 20;
 
 /// What a page is made of.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,9 @@ pub struct Extent {
 impl Extent {
     /// Small enough for an extractor.
     pub fn is_ordinary(&self) -> bool {
-        self.tags <= ORDINARY_TAGS && self.depths <= ORDINARY_DEPTHS && self.text <= ORDINARY_TEXT
+        self.tags <= MAX_ORDINARY_TAGS
+            && self.depths <= MAX_ORDINARY_DEPTHS
+            && self.text <= MAX_ORDINARY_TEXT_BYTES
     }
 }
 
@@ -37,16 +39,16 @@ impl Extent {
 ///
 /// # Errors
 /// `TooDeep` and `TooManyAttributes`.
-pub fn check(html: &str) -> Result<Extent, Unreadable> {
-    let mut scan = Scan::of(html);
+pub fn check(html: &str) -> Result<Extent, ArticleError> {
+    let mut scan = TagScanner::of(html);
     while let Some(tag) = scan.next_tag() {
         scan.skip_raw_text(&tag);
         match tag {
-            Tag::Opening { name, attributes } if attributes > ATTRIBUTES && !name.is_empty() => {
-                return Err(Unreadable::TooManyAttributes);
+            TagToken::Opening { name, attributes } if attributes > MAX_ATTRIBUTES && !name.is_empty() => {
+                return Err(ArticleError::TooManyAttributes);
             }
-            Tag::Opening { name, .. } => scan.open(name)?,
-            Tag::Closing { name } => scan.close(name),
+            TagToken::Opening { name, .. } => scan.open(name)?,
+            TagToken::Closing { name } => scan.close(name),
         }
     }
     Ok(scan.extent)
@@ -54,30 +56,30 @@ pub fn check(html: &str) -> Result<Extent, Unreadable> {
 
 /// Whether a tag has too many attributes for markup that only a tokenizer reads. The tokenizer compares each attribute with all
 /// the ones before it, and it reads the content of scripts and other raw-text elements as markup.
-pub fn floods_a_tokenizer(html: &str) -> bool {
-    let mut scan = Scan::of(html);
+pub fn has_attribute_flood(html: &str) -> bool {
+    let mut scan = TagScanner::of(html);
     std::iter::from_fn(|| scan.next_tag())
-        .any(|tag| matches!(tag, Tag::Opening { attributes, .. } if attributes > ATTRIBUTES))
+        .any(|tag| matches!(tag, TagToken::Opening { attributes, .. } if attributes > MAX_ATTRIBUTES))
 }
 
-enum Tag<'a> {
+enum TagToken<'a> {
     Opening { name: &'a [u8], attributes: usize },
     Closing { name: &'a [u8] },
 }
 
-struct Scan<'a> {
+struct TagScanner<'a> {
     rest: &'a [u8],
     open: Vec<&'a [u8]>,
     extent: Extent,
 }
 
-impl<'a> Scan<'a> {
+impl<'a> TagScanner<'a> {
     fn of(html: &'a str) -> Self {
         Self { rest: html.as_bytes(), open: Vec::new(), extent: Extent::default() }
     }
 
     /// Returns the next tag; skips comments.
-    fn next_tag(&mut self) -> Option<Tag<'a>> {
+    fn next_tag(&mut self) -> Option<TagToken<'a>> {
         loop {
             let before = self.rest.len();
             let found = self.skip_past(b"<");
@@ -90,26 +92,26 @@ impl<'a> Scan<'a> {
                 b'/' => {
                     let name = self.take_name(1);
                     self.skip_past(b">")?;
-                    return Some(Tag::Closing { name });
+                    return Some(TagToken::Closing { name });
                 }
                 letter if letter.is_ascii_alphabetic() => {
                     let name = self.take_name(0);
                     let attributes = self.take_attributes();
-                    return Some(Tag::Opening { name, attributes });
+                    return Some(TagToken::Opening { name, attributes });
                 }
                 _ => {}
             }
         }
     }
 
-    fn open(&mut self, name: &'a [u8]) -> Result<(), Unreadable> {
+    fn open(&mut self, name: &'a [u8]) -> Result<(), ArticleError> {
         self.extent.tags += 1;
         self.extent.depths += self.open.len();
         if closes_itself(name) {
             return Ok(());
         }
         self.open.push(name);
-        if self.open.len() > DEPTH { Err(Unreadable::TooDeep) } else { Ok(()) }
+        if self.open.len() > MAX_DEPTH { Err(ArticleError::TooDeep) } else { Ok(()) }
     }
 
     /// An end tag ends everything up to the nearest element of its name, or nothing when there is none.
@@ -172,8 +174,8 @@ impl<'a> Scan<'a> {
     }
 
     /// Skips the content of scripts, styles and other raw-text elements.
-    fn skip_raw_text(&mut self, tag: &Tag<'_>) {
-        let &Tag::Opening { name, .. } = tag else { return };
+    fn skip_raw_text(&mut self, tag: &TagToken<'_>) {
+        let &TagToken::Opening { name, .. } = tag else { return };
         let raw = [
             &b"script"[..],
             b"style",
@@ -260,20 +262,20 @@ mod tests {
     /// Of the threat table (row P6).
     #[test]
     fn a_million_nested_elements_are_refused() {
-        assert_eq!(check(&"<div>".repeat(1_000_000)), Err(Unreadable::TooDeep));
-        assert_eq!(check(&"<div></span>".repeat(1_000)), Err(Unreadable::TooDeep));
+        assert_eq!(check(&"<div>".repeat(1_000_000)), Err(ArticleError::TooDeep));
+        assert_eq!(check(&"<div></span>".repeat(1_000)), Err(ArticleError::TooDeep));
     }
 
     #[test]
     fn comments_hide_nothing_behind_them() {
         let nested = "<div>".repeat(1_000);
         for comment in ["<!-- a -->", "<!-- a --!>", "<!-->", "<!--->", "<!---->"] {
-            assert_eq!(check(&format!("{comment}{nested}")), Err(Unreadable::TooDeep), "{comment}");
+            assert_eq!(check(&format!("{comment}{nested}")), Err(ArticleError::TooDeep), "{comment}");
         }
         assert!(check(&format!("<!-- {nested} -->")).is_ok());
         // The dashes of its beginning end none.
         for comment in ["<!--!><script>-->", "<!---!><script>-->"] {
-            assert_eq!(check(&format!("{comment}{nested}")), Err(Unreadable::TooDeep), "{comment}");
+            assert_eq!(check(&format!("{comment}{nested}")), Err(ArticleError::TooDeep), "{comment}");
         }
     }
 
@@ -282,8 +284,8 @@ mod tests {
         let many = " a".repeat(1_000);
         for comment in ["<!x <a x=\">", "<?x <a x=\">", "<!DOCTYPE html \">", "</ <a x=\">"] {
             let html = format!("{comment}<div{many}>\">");
-            assert_eq!(check(&html), Err(Unreadable::TooManyAttributes), "{comment}");
-            assert!(floods_a_tokenizer(&html), "{comment}");
+            assert_eq!(check(&html), Err(ArticleError::TooManyAttributes), "{comment}");
+            assert!(has_attribute_flood(&html), "{comment}");
         }
     }
 
@@ -291,8 +293,8 @@ mod tests {
     fn script_content_is_markup_for_the_tokenizer() {
         let html = format!("<script><div{}></script><p>words</p>", " a".repeat(1_000));
 
-        assert!(check(&html).is_ok() && floods_a_tokenizer(&html));
-        assert!(!floods_a_tokenizer(&format!(
+        assert!(check(&html).is_ok() && has_attribute_flood(&html));
+        assert!(!has_attribute_flood(&format!(
             "<p>{}</p><!-- <a{}> -->",
             "a ".repeat(1_000),
             " a".repeat(1_000)
@@ -311,8 +313,8 @@ mod tests {
     fn a_million_attributes_of_one_tag_are_refused() {
         let many: String = (0..1_000_000).map(|n| format!(" a{n}=\"x y\"")).collect();
 
-        assert_eq!(check(&format!("<div{many}>")), Err(Unreadable::TooManyAttributes));
-        assert_eq!(check(&format!("<div{}>", " a".repeat(1_000))), Err(Unreadable::TooManyAttributes));
+        assert_eq!(check(&format!("<div{many}>")), Err(ArticleError::TooManyAttributes));
+        assert_eq!(check(&format!("<div{}>", " a".repeat(1_000))), Err(ArticleError::TooManyAttributes));
     }
 
     #[test]

@@ -3,47 +3,48 @@
 use trafilatura::dom::{Document, NodeId};
 use url::Url;
 
-use super::blocks::{Block, Kind};
-use super::markup::What;
-use super::pictures::{Source, amid_words};
-use super::prose::{is_seen, words};
-use super::safe::MOST_HTML;
+use super::blocks::{Block, BlockKind};
+use super::inline_marks::InlineMarkKind;
+use super::pictures::{PictureSource, inline_source};
+use super::plain_text::{is_visible, normalize_line};
+use super::sanitize::MAX_HTML_BYTES;
 
 /// Schemes of what can be fetched.
-pub const WEB: [&str; 2] = ["http", "https"];
+pub const WEB_SCHEMES: [&str; 2] = ["http", "https"];
 /// Longer addresses are none, in characters (contract.md, 11: v1).
-const ADDRESS: usize = 8_192;
+const MAX_URL_CHARS: usize = 8_192;
 
-/// Writes a block's words; of more than [`MOST_HTML`] it writes a part.
+/// Writes a block's words; of more than [`MAX_HTML_BYTES`] it writes a part.
 pub fn write(page: &Document, base: Option<&Url>, block: &Block, out: &mut String) {
-    let mut writer = Writer { page, base, out, waiting: Vec::new(), open: Vec::new() };
+    let mut writer = InlineWriter { page, base, out, waiting: Vec::new(), open: Vec::new() };
     let mut marks = block.marks.iter().peekable();
     let mut seen = 0;
     for c in block.text.chars() {
-        if writer.out.len() > MOST_HTML {
+        if writer.out.len() > MAX_HTML_BYTES {
             return;
         }
-        if is_seen(c) {
-            while let Some(mark) = marks.next_if(|mark| mark.at <= seen && writer.out.len() <= MOST_HTML) {
+        if is_visible(c) {
+            while let Some(mark) = marks.next_if(|mark| mark.at <= seen && writer.out.len() <= MAX_HTML_BYTES)
+            {
                 writer.mark(mark.what);
             }
             seen += 1;
         }
-        writer.letter(c, block.kind == Kind::Verbatim);
+        writer.letter(c, block.kind == BlockKind::Verbatim);
         // What ends, ends before the space that follows; what begins, begins behind it.
-        while let Some(mark) = marks.next_if(|mark| mark.at <= seen && mark.what == What::Close) {
+        while let Some(mark) = marks.next_if(|mark| mark.at <= seen && mark.what == InlineMarkKind::Close) {
             writer.mark(mark.what);
         }
     }
     for mark in marks {
-        if writer.out.len() <= MOST_HTML {
+        if writer.out.len() <= MAX_HTML_BYTES {
             writer.mark(mark.what);
         }
     }
     writer.end();
 }
 
-struct Writer<'a> {
+struct InlineWriter<'a> {
     page: &'a Document,
     base: Option<&'a Url>,
     out: &'a mut String,
@@ -52,37 +53,37 @@ struct Writer<'a> {
     open: Vec<Option<&'static str>>,
 }
 
-impl Writer<'_> {
-    fn mark(&mut self, what: What) {
+impl InlineWriter<'_> {
+    fn mark(&mut self, what: InlineMarkKind) {
         match what {
-            What::Open(element) => self.waiting.push(element),
-            What::Close => {
+            InlineMarkKind::Open(element) => self.waiting.push(element),
+            InlineMarkKind::Close => {
                 if self.waiting.pop().is_none() {
                     self.close();
                 }
             }
-            What::Picture(element) => {
-                if let Some(source) = amid_words(self.page, self.base, element) {
+            InlineMarkKind::Picture(element) => {
+                if let Some(source) = inline_source(self.page, self.base, element) {
                     self.begin();
-                    image(&source, self.out);
+                    write_image(&source, self.out);
                 }
             }
         }
     }
 
     fn letter(&mut self, c: char, is_verbatim: bool) {
-        if is_seen(c) {
+        if is_visible(c) {
             self.begin();
         }
         match c {
             '\n' if !is_verbatim => self.out.push_str("<br>"),
-            c => push(c, self.out),
+            c => write_char(c, self.out),
         }
     }
 
     fn begin(&mut self) {
         for element in std::mem::take(&mut self.waiting) {
-            let tag = kept(self.page.tag_name(element)).filter(|tag| !self.open.contains(&Some(*tag)));
+            let tag = output_tag(self.page.tag_name(element)).filter(|tag| !self.open.contains(&Some(*tag)));
             let tag = tag.filter(|tag| self.begin_one(element, tag));
             self.open.push(tag);
         }
@@ -94,19 +95,21 @@ impl Writer<'_> {
             "a" => match self
                 .page
                 .get_attribute(element, "href")
-                .and_then(|href| address(self.base, &href, &["http", "https", "mailto"]))
+                .and_then(|href| resolve_url(self.base, &href, &["http", "https", "mailto"]))
             {
                 Some(address) => Some(("href", address)),
                 None => return false,
             },
-            "abbr" => self.page.get_attribute(element, "title").map(|title| ("title", words(&title))),
+            "abbr" => {
+                self.page.get_attribute(element, "title").map(|title| ("title", normalize_line(&title)))
+            }
             _ => None,
         };
         self.out.push('<');
         self.out.push_str(tag);
         if let Some((name, value)) = attribute {
             self.out.push_str(&format!(" {name}=\""));
-            escape(&value, self.out);
+            write_escaped(&value, self.out);
             self.out.push('"');
         }
         self.out.push('>');
@@ -127,7 +130,7 @@ impl Writer<'_> {
 }
 
 /// What an element within words is written as.
-fn kept(tag: &str) -> Option<&'static str> {
+fn output_tag(tag: &str) -> Option<&'static str> {
     const SAME: [&str; 20] = [
         "a", "b", "strong", "i", "em", "u", "s", "del", "ins", "mark", "small", "sub", "sup", "code", "kbd",
         "samp", "var", "q", "cite", "dfn",
@@ -141,31 +144,31 @@ fn kept(tag: &str) -> Option<&'static str> {
 }
 
 /// An address that is safe to follow, of one of these schemes.
-pub fn address(base: Option<&Url>, stated: &str, schemes: &[&str]) -> Option<String> {
+pub fn resolve_url(base: Option<&Url>, stated: &str, schemes: &[&str]) -> Option<String> {
     let stated = stated.trim();
     let url = match base {
         Some(base) => base.join(stated).ok()?,
         None => Url::parse(stated).ok()?,
     };
-    let fits = schemes.contains(&url.scheme()) && url.as_str().len() <= ADDRESS;
+    let fits = schemes.contains(&url.scheme()) && url.as_str().len() <= MAX_URL_CHARS;
     fits.then(|| url.into())
 }
 
 /// Writes a picture.
-pub fn image(source: &Source, out: &mut String) {
+pub fn write_image(source: &PictureSource, out: &mut String) {
     out.push_str("<img src=\"");
-    escape(&source.url, out);
+    write_escaped(&source.url, out);
     out.push_str("\" alt=\"");
-    escape(&source.alt, out);
+    write_escaped(&source.alt, out);
     out.push_str("\" loading=\"lazy\" referrerpolicy=\"no-referrer\">");
 }
 
 /// Writes words in which nothing is markup.
-pub fn escape(text: &str, out: &mut String) {
-    text.chars().for_each(|c| push(c, out));
+pub fn write_escaped(text: &str, out: &mut String) {
+    text.chars().for_each(|c| write_char(c, out));
 }
 
-fn push(c: char, out: &mut String) {
+fn write_char(c: char, out: &mut String) {
     match c {
         '&' => out.push_str("&amp;"),
         '<' => out.push_str("&lt;"),

@@ -1,14 +1,14 @@
-//! What a page says about its article in JSON-LD (schema.org), the most careful of the ways to say it.
+//! What a page says about its article in JSON-LD (schema.org), the most reliable of its statements.
 
 use serde_json::{Map, Value};
 use trafilatura::dom::Document;
 
-/// The notes of a page that has more of them than this are not read, in bytes.
-const MOST: usize = 2 << 20;
+/// Longer JSON-LD of a page is not read, in bytes.
+const MAX_JSON_LD_BYTES: usize = 2 << 20;
 
-/// What the notes say of the article; nothing where they do not.
+/// The article as JSON-LD describes it; a field is empty if it is not stated.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Notes {
+pub struct JsonLdArticle {
     /// Its headline.
     pub headline: Option<String>,
     /// Who wrote it, one name each.
@@ -25,19 +25,19 @@ pub struct Notes {
     pub language: Option<String>,
 }
 
-/// Reads all notes of a page. The first thing of an article's type counts, else the first page.
-pub fn read(page: &Document) -> Notes {
+/// Reads all JSON-LD of a page. The first object of an article type counts, else the first `WebPage`.
+pub fn read(page: &Document) -> JsonLdArticle {
     let scripts = page.scripts_with_type(&["application/ld+json"]);
     let texts: Vec<String> = scripts.into_iter().map(|script| page.text_content(script)).collect();
-    if texts.iter().map(String::len).sum::<usize>() > MOST {
-        return Notes::default();
+    if texts.iter().map(String::len).sum::<usize>() > MAX_JSON_LD_BYTES {
+        return JsonLdArticle::default();
     }
     let values: Vec<Value> = texts.iter().filter_map(|text| parse(text)).collect();
     let mut things = Vec::new();
-    values.iter().for_each(|value| gather(value, &mut things));
+    values.iter().for_each(|value| collect_things(value, &mut things));
     let article = things.iter().find(|thing| is_a(thing, is_article));
     let page = things.iter().find(|thing| is_a(thing, |kind| kind.ends_with("WebPage")));
-    article.or(page).map(|thing| notes(thing, &things)).unwrap_or_default()
+    article.or(page).map(|thing| article_from(thing, &things)).unwrap_or_default()
 }
 
 fn parse(text: &str) -> Option<Value> {
@@ -49,15 +49,15 @@ fn parse(text: &str) -> Option<Value> {
 }
 
 /// All things on the outer levels: lists and graphs hold more than one.
-fn gather<'a>(value: &'a Value, things: &mut Vec<&'a Map<String, Value>>) {
+fn collect_things<'a>(value: &'a Value, things: &mut Vec<&'a Map<String, Value>>) {
     match value {
-        Value::Array(values) => values.iter().for_each(|value| gather(value, things)),
+        Value::Array(values) => values.iter().for_each(|value| collect_things(value, things)),
         Value::Object(thing) => {
             things.push(thing);
             ["@graph", "mainEntity", "mainEntityOfPage"]
                 .iter()
                 .filter_map(|name| thing.get(*name))
-                .for_each(|inner| gather(inner, things));
+                .for_each(|inner| collect_things(inner, things));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
@@ -73,9 +73,9 @@ fn is_article(kind: &str) -> bool {
         || matches!(kind, "Report" | "Recipe" | "Review" | "HowTo")
 }
 
-fn notes(thing: &Map<String, Value>, things: &[&Map<String, Value>]) -> Notes {
+fn article_from(thing: &Map<String, Value>, things: &[&Map<String, Value>]) -> JsonLdArticle {
     let one = |name: &str| strings(thing.get(name)).into_iter().next();
-    Notes {
+    JsonLdArticle {
         headline: one("headline").or_else(|| one("name")),
         authors: named(thing.get("author").or_else(|| thing.get("creator")), things),
         publisher: named(thing.get("publisher"), things).into_iter().next(),
@@ -132,7 +132,7 @@ fn address(value: Option<&Value>) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn notes_of(json: &str) -> Notes {
+    fn notes_of(json: &str) -> JsonLdArticle {
         read(&Document::parse(&format!("<script type=\"application/ld+json\">{json}</script>")))
     }
 
@@ -170,8 +170,8 @@ mod tests {
     #[test]
     fn what_is_no_json_says_nothing() {
         for text in ["", "null", "{", "[[[]]]", "{\"@type\": 3, \"author\": 4}"] {
-            assert_eq!(notes_of(text), Notes::default());
+            assert_eq!(notes_of(text), JsonLdArticle::default());
         }
-        assert_eq!(notes_of(&"[".repeat(100_000)), Notes::default());
+        assert_eq!(notes_of(&"[".repeat(100_000)), JsonLdArticle::default());
     }
 }

@@ -1,27 +1,27 @@
-//! Chosen blocks as they are kept: plain text, HTML for reading, and the outline.
+//! Renders blocks as they are stored: plain text, HTML for reading, and the outline.
 //!
-//! Nothing of the page's own markup is passed on. The HTML is written anew out of the blocks, with elements and attributes of a
-//! fixed list, words that are escaped, and addresses that were parsed, so that no script, style, form or frame can be in it; and
-//! [`safe`] looks at it once more. Each element with `data-start` holds words of the text, in order; the number says where in the
-//! text they begin, in Unicode scalar values. What stands outside of such elements, captions of pictures alone, is not in the text.
+//! The page's own markup is not passed on. The HTML is written from the blocks, with elements and attributes of a fixed list,
+//! escaped words and parsed URLs, so that it cannot hold a script, a style, a form or a frame; and [`sanitize`] checks it once
+//! more. Each element with `data-start` holds words of the text, in order; the number is the offset of the words in the text, in
+//! Unicode scalar values. Only captions of pictures are outside such elements and not in the text.
 
 use serde::{Deserialize, Serialize};
 use trafilatura::dom::Document;
 use url::Url;
 
-use super::blocks::{self, Block, Kind};
-use super::facts::{NAME, line};
-use super::frame::Frame;
-use super::inline::{self, WEB};
-use super::pictures::{self, Shown};
-use super::safe::{self, MOST_HTML, START};
+use super::blocks::{self, Block, BlockKind};
+use super::containers::Containers;
+use super::inline::{self, WEB_SCHEMES};
+use super::metadata::{MAX_NAME_CHARS, clean_line};
+use super::pictures::{self, ArticlePicture};
+use super::sanitize::{self, MAX_HTML_BYTES, START_ATTRIBUTE};
 use super::walk::{self, Picture};
 use crate::pdf::RANKS;
 
-/// Headings of one outline.
-pub const MOST_HEADINGS: usize = 2_000;
+/// The most headings of an outline.
+pub const MAX_HEADINGS: usize = 2_000;
 
-/// A text and how it is shown.
+/// A text and its HTML.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendition {
     /// Plain text in NFC.
@@ -35,118 +35,123 @@ pub struct Rendition {
 /// A heading of a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heading {
-    /// What it says; at most 300 characters.
+    /// Its text; at most 300 characters.
     pub title: String,
     /// Its rank, from 1.
     pub level: u8,
-    /// Where it stands in the text, in Unicode scalar values.
+    /// Its offset in the text, in Unicode scalar values.
     pub offset: usize,
-    /// The page that it stands on, from 1, where the text has pages.
+    /// Its page, from 1, if the text has pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
 }
 
 impl Heading {
-    /// Whether it can be one of a text of so many characters, whoever says so.
+    /// Whether the heading is valid for a text of `chars` characters.
     pub fn is_within(&self, chars: usize) -> bool {
-        self.offset <= chars && (1..=RANKS).contains(&self.level) && self.title.chars().count() <= NAME
+        self.offset <= chars
+            && (1..=RANKS).contains(&self.level)
+            && self.title.chars().count() <= MAX_NAME_CHARS
     }
 }
 
-/// Writes blocks down. `url` is the page's address, against which links are read.
-pub fn of(page: &Document, url: Option<&Url>, blocks: &[&Block], pictures: &[Picture]) -> Rendition {
-    let (text, starts) = blocks::text(blocks);
+/// Renders blocks. Links are resolved against `url`, the page's URL.
+pub fn render(page: &Document, url: Option<&Url>, blocks: &[&Block], pictures: &[Picture]) -> Rendition {
+    let (text, starts) = blocks::join_text(blocks);
     let headings = blocks.iter().zip(&starts).filter_map(|(block, start)| heading(page, block, *start));
-    let outline = headings.take(MOST_HEADINGS).collect();
+    let outline = headings.take(MAX_HEADINGS).collect();
     let base = base(page, url);
-    let shown = pictures::shown(page, base.as_ref(), blocks, pictures);
+    let shown = pictures::select_pictures(page, base.as_ref(), blocks, pictures);
     let html = html(page, base.as_ref(), blocks, &starts, &shown);
-    Rendition { text, html: html.map(|html| safe::cleaned(&html)), outline }
+    Rendition { text, html: html.map(|html| sanitize::sanitize(&html)), outline }
 }
 
-/// None where it would be longer than [`MOST_HTML`]: the text is kept alone.
+/// `None` if it would be longer than [`MAX_HTML_BYTES`]: the text is stored without HTML.
 fn html(
     page: &Document,
     base: Option<&Url>,
     blocks: &[&Block],
     starts: &[usize],
-    shown: &[Shown],
+    shown: &[ArticlePicture],
 ) -> Option<String> {
-    let mut writer = Writer { page, base, frame: Frame::new(page, blocks), html: String::new() };
+    let mut writer =
+        HtmlWriter { page, base, containers: Containers::new(page, blocks), html: String::new() };
     let mut shown = shown.iter().peekable();
     for (block, start) in blocks.iter().zip(starts) {
         while let Some(picture) = shown.next_if(|picture| picture.at <= block.at) {
             writer.picture(picture);
         }
         writer.block(block, *start);
-        if writer.html.len() > MOST_HTML {
+        if writer.html.len() > MAX_HTML_BYTES {
             return None;
         }
     }
     shown.for_each(|picture| writer.picture(picture));
-    Some(writer.end()).filter(|html| html.len() <= MOST_HTML)
+    Some(writer.end()).filter(|html| html.len() <= MAX_HTML_BYTES)
 }
 
 fn heading(page: &Document, block: &Block, offset: usize) -> Option<Heading> {
-    let title = line(&block.text, NAME).filter(|_| block.kind == Kind::Heading)?;
+    let title = clean_line(&block.text, MAX_NAME_CHARS).filter(|_| block.kind == BlockKind::Heading)?;
     Some(Heading { title, level: rank(page, block), offset, page: None })
 }
 
-/// The address against which the page's links are read.
+/// The URL against which the page's links are resolved.
 fn base(page: &Document, url: Option<&Url>) -> Option<Url> {
     let url = url?;
     let bases = page.get_elements_by_tag_name(page.root(), "base").into_iter();
     let stated = bases.filter_map(|element| page.get_attribute(element, "href")).next();
     let stated = stated.and_then(|stated| url.join(&stated).ok());
     // As browsers do: from there, or not at all.
-    stated.filter(|base| WEB.contains(&base.scheme())).or_else(|| Some(url.clone()))
+    stated.filter(|base| WEB_SCHEMES.contains(&base.scheme())).or_else(|| Some(url.clone()))
 }
 
 /// The rank of a heading, from 1 to 6.
 fn rank(page: &Document, heading: &Block) -> u8 {
-    let up = walk::up(page, heading.element);
+    let up = walk::ancestors(page, heading.element);
     let mut ranks = up.filter_map(|element| page.tag_name(element).strip_prefix('h')?.parse().ok());
     ranks.next().filter(|rank| (1..=6).contains(rank)).unwrap_or(2)
 }
 
-struct Writer<'a> {
+struct HtmlWriter<'a> {
     page: &'a Document,
     base: Option<&'a Url>,
-    frame: Frame<'a>,
+    containers: Containers<'a>,
     html: String,
 }
 
-impl Writer<'_> {
+impl HtmlWriter<'_> {
     fn block(&mut self, block: &Block, start: usize) {
-        self.frame.enter(block.element, &mut self.html);
+        self.containers.enter(block.element, &mut self.html);
         let tag = match block.kind {
-            Kind::Heading => format!("h{}", rank(self.page, block)),
-            Kind::Verbatim => "pre".to_owned(),
-            Kind::Paragraph | Kind::Item | Kind::Cell if self.frame.holds_words_itself(block.element) => {
+            BlockKind::Heading => format!("h{}", rank(self.page, block)),
+            BlockKind::Verbatim => "pre".to_owned(),
+            BlockKind::Paragraph | BlockKind::Item | BlockKind::Cell
+                if self.containers.holds_words_itself(block.element) =>
+            {
                 "span".to_owned()
             }
-            Kind::Paragraph | Kind::Item | Kind::Cell => "p".to_owned(),
+            BlockKind::Paragraph | BlockKind::Item | BlockKind::Cell => "p".to_owned(),
         };
         let direction = if block.text.chars().any(is_right_to_left) { " dir=\"auto\"" } else { "" };
-        self.html.push_str(&format!("<{tag} {START}=\"{start}\"{direction}>"));
+        self.html.push_str(&format!("<{tag} {START_ATTRIBUTE}=\"{start}\"{direction}>"));
         inline::write(self.page, self.base, block, &mut self.html);
         self.html.push_str(&format!("</{tag}>"));
     }
 
-    fn picture(&mut self, picture: &Shown) {
-        self.frame.enter(picture.element, &mut self.html);
+    fn picture(&mut self, picture: &ArticlePicture) {
+        self.containers.enter(picture.element, &mut self.html);
         self.html.push_str("<figure>");
-        inline::image(&picture.source, &mut self.html);
+        inline::write_image(&picture.source, &mut self.html);
         if let Some(caption) = &picture.caption {
             self.html.push_str("<figcaption>");
-            inline::escape(caption, &mut self.html);
+            inline::write_escaped(caption, &mut self.html);
             self.html.push_str("</figcaption>");
         }
         self.html.push_str("</figure>");
     }
 
     fn end(mut self) -> String {
-        self.frame.leave(&mut self.html);
+        self.containers.leave(&mut self.html);
         self.html
     }
 }
@@ -160,11 +165,11 @@ fn is_right_to_left(c: char) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::whole;
+    use super::super::render_all;
     use super::*;
 
     fn html(body: &str) -> String {
-        whole(body, Some(&Url::parse("https://site.example/a/page").unwrap())).unwrap().html.unwrap()
+        render_all(body, Some(&Url::parse("https://site.example/a/page").unwrap())).unwrap().html.unwrap()
     }
 
     #[test]
@@ -292,7 +297,7 @@ mod tests {
         let links = format!("{base}<p>{}</p>", "<a href=x>word</a> <img src=y> ".repeat(5_000));
         let paragraphs = format!("{base}{}", "<p><a href=x>word</a></p>".repeat(5_000));
         for markup in [links, paragraphs] {
-            let found = whole(&markup, Url::parse("https://a.example/").ok().as_ref()).unwrap();
+            let found = render_all(&markup, Url::parse("https://a.example/").ok().as_ref()).unwrap();
             assert_eq!((found.html, found.text.matches("word").count()), (None, 5_000));
         }
     }
@@ -306,13 +311,15 @@ mod tests {
         );
         let row = format!("<table><tr>{}</tr></table>", "<td>a<td><h2>b</h2>".repeat(10_000));
         for markup in [markup, row] {
-            assert!(whole(&markup, Url::parse("https://a.example/").ok().as_ref()).unwrap().html.is_some());
+            assert!(
+                render_all(&markup, Url::parse("https://a.example/").ok().as_ref()).unwrap().html.is_some()
+            );
         }
     }
 
     #[test]
     fn headings_are_told_with_their_places() {
-        let found = whole("<h1>é One</h1><p>Text.</p><h3>Two</h3>", None).unwrap();
+        let found = render_all("<h1>é One</h1><p>Text.</p><h3>Two</h3>", None).unwrap();
         let told: Vec<_> =
             found.outline.iter().map(|head| (head.title.as_str(), head.level, head.offset)).collect();
 
@@ -364,11 +371,11 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_comes_in_the_words_are_the_texts_and_stand_where_they_say(markup in markup()) {
-            let Rendition { text, html, .. } = whole(&markup, Url::parse("https://a.example/").ok().as_ref()).unwrap();
+            let Rendition { text, html, .. } = render_all(&markup, Url::parse("https://a.example/").ok().as_ref()).unwrap();
             let html = html.unwrap();
 
-            prop_assert!(safe::is_of(&html, &text), "{html}\n{text}");
-            prop_assert_eq!(safe::given(&html, &text), Some(html.clone()));
+            prop_assert!(sanitize::shows_text(&html, &text), "{html}\n{text}");
+            prop_assert_eq!(sanitize::sanitize_for_text(&html, &text), Some(html.clone()));
             let page = Document::parse(&html);
             let key = blocks::key(&page.text_content(page.root()));
             prop_assert_eq!(key, blocks::key(&text));

@@ -156,7 +156,7 @@ fn a_page_without_words_is_unreadable() {
     for html in
         ["", "<html></html>", "<p> \u{200b} </p><script>var a</script>", "<img alt=x>", "<!-- words -->"]
     {
-        assert_eq!(read(html, URL, None), Err(Unreadable::NoText), "{html}");
+        assert_eq!(read(html, URL, None), Err(ArticleError::NoText), "{html}");
     }
 }
 

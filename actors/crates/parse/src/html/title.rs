@@ -3,12 +3,12 @@
 use super::blocks::key;
 
 /// What stands between the parts of a title, with a space on each side.
-const BETWEEN: [&str; 12] =
+const SEPARATORS: [&str; 12] =
     [" | ", " - ", " – ", " — ", " · ", " • ", " » ", " :: ", " // ", " ~ ", " < ", " : "];
 /// A headline of fewer letters may begin a title by chance.
-const HEADLINE: usize = 10;
+const MIN_HEADLINE_CHARS: usize = 10;
 /// A site's name is at most this share of a title whose other part it is not known to name, in hundredths.
-const KNOWN: usize = 4;
+const MIN_NAME_BYTES: usize = 4;
 
 /// The title's own part. `headlines` are the page's first-rank headings: where the title begins with one, that is it.
 pub fn without_site(
@@ -25,7 +25,9 @@ pub fn without_site(
     let whole = key(title).to_lowercase();
     let begins = |headline: &&String| {
         let headline = key(headline).to_lowercase();
-        headline.chars().count() >= HEADLINE && whole.starts_with(&headline) && !names.contains(&headline)
+        headline.chars().count() >= MIN_HEADLINE_CHARS
+            && whole.starts_with(&headline)
+            && !names.contains(&headline)
     };
     if let Some(headline) = headlines.iter().find(begins) {
         return headline.clone();
@@ -41,7 +43,7 @@ pub fn without_site(
 fn labels(host: &str) -> impl Iterator<Item = &str> {
     let labels: Vec<&str> = host.split('.').collect();
     let inner = labels.len().saturating_sub(1);
-    labels.into_iter().take(inner).filter(|label| label.len() >= KNOWN).chain([host])
+    labels.into_iter().take(inner).filter(|label| label.len() >= MIN_NAME_BYTES).chain([host])
 }
 
 fn without_one<'a>(title: &'a str, names: &[String]) -> Option<&'a str> {
@@ -50,9 +52,9 @@ fn without_one<'a>(title: &'a str, names: &[String]) -> Option<&'a str> {
         part.chars().count() >= 2 && names.iter().any(|name| is_same(&part, name))
     };
     let last =
-        BETWEEN.iter().filter_map(|between| title.rsplit_once(between)).min_by_key(|(_, tail)| tail.len());
+        SEPARATORS.iter().filter_map(|between| title.rsplit_once(between)).min_by_key(|(_, tail)| tail.len());
     let first =
-        BETWEEN.iter().filter_map(|between| title.split_once(between)).min_by_key(|(head, _)| head.len());
+        SEPARATORS.iter().filter_map(|between| title.split_once(between)).min_by_key(|(head, _)| head.len());
     match (last, first) {
         (Some((head, tail)), _) if is_site(tail) => Some(head),
         (_, Some((head, tail))) if is_site(head) => Some(tail),
@@ -63,8 +65,8 @@ fn without_one<'a>(title: &'a str, names: &[String]) -> Option<&'a str> {
 /// One names the other: `Harper's Magazine` and `harpers`.
 fn is_same(part: &str, name: &str) -> bool {
     part == name
-        || name.len() >= KNOWN && part.contains(name) && part.len() <= name.len() * 3
-        || part.len() >= KNOWN && name.contains(part)
+        || name.len() >= MIN_NAME_BYTES && part.contains(name) && part.len() <= name.len() * 3
+        || part.len() >= MIN_NAME_BYTES && name.contains(part)
 }
 
 #[cfg(test)]

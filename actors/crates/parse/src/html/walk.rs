@@ -5,14 +5,14 @@
 use trafilatura::dom::{Document, NodeId};
 
 use super::{
-    blocks::{Block, Kind, Place, key, settle_rows},
-    markup::{Line, Mark},
-    prose,
+    blocks::{Block, BlockKind, PageRegions, demote_layout_cells, key},
+    inline_marks::{InlineMark, LineBuilder},
+    plain_text,
 };
 
-/// What stands on a page.
+/// The blocks and pictures of a page.
 #[derive(Debug, Default)]
-pub struct Walked {
+pub struct PageContent {
     /// Its words, in order.
     pub blocks: Vec<Block>,
     /// Its pictures but those amid words, in order.
@@ -26,8 +26,8 @@ pub struct Picture {
     pub at: usize,
     /// Its element.
     pub element: NodeId,
-    /// Where it stands.
-    pub place: Place,
+    /// The parts of the page that it is in.
+    pub regions: PageRegions,
 }
 
 /// The blocks below `root`, in order.
@@ -36,52 +36,64 @@ pub fn blocks(page: &Document, root: NodeId) -> Vec<Block> {
     walk(page, root).blocks
 }
 
-/// What stands below `root`.
-pub fn walk(page: &Document, root: NodeId) -> Walked {
-    let mut walk = Walk::new(page, root);
+/// Returns the blocks and pictures below `root`.
+pub fn walk(page: &Document, root: NodeId) -> PageContent {
+    let mut walk = PageWalker::new(page, root);
     let mut steps = vec![Step::Enter(root)];
     while let Some(step) = steps.pop() {
         match step {
             Step::Enter(node) => walk.enter(node, &mut steps),
             Step::Leave(outer) => walk.leave(*outer),
             Step::LeaveLink => walk.links -= 1,
-            Step::LeaveMarked => walk.line.close(),
+            Step::LeaveStyled => walk.line.close(),
         }
     }
     walk.flush();
-    settle_rows(&mut walk.found.blocks);
-    walk.found
+    demote_layout_cells(&mut walk.content.blocks);
+    walk.content
 }
 
 enum Step {
     Enter(NodeId),
-    Leave(Box<Around>),
+    Leave(Box<WalkContext>),
     LeaveLink,
-    LeaveMarked,
+    LeaveStyled,
 }
 
-/// What is true of the text that comes next.
+/// The context of the text that comes next.
 #[derive(Clone)]
-struct Around {
-    kind: Kind,
-    place: Place,
+struct WalkContext {
+    kind: BlockKind,
+    regions: PageRegions,
     group: NodeId,
     element: NodeId,
 }
 
-struct Walk<'a> {
+struct PageWalker<'a> {
     page: &'a Document,
-    around: Around,
+    around: WalkContext,
     links: usize,
-    line: Line,
+    line: LineBuilder,
     linked: usize,
-    found: Walked,
+    content: PageContent,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> PageWalker<'a> {
     fn new(page: &'a Document, root: NodeId) -> Self {
-        let around = Around { kind: Kind::Paragraph, place: Place::default(), group: root, element: root };
-        Self { page, around, links: 0, line: Line::default(), linked: 0, found: Walked::default() }
+        let around = WalkContext {
+            kind: BlockKind::Paragraph,
+            regions: PageRegions::default(),
+            group: root,
+            element: root,
+        };
+        Self {
+            page,
+            around,
+            links: 0,
+            line: LineBuilder::default(),
+            linked: 0,
+            content: PageContent::default(),
+        }
     }
 
     fn enter(&mut self, node: NodeId, steps: &mut Vec<Step>) {
@@ -89,19 +101,19 @@ impl<'a> Walk<'a> {
             return self.push(&self.page.text_content(node));
         }
         let tag = self.page.tag_name(node);
-        match Role::of(tag) {
+        match ElementRole::of(tag) {
             _ if self.is_hidden(node, tag) => return,
-            Role::Unseen => return,
-            Role::Break => return self.line.push("\n"),
-            Role::Picture => return self.line.picture(node),
-            Role::Link => {
+            ElementRole::Invisible => return,
+            ElementRole::Break => return self.line.push("\n"),
+            ElementRole::Picture => return self.line.picture(node),
+            ElementRole::Link => {
                 self.links += 1;
                 steps.push(Step::LeaveLink);
                 self.mark(node, steps);
             }
-            Role::Marked => self.mark(node, steps),
-            Role::Inline => {}
-            Role::Block => {
+            ElementRole::Styled => self.mark(node, steps),
+            ElementRole::Inline => {}
+            ElementRole::Block => {
                 self.flush();
                 let inner = self.inside(node, tag);
                 steps.push(Step::Leave(Box::new(std::mem::replace(&mut self.around, inner))));
@@ -112,11 +124,11 @@ impl<'a> Walk<'a> {
 
     fn mark(&mut self, node: NodeId, steps: &mut Vec<Step>) {
         if self.line.open(node) {
-            steps.push(Step::LeaveMarked);
+            steps.push(Step::LeaveStyled);
         }
     }
 
-    fn leave(&mut self, outer: Around) {
+    fn leave(&mut self, outer: WalkContext) {
         self.flush();
         // What follows a paragraph within an item goes on under it.
         self.around = outer;
@@ -124,8 +136,8 @@ impl<'a> Walk<'a> {
 
     fn push(&mut self, text: &str) {
         match self.around.kind {
-            Kind::Verbatim => self.line.push(text),
-            Kind::Heading | Kind::Paragraph | Kind::Item | Kind::Cell => {
+            BlockKind::Verbatim => self.line.push(text),
+            BlockKind::Heading | BlockKind::Paragraph | BlockKind::Item | BlockKind::Cell => {
                 let text: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
                 self.line.push(&text);
             }
@@ -140,64 +152,72 @@ impl<'a> Walk<'a> {
         let (line, linked) = (self.line.take(), std::mem::take(&mut self.linked));
         let whole = key(&line.text).len();
         if whole == 0 {
-            let (at, place) = (self.found.blocks.len(), self.around.place);
-            return self.found.pictures.extend(line.pictures().map(|element| Picture { at, element, place }));
+            let (at, regions) = (self.content.blocks.len(), self.around.regions);
+            return self.content.pictures.extend(line.pictures().map(|element| Picture {
+                at,
+                element,
+                regions,
+            }));
         }
-        let verbatim = self.around.kind == Kind::Verbatim;
+        let verbatim = self.around.kind == BlockKind::Verbatim;
         let parts = if verbatim { vec![line.text.as_str()] } else { paragraphs(&line.text) };
         for (part, marks) in parts.iter().zip(line.marks_of(&parts)) {
-            let text = if verbatim { prose::verbatim(part) } else { prose::lines(part) };
+            let text = if verbatim {
+                plain_text::normalize_verbatim(part)
+            } else {
+                plain_text::normalize_lines(part)
+            };
             let share = linked * key(&text).len() / whole;
             self.add(text, share, marks);
         }
     }
 
-    fn add(&mut self, text: String, linked: usize, marks: Vec<Mark>) {
+    fn add(&mut self, text: String, linked: usize, marks: Vec<InlineMark>) {
         let key = key(&text);
         if key.is_empty() {
             return;
         }
-        let Around { kind, place, group, element } = self.around;
-        let at = self.found.blocks.len();
-        self.found.blocks.push(Block { kind, text, key, linked, place, group, element, marks, at });
+        let WalkContext { kind, regions, group, element } = self.around;
+        let at = self.content.blocks.len();
+        self.content.blocks.push(Block { kind, text, key, linked, regions, group, element, marks, at });
     }
 
-    fn inside(&self, node: NodeId, tag: &str) -> Around {
+    fn inside(&self, node: NodeId, tag: &str) -> WalkContext {
         let outer = &self.around;
         let (kind, group) = match tag {
-            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => (Kind::Heading, node),
-            "pre" | "listing" | "xmp" => (Kind::Verbatim, node),
-            "li" | "dt" | "dd" | "summary" => (Kind::Item, outer.group),
-            "td" | "th" => (Kind::Cell, outer.group),
-            "ul" | "ol" | "dl" | "tr" | "table" => (Kind::Paragraph, node),
-            _ => (if outer.kind == Kind::Verbatim { Kind::Paragraph } else { outer.kind }, node),
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => (BlockKind::Heading, node),
+            "pre" | "listing" | "xmp" => (BlockKind::Verbatim, node),
+            "li" | "dt" | "dd" | "summary" => (BlockKind::Item, outer.group),
+            "td" | "th" => (BlockKind::Cell, outer.group),
+            "ul" | "ol" | "dl" | "tr" | "table" => (BlockKind::Paragraph, node),
+            _ => (if outer.kind == BlockKind::Verbatim { BlockKind::Paragraph } else { outer.kind }, node),
         };
-        let group = if matches!(outer.kind, Kind::Item | Kind::Cell) && kind == outer.kind {
+        let group = if matches!(outer.kind, BlockKind::Item | BlockKind::Cell) && kind == outer.kind {
             outer.group
         } else {
             group
         };
-        Around { kind, group, element: node, place: self.place(node, tag) }
+        WalkContext { kind, group, element: node, regions: self.regions(node, tag) }
     }
 
-    fn place(&self, node: NodeId, tag: &str) -> Place {
-        let mut place = self.around.place;
+    fn regions(&self, node: NodeId, tag: &str) -> PageRegions {
+        let mut regions = self.around.regions;
         if tag == "body" {
-            return place;
+            return regions;
         }
         let role = self.page.get_attribute(node, "role").unwrap_or_default();
         let names =
             format!("{} {}", self.page.class_name(node), self.page.id_attr(node)).to_ascii_lowercase();
         let called = |wanted: &[&str]| names.split_whitespace().any(|name| wanted.contains(&name));
-        place.menu |= tag == "nav"
+        regions.menu |= tag == "nav"
             || matches!(role.as_str(), "navigation" | "menu" | "menubar" | "search")
             || called(&["nav", "navbar", "navigation", "menu", "breadcrumb", "breadcrumbs"]);
-        place.aside |= tag == "aside" || role == "complementary" || called(&["sidebar"]);
-        place.footer |= tag == "footer" || role == "contentinfo" || called(&["footer"]);
-        place.header |= tag == "header" || role == "banner";
-        place.figure |= matches!(tag, "figure" | "figcaption") && !is_of_words(self.page, node);
-        place.article |= matches!(tag, "article" | "main") || role == "main";
-        place
+        regions.aside |= tag == "aside" || role == "complementary" || called(&["sidebar"]);
+        regions.footer |= tag == "footer" || role == "contentinfo" || called(&["footer"]);
+        regions.header |= tag == "header" || role == "banner";
+        regions.figure |= matches!(tag, "figure" | "figcaption") && !is_text_figure(self.page, node);
+        regions.article |= matches!(tag, "article" | "main") || role == "main";
+        regions
     }
 
     /// Kept off the page by its markup. Whole pages are not: scripts show those once they run.
@@ -208,23 +228,23 @@ impl<'a> Walk<'a> {
         let attribute = |name| self.page.get_attribute(node, name);
         attribute("hidden").is_some_and(|hidden| hidden != "until-found")
             || attribute("aria-hidden").is_some_and(|hidden| hidden == "true")
-            || attribute("style").is_some_and(|style| hides(&style))
+            || attribute("style").is_some_and(|style| hides_element(&style))
     }
 }
 
 /// An element and all that it stands in, from the inside out.
-pub fn up(page: &Document, element: NodeId) -> impl Iterator<Item = NodeId> {
+pub fn ancestors(page: &Document, element: NodeId) -> impl Iterator<Item = NodeId> {
     std::iter::successors(Some(element), |node| page.parent(*node))
 }
 
 /// Whether a figure is a listing or a quotation.
-pub fn is_of_words(page: &Document, figure: NodeId) -> bool {
+pub fn is_text_figure(page: &Document, figure: NodeId) -> bool {
     !page.iter_descendants(figure, &["pre", "blockquote"]).is_empty()
         && page.iter_descendants(figure, &["img", "picture", "video", "audio", "iframe", "object"]).is_empty()
 }
 
 /// A style that keeps an element off the page.
-fn hides(style: &str) -> bool {
+fn hides_element(style: &str) -> bool {
     let style: String = style.chars().filter(|c| !c.is_whitespace()).collect::<String>().to_ascii_lowercase();
     style.contains("display:none") || style.contains("visibility:hidden")
 }
@@ -249,29 +269,29 @@ fn paragraphs(line: &str) -> Vec<&str> {
 }
 
 /// What an element does to the flow of text.
-enum Role {
-    Unseen,
+enum ElementRole {
+    Invisible,
     Break,
     Picture,
     Link,
-    Marked,
+    Styled,
     Inline,
     Block,
 }
 
-impl Role {
+impl ElementRole {
     fn of(tag: &str) -> Self {
         match tag {
             "script" | "style" | "noscript" | "template" | "head" | "title" | "meta" | "link" | "svg"
             | "annotation" | "annotation-xml" | "iframe" | "object" | "embed" | "canvas" | "audio"
             | "video" | "map" | "select" | "datalist" | "button" | "input" | "textarea" | "noframes"
-            | "progress" | "meter" | "rp" | "rt" | "dialog" => Self::Unseen,
+            | "progress" | "meter" | "rp" | "rt" | "dialog" => Self::Invisible,
             "br" => Self::Break,
             "img" => Self::Picture,
             "a" => Self::Link,
             "b" | "strong" | "i" | "em" | "u" | "s" | "strike" | "del" | "ins" | "mark" | "small" | "sub"
             | "sup" | "code" | "kbd" | "samp" | "var" | "tt" | "q" | "cite" | "dfn" | "abbr" | "acronym" => {
-                Self::Marked
+                Self::Styled
             }
             "span" | "big" | "time" | "data" | "bdi" | "bdo" | "font" | "label" | "wbr" | "math"
             | "semantics" | "mrow" | "mi" | "mo" | "mn" | "mtext" | "msup" | "msub" | "msubsup" | "mfrac"

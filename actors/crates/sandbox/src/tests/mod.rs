@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use parse::html::{Article, Unreadable};
+use parse::html::{Article, ArticleError};
 
 use super::{
     Mechanism, Page, Sandbox, SandboxCommand, SandboxError, SandboxSettings, child,
@@ -277,7 +277,7 @@ async fn a_bomb_of_nested_elements_is_refused_at_once() {
 
     let refused = sandbox.read_article(bomb).await;
 
-    assert!(matches!(refused, Err(SandboxError::Article(Unreadable::TooDeep))), "{refused:?}");
+    assert!(matches!(refused, Err(SandboxError::Article(ArticleError::TooDeep))), "{refused:?}");
 }
 
 #[tokio::test]

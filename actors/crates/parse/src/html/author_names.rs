@@ -2,31 +2,31 @@
 
 use super::{
     blocks::key,
-    facts::{NAME, line},
+    metadata::{MAX_NAME_CHARS, clean_line},
 };
 
 /// What such lines put in front of a name.
-const BEFORE: [&str; 7] = ["view all posts by", "posts by", "written by", "by", "von", "par", "por"];
+const PREFIXES: [&str; 7] = ["view all posts by", "posts by", "written by", "by", "von", "par", "por"];
 
 /// All names, each once, parted by `; `. `site` are the keys of the site's own names, which are nobody's.
 pub fn join_names<'a>(lines: impl Iterator<Item = &'a str>, site: &[String]) -> Option<String> {
     let mut kept: Vec<String> = Vec::new();
-    for text in lines.filter_map(|text| line(text, NAME)).filter(|text| is_name(text)) {
-        let name = bare(&text);
+    for text in lines.filter_map(|text| clean_line(text, MAX_NAME_CHARS)).filter(|text| is_name(text)) {
+        let name = without_prefix(&text);
         let is_site = site.iter().any(|site| site.eq_ignore_ascii_case(&key(name)));
         if !is_site && !kept.iter().any(|known| known == name) {
             kept.push(name.to_owned());
         }
     }
-    line(&kept.join("; "), NAME)
+    clean_line(&kept.join("; "), MAX_NAME_CHARS)
 }
 
-fn bare(text: &str) -> &str {
+fn without_prefix(text: &str) -> &str {
     let behind = |before: &&str| {
         let (head, rest) = text.split_at_checked(before.len())?;
         head.eq_ignore_ascii_case(before).then(|| rest.strip_prefix([' ', ':']))?
     };
-    BEFORE.iter().find_map(behind).map_or(text, str::trim)
+    PREFIXES.iter().find_map(behind).map_or(text, str::trim)
 }
 
 /// Not an address, a mail address, or what a template left unfilled.

@@ -1,29 +1,29 @@
-//! The words by which pages name their parts: in classes and ids, and in the labels over lists of other pages.
+//! Recognises boilerplate by words: the classes and ids of page parts, and the labels over lists of other pages.
 //!
 //! Class names are English nearly everywhere; labels are given in the languages of the pages that were measured. In each
 //! list the entries are parted by commas.
 
 use trafilatura::dom::{Document, NodeId};
 
-const FOREIGN: &str = "newsletter, related, recommend, share, sharing, social, disclosure, disclaimer, subscri, signup, \
+const BOILERPLATE_PARTS: &str = "newsletter, related, recommend, share, sharing, social, disclosure, disclaimer, subscri, signup, \
     sign-up, breadcrumb, widget, sidebar, advert, promo, sponsor, authorbio, author-bio, author_bio, author-box, \
     author-info, about-author, about-the-author, comment, followus, follow-us, siguenos, trust-badge, paywall, readmore, \
     read-more, more-on, more-from, also-read, also-like, teaser-list, popular, trending, copyright, cookie, consent, \
     rating, printonly, print-only, editors-note, editors_note, editor-note";
 
 /// Words that say so only when they stand alone.
-const FOREIGN_ALONE: &str = "rss, cta, rec, tag, tags, ad";
+const BOILERPLATE_NAMES: &str = "rss, cta, rec, tag, tags, ad";
 
-const CAPTION: &str = "caption, bildunterschrift, legende, image-desc, imagedesc, credit, copyright, photo-by, photoby, \
+const CAPTION_NAMES: &str = "caption, bildunterschrift, legende, image-desc, imagedesc, credit, copyright, photo-by, photoby, \
     photo-info, photo-source, bildquelle";
 
-const NOTICE: &str = "copyright, (c), alle rechte, all rights, tous droits, todos los derechos";
+const NOTICE_PREFIXES: &str = "copyright, (c), alle rechte, all rights, tous droits, todos los derechos";
 
-const CREDIT: &str = "foto, fotos, photo, photos, bild, bilder, image, images, credit, credits, crédit, crédits, \
+const CREDIT_LABELS: &str = "foto, fotos, photo, photos, bild, bilder, image, images, credit, credits, crédit, crédits, \
     crédit photo, crédits photo, crédits photos, photo credit, image credit, quelle, source, sources, fuente, photo by, \
     image by, bildquelle, fotografía, zdjęcie";
 
-const LABELS: [&str; 6] = [
+const LINK_LIST_LABELS: [&str; 6] = [
     // English
     "related, read more, read also, read next, also read, see also, more on, more from, you may like, you may also like, \
      you might like, you might also like, recommended, don't miss, topics, tags, tag, share this",
@@ -45,20 +45,20 @@ const LABELS: [&str; 6] = [
 ];
 
 /// A page that says nothing but this shows its text only once its script has run, in characters.
-const SCRIPT_WALL: usize = 300;
+const MAX_SCRIPT_WALL_CHARS: usize = 300;
 /// What it asks for, in the languages of the pages that were measured.
-const ASKS: &str = "enable, turn on, activate, requires, need, aktivier, einschalten, benötigt, activer, activez, nécessite, \
+const SCRIPT_REQUESTS: &str = "enable, turn on, activate, requires, need, aktivier, einschalten, benötigt, activer, activez, nécessite, \
     habilit, activa, requiere, attiva, abilita, ative, schakel, włącz, включите";
 
 /// A page that is not there says little beside that, in characters.
-const APOLOGY: usize = 400;
+const MAX_ERROR_PAGE_CHARS: usize = 400;
 /// Titles of pages that are not there.
-const GONE: &str = "not found, page not found, error 404, file not found, nicht gefunden, seite nicht gefunden, \
+const ERROR_PAGE_TITLES: &str = "not found, page not found, error 404, file not found, nicht gefunden, seite nicht gefunden, \
     page introuvable, page non trouvée, página no encontrada, pagina no encontrada, pagina non trovata, \
     página não encontrada, pagina niet gevonden, nie znaleziono, страница не найдена, ページが見つかりません";
 
 /// Whether a page that a server gives as one says by its title that it is not there.
-pub fn says_it_is_gone(title: &str, text: &str) -> bool {
+pub fn is_error_page(title: &str, text: &str) -> bool {
     let title = title.to_lowercase();
     let title = first_word(&title);
     let is_letter = |c: char| c.is_alphanumeric();
@@ -67,9 +67,9 @@ pub fn says_it_is_gone(title: &str, text: &str) -> bool {
     let numbered = behind.is_some_and(|rest| !rest.starts_with(is_letter) || rest.starts_with("error"));
     let named = [Some(title), behind.map(first_word)].into_iter().flatten().any(|title| {
         let begins = |gone| title.strip_prefix(gone).is_some_and(|rest: &str| !rest.starts_with(is_letter));
-        entries(GONE).any(begins)
+        entries(ERROR_PAGE_TITLES).any(begins)
     });
-    (named || numbered) && text.chars().nth(APOLOGY).is_none()
+    (named || numbered) && text.chars().nth(MAX_ERROR_PAGE_CHARS).is_none()
 }
 
 /// From the first letter or digit on.
@@ -78,47 +78,47 @@ fn first_word(text: &str) -> &str {
 }
 
 /// Whether a page's whole text asks for JavaScript.
-pub fn asks_for_script(text: &str) -> bool {
+pub fn is_script_wall(text: &str) -> bool {
     let text = text.to_lowercase();
-    text.chars().nth(SCRIPT_WALL).is_none()
+    text.chars().nth(MAX_SCRIPT_WALL_CHARS).is_none()
         && text.contains("javascript")
-        && entries(ASKS).any(|asks| text.contains(asks))
+        && entries(SCRIPT_REQUESTS).any(|asks| text.contains(asks))
 }
 
 /// Class and id of an element, in small letters.
-pub fn names(page: &Document, element: NodeId) -> String {
+pub fn class_and_id(page: &Document, element: NodeId) -> String {
     format!("{} {}", page.class_name(element), page.id_attr(element)).to_lowercase()
 }
 
 /// A class or id of something that stands inside an article without being of it.
-pub fn is_foreign(names: &str) -> bool {
-    entries(FOREIGN).any(|entry| names.contains(entry))
+pub fn is_boilerplate(names: &str) -> bool {
+    entries(BOILERPLATE_PARTS).any(|entry| names.contains(entry))
         || names
             .split(|c: char| !c.is_alphanumeric())
-            .any(|name| entries(FOREIGN_ALONE).any(|entry| name == entry))
+            .any(|name| entries(BOILERPLATE_NAMES).any(|entry| name == entry))
 }
 
 /// A class or id of a caption or of the line that names a picture's owner.
 pub fn is_caption(names: &str) -> bool {
-    entries(CAPTION).any(|entry| names.contains(entry))
+    entries(CAPTION_NAMES).any(|entry| names.contains(entry))
 }
 
 /// A line that leads away from the article, such as "Read also" over a list of links.
 pub fn is_label(text: &str) -> bool {
-    LABELS.iter().any(|list| starts_with_any(text, list))
+    LINK_LIST_LABELS.iter().any(|list| starts_with_any(text, list))
 }
 
 /// A line that claims rights.
 pub fn is_notice(text: &str) -> bool {
     text.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '©').starts_with('©')
-        || starts_with_any(text, NOTICE)
+        || starts_with_any(text, NOTICE_PREFIXES)
 }
 
 /// A line that names where a picture comes from.
 pub fn is_credit(text: &str) -> bool {
     let Some((name, _)) = text.split_once([':', '©']) else { return false };
     let name = name.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    entries(CREDIT).any(|entry| name == entry)
+    entries(CREDIT_LABELS).any(|entry| name == entry)
 }
 
 fn starts_with_any(text: &str, list: &str) -> bool {
@@ -140,19 +140,19 @@ mod tests {
     #[test]
     fn parts_that_are_not_the_articles_are_known_by_their_class() {
         for names in ["post-newsletter", "c-related__list", "article tags", "inline-cta", "rec-post"] {
-            assert!(is_foreign(names), "{names}");
+            assert!(is_boilerplate(names), "{names}");
         }
         for names in ["entry-content", "article-body", "stage", "record", "headline", "post"] {
-            assert!(!is_foreign(names), "{names}");
+            assert!(!is_boilerplate(names), "{names}");
         }
     }
 
     #[test]
     fn a_page_that_asks_for_script_says_nothing_else() {
-        assert!(asks_for_script("You need to enable JavaScript to run this app."));
-        assert!(asks_for_script("Bitte aktivieren Sie JavaScript in Ihrem Browser."));
-        assert!(!asks_for_script("JavaScript is a language of the web."));
-        assert!(!asks_for_script(&"You need JavaScript, and here is why. ".repeat(20)));
+        assert!(is_script_wall("You need to enable JavaScript to run this app."));
+        assert!(is_script_wall("Bitte aktivieren Sie JavaScript in Ihrem Browser."));
+        assert!(!is_script_wall("JavaScript is a language of the web."));
+        assert!(!is_script_wall(&"You need JavaScript, and here is why. ".repeat(20)));
     }
 
     #[test]
@@ -165,13 +165,13 @@ mod tests {
             "Seite nicht gefunden",
             "- 404 -",
         ] {
-            assert!(says_it_is_gone(title, "Sorry, there is nothing here."), "{title}");
+            assert!(is_error_page(title, "Sorry, there is nothing here."), "{title}");
         }
-        assert!(!says_it_is_gone("404 Not Found", &"How the status came about. ".repeat(20)));
+        assert!(!is_error_page("404 Not Found", &"How the status came about. ".repeat(20)));
         assert!(
-            !says_it_is_gone("4042 herons", "Counted.")
-                && !says_it_is_gone("404 Media", "Subscribe to read.")
-                && !says_it_is_gone("Lost and not found", "Words.")
+            !is_error_page("4042 herons", "Counted.")
+                && !is_error_page("404 Media", "Subscribe to read.")
+                && !is_error_page("Lost and not found", "Words.")
         );
     }
 

@@ -4,17 +4,17 @@ use std::collections::HashSet;
 
 use trafilatura::dom::{Document, NodeId};
 
-use super::blocks::{Block, Kind};
+use super::blocks::{Block, BlockKind};
 use super::walk;
 
 /// Lists within lists, and the like, that are shown as such.
-const DEEPEST: usize = 24;
+const MAX_DEPTH: usize = 24;
 /// Empty cells that are written in front of one.
-const EMPTY_CELLS: usize = 100;
+const MAX_EMPTY_CELLS: usize = 100;
 
 /// An element that is written and still open.
 #[derive(Clone, Copy, Debug)]
-struct Open {
+struct OpenContainer {
     element: NodeId,
     tag: &'static str,
     /// Of a row: the cells that were written.
@@ -22,19 +22,20 @@ struct Open {
 }
 
 /// What is open where the writing stands.
-pub struct Frame<'a> {
+pub struct Containers<'a> {
     page: &'a Document,
     /// The tables that hold data; others lay out a page.
     tables: HashSet<NodeId>,
-    open: Vec<Open>,
+    open: Vec<OpenContainer>,
 }
 
-impl<'a> Frame<'a> {
+impl<'a> Containers<'a> {
     /// For these blocks; nothing is open.
     pub fn new(page: &'a Document, blocks: &[&Block]) -> Self {
-        let cells = blocks.iter().filter(|block| block.kind == Kind::Cell);
-        let tables = cells
-            .filter_map(|block| walk::up(page, block.element).find(|node| page.tag_name(*node) == "table"));
+        let cells = blocks.iter().filter(|block| block.kind == BlockKind::Cell);
+        let tables = cells.filter_map(|block| {
+            walk::ancestors(page, block.element).find(|node| page.tag_name(*node) == "table")
+        });
         Self { page, tables: tables.collect(), open: Vec::new() }
     }
 
@@ -61,14 +62,14 @@ impl<'a> Frame<'a> {
 
     fn wanted(&self, element: NodeId) -> Vec<(NodeId, &'static str)> {
         let (mut wanted, mut in_data): (Vec<(NodeId, &'static str)>, bool) = (Vec::new(), false);
-        for element in path(self.page, element) {
-            let Some(tag) = kept(self.page.tag_name(element)) else { continue };
+        for element in path_from_root(self.page, element) {
+            let Some(tag) = output_tag(self.page.tag_name(element)) else { continue };
             if tag == "table" {
                 in_data = self.tables.contains(&element);
             }
             let of_table = matches!(tag, "table" | "tbody" | "tr" | "td" | "th");
             let around = wanted.last().map(|(_, tag)| *tag);
-            if fits(around, tag) && (in_data || !of_table) && wanted.len() < DEEPEST {
+            if fits(around, tag) && (in_data || !of_table) && wanted.len() < MAX_DEPTH {
                 wanted.push((element, tag));
             }
         }
@@ -84,14 +85,14 @@ impl<'a> Frame<'a> {
         }
         out.push('<');
         out.push_str(tag);
-        for name in numbers(tag) {
+        for name in number_attributes(tag) {
             let value = self.page.get_attribute(element, name);
             if let Some(number) = value.and_then(|value| value.trim().parse::<u16>().ok()) {
                 out.push_str(&format!(" {name}=\"{number}\""));
             }
         }
         out.push('>');
-        self.open.push(Open { element, tag, cells: 0 });
+        self.open.push(OpenContainer { element, tag, cells: 0 });
     }
 
     /// Writes the empty cells in front of one, which hold no block.
@@ -101,7 +102,7 @@ impl<'a> Frame<'a> {
         });
         let before = before.filter(|other| matches!(self.page.tag_name(*other), "td" | "th"));
         if let Some(row) = self.open.last_mut() {
-            let before = before.take(row.cells + EMPTY_CELLS).count();
+            let before = before.take(row.cells + MAX_EMPTY_CELLS).count();
             (row.cells..before).for_each(|_| out.push_str("<td></td>"));
             row.cells = before.max(row.cells) + 1;
         }
@@ -115,14 +116,14 @@ impl<'a> Frame<'a> {
 }
 
 /// The elements from the page's root down to this one.
-pub fn path(page: &Document, element: NodeId) -> Vec<NodeId> {
-    let mut path: Vec<NodeId> = walk::up(page, element).collect();
+pub fn path_from_root(page: &Document, element: NodeId) -> Vec<NodeId> {
+    let mut path: Vec<NodeId> = walk::ancestors(page, element).collect();
     path.reverse();
     path
 }
 
 /// What an element is written as, if it is.
-fn kept(tag: &str) -> Option<&'static str> {
+fn output_tag(tag: &str) -> Option<&'static str> {
     match tag {
         "ul" | "menu" | "dir" => Some("ul"),
         "ol" => Some("ol"),
@@ -141,7 +142,7 @@ fn kept(tag: &str) -> Option<&'static str> {
 }
 
 /// Attributes that are numbers and are kept.
-fn numbers(tag: &str) -> &'static [&'static str] {
+fn number_attributes(tag: &str) -> &'static [&'static str] {
     match tag {
         "ol" => &["start"],
         "li" => &["value"],

@@ -1,36 +1,38 @@
 //! What a page says about itself: title, author, date, picture, language, addresses.
 //!
-//! Sources in turn: notes in JSON-LD, `meta` elements, the page's own elements, what the extractor found.
+//! Sources in this order: JSON-LD, `meta` elements, other elements of the page, the extractor.
 
 use trafilatura::{Metadata, dom::Document};
 use url::Url;
 
 use super::{
-    Article, blocks,
-    heads::Heads,
-    inline::{self, WEB},
-    instant::instant,
-    json_ld::{self, Notes},
-    names::join_names,
-    prose, title,
+    Article,
+    author_names::join_names,
+    blocks,
+    inline::{self, WEB_SCHEMES},
+    json_ld::{self, JsonLdArticle},
+    meta_tags::MetaTags,
+    plain_text,
+    timestamp::parse_timestamp,
+    title,
 };
 
-/// Titles and names are cut here, in characters (contract.md, 11: v1).
-pub const NAME: usize = 300;
-/// So much of a title is looked at for the name of the site, in characters.
-const TITLE_SEEN: usize = 1_000;
-/// Descriptions are cut here, in characters.
-const DESCRIPTION: usize = 2_000;
-/// A page that sends its readers on within so many seconds is not there to be read.
-const SOON: f64 = 5.0;
+/// The longest title or name, in characters (contract.md, 11: v1).
+pub const MAX_NAME_CHARS: usize = 300;
+/// The part of a title that is searched for the name of the site, in characters.
+const MAX_TITLE_INPUT_CHARS: usize = 1_000;
+/// The longest description, in characters.
+const MAX_DESCRIPTION_CHARS: usize = 2_000;
+/// A refresh after at most this many seconds is a redirect.
+const MAX_REFRESH_SECONDS: f64 = 5.0;
 
-/// Everything about the page but its text.
+/// Reads everything about the page but its text.
 pub fn read(page: &Document, url: &str, found: Option<&Metadata>) -> Article {
-    let sources = Sources {
+    let sources = MetadataSources {
         page,
         base: Url::parse(url).ok(),
-        heads: Heads::of(page),
-        notes: json_ld::read(page),
+        meta_tags: MetaTags::from_page(page),
+        json_ld: json_ld::read(page),
         found,
     };
     let site_name = sources.site_name();
@@ -50,25 +52,29 @@ pub fn read(page: &Document, url: &str, found: Option<&Metadata>) -> Article {
     }
 }
 
-struct Sources<'a> {
+struct MetadataSources<'a> {
     page: &'a Document,
     base: Option<Url>,
-    heads: Heads,
-    notes: Notes,
+    meta_tags: MetaTags,
+    json_ld: JsonLdArticle,
     found: Option<&'a Metadata>,
 }
 
-impl Sources<'_> {
+impl MetadataSources<'_> {
     fn site_name(&self) -> Option<String> {
         // The extractor takes the host of any address that the page claims.
         let found = self.found.map(|found| found.sitename.as_str()).filter(|name| !self.is_other_host(name));
         let names = [
-            self.heads.first(&["og:site_name"]),
-            self.notes.publisher.as_deref(),
-            self.heads.first(&["application-name"]),
+            self.meta_tags.first(&["og:site_name"]),
+            self.json_ld.publisher.as_deref(),
+            self.meta_tags.first(&["application-name"]),
             found,
         ];
-        names.into_iter().flatten().find_map(|name| line(name, NAME)).filter(|name| !name.contains("://"))
+        names
+            .into_iter()
+            .flatten()
+            .find_map(|name| clean_line(name, MAX_NAME_CHARS))
+            .filter(|name| !name.contains("://"))
     }
 
     fn is_other_host(&self, name: &str) -> bool {
@@ -78,32 +84,32 @@ impl Sources<'_> {
     }
 
     fn title(&self, site_name: Option<&str>) -> Option<String> {
-        let stated = self.heads.first(&["og:title", "twitter:title", "dc.title", "citation_title"]);
+        let stated = self.meta_tags.first(&["og:title", "twitter:title", "dc.title", "citation_title"]);
         let tag = self.text_of("title").into_iter().next();
         let headlines = self.text_of("h1");
         let host = self.base.as_ref().and_then(Url::host_str);
-        let titles = [stated, self.notes.headline.as_deref(), tag.as_deref()].into_iter().flatten();
-        let stated = titles.into_iter().find_map(|title| line(title, TITLE_SEEN));
+        let titles = [stated, self.json_ld.headline.as_deref(), tag.as_deref()].into_iter().flatten();
+        let stated = titles.into_iter().find_map(|title| clean_line(title, MAX_TITLE_INPUT_CHARS));
         let title = match stated {
             Some(stated) => title::without_site(&stated, &headlines, site_name, host),
             None => headlines.into_iter().next()?,
         };
-        line(&title, NAME)
+        clean_line(&title, MAX_NAME_CHARS)
     }
 
     fn text_of(&self, tag: &str) -> Vec<String> {
         let elements = self.page.get_elements_by_tag_name(self.page.root(), tag);
         elements
             .into_iter()
-            .filter_map(|element| line(&self.page.text_content(element), TITLE_SEEN))
+            .filter_map(|element| clean_line(&self.page.text_content(element), MAX_TITLE_INPUT_CHARS))
             .collect()
     }
 
     fn author(&self, site_name: Option<&str>) -> Option<String> {
         let host = self.base.as_ref().and_then(Url::host_str).map(|host| host.trim_start_matches("www."));
         let site: Vec<String> = [site_name, host].into_iter().flatten().map(blocks::key).collect();
-        let noted = self.notes.authors.iter().map(String::as_str);
-        let stated = self.heads.all(&[
+        let noted = self.json_ld.authors.iter().map(String::as_str);
+        let stated = self.meta_tags.all(&[
             "author",
             "article:author",
             "citation_author",
@@ -125,48 +131,52 @@ impl Sources<'_> {
             "citation_publication_date",
             "parsely-pub-date",
         ];
-        let stated = [self.notes.published.as_deref(), self.heads.first(&names)]
+        let stated = [self.json_ld.published.as_deref(), self.meta_tags.first(&names)]
             .into_iter()
             .flatten()
-            .find_map(instant);
+            .find_map(parse_timestamp);
         let found = self.found.and_then(|found| found.date).map(|date| date.to_string());
         stated.or(found)
     }
 
     fn description(&self) -> Option<String> {
         let stated =
-            self.heads.first(&["description", "og:description", "twitter:description", "dc.description"]);
+            self.meta_tags.first(&["description", "og:description", "twitter:description", "dc.description"]);
         let found = self.found.map(|found| found.description.as_str());
-        [stated, self.notes.description.as_deref(), found]
+        [stated, self.json_ld.description.as_deref(), found]
             .into_iter()
             .flatten()
-            .find_map(|text| line(text, DESCRIPTION))
+            .find_map(|text| clean_line(text, MAX_DESCRIPTION_CHARS))
     }
 
     fn image_url(&self) -> Option<String> {
-        let stated = self.heads.first(&[
+        let stated = self.meta_tags.first(&[
             "og:image:secure_url",
             "og:image",
             "og:image:url",
             "twitter:image",
             "twitter:image:src",
         ]);
-        [stated, self.notes.image.as_deref()].into_iter().flatten().find_map(|image| self.address(image))
+        [stated, self.json_ld.image.as_deref()]
+            .into_iter()
+            .flatten()
+            .find_map(|image| self.resolve_url(image))
     }
 
     fn language(&self) -> Option<String> {
         let html = self.page.get_elements_by_tag_name(self.page.root(), "html").into_iter().next();
         let declared = html.and_then(|html| self.page.get_attribute(html, "lang"));
-        let stated = self.heads.first(&["content-language", "og:locale", "dc.language"]);
+        let stated = self.meta_tags.first(&["content-language", "og:locale", "dc.language"]);
         let found = self.found.map(|found| found.language.as_str());
-        [declared.as_deref(), self.notes.language.as_deref(), stated, found]
+        [declared.as_deref(), self.json_ld.language.as_deref(), stated, found]
             .into_iter()
             .flatten()
             .find_map(language_code)
     }
 
     fn canonical_url(&self) -> Option<String> {
-        let canonical = self.address(self.heads.canonical.as_deref().or(self.heads.first(&["og:url"]))?)?;
+        let canonical =
+            self.resolve_url(self.meta_tags.canonical.as_deref().or(self.meta_tags.first(&["og:url"]))?)?;
         // A template that names the site's front page on every page says nothing of this one.
         let is_front = |url: &Url| url.path() == "/" && url.query().is_none();
         let mistaken = Url::parse(&canonical).ok().is_some_and(|url| is_front(&url))
@@ -176,24 +186,25 @@ impl Sources<'_> {
 
     /// HTML, 4.2.5.3: `http-equiv="refresh"`.
     fn moved_to(&self) -> Option<String> {
-        let (wait, target) = self.heads.first(&["refresh"])?.split_once([';', ','])?;
-        let soon = wait.trim().parse::<f64>().is_ok_and(|seconds| (0.0..=SOON).contains(&seconds));
+        let (wait, target) = self.meta_tags.first(&["refresh"])?.split_once([';', ','])?;
+        let soon =
+            wait.trim().parse::<f64>().is_ok_and(|seconds| (0.0..=MAX_REFRESH_SECONDS).contains(&seconds));
         let target = target.trim();
         let named = target.split_once('=').filter(|(name, _)| name.trim().eq_ignore_ascii_case("url"));
         let target = named.map_or(target, |(_, target)| target.trim()).trim_matches(['"', '\'']);
-        let there = self.address(target)?;
+        let there = self.resolve_url(target)?;
         (soon && self.base.as_ref().is_none_or(|here| here.as_str() != there)).then_some(there)
     }
 
-    fn address(&self, stated: &str) -> Option<String> {
+    fn resolve_url(&self, stated: &str) -> Option<String> {
         let stated = Some(stated).filter(|stated| !stated.trim().is_empty())?;
-        inline::address(self.base.as_ref(), stated, &WEB)
+        inline::resolve_url(self.base.as_ref(), stated, &WEB_SCHEMES)
     }
 }
 
-/// One line of at most `most` characters, if there is a word in it.
-pub fn line(text: &str, most: usize) -> Option<String> {
-    let text = prose::cut(&prose::words(text), most);
+/// Returns one line of at most `most` characters; `None` if it has no word.
+pub fn clean_line(text: &str, most: usize) -> Option<String> {
+    let text = plain_text::truncate(&plain_text::normalize_line(text), most);
     text.chars().any(char::is_alphanumeric).then_some(text)
 }
 
@@ -291,6 +302,6 @@ mod tests {
     fn long_lines_are_cut() {
         let page = facts(&format!("<title>{}</title>", "word ".repeat(1_000)));
 
-        assert!(page.title.unwrap().chars().count() <= NAME);
+        assert!(page.title.unwrap().chars().count() <= MAX_NAME_CHARS);
     }
 }

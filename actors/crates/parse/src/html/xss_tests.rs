@@ -4,8 +4,8 @@
 use trafilatura::dom::{Document, NodeId};
 use url::Url;
 
-use super::safe::cleaned;
-use super::{read, whole};
+use super::sanitize::sanitize;
+use super::{read, render_all};
 
 /// The elements and attributes that may remain. Not derived from the sanitizer's own lists, so that an error there is found.
 const ALLOWED: [(&str, &[&str]); 46] = [
@@ -302,7 +302,7 @@ fn html_of_a_hostile_page_is_harmless() {
     for payload in payloads() {
         let markup = page(&payload);
 
-        let html = whole(&markup, Some(&url)).unwrap().html.unwrap();
+        let html = render_all(&markup, Some(&url)).unwrap().html.unwrap();
 
         assert!(html.contains("Herons stand"), "{payload}: {html}");
         assert_harmless(&html, &payload, &[]);
@@ -335,7 +335,7 @@ fn hostile_html_from_an_archive_is_cleaned() {
     for payload in payloads() {
         for html in [payload.clone(), page(&payload), format!("<p data-start=\"0\">x</p>{payload}")] {
             // The sanitizer of archives keeps the titles of links, which are plain text.
-            assert_harmless(&cleaned(&html), &payload, &["<a title>"]);
+            assert_harmless(&sanitize(&html), &payload, &["<a title>"]);
         }
     }
 }

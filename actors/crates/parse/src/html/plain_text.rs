@@ -1,12 +1,12 @@
-//! Plain text as the library keeps it: NFC, one space between words, no character that cannot be seen or said.
+//! Normalises plain text as the library stores it: NFC, one space between words, no invisible characters.
 
 use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// Lines of words; a run of white space within a line becomes one space, empty lines go.
-pub fn lines(text: &str) -> String {
+pub fn normalize_lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for line in text.split('\n').map(words).filter(|line| !line.is_empty()) {
+    for line in text.split('\n').map(normalize_line).filter(|line| !line.is_empty()) {
         if !out.is_empty() {
             out.push('\n');
         }
@@ -16,7 +16,7 @@ pub fn lines(text: &str) -> String {
 }
 
 /// One line of words.
-pub fn words(text: &str) -> String {
+pub fn normalize_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
         let before = out.len();
@@ -33,7 +33,7 @@ pub fn words(text: &str) -> String {
 
 /// Lines as they are indented, for code: NFC, tabs kept, without control characters, without empty lines around, and never
 /// more than one empty line together.
-pub fn verbatim(text: &str) -> String {
+pub fn normalize_verbatim(text: &str) -> String {
     let kept = |c: &char| matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(*c));
     let text: String = text.replace("\r\n", "\n").chars().filter(kept).nfc().collect();
     let mut out = String::with_capacity(text.len());
@@ -47,8 +47,8 @@ pub fn verbatim(text: &str) -> String {
     out
 }
 
-/// The first `most` characters, cut between words where there is one.
-pub fn cut(text: &str, most: usize) -> String {
+/// The first `most` characters, cut between words if possible.
+pub fn truncate(text: &str, most: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
     let head = text.get(..end).unwrap_or_default();
     head.rsplit_once(' ').map_or(head, |(whole, _)| whole).to_owned()
@@ -56,7 +56,7 @@ pub fn cut(text: &str, most: usize) -> String {
 
 /// Whether a character is one before and behind a text is made plain: no white space, no control, nothing hidden, and none that
 /// may join the letter before it.
-pub fn is_seen(c: char) -> bool {
+pub fn is_visible(c: char) -> bool {
     let joins =
         || canonical_combining_class(c) != 0 || is_nfc_quick(std::iter::once(c)) == IsNormalized::Maybe;
     c.is_ascii_graphic() || !(c.is_ascii() || c.is_whitespace() || c.is_control() || is_hidden(c) || joins())
@@ -82,17 +82,17 @@ mod tests {
     proptest! {
         #[test]
         fn lines_are_nfc_without_control_characters_and_double_spaces(text in any::<String>()) {
-            let lines = lines(&text);
+            let lines = normalize_lines(&text);
 
             prop_assert!(is_nfc(&lines));
             prop_assert!(!lines.contains("  ") && !lines.contains("\n\n"));
             prop_assert!(lines.chars().all(|c| c == '\n' || !c.is_control()));
-            prop_assert_eq!(super::lines(&lines), lines);
+            prop_assert_eq!(super::normalize_lines(&lines), lines);
         }
 
         #[test]
         fn a_cut_is_a_beginning_of_at_most_that_length(text in any::<String>(), most in 0_usize..40) {
-            let cut = cut(&text, most);
+            let cut = truncate(&text, most);
 
             prop_assert!(text.starts_with(&cut));
             prop_assert!(cut.chars().count() <= most);
@@ -102,19 +102,19 @@ mod tests {
     #[test]
     fn words_lose_what_cannot_be_seen() {
         assert_eq!(
-            words(" so\u{ad}ft\u{a0}\u{a0}hyphen \u{200b} \u{202e}turned\u{0} e\u{301} "),
+            normalize_line(" so\u{ad}ft\u{a0}\u{a0}hyphen \u{200b} \u{202e}turned\u{0} e\u{301} "),
             "soft hyphen turned \u{e9}"
         );
     }
 
     #[test]
     fn joined_emoji_stay_joined() {
-        assert_eq!(words("👩\u{200d}👧 ok"), "👩\u{200d}👧 ok");
+        assert_eq!(normalize_line("👩\u{200d}👧 ok"), "👩\u{200d}👧 ok");
     }
 
     #[test]
     fn code_keeps_its_indentation() {
-        assert_eq!(verbatim("\n\nfn a() {\r\n\tb();\n}\n\n"), "fn a() {\n\tb();\n}");
-        assert_eq!(verbatim("\ta\n\n\n\n\nb\n\nc"), "\ta\n\nb\n\nc");
+        assert_eq!(normalize_verbatim("\n\nfn a() {\r\n\tb();\n}\n\n"), "fn a() {\n\tb();\n}");
+        assert_eq!(normalize_verbatim("\ta\n\n\n\n\nb\n\nc"), "\ta\n\nb\n\nc");
     }
 }
