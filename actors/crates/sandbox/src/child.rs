@@ -110,7 +110,7 @@ pub(super) fn perform(task: Task, bytes: Vec<u8>) -> (TaskResponse, String) {
             }
         }
         Task::Pdf => match pdf::read(bytes) {
-            Ok((facts, text)) => (TaskResponse::Pdf(Box::new(facts)), text),
+            Ok((metadata, text)) => (TaskResponse::Pdf(Box::new(metadata)), text),
             Err(reason) => (TaskResponse::PdfFailed { reason }, String::new()),
         },
         Task::Feed { url } => json_response(&feed::read(&bytes, &url)),

@@ -41,7 +41,7 @@ use parse::audio::NoSound;
 use parse::bookmarks::{Format, NoImport};
 use parse::feed::{Outlines, Reading};
 use parse::html::{Article, ArticleError};
-use parse::pdf::{self, NoText};
+use parse::pdf::{self, PdfError};
 use pool::{Body, Pool};
 use serde::de::DeserializeOwned;
 use wire::{Setup, Task, TaskResponse, WorkerMode};
@@ -149,8 +149,8 @@ pub struct Page {
 /// The text of a PDF.
 #[derive(Debug)]
 pub struct PdfText {
-    /// What the document says about itself.
-    pub facts: pdf::Facts,
+    /// The document's metadata.
+    pub metadata: pdf::PdfMetadata,
     /// The text of each page.
     pub pages: Vec<String>,
 }
@@ -181,7 +181,7 @@ pub enum SandboxError {
     Audio(#[from] NoSound),
     /// The PDF has no text.
     #[error(transparent)]
-    Pdf(#[from] NoText),
+    Pdf(#[from] PdfError),
     /// The file cannot be imported.
     #[error(transparent)]
     Import(#[from] NoImport),
@@ -239,10 +239,10 @@ impl Sandbox {
     /// Each of [`SandboxError`]; all but `Unavailable` concern this file alone.
     pub async fn read_pdf(&self, file: &mut tokio::fs::File) -> Result<PdfText, SandboxError> {
         match self.documents.run(&Task::Pdf, Body::File(file)).await? {
-            (TaskResponse::Pdf(facts), text) => {
+            (TaskResponse::Pdf(metadata), text) => {
                 let text = String::from_utf8(text).map_err(|_| SandboxError::Crashed)?;
-                let pages = text.split(pdf::PAGE_END).map(str::to_owned).collect();
-                Ok(PdfText { facts: *facts, pages })
+                let pages = text.split(pdf::PAGE_SEPARATOR).map(str::to_owned).collect();
+                Ok(PdfText { metadata: *metadata, pages })
             }
             (TaskResponse::PdfFailed { reason }, _) => Err(reason.into()),
             (TaskResponse::TooLarge, _) => Err(SandboxError::TooLarge),

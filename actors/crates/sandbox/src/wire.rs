@@ -6,7 +6,7 @@
 use std::io::{self, Read, SeekFrom, Write};
 
 use parse::html::{Article, ArticleError};
-use parse::pdf::{Facts, NoText};
+use parse::pdf::{PdfError, PdfMetadata};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::fs::File;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncSeekExt, AsyncWrite, AsyncWriteExt, BufReader};
@@ -92,11 +92,11 @@ pub enum TaskResponse {
         reason: ArticleError,
     },
     /// Everything about a PDF but its text.
-    Pdf(Box<Facts>),
+    Pdf(Box<PdfMetadata>),
     /// The PDF has no text.
     PdfFailed {
         /// The cause, which never holds a word of the file.
-        reason: NoText,
+        reason: PdfError,
     },
     /// The text is longer than the parent accepts.
     TooLarge,

@@ -16,7 +16,7 @@ use super::metadata::{MAX_NAME_CHARS, clean_line};
 use super::pictures::{self, ArticlePicture};
 use super::sanitize::{self, MAX_HTML_BYTES, START_ATTRIBUTE};
 use super::walk::{self, Picture};
-use crate::pdf::RANKS;
+use crate::pdf::MAX_HEADING_LEVEL;
 
 /// The most headings of an outline.
 pub const MAX_HEADINGS: usize = 2_000;
@@ -50,7 +50,7 @@ impl Heading {
     /// Whether the heading is valid for a text of `chars` characters.
     pub fn is_within(&self, chars: usize) -> bool {
         self.offset <= chars
-            && (1..=RANKS).contains(&self.level)
+            && (1..=MAX_HEADING_LEVEL).contains(&self.level)
             && self.title.chars().count() <= MAX_NAME_CHARS
     }
 }

@@ -7,34 +7,36 @@
 
 use std::collections::BTreeMap;
 
-use super::rows::{self, Row};
+use super::rows::{self, WordRow};
 use super::words::Word;
 
 /// The narrowest gutter, in heights of the text.
-const GUTTER: f64 = 0.75;
-/// Both columns have at least so many lines.
-const LINES: usize = 3;
-/// So many that the order of painting alone tells columns.
-const MANY_LINES: usize = 6;
-/// So many that wide gaps between words do not stand below one another by chance.
-const SURE_LINES: usize = 10;
-/// So wide is a gutter beside most lines, in heights of the text: lines may end a little behind its edge.
-const WIDE: f64 = 0.65;
-/// A gutter is so many times as wide as a gap between words.
-const WIDER: f64 = 1.2;
-/// Lines of a table stand further apart, in heights of the text.
-const CLOSE: f64 = 1.5;
-/// A blank band of this height parts what stands above columns from them, in heights of the text.
-const BAND: f64 = 1.5;
-/// The time for a page is bounded: a page with more words is read as it was painted.
-const MOST_WORDS: usize = 6000;
-const MOST_STRIPS: usize = 16;
-const MOST_CUTS: usize = 40;
+const MIN_GUTTER_WIDTH: f64 = 0.75;
+/// The fewest lines of a column.
+const MIN_LINES: usize = 3;
+/// The fewest lines of columns that are recognised by the order of painting alone.
+const MIN_PAINTED_LINES: usize = 6;
+/// From this many lines on, wide gaps between words are not aligned by chance.
+const MIN_ALIGNED_LINES: usize = 10;
+/// The least width of a gutter beside most lines, in heights of the text: lines may end a little behind its edge.
+const MIN_LINE_GAP: f64 = 0.65;
+/// The least width of a gutter, as a multiple of a gap between words.
+const MIN_GAP_RATIO: f64 = 1.2;
+/// The largest distance between lines of prose, in heights of the text; rows of a table are further apart.
+const MAX_LINE_PITCH: f64 = 1.5;
+/// The least height of a blank band that separates columns from what is above them, in heights of the text.
+const MIN_BAND_HEIGHT: f64 = 1.5;
+/// Bounds the time for a page: one with more words is read in the order of painting.
+const MAX_WORDS: usize = 6000;
+/// The most strips that are tried as gutters.
+const MAX_STRIPS: usize = 16;
+/// The most nested cuts of a page.
+const MAX_CUTS: usize = 40;
 
 /// The parts of a page in the order in which they are read. Words keep their order within a part.
 pub fn regions(words: Vec<Word>, right_to_left: bool) -> Vec<Vec<Word>> {
     let mut found = Vec::new();
-    divide(words, right_to_left, MOST_CUTS, &mut found);
+    divide(words, right_to_left, MAX_CUTS, &mut found);
     found
 }
 
@@ -70,7 +72,7 @@ struct Gutter {
 
 /// The gutter beside the most lines.
 fn gutter(words: &[Word]) -> Option<Gutter> {
-    if words.len() > MOST_WORDS || words.len() < 2 * LINES {
+    if words.len() > MAX_WORDS || words.len() < 2 * MIN_LINES {
         return None;
     }
     let size = usual_size(words);
@@ -103,20 +105,20 @@ fn strips(words: &[Word], size: f64) -> Vec<(f64, f64)> {
     };
     for row in rows::rows(words, size) {
         for (before, after) in row.words.iter().zip(row.words.iter().skip(1)) {
-            if after.x0 - before.x1 >= GUTTER * size {
+            if after.x0 - before.x1 >= MIN_GUTTER_WIDTH * size {
                 note(after.x0, true);
                 note(before.x1, false);
             }
         }
     }
-    let mut edges: Vec<_> = edges.into_iter().filter(|(_, (count, _))| *count >= LINES).collect();
+    let mut edges: Vec<_> = edges.into_iter().filter(|(_, (count, _))| *count >= MIN_LINES).collect();
     edges.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
-    let width = GUTTER * size;
+    let width = MIN_GUTTER_WIDTH * size;
     let strip = |((_, begins), (count, sum)): ((i64, bool), (usize, f64))| {
         let x = sum / count as f64;
         if begins { (x - width, x) } else { (x, x + width) }
     };
-    edges.into_iter().take(MOST_STRIPS).map(strip).collect()
+    edges.into_iter().take(MAX_STRIPS).map(strip).collect()
 }
 
 /// The stretches over which nothing stands in the strip.
@@ -130,7 +132,7 @@ fn free(words: &[Word], (left, right): (f64, f64), size: f64) -> Vec<(f64, f64)>
     blocks.push((f64::INFINITY, f64::INFINITY));
     let (mut free, mut from) = (Vec::new(), f64::NEG_INFINITY);
     for (top, bottom) in blocks {
-        if top - from > LINES as f64 * size {
+        if top - from > MIN_LINES as f64 * size {
             free.push((from, top));
         }
         from = from.max(bottom);
@@ -149,13 +151,13 @@ fn judge(words: &[Word], strip: (f64, f64), top: f64, bottom: f64, size: f64) ->
     let (left, right): (Vec<&Word>, Vec<&Word>) = words.iter().filter(within).partition(|word| word.x0 < x);
     let (left, right) = (rows::rows(left, size), rows::rows(right, size));
     let lines = left.len().min(right.len());
-    let prose = rows::is_prose(&left, Row::tail, size) && rows::is_prose(&right, Row::head, size);
+    let prose = rows::is_prose(&left, WordRow::tail, size) && rows::is_prose(&right, WordRow::head, size);
     let apart = !rows::are_level(&left, &right, size);
-    let close = rows::pitch(&left).max(rows::pitch(&right)) < CLOSE * size;
-    let columns = prose && are_wide(&gaps, size) && (stand_out(&gaps) || lines >= SURE_LINES)
+    let close = rows::pitch(&left).max(rows::pitch(&right)) < MAX_LINE_PITCH * size;
+    let columns = prose && are_wide(&gaps, size) && (stand_out(&gaps) || lines >= MIN_ALIGNED_LINES)
         || apart
-        || (painted && close && lines >= MANY_LINES);
-    (lines >= LINES && columns).then_some((lines, Gutter { x, top, bottom }))
+        || (painted && close && lines >= MIN_PAINTED_LINES);
+    (lines >= MIN_LINES && columns).then_some((lines, Gutter { x, top, bottom }))
 }
 
 /// The gap of a line at a gutter, and the widest other one where there is one.
@@ -165,8 +167,8 @@ struct Gap {
 }
 
 /// The gaps of lines that stand on both sides of `x`.
-fn gaps(rows: &[Row<'_>], x: f64) -> Vec<Gap> {
-    let gap = |row: &Row<'_>| {
+fn gaps(rows: &[WordRow<'_>], x: f64) -> Vec<Gap> {
+    let gap = |row: &WordRow<'_>| {
         let gaps = row.words.iter().zip(row.words.iter().skip(1));
         let gaps = gaps.map(|(before, after)| (before.x0 < x && after.x0 >= x, after.x0 - before.x1));
         let (here, others): (Vec<_>, Vec<_>) = gaps.partition(|(here, _)| *here);
@@ -179,13 +181,13 @@ fn gaps(rows: &[Row<'_>], x: f64) -> Vec<Gap> {
 /// Whether most gaps are as wide as a gutter: what was found by a few wide ones may go on between words of even width, as those
 /// of a listing.
 fn are_wide(gaps: &[Gap], size: f64) -> bool {
-    gaps.iter().filter(|gap| gap.here > WIDE * size).count() * 10 >= gaps.len() * 6
+    gaps.iter().filter(|gap| gap.here > MIN_LINE_GAP * size).count() * 10 >= gaps.len() * 6
 }
 
 /// Whether most gaps are wider than any other of their line: in justified text the gaps between words are wide too, and in a
 /// few lines they may stand below one another.
 fn stand_out(gaps: &[Gap]) -> bool {
-    let compared = || gaps.iter().filter_map(|gap| gap.other.map(|other| gap.here > WIDER * other));
+    let compared = || gaps.iter().filter_map(|gap| gap.other.map(|other| gap.here > MIN_GAP_RATIO * other));
     compared().filter(|wider| *wider).count() * 10 >= compared().count() * 6
 }
 
@@ -203,7 +205,7 @@ fn trim(mut beside: Vec<&Word>, x: f64, size: f64) -> Option<(f64, f64)> {
     let mut parts: Vec<Vec<&Word>> = Vec::new();
     let mut reached = f64::NEG_INFINITY;
     for word in beside {
-        if word.top - reached > BAND * size {
+        if word.top - reached > MIN_BAND_HEIGHT * size {
             parts.push(Vec::new());
         }
         reached = reached.max(word.bottom);

@@ -4,30 +4,30 @@ use std::collections::HashSet;
 
 use super::bidi;
 use super::letters;
-use super::lines::Line;
+use super::lines::TextLine;
 use super::words::Word;
 
-/// Words closer than this are one that was painted in pieces, in heights of the font.
-const GLUE: f64 = 0.1;
-/// A step to the next line that is so much wider than usual parts paragraphs.
-const WIDE: f64 = 1.3;
-/// A line so much larger or smaller than the one before it begins something new.
-const OTHER_SIZE: f64 = 1.15;
-/// After these a hyphen at a line's end stands for what both halves have in common: "input and output" of "in- and output".
-const SHARED: [&str; 14] =
+/// The largest gap between the pieces of one word, in heights of the font.
+const MAX_GLUED_GAP: f64 = 0.1;
+/// The least step between paragraphs, as a multiple of the usual step between lines.
+const MIN_PARAGRAPH_STEP: f64 = 1.3;
+/// The least ratio of sizes between a line and one that begins something new.
+const MIN_SIZE_RATIO: f64 = 1.15;
+/// Before these words a hyphen at a line's end stands for what both words share: "in- and output" is "input and output".
+const CONJUNCTIONS: [&str; 14] =
     ["und", "oder", "bzw", "bzw.", "bis", "sowie", "and", "or", "to", "en", "of", "och", "eller", "og"];
 
 /// Small words that stand within compounds, as in "state-of-the-art", beside those of one and two letters ("c'est-à-dire",
 /// "arc-en-ciel"); other short parts are halves of words.
-const SMALL: [&str; 32] = [
+const COMPOUND_PARTS: [&str; 32] = [
     "all", "and", "aux", "das", "del", "der", "des", "die", "for", "from", "les", "los", "non", "not", "off",
     "one", "out", "par", "pas", "pour", "sous", "sur", "the", "two", "und", "van", "vom", "von", "with",
     "you", "zum", "zur",
 ];
 
-/// What is known of the page beside its lines.
+/// What is known about a page besides its lines.
 #[derive(Debug, Default)]
-pub struct Page {
+pub struct PageContext {
     /// Whether it is read from right to left.
     pub right_to_left: bool,
     /// What the outline of the document calls the parts that begin on it, as [`key`] gives it.
@@ -35,11 +35,11 @@ pub struct Page {
 }
 
 /// The text of a page, its parts in the order in which they are read.
-pub fn text(parts: &[Vec<Line>], page: &Page) -> String {
+pub fn text(parts: &[Vec<TextLine>], page: &PageContext) -> String {
     let mut text = String::new();
     for part in parts {
         let step = usual_step(part);
-        let mut before: Option<(&Line, bool)> = None;
+        let mut before: Option<(&TextLine, bool)> = None;
         for line in part {
             let written = write(line, page);
             let heading = page.headings.contains(&key(&written));
@@ -57,26 +57,26 @@ pub fn key(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-fn usual_step(lines: &[Line]) -> f64 {
+fn usual_step(lines: &[TextLine]) -> f64 {
     let mut steps: Vec<f64> =
         pairs(lines).map(|(above, below)| below.y - above.y).filter(|step| *step > 0.0).collect();
     steps.sort_by(f64::total_cmp);
     steps.get(steps.len() / 2).copied().unwrap_or_default()
 }
 
-fn pairs(lines: &[Line]) -> impl Iterator<Item = (&Line, &Line)> {
+fn pairs(lines: &[TextLine]) -> impl Iterator<Item = (&TextLine, &TextLine)> {
     lines.iter().zip(lines.iter().skip(1))
 }
 
-fn is_new(above: &Line, line: &Line, step: f64) -> bool {
+fn is_new(above: &TextLine, line: &TextLine, step: f64) -> bool {
     let (large, small) = (above.size.max(line.size), above.size.min(line.size));
-    let wide = line.y - above.y > (step * WIDE).max(large * 1.5);
+    let wide = line.y - above.y > (step * MIN_PARAGRAPH_STEP).max(large * 1.5);
     let alike = above.words.len() > 1 || line.words.len() > 1;
-    wide || (alike && large > small * OTHER_SIZE)
+    wide || (alike && large > small * MIN_SIZE_RATIO)
 }
 
 /// A line as it is read.
-pub fn write(line: &Line, page: &Page) -> String {
+pub fn write(line: &TextLine, page: &PageContext) -> String {
     if line.turned {
         let direction = bidi::direction(line.words.iter().flat_map(|word| &word.glyphs));
         return bidi::logical(units(line), direction.unwrap_or(page.right_to_left));
@@ -96,17 +96,17 @@ pub fn write(line: &Line, page: &Page) -> String {
 fn is_glued(before: &Word, word: &Word) -> bool {
     let size = before.size.max(word.size);
     let gap = (word.x0 - before.x1) / size;
-    !word.spaced && (-0.8..GLUE).contains(&gap)
+    !word.spaced && (-0.8..MAX_GLUED_GAP).contains(&gap)
 }
 
 /// What stands on the line from left to right.
-fn units(line: &Line) -> Vec<bidi::Unit> {
+fn units(line: &TextLine) -> Vec<bidi::Unit> {
     let mut words: Vec<&Word> = line.words.iter().collect();
     words.sort_by(|a, b| a.x0.total_cmp(&b.x0));
     let mut units: Vec<bidi::Unit> = Vec::new();
     let mut before: Option<&Word> = None;
     for word in words {
-        if before.is_some_and(|before| (word.x0 - before.x1) / word.size > GLUE || word.spaced) {
+        if before.is_some_and(|before| (word.x0 - before.x1) / word.size > MAX_GLUED_GAP || word.spaced) {
             units.push(" ".to_owned());
         }
         let mut glyphs: Vec<_> = word.glyphs.iter().collect();
@@ -129,8 +129,8 @@ fn append(text: &mut String, line: &str, new: bool) {
         return;
     }
     match broken(text, line) {
-        Some(broken @ (Broken::Word | Broken::Compound)) => {
-            if broken == Broken::Word {
+        Some(broken @ (LineBreak::Word | LineBreak::Compound)) => {
+            if broken == LineBreak::Word {
                 text.pop();
             }
             let (half, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -140,7 +140,7 @@ fn append(text: &mut String, line: &str, new: bool) {
                 text.push_str(rest);
             }
         }
-        Some(Broken::Shared) => {
+        Some(LineBreak::Shared) => {
             text.push(' ');
             text.push_str(line);
         }
@@ -160,7 +160,7 @@ fn append(text: &mut String, line: &str, new: bool) {
 
 /// What a hyphen at the end of a text means before the next line.
 #[derive(Debug, PartialEq, Eq)]
-enum Broken {
+enum LineBreak {
     /// The two halves are a word.
     Word,
     /// They are one with its hyphen, as other words of the same run have theirs, or an address.
@@ -169,10 +169,10 @@ enum Broken {
     Shared,
 }
 
-/// Characters before a line's end that are looked at for what was broken there.
-const RUN: usize = 200;
+/// Characters before a line's end that are searched for the start of the broken word.
+const MAX_RUN_CHARS: usize = 200;
 
-fn broken(text: &str, line: &str) -> Option<Broken> {
+fn broken(text: &str, line: &str) -> Option<LineBreak> {
     let mut last = text.chars().rev();
     let hyphen = last.next().filter(|c| matches!(c, '-' | '\u{2010}' | '\u{ad}'))?;
     let goes_on = line.chars().next().is_some_and(char::is_lowercase);
@@ -180,17 +180,17 @@ fn broken(text: &str, line: &str) -> Option<Broken> {
         return None;
     }
     let first = line.split(' ').next().unwrap_or_default();
-    let near = text.char_indices().rev().nth(RUN).map_or(0, |(at, _)| at);
+    let near = text.char_indices().rev().nth(MAX_RUN_CHARS).map_or(0, |(at, _)| at);
     let near = text.get(near..).unwrap_or_default();
     let run = near.rsplit(char::is_whitespace).next().unwrap_or_default();
     let half = run.strip_suffix(hyphen).unwrap_or(run);
     Some(match hyphen {
-        '\u{ad}' => Broken::Word,
+        '\u{ad}' => LineBreak::Word,
         // Who breaks lines writes U+2010; the hyphens of this run were written by somebody else.
-        '\u{2010}' if half.contains('-') => Broken::Word,
-        _ if SHARED.contains(&first) => Broken::Shared,
-        _ if keeps_hyphen(half) => Broken::Compound,
-        _ => Broken::Word,
+        '\u{2010}' if half.contains('-') => LineBreak::Word,
+        _ if CONJUNCTIONS.contains(&first) => LineBreak::Shared,
+        _ if keeps_hyphen(half) => LineBreak::Compound,
+        _ => LineBreak::Word,
     })
 }
 
@@ -198,7 +198,7 @@ fn broken(text: &str, line: &str) -> Option<Broken> {
 /// run of them (`state-of-the-`). Other parts of such runs are broken as words are.
 fn keeps_hyphen(half: &str) -> bool {
     let tiny = |part: &str| part.chars().count() <= 2 && part.chars().all(char::is_lowercase);
-    let small = |part: &str| tiny(part) || SMALL.contains(&part);
+    let small = |part: &str| tiny(part) || COMPOUND_PARTS.contains(&part);
     let part = half.rsplit_once(['-', '\u{2010}']).map(|(_, part)| part);
     half.contains("://") || half.chars().count() == 1 || part.is_some_and(small)
 }
@@ -214,7 +214,7 @@ mod tests {
     fn page(lines_of: &[(&str, f64, f64)]) -> String {
         let words =
             lines_of.iter().flat_map(|(line, y, size)| words::words(painted(line, 0.0, *y, *size))).collect();
-        text(&[lines(words)], &Page::default())
+        text(&[lines(words)], &PageContext::default())
     }
 
     #[test]
@@ -262,7 +262,7 @@ mod tests {
                 .flat_map(|(line, y)| words::words(painted(line, 0.0, *y, 10.0)))
                 .collect(),
         );
-        let page = Page { headings: HashSet::from([key("Two Three")]), ..Page::default() };
+        let page = PageContext { headings: HashSet::from([key("Two Three")]), ..PageContext::default() };
 
         assert_eq!(text(&[lines], &page), "One\n\ntwo three\n\nfour");
     }
@@ -274,7 +274,7 @@ mod tests {
             let sorted = |chars: &mut Vec<char>| chars.sort_unstable();
             let mut expected: Vec<char> = words.iter().flat_map(|word| word.chars().collect::<Vec<_>>()).collect();
 
-            let found = text(&[lines(words)], &Page::default());
+            let found = text(&[lines(words)], &PageContext::default());
 
             let mut found: Vec<char> = found.chars().filter(|c| !c.is_whitespace()).collect();
             sorted(&mut expected);

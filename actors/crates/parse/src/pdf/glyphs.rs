@@ -10,14 +10,15 @@ use hayro_syntax::object::{Dict, String as PdfString};
 
 use super::{letters, strings};
 
-/// More than any page that is read by a person; the rest of such a page is left out.
-const MOST_GLYPHS: usize = 200_000;
-/// A replacement that is longer stands for a whole line or paragraph, whose parts still have their own places.
-const LONGEST_REPLACEMENT: usize = 8;
-/// The same character painted twice within this share of its size is one character made bold.
-const SAME_PLACE: f64 = 0.1;
-/// Places beyond are of no page.
-const FAR: f64 = 1e6;
+/// The most glyphs of a page; further ones are ignored.
+const MAX_GLYPHS: usize = 200_000;
+/// The longest replacement that is used. Longer ones stand for a whole line or paragraph, whose glyphs have positions of their
+/// own.
+const MAX_REPLACEMENT_CHARS: usize = 8;
+/// The same character painted twice within this share of its size is one bold character.
+const MAX_TWIN_DISTANCE: f64 = 0.1;
+/// Positions beyond are on no page.
+const MAX_COORDINATE: f64 = 1e6;
 
 /// A character, or a few that one glyph stands for, in the upright frame of its text: x to the right, y down.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +44,7 @@ impl Glyph {
 
 /// A glyph where it stands on the page, before its text is turned upright.
 #[derive(Clone, Debug)]
-pub struct Painted {
+pub struct PaintedGlyph {
     /// What it stands for.
     pub text: String,
     /// Its place on the page's base line.
@@ -54,11 +55,11 @@ pub struct Painted {
     pub size: f64,
 }
 
-/// Gathers the glyphs of one page.
+/// Collects the glyphs of one page.
 #[derive(Default)]
-pub struct Collector {
+pub struct GlyphCollector {
     /// In the order in which they are painted.
-    pub glyphs: Vec<Painted>,
+    pub glyphs: Vec<PaintedGlyph>,
     /// How many showed no character that is known.
     pub unknown: usize,
     /// How many pictures were painted.
@@ -75,7 +76,7 @@ struct Replacement {
     at: Option<usize>,
 }
 
-impl Collector {
+impl GlyphCollector {
     /// For a page of this size; what is painted beside it is not seen by anyone.
     pub fn new(width: f64, height: f64) -> Self {
         Self { width, height, ..Self::default() }
@@ -83,7 +84,7 @@ impl Collector {
 
     fn paint(&mut self, glyph: &PositionedGlyph<'_>, on_page: Affine, mode: WritingMode) {
         let Some(mut painted) = place(glyph, on_page * glyph.transform(), mode) else { return };
-        if self.glyphs.len() >= MOST_GLYPHS || !self.on_page(&painted) {
+        if self.glyphs.len() >= MAX_GLYPHS || !self.on_page(&painted) {
             return;
         }
         match character(glyph) {
@@ -96,7 +97,7 @@ impl Collector {
         self.glyphs.push(painted);
     }
 
-    fn on_page(&self, glyph: &Painted) -> bool {
+    fn on_page(&self, glyph: &PaintedGlyph) -> bool {
         let room = glyph.size;
         let across = |point: Point| (-room..=self.width + room).contains(&point.x);
         let down = |point: Point| (-room..=self.height + room).contains(&point.y);
@@ -104,7 +105,7 @@ impl Collector {
     }
 
     /// Puts the replacement in the place of the first glyph that it stands for; the others widen that one.
-    fn is_replaced(&mut self, painted: &mut Painted) -> bool {
+    fn is_replaced(&mut self, painted: &mut PaintedGlyph) -> bool {
         let count = self.glyphs.len();
         let Some(replacement) = self.replaced.iter_mut().rev().find_map(Option::as_mut) else { return false };
         match replacement.at.and_then(|at| self.glyphs.get_mut(at)) {
@@ -120,9 +121,9 @@ impl Collector {
         }
     }
 
-    fn is_twin(&mut self, glyph: &Painted) -> bool {
+    fn is_twin(&mut self, glyph: &PaintedGlyph) -> bool {
         let cell = glyph.size.max(1.0);
-        let near = glyph.size * SAME_PLACE;
+        let near = glyph.size * MAX_TWIN_DISTANCE;
         let key = |dx: f64, dy: f64| {
             let cell = |at: f64| (at / cell).floor() as i64;
             (glyph.text.clone(), cell(glyph.origin.x + dx), cell(glyph.origin.y + dy))
@@ -161,7 +162,7 @@ fn guess(glyph: &FontGlyph<'_>) -> Option<char> {
 }
 
 /// Where a glyph stands; nothing for places that are no numbers.
-fn place(glyph: &FontGlyph<'_>, on_page: Affine, mode: WritingMode) -> Option<Painted> {
+fn place(glyph: &FontGlyph<'_>, on_page: Affine, mode: WritingMode) -> Option<PaintedGlyph> {
     let advance = match glyph {
         FontGlyph::Outline(outline) => outline.advance_width(),
         FontGlyph::Type3(drawn) => drawn.advance_width(),
@@ -176,11 +177,17 @@ fn place(glyph: &FontGlyph<'_>, on_page: Affine, mode: WritingMode) -> Option<Pa
         // The middle of the column serves as base line; a character's square hangs on its corner.
         WritingMode::Vertical => (on_page * Point::new(500.0, 880.0), on_page * Point::new(500.0, -120.0)),
     };
-    let real = [origin.x, origin.y, end.x, end.y].iter().all(|at| at.is_finite() && at.abs() < FAR);
-    (real && size > 0.0 && size < FAR).then_some(Painted { text: String::new(), origin, end, size })
+    let real =
+        [origin.x, origin.y, end.x, end.y].iter().all(|at| at.is_finite() && at.abs() < MAX_COORDINATE);
+    (real && size > 0.0 && size < MAX_COORDINATE).then_some(PaintedGlyph {
+        text: String::new(),
+        origin,
+        end,
+        size,
+    })
 }
 
-impl<'a> Device<'a> for Collector {
+impl<'a> Device<'a> for GlyphCollector {
     fn draw_glyph_run(&mut self, run: &GlyphRun<'_, 'a>, props: DrawProps<'a>, _: &DrawMode) {
         let from = self.glyphs.len();
         for glyph in run.glyphs() {
@@ -195,7 +202,7 @@ impl<'a> Device<'a> for Collector {
     fn begin_marked_content(&mut self, _: &[u8], properties: Option<&Dict<'_>>) {
         let text = properties.and_then(|properties| properties.get::<PdfString<'_>>("ActualText"));
         let text = text.map(|text| strings::text(text.as_bytes()));
-        let short = text.filter(|text| text.chars().count() <= LONGEST_REPLACEMENT);
+        let short = text.filter(|text| text.chars().count() <= MAX_REPLACEMENT_CHARS);
         self.replaced.push(short.map(|text| Replacement { text: letters::fold(&text), at: None }));
     }
 
@@ -215,7 +222,7 @@ impl<'a> Device<'a> for Collector {
 }
 
 /// Fonts that are drawn by instructions have any unit: where their size is no size, the width of the letters tells it.
-fn measure_drawn(glyphs: &mut [Painted]) {
+fn measure_drawn(glyphs: &mut [PaintedGlyph]) {
     let widths: Vec<f64> = glyphs.iter().map(|glyph| glyph.end.distance(glyph.origin)).collect();
     let mean = widths.iter().sum::<f64>() / widths.len().max(1) as f64;
     let told = mean * 2.0;

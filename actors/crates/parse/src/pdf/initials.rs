@@ -2,10 +2,10 @@
 
 use super::words::Word;
 
-/// How much larger than the text such a letter is at least.
-const LARGE: f64 = 1.8;
-/// The time for a page is bounded: one with more large letters has no initials.
-const MOST: usize = 100;
+/// The least size of an initial, as a multiple of the text's size.
+const MIN_SIZE_RATIO: f64 = 1.8;
+/// Bounds the time for a page: one with more large letters has no initials.
+const MAX_INITIALS: usize = 100;
 
 /// Words in the order of painting, each initial with its word. A large letter that begins none stays where it was painted: it
 /// may be the first word of a title. `size` is that of most of the text.
@@ -26,14 +26,14 @@ pub fn join(mut words: Vec<Word>, size: f64) -> Vec<Word> {
 /// What may be an initial, and where it stands.
 fn initials(words: &[Word], size: f64) -> Vec<(usize, Word)> {
     let large = words.iter().enumerate().filter(|(_, word)| is_initial(word, size));
-    let found: Vec<_> = large.take(MOST + 1).map(|(at, word)| (at, word.clone())).collect();
-    if found.len() > MOST { Vec::new() } else { found }
+    let found: Vec<_> = large.take(MAX_INITIALS + 1).map(|(at, word)| (at, word.clone())).collect();
+    if found.len() > MAX_INITIALS { Vec::new() } else { found }
 }
 
 fn is_initial(word: &Word, size: f64) -> bool {
     let mut chars = word.chars();
     let capital = chars.next().is_some_and(|c| c.is_alphabetic() && !c.is_lowercase());
-    capital && chars.next().is_none() && word.size > LARGE * size
+    capital && chars.next().is_none() && word.size > MIN_SIZE_RATIO * size
 }
 
 /// The word that the letter begins: the first one of the uppermost line to its right, where it reaches down over
@@ -42,7 +42,7 @@ fn begun(words: &[Word], initial: &Word, size: f64) -> Option<usize> {
     let room = initial.x1 - 0.3 * size..initial.x1 + 1.5 * size;
     let height = initial.top - 0.3 * size..initial.y + 0.5 * size;
     let beside = |word: &(usize, &Word)| {
-        let small = word.1.size < initial.size / LARGE && !is_initial(word.1, size);
+        let small = word.1.size < initial.size / MIN_SIZE_RATIO && !is_initial(word.1, size);
         room.contains(&word.1.x0) && height.contains(&word.1.y) && small
     };
     let beside: Vec<(usize, &Word)> = words.iter().enumerate().filter(beside).collect();

@@ -3,24 +3,24 @@
 use super::letters;
 use super::words::Word;
 
-/// How far from the base line a word may stand, in heights of the font: indices and limits of formulas.
-const SHIFT: f64 = 0.6;
-/// How far a word may reach back over the one before it.
-const BACK: f64 = 0.4;
-/// Base lines nearer than this are one.
-const LEVEL: f64 = 0.3;
-/// Painting goes on within a block as long as it steps no further up or down than this, in heights of the font.
-const UP: f64 = 2.5;
-const DOWN: f64 = 4.0;
-/// Fewer lines are no column of a table.
-const CELLS: usize = 3;
-/// Labels of figures have no more letters, and the next one is no further away, in heights of the font.
-const LABEL: usize = 30;
-const NEAR_BY: f64 = 12.0;
+/// The largest distance of a word from the base line, in heights of the font: indices and limits of formulas.
+const MAX_SHIFT: f64 = 0.6;
+/// The most that a word overlaps the one before it, in heights of the font.
+const MAX_BACK_STEP: f64 = 0.4;
+/// The largest distance between base lines of one line, in heights of the font.
+const MAX_LEVEL_DISTANCE: f64 = 0.3;
+/// The largest steps up and down between the lines of a block, in heights of the font.
+const MAX_STEP_UP: f64 = 2.5;
+const MAX_STEP_DOWN: f64 = 4.0;
+/// The fewest lines of a table's column.
+const MIN_COLUMN_LINES: usize = 3;
+/// The most letters of a figure's labels, and the largest distance between them, in heights of the font.
+const MAX_LABEL_CHARS: usize = 30;
+const MAX_LABEL_DISTANCE: f64 = 12.0;
 
 /// Words on one line.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct TextLine {
     /// From left to right but for formulas, whose parts stand in the order of painting; at least one.
     pub words: Vec<Word>,
     /// Left.
@@ -35,7 +35,7 @@ pub struct Line {
     pub turned: bool,
 }
 
-impl Line {
+impl TextLine {
     fn new(word: Word) -> Self {
         let turned = is_turned(&word);
         Self { x0: word.x0, x1: word.x1, y: word.y, size: word.size, turned, words: vec![word] }
@@ -54,25 +54,25 @@ impl Line {
     /// Whether the word goes on with the line that was painted just before it.
     fn goes_on(&self, word: &Word) -> bool {
         let size = self.size.max(word.size);
-        if (word.y - self.y).abs() > SHIFT * size {
+        if (word.y - self.y).abs() > MAX_SHIFT * size {
             return false;
         }
         let Some(last) = self.words.last() else { return false };
         // Runs of both directions take turns, so that painting goes to and fro.
-        let turned = (self.turned || is_turned(word)) && (word.y - self.y).abs() < LEVEL * size;
-        let small = word.size < 0.85 * self.size && word.x0 > last.x0 - BACK * size;
-        word.x0 > self.x1 - BACK * size || small || turned
+        let turned = (self.turned || is_turned(word)) && (word.y - self.y).abs() < MAX_LEVEL_DISTANCE * size;
+        let small = word.size < 0.85 * self.size && word.x0 > last.x0 - MAX_BACK_STEP * size;
+        word.x0 > self.x1 - MAX_BACK_STEP * size || small || turned
     }
 
     /// Whether the two stand beside each other on one line.
-    fn is_level_with(&self, other: &Line) -> bool {
+    fn is_level_with(&self, other: &TextLine) -> bool {
         let size = self.size.min(other.size);
         let beside = self.x1 < other.x0 + 0.2 * size || other.x1 < self.x0 + 0.2 * size;
-        beside && (self.y - other.y).abs() < LEVEL * size
+        beside && (self.y - other.y).abs() < MAX_LEVEL_DISTANCE * size
     }
 
     /// Whether `small` is an index of this line: smaller, a little up or down, and close to a word.
-    fn has_index(&self, small: &Line) -> bool {
+    fn has_index(&self, small: &TextLine) -> bool {
         let shift = small.y - self.y;
         let fits = small.size < 0.85 * self.size && shift > -0.8 * self.size && shift < 0.35 * self.size;
         let beside =
@@ -82,14 +82,14 @@ impl Line {
     }
 
     /// Whether `mark` is the number of a note at one of its words.
-    fn has_mark(&self, mark: &Line) -> bool {
+    fn has_mark(&self, mark: &TextLine) -> bool {
         let short = matches!(mark.words.as_slice(), [word] if word.chars().count() <= 2);
         short
             && mark.words.iter().flat_map(Word::chars).all(|c| c.is_numeric() || c == '*')
             && self.has_index(mark)
     }
 
-    fn join(&mut self, other: Line) {
+    fn join(&mut self, other: TextLine) {
         for word in other.words {
             self.push(word);
         }
@@ -102,30 +102,30 @@ fn is_turned(word: &Word) -> bool {
 }
 
 /// The lines of words that are given in the order of painting, from top to bottom.
-pub fn lines(words: Vec<Word>) -> Vec<Line> {
-    let mut lines: Vec<Line> = Vec::new();
+pub fn lines(words: Vec<Word>) -> Vec<TextLine> {
+    let mut lines: Vec<TextLine> = Vec::new();
     for word in words {
         match lines.last_mut() {
             Some(line) if line.goes_on(&word) => line.push(word),
-            Some(_) | None => lines.push(Line::new(word)),
+            Some(_) | None => lines.push(TextLine::new(word)),
         }
     }
     let mut blocks = blocks(lines);
     blocks.sort_by(|a, b| a.top.total_cmp(&b.top));
-    groups(blocks).into_iter().flat_map(Group::lines).collect()
+    groups(blocks).into_iter().flat_map(BlockGroup::lines).collect()
 }
 
 /// Lines that were painted one below the other. Their order is kept: a formula's parts stand up and down, and who painted
 /// it knew how they go on.
-struct Block {
-    lines: Vec<Line>,
+struct LineBlock {
+    lines: Vec<TextLine>,
     painted: usize,
     top: f64,
     bottom: f64,
 }
 
-fn blocks(lines: Vec<Line>) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
+fn blocks(lines: Vec<TextLine>) -> Vec<LineBlock> {
+    let mut blocks: Vec<LineBlock> = Vec::new();
     for line in lines {
         let (y, size, painted) = (line.y, line.size, blocks.len());
         match blocks.last_mut() {
@@ -134,17 +134,20 @@ fn blocks(lines: Vec<Line>) -> Vec<Block> {
                 block.bottom = block.bottom.max(y);
                 block.lines.push(line);
             }
-            Some(_) | None => {
-                blocks.push(Block { lines: vec![line], painted, top: y, bottom: y + LEVEL * size })
-            }
+            Some(_) | None => blocks.push(LineBlock {
+                lines: vec![line],
+                painted,
+                top: y,
+                bottom: y + MAX_LEVEL_DISTANCE * size,
+            }),
         }
     }
     with_labels(blocks)
 }
 
 /// Labels of a figure are painted up and down and in an order of their own, which is kept.
-fn with_labels(blocks: Vec<Block>) -> Vec<Block> {
-    let mut kept: Vec<Block> = Vec::new();
+fn with_labels(blocks: Vec<LineBlock>) -> Vec<LineBlock> {
+    let mut kept: Vec<LineBlock> = Vec::new();
     for block in blocks {
         match kept.last_mut() {
             Some(before) if block.is_label_near(before) => {
@@ -158,72 +161,73 @@ fn with_labels(blocks: Vec<Block>) -> Vec<Block> {
     kept
 }
 
-impl Block {
-    fn is_label_near(&self, before: &Block) -> bool {
+impl LineBlock {
+    fn is_label_near(&self, before: &LineBlock) -> bool {
         let words = self.lines.iter().flat_map(|line| &line.words);
         let apart = (self.top - before.bottom).max(before.top - self.bottom);
         let size = self.lines.iter().map(|line| line.size).fold(0.0, f64::max);
-        self.lines.len() < CELLS
-            && words.map(|word| word.glyphs.len()).sum::<usize>() <= LABEL
-            && apart < NEAR_BY * size
+        self.lines.len() < MIN_COLUMN_LINES
+            && words.map(|word| word.glyphs.len()).sum::<usize>() <= MAX_LABEL_CHARS
+            && apart < MAX_LABEL_DISTANCE * size
     }
 
-    fn goes_on(&self, line: &Line) -> bool {
+    fn goes_on(&self, line: &TextLine) -> bool {
         let Some(last) = self.lines.last() else { return false };
         let step = (line.y - last.y) / last.size.max(line.size);
-        (-UP..DOWN).contains(&step) && line.y > self.bottom - UP * line.size
+        (-MAX_STEP_UP..MAX_STEP_DOWN).contains(&step) && line.y > self.bottom - MAX_STEP_UP * line.size
     }
 
     /// Whether it may be a column of a table: lines of one size, each below the one before it.
     fn is_column(&self) -> bool {
         let pairs = || self.lines.iter().zip(self.lines.iter().skip(1));
-        let alike = |(a, b): (&Line, &Line)| a.size.max(b.size) < 1.2 * a.size.min(b.size) && b.y > a.y;
-        self.lines.len() >= CELLS && pairs().all(alike)
+        let alike =
+            |(a, b): (&TextLine, &TextLine)| a.size.max(b.size) < 1.2 * a.size.min(b.size) && b.y > a.y;
+        self.lines.len() >= MIN_COLUMN_LINES && pairs().all(alike)
     }
 }
 
 /// Blocks that stand beside each other.
-struct Group {
-    blocks: Vec<Block>,
+struct BlockGroup {
+    blocks: Vec<LineBlock>,
     bottom: f64,
 }
 
-fn groups(blocks: Vec<Block>) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+fn groups(blocks: Vec<LineBlock>) -> Vec<BlockGroup> {
+    let mut groups: Vec<BlockGroup> = Vec::new();
     for block in blocks {
         match groups.last_mut() {
             Some(group) if block.top < group.bottom => {
                 group.bottom = group.bottom.max(block.bottom);
                 group.blocks.push(block);
             }
-            Some(_) | None => groups.push(Group { bottom: block.bottom, blocks: vec![block] }),
+            Some(_) | None => groups.push(BlockGroup { bottom: block.bottom, blocks: vec![block] }),
         }
     }
     groups
 }
 
-impl Group {
+impl BlockGroup {
     /// Its lines: from top to bottom where blocks stand level line by line, as the columns of a table do; as painted
     /// elsewhere.
-    fn lines(mut self) -> Vec<Line> {
+    fn lines(mut self) -> Vec<TextLine> {
         if self.is_table() {
             return sorted(self.blocks.into_iter().flat_map(|block| block.lines).collect());
         }
         self.blocks.sort_by_key(|block| block.painted);
-        join(self.blocks.into_iter().flat_map(|block| block.lines), Line::has_mark)
+        join(self.blocks.into_iter().flat_map(|block| block.lines), TextLine::has_mark)
     }
 
     /// Whether the blocks are columns of cells, or words painted in no order; pieces of formulas are neither.
     fn is_table(&self) -> bool {
         let pieces = self.blocks.iter().all(|block| block.lines.len() == 1);
-        let cells = |block: &&Block| pieces || block.is_column();
+        let cells = |block: &&LineBlock| pieces || block.is_column();
         let all = || {
             self.blocks
                 .iter()
                 .filter(cells)
                 .flat_map(|block| block.lines.iter().map(|line| (block.painted, line)))
         };
-        let level = |(of, line): &(usize, &Line)| {
+        let level = |(of, line): &(usize, &TextLine)| {
             all().any(|(other, beside)| other != *of && line.is_level_with(beside))
         };
         let lines: usize = self.blocks.iter().map(|block| block.lines.len()).sum();
@@ -232,19 +236,22 @@ impl Group {
 }
 
 /// From top to bottom, whatever the order of painting.
-fn sorted(mut lines: Vec<Line>) -> Vec<Line> {
+fn sorted(mut lines: Vec<TextLine>) -> Vec<TextLine> {
     // A stable sort: what stands level stays as it was painted.
     lines.sort_by(|a, b| a.y.total_cmp(&b.y));
     join(lines.into_iter(), |a, b| a.is_level_with(b) || a.has_index(b) || b.has_index(a))
 }
 
-/// How many lines back another half of a line is looked for.
-const NEAR: usize = 6;
+/// The number of lines back in which the other half of a line is searched.
+const MAX_LINES_BACK: usize = 6;
 
-fn join(lines: impl Iterator<Item = Line>, belong: impl Fn(&Line, &Line) -> bool) -> Vec<Line> {
-    let mut joined: Vec<Line> = Vec::new();
+fn join(
+    lines: impl Iterator<Item = TextLine>,
+    belong: impl Fn(&TextLine, &TextLine) -> bool,
+) -> Vec<TextLine> {
+    let mut joined: Vec<TextLine> = Vec::new();
     for line in lines {
-        let near = joined.len().saturating_sub(NEAR);
+        let near = joined.len().saturating_sub(MAX_LINES_BACK);
         match joined.iter_mut().skip(near).rev().find(|other| belong(other, &line)) {
             Some(other) => other.join(line),
             None => joined.push(line),
@@ -259,7 +266,7 @@ mod tests {
     use super::*;
 
     fn texts(words: Vec<Word>) -> Vec<String> {
-        let text = |line: &Line| {
+        let text = |line: &TextLine| {
             let words: Vec<String> = line.words.iter().map(|word| word.chars().collect()).collect();
             words.join(" ")
         };

@@ -1,26 +1,26 @@
 //! The text of a PDF: pages in reading order, and what the document says about itself.
 //!
-//! Each step is a file and sees only what the one before it made: [`glyphs`] (characters with places), [`turn`] (each
+//! Each step is a file and sees only the result of the step before: [`glyphs`] (characters with positions), [`rotation`] (each
 //! direction upright), [`accents`], [`words`], [`initials`], [`columns`] (reading order), [`lines`], [`bidi`] (right to left),
-//! [`flow`] (paragraphs, broken words). No step loses a letter; each takes time that is bounded for a page.
+//! [`flow`] (paragraphs, hyphenation). No step loses a letter; the time of each is bounded for a page.
 
 mod accents;
 mod bidi;
 mod columns;
-mod facts;
 mod flow;
 mod glyphs;
 mod initials;
 mod letters;
 mod lines;
+mod metadata;
 mod outline;
+mod rotation;
 mod rows;
 #[cfg(test)]
 mod sample;
 mod strings;
 #[cfg(test)]
 mod tests;
-mod turn;
 mod words;
 
 use std::collections::HashSet;
@@ -32,73 +32,82 @@ use hayro_syntax::page::Page;
 use hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 use serde::{Deserialize, Serialize};
 
-pub use facts::Facts;
-pub use outline::Entry;
-pub(crate) use outline::RANKS;
+pub use metadata::PdfMetadata;
+pub(crate) use outline::MAX_HEADING_LEVEL;
+pub use outline::OutlineEntry;
 
-use glyphs::{Collector, Glyph};
+use glyphs::{Glyph, GlyphCollector};
 
-/// Stands between two pages in the text that [`read`] gives, and nowhere else in it.
-pub const PAGE_END: char = '\u{c}';
+/// Separates the pages in the text that [`read`] returns; it occurs nowhere else in it.
+pub const PAGE_SEPARATOR: char = '\u{c}';
 
-/// More pages than any book has.
-const MOST_PAGES: usize = 20_000;
+/// The most pages of a document: more than any book has.
+const MAX_PAGES: usize = 20_000;
 
 /// Why a PDF has no text, in words for the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
-pub enum NoText {
-    /// It opens with a password alone.
+pub enum PdfError {
+    /// It opens only with a password.
     #[error("the file is protected by a password")]
-    Protected,
-    /// It is encrypted in a way that is not known.
+    PasswordProtected,
+    /// Its encryption is not supported.
     #[error("the file is encrypted in a way that is not read")]
-    Encrypted,
-    /// It is no PDF, or too little of one is left.
+    UnknownEncryption,
+    /// It is not a PDF, or too little of one.
     #[error("the file is damaged, or no PDF")]
     Damaged,
-    /// A scan.
+    /// Its pages are images, as those of a scan.
     #[error("the pages are pictures: there is no text")]
-    Pictures,
-    /// Nothing is on its pages.
+    ImagesOnly,
+    /// Its pages are empty.
     #[error("the pages are empty")]
     Empty,
-    /// There is text to be seen, but the file does not tell which letters it is.
+    /// It shows text, but its fonts do not map glyphs to characters.
     #[error("the file's fonts do not tell which letters they show")]
-    Unlettered,
-    /// More than are taken.
+    UnmappedFonts,
+    /// It has more than 20,000 pages.
     #[error("the file has more than 20,000 pages")]
     TooManyPages,
 }
 
-/// Reads a PDF: what it says about itself, and the text of its pages with [`PAGE_END`] between each two.
+/// Reads a PDF: its metadata, and the text of its pages with [`PAGE_SEPARATOR`] between them.
 ///
 /// # Errors
-/// See [`NoText`].
-pub fn read(bytes: Vec<u8>) -> Result<(Facts, String), NoText> {
-    let cut_off = is_cut_off(&bytes);
-    let pdf = Pdf::new(bytes).map_err(refused)?;
+/// [`PdfError`].
+pub fn read(bytes: Vec<u8>) -> Result<(PdfMetadata, String), PdfError> {
+    let is_truncated = is_truncated(&bytes);
+    let pdf = Pdf::new(bytes).map_err(pdf_error)?;
     match pdf.pages().len() {
-        0 => return Err(NoText::Damaged),
-        1..=MOST_PAGES => {}
-        _ => return Err(NoText::TooManyPages),
+        0 => return Err(PdfError::Damaged),
+        1..=MAX_PAGES => {}
+        _ => return Err(PdfError::TooManyPages),
     }
     let outline = outline::read(&pdf);
-    let said = facts::read(&pdf);
-    let (text, seen) = text(&pdf, &outline)?;
-    Ok((Facts { outline, pictures: seen.scans, broken: seen.broken, cut_off, ..said }, text))
+    let metadata = metadata::read(&pdf);
+    let (text, statistics) = extract_text(&pdf, &outline)?;
+    Ok((
+        PdfMetadata {
+            outline,
+            image_only_pages: statistics.scans,
+            unreadable_pages: statistics.broken,
+            is_truncated,
+            ..metadata
+        },
+        text,
+    ))
 }
 
-/// Whether a file has no sign of an end (ISO 32000-1, section 7.5.5), or begins another object behind the last: one that is
-/// made to be shown early has a sign near its beginning too. Some have something else behind it.
-fn is_cut_off(bytes: &[u8]) -> bool {
+/// Whether a file has no end marker (ISO 32000-1, section 7.5.5), or begins another object behind the last one. A linearised file
+/// has a marker near its beginning too, and some files have other bytes behind the last.
+fn is_truncated(bytes: &[u8]) -> bool {
     const END: &[u8] = b"%%EOF";
     let Some(end) = bytes.windows(END.len()).rposition(|window| window == END) else { return true };
-    bytes.get(end..).is_some_and(|rest| rest.windows(BEGINS).any(begins_object))
+    bytes.get(end..).is_some_and(|rest| rest.windows(OBJECT_HEADER_BYTES).any(begins_object))
 }
 
-/// Bytes of the shortest beginning of an object.
-const BEGINS: usize = 8;
+/// The shortest header of an object, in bytes.
+const OBJECT_HEADER_BYTES: usize = 8;
 
 /// Whether these bytes end as an object begins: `7 0 obj`, and no more letters.
 fn begins_object(bytes: &[u8]) -> bool {
@@ -106,18 +115,18 @@ fn begins_object(bytes: &[u8]) -> bool {
     number.is_ascii_digit() && version.is_ascii_digit() && !behind.is_ascii_alphanumeric()
 }
 
-fn refused(error: LoadPdfError) -> NoText {
+fn pdf_error(error: LoadPdfError) -> PdfError {
     match error {
-        LoadPdfError::Decryption(DecryptionError::PasswordProtected) => NoText::Protected,
-        LoadPdfError::Decryption(DecryptionError::UnsupportedAlgorithm) => NoText::Encrypted,
+        LoadPdfError::Decryption(DecryptionError::PasswordProtected) => PdfError::PasswordProtected,
+        LoadPdfError::Decryption(DecryptionError::UnsupportedAlgorithm) => PdfError::UnknownEncryption,
         LoadPdfError::Decryption(DecryptionError::MissingIDEntry | DecryptionError::InvalidEncryption)
-        | LoadPdfError::Invalid => NoText::Damaged,
+        | LoadPdfError::Invalid => PdfError::Damaged,
     }
 }
 
-/// What was seen on all pages.
+/// Counts over all pages.
 #[derive(Default)]
-struct Seen {
+struct PageStatistics {
     unknown: usize,
     pictures: usize,
     /// Pages without a word that show a picture.
@@ -125,57 +134,57 @@ struct Seen {
     broken: usize,
 }
 
-fn text(pdf: &Pdf, outline: &[Entry]) -> Result<(String, Seen), NoText> {
+fn extract_text(pdf: &Pdf, outline: &[OutlineEntry]) -> Result<(String, PageStatistics), PdfError> {
     let mut cache = InterpreterCache::new();
-    let (mut text, mut seen) = (String::new(), Seen::default());
+    let (mut text, mut statistics) = (String::new(), PageStatistics::default());
     for (page, number) in pdf.pages().iter().zip(1u32..) {
         if number > 1 {
-            text.push(PAGE_END);
+            text.push(PAGE_SEPARATOR);
         }
         let headings =
             outline.iter().filter(|entry| entry.page == Some(number)).map(|entry| flow::key(&entry.title));
-        // A page on which the parser gives up costs that page; its cache may be left in pieces.
+        // A panic of the parser costs one page; its cache may be inconsistent then.
         match catch_unwind(AssertUnwindSafe(|| collect(page, pdf, &cache))) {
             Ok(collected) => {
-                seen.unknown += collected.unknown;
-                seen.pictures += collected.pictures;
+                statistics.unknown += collected.unknown;
+                statistics.pictures += collected.pictures;
                 let has_picture = collected.pictures > 0;
                 let page = lay_out(collected, headings.collect());
-                seen.scans += usize::from(has_picture && page.trim().is_empty());
+                statistics.scans += usize::from(has_picture && page.trim().is_empty());
                 text.push_str(&page);
             }
             Err(_) => {
-                seen.broken += 1;
+                statistics.broken += 1;
                 cache = InterpreterCache::new();
             }
         }
     }
-    match seen {
-        _ if text.chars().any(|c| !c.is_whitespace()) => Ok((text, seen)),
-        Seen { broken: 1.., .. } => Err(NoText::Damaged),
-        Seen { unknown: 1.., .. } => Err(NoText::Unlettered),
-        Seen { pictures: 1.., .. } => Err(NoText::Pictures),
-        Seen { .. } => Err(NoText::Empty),
+    match statistics {
+        _ if text.chars().any(|c| !c.is_whitespace()) => Ok((text, statistics)),
+        PageStatistics { broken: 1.., .. } => Err(PdfError::Damaged),
+        PageStatistics { unknown: 1.., .. } => Err(PdfError::UnmappedFonts),
+        PageStatistics { pictures: 1.., .. } => Err(PdfError::ImagesOnly),
+        PageStatistics { .. } => Err(PdfError::Empty),
     }
 }
 
 /// The glyphs of a page in a frame whose y grows downwards.
-fn collect<'a>(page: &Page<'a>, pdf: &'a Pdf, cache: &InterpreterCache<'a>) -> Collector {
+fn collect<'a>(page: &Page<'a>, pdf: &'a Pdf, cache: &InterpreterCache<'a>) -> GlyphCollector {
     let (width, height) = page.render_dimensions();
     let (width, height) = (f64::from(width), f64::from(height));
     let frame = Affine::new(page.initial_transform(true).as_coeffs());
     let seen = Rect::new(0.0, 0.0, width, height);
     let mut context = Context::new(frame, seen, cache, pdf.xref(), InterpreterSettings::default());
-    let mut collector = Collector::new(width, height);
+    let mut collector = GlyphCollector::new(width, height);
     interpret_page(page, &mut context, &mut collector);
     collector
 }
 
-fn lay_out(collected: Collector, headings: HashSet<String>) -> String {
+fn lay_out(collected: GlyphCollector, headings: HashSet<String>) -> String {
     let right_to_left = |glyphs: &[Glyph]| bidi::direction(glyphs.iter()).unwrap_or(false);
-    let mut page = flow::Page { right_to_left: false, headings };
+    let mut page = flow::PageContext { right_to_left: false, headings };
     let mut text = String::new();
-    for glyphs in turn::upright(collected.glyphs) {
+    for glyphs in rotation::rotate_upright(collected.glyphs) {
         page.right_to_left = right_to_left(&glyphs);
         let words = words::words(accents::join(glyphs));
         let size = columns::usual_size(&words);

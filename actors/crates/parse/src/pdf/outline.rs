@@ -7,57 +7,60 @@ use hayro_syntax::Pdf;
 use hayro_syntax::object::{Array, Dict, MaybeRef, Object, ObjectIdentifier, String as PdfString};
 use serde::{Deserialize, Serialize};
 
-/// No reader goes through more.
-const MOST_ENTRIES: usize = 2000;
-const DEEPEST: u8 = 16;
-/// Ranks of an outline.
-pub const RANKS: u8 = DEEPEST + 1;
-const LONGEST_TITLE: usize = 200;
-/// Nodes of the tree of named places that are looked at for one name.
-const MOST_NODES: usize = 2000;
+/// The most entries of an outline.
+const MAX_ENTRIES: usize = 2000;
+/// The deepest nesting of entries below the first level.
+const MAX_DEPTH: u8 = 16;
+/// The deepest level of a heading.
+pub const MAX_HEADING_LEVEL: u8 = MAX_DEPTH + 1;
+/// The longest title of an entry, in characters.
+const MAX_TITLE_CHARS: usize = 200;
+/// Nodes of the name tree that are visited for one name.
+const MAX_NODES: usize = 2000;
 
-/// A part of the document.
+/// An entry of a document's outline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
-    /// What it is called.
+pub struct OutlineEntry {
+    /// Its title.
     pub title: String,
-    /// How deep it stands in the others, from 1.
+    /// Its level, from 1.
     pub level: u8,
-    /// The page on which it begins, counted from 1, where it says so.
+    /// The page that it leads to, from 1, if it says so.
     pub page: Option<u32>,
 }
 
-/// The parts in their order, from the outside in.
-pub fn read(pdf: &Pdf) -> Vec<Entry> {
+/// Reads the outline, each entry before its children.
+pub fn read(pdf: &Pdf) -> Vec<OutlineEntry> {
     let Some(catalog) = pdf.xref().get::<Dict<'_>>(pdf.xref().root_id()) else { return Vec::new() };
     let Some(root) = catalog.get::<Dict<'_>>("Outlines") else { return Vec::new() };
     let pages =
         pdf.pages().iter().zip(1u32..).filter_map(|(page, number)| Some((page.raw().obj_id()?, number)));
-    let mut reader = Reader { catalog, pages: pages.collect(), seen: HashSet::new(), entries: Vec::new() };
+    let mut reader =
+        OutlineReader { catalog, pages: pages.collect(), seen: HashSet::new(), entries: Vec::new() };
     if let Some(first) = root.get::<Dict<'_>>("First") {
         reader.walk(first);
     }
     reader.entries
 }
 
-struct Reader<'a> {
+struct OutlineReader<'a> {
     catalog: Dict<'a>,
     pages: HashMap<ObjectIdentifier, u32>,
     seen: HashSet<ObjectIdentifier>,
-    entries: Vec<Entry>,
+    entries: Vec<OutlineEntry>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> OutlineReader<'a> {
     fn walk(&mut self, first: Dict<'a>) {
         let mut open = vec![(first, 0)];
         while let Some((item, depth)) = open.pop() {
             let again = item.obj_id().is_some_and(|id| !self.seen.insert(id));
-            if again || self.entries.len() >= MOST_ENTRIES {
+            if again || self.entries.len() >= MAX_ENTRIES {
                 continue;
             }
             self.note(&item, depth + 1);
             open.extend(item.get::<Dict<'_>>("Next").map(|next| (next, depth)));
-            let child = item.get::<Dict<'_>>("First").filter(|_| depth < DEEPEST);
+            let child = item.get::<Dict<'_>>("First").filter(|_| depth < MAX_DEPTH);
             open.extend(child.map(|child| (child, depth + 1)));
         }
     }
@@ -67,8 +70,8 @@ impl<'a> Reader<'a> {
         let title =
             title.map(|title| title.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default();
         if !title.is_empty() {
-            let title = title.chars().take(LONGEST_TITLE).collect();
-            self.entries.push(Entry { title, level, page: self.page(item) });
+            let title = title.chars().take(MAX_TITLE_CHARS).collect();
+            self.entries.push(OutlineEntry { title, level, page: self.page(item) });
         }
     }
 
@@ -111,7 +114,7 @@ impl<'a> Reader<'a> {
 /// Looks a name up in a tree of names (ISO 32000-1, 7.9.6).
 fn find<'a>(root: Dict<'a>, name: &[u8]) -> Option<Object<'a>> {
     let mut open = vec![root];
-    for _ in 0..MOST_NODES {
+    for _ in 0..MAX_NODES {
         let node = open.pop()?;
         if let Some(names) = node.get::<Array<'_>>("Names") {
             let mut pairs = names.flex_iter();

@@ -3,21 +3,21 @@
 use super::letters;
 use super::words::Word;
 
-/// Base lines nearer than this are one, in heights of the text.
-const LEVEL: f64 = 0.35;
-/// Words further apart belong to different columns, in heights of the text.
-const APART: f64 = 1.5;
+/// The largest distance between base lines of one row, in heights of the text.
+const MAX_LEVEL_DISTANCE: f64 = 0.35;
+/// The least gap between words of different columns, in heights of the text.
+const MIN_COLUMN_GAP: f64 = 1.5;
 
 /// Words that stand level, from left to right.
 #[derive(Debug)]
-pub struct Row<'a> {
+pub struct WordRow<'a> {
     /// The base line of the first of them.
     pub y: f64,
     /// At least one.
     pub words: Vec<&'a Word>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> WordRow<'a> {
     /// The words from the left edge up to the first wide gap.
     pub fn head(&self, size: f64) -> Vec<&'a Word> {
         unbroken(self.words.iter().copied(), |before, after| after.x0 - before.x1, size)
@@ -36,7 +36,7 @@ fn unbroken<'a>(
 ) -> Vec<&'a Word> {
     let mut kept: Vec<&Word> = Vec::new();
     for word in words {
-        if kept.last().is_some_and(|last| gap(last, word) > APART * size) {
+        if kept.last().is_some_and(|last| gap(last, word) > MIN_COLUMN_GAP * size) {
             break;
         }
         kept.push(word);
@@ -45,14 +45,14 @@ fn unbroken<'a>(
 }
 
 /// The rows of some words, from top to bottom.
-pub fn rows<'a>(words: impl IntoIterator<Item = &'a Word>, size: f64) -> Vec<Row<'a>> {
+pub fn rows<'a>(words: impl IntoIterator<Item = &'a Word>, size: f64) -> Vec<WordRow<'a>> {
     let mut words: Vec<&Word> = words.into_iter().collect();
     words.sort_by(|a, b| a.y.total_cmp(&b.y));
-    let mut rows: Vec<Row<'_>> = Vec::new();
+    let mut rows: Vec<WordRow<'_>> = Vec::new();
     for word in words {
         match rows.last_mut() {
-            Some(row) if word.y - row.y < LEVEL * size => row.words.push(word),
-            Some(_) | None => rows.push(Row { y: word.y, words: vec![word] }),
+            Some(row) if word.y - row.y < MAX_LEVEL_DISTANCE * size => row.words.push(word),
+            Some(_) | None => rows.push(WordRow { y: word.y, words: vec![word] }),
         }
     }
     for row in &mut rows {
@@ -62,7 +62,11 @@ pub fn rows<'a>(words: impl IntoIterator<Item = &'a Word>, size: f64) -> Vec<Row
 }
 
 /// Whether a column is prose: most lines are as long as they can be, with several words each, close under each other.
-pub fn is_prose<'a>(rows: &[Row<'a>], line: impl Fn(&Row<'a>, f64) -> Vec<&'a Word>, size: f64) -> bool {
+pub fn is_prose<'a>(
+    rows: &[WordRow<'a>],
+    line: impl Fn(&WordRow<'a>, f64) -> Vec<&'a Word>,
+    size: f64,
+) -> bool {
     let lines: Vec<Vec<&Word>> = rows.iter().map(|row| line(row, size)).collect();
     let count = lines.len().max(1) as f64;
     let chars = lines.iter().flatten().map(|word| word.chars().count()).sum::<usize>();
@@ -99,15 +103,15 @@ fn is_unspaced(lines: &[Vec<&Word>]) -> bool {
 }
 
 /// The usual distance from one row to the next.
-pub fn pitch(rows: &[Row<'_>]) -> f64 {
+pub fn pitch(rows: &[WordRow<'_>]) -> f64 {
     let mut steps: Vec<f64> = rows.iter().zip(rows.iter().skip(1)).map(|(a, b)| b.y - a.y).collect();
     steps.sort_by(f64::total_cmp);
     steps.get(steps.len() / 2).copied().unwrap_or_default()
 }
 
 /// Whether most lines of the shorter column have a line beside them at the same height.
-pub fn are_level(left: &[Row<'_>], right: &[Row<'_>], size: f64) -> bool {
+pub fn are_level(left: &[WordRow<'_>], right: &[WordRow<'_>], size: f64) -> bool {
     let (few, many) = if left.len() < right.len() { (left, right) } else { (right, left) };
-    let beside = |row: &&Row<'_>| many.iter().any(|other| (other.y - row.y).abs() < 0.12 * size);
+    let beside = |row: &&WordRow<'_>| many.iter().any(|other| (other.y - row.y).abs() < 0.12 * size);
     few.iter().filter(beside).count() * 2 >= few.len()
 }

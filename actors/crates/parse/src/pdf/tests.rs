@@ -1,34 +1,34 @@
 //! Whole PDFs, made here.
 
 use super::sample::{pdf, said};
-use super::{NoText, PAGE_END, read};
+use super::{PAGE_SEPARATOR, PdfError, read};
 
 #[test]
 fn a_file_that_stops_before_its_end_says_so() {
     let whole = pdf(&[&said("Words.")], &[]);
     let end = whole.windows(9).rposition(|window| window == b"startxref").unwrap();
 
-    let (facts, text) = read(whole[..end].to_vec()).unwrap();
-    assert_eq!((facts.cut_off, text.as_str()), (true, "Words."));
-    assert!(!read(whole.clone()).unwrap().0.cut_off);
+    let (metadata, text) = read(whole[..end].to_vec()).unwrap();
+    assert_eq!((metadata.is_truncated, text.as_str()), (true, "Words."));
+    assert!(!read(whole.clone()).unwrap().0.is_truncated);
     for other in [&[0; 5_000][..], b" 2026 objects were 7 0 objective, in 5 object"] {
-        assert!(!read([&whole[..], other].concat()).unwrap().0.cut_off, "something else behind it");
+        assert!(!read([&whole[..], other].concat()).unwrap().0.is_truncated, "something else behind it");
     }
     assert!(
-        read([&whole[..], b"7 0 obj << /Length 9"].concat()).unwrap().0.cut_off,
+        read([&whole[..], b"7 0 obj << /Length 9"].concat()).unwrap().0.is_truncated,
         "another part was begun"
     );
 }
 
 #[test]
 fn pages_and_what_the_document_says_of_itself_are_read() {
-    let (facts, text) = read(pdf(&[&said("First page."), &said("Second page.")], &[])).unwrap();
+    let (metadata, text) = read(pdf(&[&said("First page."), &said("Second page.")], &[])).unwrap();
 
-    assert_eq!(text, format!("First page.{PAGE_END}Second page."));
-    assert_eq!(facts.title.as_deref(), Some("A paper"));
-    assert_eq!(facts.author.as_deref(), Some("Ü"));
-    assert_eq!((facts.subject.as_deref(), facts.language.as_deref()), (Some("Ants"), Some("de")));
-    assert_eq!(facts.made_on.as_deref(), Some("2024-05-06"));
+    assert_eq!(text, format!("First page.{PAGE_SEPARATOR}Second page."));
+    assert_eq!(metadata.title.as_deref(), Some("A paper"));
+    assert_eq!(metadata.author.as_deref(), Some("Ü"));
+    assert_eq!((metadata.subject.as_deref(), metadata.language.as_deref()), (Some("Ants"), Some("de")));
+    assert_eq!(metadata.created_on.as_deref(), Some("2024-05-06"));
 }
 
 #[test]
@@ -36,10 +36,10 @@ fn pages_that_are_pictures_among_others_are_counted() {
     let picture = "<</Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8/Length 1>>stream\na\nendstream";
     let scan = "q 600 0 0 800 0 0 cm /X Do Q";
 
-    let (facts, text) = read(pdf(&[&said("Words."), scan, scan, ""], &[(101, picture)])).unwrap();
+    let (metadata, text) = read(pdf(&[&said("Words."), scan, scan, ""], &[(101, picture)])).unwrap();
 
-    assert_eq!((facts.pictures, facts.broken), (2, 0));
-    assert_eq!(text, format!("Words.{PAGE_END}{PAGE_END}{PAGE_END}"));
+    assert_eq!((metadata.image_only_pages, metadata.unreadable_pages), (2, 0));
+    assert_eq!(text, format!("Words.{PAGE_SEPARATOR}{PAGE_SEPARATOR}{PAGE_SEPARATOR}"));
 }
 
 #[test]
@@ -75,9 +75,9 @@ fn text_that_runs_up_the_page_stands_behind_the_rest() {
 
 #[test]
 fn what_has_no_text_says_why() {
-    assert_eq!(read(Vec::new()).unwrap_err(), NoText::Damaged);
-    assert_eq!(read(b"<html>no PDF</html>".to_vec()).unwrap_err(), NoText::Damaged);
-    assert_eq!(read(pdf(&["0 0 100 100 re f"], &[])).unwrap_err(), NoText::Empty);
+    assert_eq!(read(Vec::new()).unwrap_err(), PdfError::Damaged);
+    assert_eq!(read(b"<html>no PDF</html>".to_vec()).unwrap_err(), PdfError::Damaged);
+    assert_eq!(read(pdf(&["0 0 100 100 re f"], &[])).unwrap_err(), PdfError::Empty);
     let picture = "<</Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8/Length 1>>stream\nA\nendstream";
-    assert_eq!(read(pdf(&["/X Do"], &[(101, picture)])).unwrap_err(), NoText::Pictures);
+    assert_eq!(read(pdf(&["/X Do"], &[(101, picture)])).unwrap_err(), PdfError::ImagesOnly);
 }

@@ -3,14 +3,14 @@
 use super::glyphs::Glyph;
 use super::letters;
 
-/// A wider gap is a space, in heights of the font.
-const SPACE: f64 = 0.15;
-/// What is painted further up or down is no part of the word: more than the index of a formula.
-const SHIFT: f64 = 0.6;
-/// How far letters may be painted over each other.
-const OVERLAP: f64 = 0.3;
-/// Fewer glyphs do not tell whether they are spaced out.
-const SPACED_OUT: usize = 6;
+/// The least width of a space, in heights of the font.
+const MIN_SPACE_WIDTH: f64 = 0.15;
+/// The most that a glyph of a word is raised or lowered, in heights of the font: more than the index of a formula.
+const MAX_SHIFT: f64 = 0.6;
+/// The most that letters overlap, in heights of the font.
+const MAX_OVERLAP: f64 = 0.3;
+/// The fewest glyphs by which letter spacing is recognised.
+const MIN_SPACED_GLYPHS: usize = 6;
 /// Above and below the base line, in heights of the font.
 const ASCENT: f64 = 0.75;
 const DESCENT: f64 = 0.22;
@@ -78,7 +78,7 @@ pub fn words(glyphs: Vec<Glyph>) -> Vec<Word> {
     let mut words = Vec::new();
     for line in runs(glyphs).chunk_by(|(a, _), (b, _)| is_one_line(a, b)) {
         let gaps: Vec<f64> = line.iter().flat_map(|(run, _)| gaps(run)).collect();
-        let space = SPACE + letter_space(&gaps);
+        let space = MIN_SPACE_WIDTH + letter_space(&gaps);
         for (run, spaced) in line {
             cut(run, *spaced, space, &mut words);
         }
@@ -120,16 +120,16 @@ fn runs(glyphs: Vec<Glyph>) -> Vec<(Vec<Glyph>, bool)> {
 /// second does not go on with the line of the first.
 fn gap(before: &Glyph, after: &Glyph) -> Option<f64> {
     let size = before.size.max(after.size);
-    if (after.y - before.y).abs() > SHIFT * size {
+    if (after.y - before.y).abs() > MAX_SHIFT * size {
         return None;
     }
     let right = (after.x0 - before.x1) / size;
-    if (-OVERLAP..1.0).contains(&right) {
+    if (-MAX_OVERLAP..1.0).contains(&right) {
         return Some(right);
     }
     let left = (before.x0 - after.x1) / size;
     let turned = [before, after].iter().any(|glyph| glyph.text.chars().any(letters::is_right_to_left));
-    (turned && (-OVERLAP..1.0).contains(&left)).then_some(left)
+    (turned && (-MAX_OVERLAP..1.0).contains(&left)).then_some(left)
 }
 
 /// Parts a run at its spaces.
@@ -154,7 +154,7 @@ fn letter_space(gaps: &[f64]) -> f64 {
     let usual = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
     let least = sorted.get(sorted.len() / 10).copied().unwrap_or_default();
     let even = least > usual * 0.6;
-    if sorted.len() >= SPACED_OUT && usual > SPACE * 0.6 && even { usual } else { 0.0 }
+    if sorted.len() >= MIN_SPACED_GLYPHS && usual > MIN_SPACE_WIDTH * 0.6 && even { usual } else { 0.0 }
 }
 
 #[cfg(test)]

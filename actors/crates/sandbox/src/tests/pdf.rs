@@ -4,7 +4,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use parse::pdf::NoText;
+use parse::pdf::PdfError;
 
 use super::{command, shared};
 use crate::{PdfText, Sandbox, SandboxError, SandboxSettings};
@@ -143,8 +143,10 @@ async fn every_pdf_of_the_shared_set_ends_in_text_or_a_clear_reason() {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         match sandbox.read_pdf(&mut file).await {
             Ok(read) => assert!(read.pages.iter().any(|page| !page.is_empty()), "{name}"),
-            Err(SandboxError::Pdf(NoText::Protected)) => assert!(name.contains("password"), "{name}"),
-            Err(SandboxError::Pdf(NoText::Pictures)) => assert!(name.contains("image"), "{name}"),
+            Err(SandboxError::Pdf(PdfError::PasswordProtected)) => {
+                assert!(name.contains("password"), "{name}")
+            }
+            Err(SandboxError::Pdf(PdfError::ImagesOnly)) => assert!(name.contains("image"), "{name}"),
             Err(other) => panic!("{name}: {other:?}"),
         }
     }

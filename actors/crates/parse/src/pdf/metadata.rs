@@ -1,80 +1,81 @@
-//! What a document says about itself: title, author, subject, date, language.
+//! The metadata of a document: title, author, subject, date, language.
 
 use hayro_syntax::Pdf;
 use hayro_syntax::object::{DateTime, Dict, String as PdfString};
 use serde::{Deserialize, Serialize};
 use time::{Date, Month, OffsetDateTime};
 
-use super::outline::Entry;
+use super::outline::OutlineEntry;
 use super::strings;
 
-/// Endings of names of files that programs put in the place of a title.
-const FILES: [&str; 16] = [
+/// Extensions of file names that programs use as a title.
+const FILE_EXTENSIONS: [&str; 16] = [
     ".pdf", ".doc", ".docx", ".dvi", ".tex", ".indd", ".qxd", ".odt", ".rtf", ".ps", ".eps", ".ppt", ".pptx",
     ".xls", ".xlsx", ".txt",
 ];
-const LONGEST: usize = 2000;
+/// The longest field, in characters.
+const MAX_CHARS: usize = 2000;
 
-/// Everything about a document but its text, as far as it says something.
+/// The metadata of a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facts {
-    /// What it is called.
+pub struct PdfMetadata {
+    /// Its title.
     pub title: Option<String>,
-    /// Who wrote it.
+    /// Its author.
     pub author: Option<String>,
-    /// What it is about.
+    /// Its subject.
     pub subject: Option<String>,
-    /// The day on which it was made, as in RFC 3339.
-    pub made_on: Option<String>,
-    /// ISO 639-1.
+    /// The date of creation, as in RFC 3339.
+    pub created_on: Option<String>,
+    /// Its language, ISO 639-1.
     pub language: Option<String>,
-    /// Its parts, in order.
-    pub outline: Vec<Entry>,
-    /// Pages without a word that show a picture: scans among others.
-    pub pictures: usize,
-    /// Pages that could not be read.
-    pub broken: usize,
-    /// The file stops before its end: words may be missing on any page.
-    pub cut_off: bool,
+    /// Its outline, in order.
+    pub outline: Vec<OutlineEntry>,
+    /// Pages that show an image and no words, such as scans.
+    pub image_only_pages: usize,
+    /// Pages on which the parser failed.
+    pub unreadable_pages: usize,
+    /// The file is truncated: words may be missing on any page.
+    pub is_truncated: bool,
 }
 
-/// The facts of a document.
-pub fn read(pdf: &Pdf) -> Facts {
-    let told = pdf.metadata();
-    Facts {
-        title: told.title.as_deref().and_then(said).filter(|title| is_title(title)),
-        author: told.author.as_deref().and_then(said).filter(|author| is_name(author)),
-        subject: told.subject.as_deref().and_then(said),
-        made_on: told.creation_date.as_ref().and_then(day),
+/// Reads the metadata of a document; what concerns its pages is left at 0.
+pub fn read(pdf: &Pdf) -> PdfMetadata {
+    let info = pdf.metadata();
+    PdfMetadata {
+        title: info.title.as_deref().and_then(clean_line).filter(|title| is_title(title)),
+        author: info.author.as_deref().and_then(clean_line).filter(|author| is_name(author)),
+        subject: info.subject.as_deref().and_then(clean_line),
+        created_on: info.creation_date.as_ref().and_then(day),
         language: language(pdf),
         outline: Vec::new(),
-        pictures: 0,
-        broken: 0,
-        cut_off: false,
+        image_only_pages: 0,
+        unreadable_pages: 0,
+        is_truncated: false,
     }
 }
 
-fn said(bytes: &[u8]) -> Option<String> {
+fn clean_line(bytes: &[u8]) -> Option<String> {
     let text = strings::text(bytes);
     let words: Vec<&str> =
         text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
-    let text: String = words.join(" ").chars().take(LONGEST).collect();
+    let text: String = words.join(" ").chars().take(MAX_CHARS).collect();
     text.chars().any(char::is_alphanumeric).then_some(text)
 }
 
-/// A date since there are PDFs: programs write zeros, and clocks are not set.
+/// A date between 1993, when PDF appeared, and tomorrow: programs write zeros, and clocks are wrong.
 fn day(date: &DateTime) -> Option<String> {
     let month = Month::try_from(date.month).ok()?;
     let day = Date::from_calendar_date(date.year.into(), month, date.day).ok()?;
-    // Somewhere it is tomorrow already.
+    // In some time zones it is tomorrow already.
     let tomorrow = OffsetDateTime::now_utc().date().next_day()?;
     ((1993..).contains(&day.year()) && day <= tomorrow).then(|| day.to_string())
 }
 
-/// Whether a title is one, and not what a program writes when it knows none.
+/// Whether a title is not a placeholder that a program writes when it knows none.
 fn is_title(title: &str) -> bool {
     let lower = title.to_lowercase();
-    let file = FILES.iter().any(|ending| lower.ends_with(ending));
+    let file = FILE_EXTENSIONS.iter().any(|ending| lower.ends_with(ending));
     let program = ["microsoft word - ", "microsoft powerpoint - ", "untitled", "unbenannt"];
     let placeholder = ["(anonymous)", "title", "document", "none", "unknown"];
     !file && !program.iter().any(|start| lower.starts_with(start)) && !placeholder.contains(&lower.as_str())
@@ -119,7 +120,7 @@ mod tests {
 
     #[test]
     fn white_space_and_controls_are_made_one_space() {
-        assert_eq!(said(b"  Two\r\n words\0 ").as_deref(), Some("Two words"));
-        assert_eq!(said(b" -- "), None);
+        assert_eq!(clean_line(b"  Two\r\n words\0 ").as_deref(), Some("Two words"));
+        assert_eq!(clean_line(b" -- "), None);
     }
 }
