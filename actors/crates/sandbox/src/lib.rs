@@ -39,7 +39,7 @@ use audio::AudioReader;
 use import::ImportReader;
 use parse::audio::NoSound;
 use parse::bookmarks::{Format, NoImport};
-use parse::feed::{Outlines, Reading};
+use parse::feed::{FeedDocument, OpmlDocument};
 use parse::html::{Article, ArticleError};
 use parse::pdf::{self, PdfError};
 use pool::{Body, Pool};
@@ -256,7 +256,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// Each of [`SandboxError`] but `Article`; all but `Unavailable` concern these bytes alone.
-    pub async fn read_feed(&self, bytes: &[u8], url: String) -> Result<Reading, SandboxError> {
+    pub async fn read_feed(&self, bytes: &[u8], url: String) -> Result<FeedDocument, SandboxError> {
         self.run_json(&Task::Feed { url }, bytes).await
     }
 
@@ -264,7 +264,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// As [`Sandbox::read_feed`].
-    pub async fn read_opml(&self, text: &str) -> Result<Option<Outlines>, SandboxError> {
+    pub async fn read_opml(&self, text: &str) -> Result<Option<OpmlDocument>, SandboxError> {
         self.run_json(&Task::Opml, text.as_bytes()).await
     }
 

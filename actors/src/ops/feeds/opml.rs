@@ -7,7 +7,7 @@ use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{feed, feed_source};
 use parse::bookmarks::{Format, Found};
-use parse::feed::{Outline, Outlines};
+use parse::feed::{OpmlDocument, Outline};
 use quick_xml::escape::escape;
 use sandbox::SandboxError;
 use schemars::JsonSchema;
@@ -160,7 +160,7 @@ fn distinct(mut feeds: Vec<Outline>) -> Vec<Outline> {
     feeds
 }
 
-async fn read(app: &App, opml: &str) -> Result<Outlines, Error> {
+async fn read(app: &App, opml: &str) -> Result<OpmlDocument, Error> {
     match app.sandbox.read_opml(opml).await {
         Ok(Some(list)) => Ok(list),
         Ok(None) => Err(Error::invalid("opml", "is no OPML")),

@@ -170,7 +170,8 @@ fn decoded(bytes: &[u8], wanted: Option<Format>) -> Result<Source, NoImport> {
         if list.feeds.is_empty() && holds(&text, "xmlurl") {
             return Err(NoImport::Damaged);
         }
-        let broken = list.broken.then(|| Found::Passed("the list cannot be read on from here".to_owned()));
+        let broken =
+            list.is_truncated.then(|| Found::Passed("the list cannot be read on from here".to_owned()));
         let found = list.feeds.into_iter().map(Found::Feed).chain(broken);
         return Ok(Source::of(Format::Opml, found.zip(1..).map(|(found, line)| Row { line, found })));
     }

@@ -25,18 +25,18 @@ const ZONES: [(&str, f32); 14] = [
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
-/// Milliseconds of the Unix epoch.
-pub fn millis(text: &str) -> Option<i64> {
+/// Parses a date to milliseconds since the Unix epoch.
+pub fn parse_millis(text: &str) -> Option<i64> {
     let text = text.trim();
     let (date, clock, zone) = by_number(text).or_else(|| by_name(text))?;
     let at = PrimitiveDateTime::new(date, clock).assume_offset(zone);
     i64::try_from(at.unix_timestamp_nanos() / 1_000_000).ok()
 }
 
-type Parts = (Date, Time, UtcOffset);
+type DateParts = (Date, Time, UtcOffset);
 
 /// `2026-01-02T03:04:05.678+01:00`, and less of it.
-fn by_number(text: &str) -> Option<Parts> {
+fn by_number(text: &str) -> Option<DateParts> {
     let (date, rest) = text.split_at_checked(10)?;
     let mut parts = date.split(['-', '/']);
     let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
@@ -53,7 +53,7 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// `Fri, 2 Jan 2026 03:04:05 +0100`, and its parts in another order.
-fn by_name(whole: &str) -> Option<Parts> {
+fn by_name(whole: &str) -> Option<DateParts> {
     let (mut month, mut time, mut offset) = (None, None, None);
     let mut numbers = Vec::new();
     let mut afternoon = None;
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     fn told(text: &str) -> Option<String> {
-        let at = time::OffsetDateTime::from_unix_timestamp_nanos(i128::from(millis(text)?) * 1_000_000);
+        let at = time::OffsetDateTime::from_unix_timestamp_nanos(i128::from(parse_millis(text)?) * 1_000_000);
         at.unwrap().format(&Rfc3339).ok()
     }
 

@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 use trafilatura::dom::Document;
 use url::Url;
 
-use super::address;
+use super::resolve_url;
 use crate::html::{MAX_NAME_CHARS, clean_line, is_buildable};
 
-/// Feeds that are looked at of those that a page names.
-const MOST: usize = 20;
+/// The most feeds of a page.
+const MAX_LINKS: usize = 20;
 
-/// Media types of feeds. Plain `application/json` is not among them: pages name other things by it.
-const TYPES: &[&str] = &[
+/// Media types of feeds. Plain `application/json` is not among them: pages use it for other things.
+const FEED_MEDIA_TYPES: &[&str] = &[
     "application/rss+xml",
     "application/atom+xml",
     "application/feed+json",
@@ -23,16 +23,16 @@ const TYPES: &[&str] = &[
 /// A feed that a page names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedLink {
-    /// Its address.
+    /// Its URL.
     pub url: String,
-    /// What the page calls it.
+    /// Its title on the page.
     pub title: Option<String>,
-    /// Its media type, as the page says.
+    /// Its media type, as the page states it.
     pub media_type: String,
 }
 
-/// The feeds of a page, those of its comments last.
-pub fn of(html: &str, url: &Url) -> Vec<FeedLink> {
+/// Returns the feeds that a page names, those of its comments last.
+pub fn find_links(html: &str, url: &Url) -> Vec<FeedLink> {
     if !is_buildable(html) {
         return Vec::new();
     }
@@ -44,11 +44,12 @@ pub fn of(html: &str, url: &Url) -> Vec<FeedLink> {
         let rel = says("rel").to_ascii_lowercase();
         let kind = says("type").split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let is_feed = rel.split_whitespace().any(|word| word == "alternate" || word == "feed");
-        let Some(url) = address(&says("href"), &base).filter(|_| is_feed && TYPES.contains(&kind.as_str()))
+        let Some(url) = resolve_url(&says("href"), &base)
+            .filter(|_| is_feed && FEED_MEDIA_TYPES.contains(&kind.as_str()))
         else {
             continue;
         };
-        if found.len() < MOST && !found.iter().any(|other| other.url == url) {
+        if found.len() < MAX_LINKS && !found.iter().any(|other| other.url == url) {
             found.push(FeedLink { url, title: clean_line(&says("title"), MAX_NAME_CHARS), media_type: kind });
         }
     }

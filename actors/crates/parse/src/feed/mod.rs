@@ -1,18 +1,17 @@
-//! Feeds and pages that name them: RSS, Atom and JSON Feed become one shape, bounded, with the text of
-//! each entry made plain.
+//! Feeds, and pages that name them: RSS, Atom and JSON Feed become one bounded type, each entry with plain text.
 //!
-//! [`read`] tells a feed from a page; [`item`] reads an entry; [`words`] makes text of markup; [`links`] finds the feeds
-//! that a page names; [`opml`] reads lists of feeds; [`date`] reads dates.
+//! [`read`] distinguishes feeds from pages; [`repair`] corrects common faults; [`item`] reads an entry; [`text_construct`] renders
+//! titles and contents; [`links`] finds the feeds that a page names; [`opml`] reads lists of feeds; [`date`] reads dates.
 
 mod date;
 mod item;
 mod json;
 mod links;
-mod mend;
 mod opml;
+mod repair;
 #[cfg(test)]
 mod tests;
-mod words;
+mod text_construct;
 
 use chrono::DateTime;
 use feed_rs::model::{self, FeedType};
@@ -21,117 +20,117 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::html::{Heading, MAX_NAME_CHARS, clean_line};
-use item::Left;
+use item::SizeBudget;
 
 pub use links::FeedLink;
-pub use opml::{Outline, Outlines, read as read_opml};
+pub use opml::{OpmlDocument, Outline, read as read_opml};
 
-/// Entries of one fetch that are kept: the newest.
-pub const MOST_ITEMS: usize = 200;
-/// Bytes of all texts of one feed together; entries beyond keep their summary alone.
-const MOST_TEXT: usize = 6 << 20;
-/// Bytes of all HTML of one feed together; entries beyond keep their text alone.
-const MOST_HTML: usize = 6 << 20;
+/// The most entries of a feed that are kept, the newest.
+pub const MAX_ITEMS: usize = 200;
+/// Bytes of all texts of a feed together; further entries keep only their summary.
+const MAX_TEXT_BYTES: usize = 6 << 20;
+/// Bytes of all HTML of a feed together; further entries keep only their text.
+const MAX_HTML_BYTES: usize = 6 << 20;
 
-/// What stands at an address.
+/// What a URL returned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reading {
+pub enum FeedDocument {
     /// A feed.
     Feed(Box<Feed>),
-    /// Something else, a page perhaps, and the feeds that it names.
+    /// Something else, such as a page, with the feeds that it names.
     Page(Vec<FeedLink>),
-    /// A feed by its first words, which cannot be read.
-    Broken,
+    /// It begins like a feed, but cannot be parsed.
+    Malformed,
 }
 
 /// A feed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Feed {
-    /// Its media type, by what it turned out to be.
+    /// Its media type, by its content.
     pub media_type: String,
     /// Its title; at most 300 characters.
     pub title: Option<String>,
-    /// The page that it is the feed of, `http` or `https`.
+    /// The page that it belongs to, `http` or `https`.
     pub site_url: Option<String>,
-    /// Minutes for which it asks not to be fetched again.
+    /// Its time to live, in minutes.
     pub ttl_minutes: Option<u32>,
-    /// The hub that says when there is something new, `http` or `https` (WebSub, section 4).
+    /// Its WebSub hub, `http` or `https` (WebSub, section 4).
     #[serde(default)]
     pub hub: Option<String>,
-    /// The address by which it names itself, `http` or `https`.
+    /// Its own URL (`rel="self"`), `http` or `https`.
     #[serde(default)]
     pub own: Option<String>,
-    /// Its newest entries, [`MOST_ITEMS`] at most, in the feed's own order.
+    /// Its newest entries, [`MAX_ITEMS`] at most, in the feed's own order.
     pub items: Vec<Item>,
 }
 
 /// An entry of a feed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
-    /// What tells it from the others of its feed: its id there, else its address, else its title, and what it says where that
-    /// is not enough.
+    /// Identifies it among the entries of its feed: its id, else its URL, with its title and its date or a digest of its text if
+    /// that is not unique.
     pub key: String,
-    /// Its page, `http` or `https`.
+    /// The URL of its page, `http` or `https`.
     pub url: Option<String>,
     /// Its title, or its first words; at most 300 characters.
     pub title: String,
-    /// Who wrote it, names parted by `; `; at most 300 characters.
+    /// Its authors, separated by `; `; at most 300 characters.
     pub author: Option<String>,
-    /// A few words of it; at most 500 characters.
+    /// Its summary; at most 500 characters.
     pub summary: Option<String>,
-    /// What the feed gives of it as plain text; its title where that is all there is.
+    /// Its content as plain text; its summary or its title if the feed has no content of it.
     pub text: String,
-    /// The same as HTML that is safe to show.
+    /// The same text as HTML that is safe to show.
     #[serde(default)]
     pub html: Option<String>,
     /// Its headings.
     #[serde(default)]
     pub outline: Vec<Heading>,
-    /// The feed gives all of it.
+    /// The feed has all of its content.
     pub whole: bool,
     /// When it was published, in milliseconds of the Unix epoch.
     pub published_at: Option<i64>,
-    /// A recording that comes with it.
+    /// Its recording, if any.
     pub enclosure: Option<Enclosure>,
 }
 
-/// A recording that comes with an entry.
+/// The recording of an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Enclosure {
-    /// Where it is, `http` or `https`.
+    /// Its URL, `http` or `https`.
     pub url: String,
-    /// Its media type, as the feed says.
+    /// Its media type, as the feed states it.
     pub media_type: Option<String>,
-    /// Its length, as the feed says.
+    /// Its length, as the feed states it.
     pub bytes: Option<i64>,
 }
 
-/// Bytes in which the first element is looked for.
-const HEAD: usize = 4096;
+/// Bytes in which the first element is searched.
+const SNIFF_BYTES: usize = 4096;
 
-/// Reads what came from `url`.
-pub fn read(bytes: &[u8], url: &str) -> Reading {
-    let Ok(base) = Url::parse(url) else { return Reading::Page(Vec::new()) };
-    let text = mend::without_mark(bytes);
-    let feed = parsed(text.trim_ascii_start(), url).or_else(|| {
-        let mended = mend::mended(&text)?;
-        parsed(&mended, url).or_else(|| parsed(&mend::with_plain_words(&mended)?, url))
+/// Reads what `url` returned.
+pub fn read(bytes: &[u8], url: &str) -> FeedDocument {
+    let Ok(base) = Url::parse(url) else { return FeedDocument::Page(Vec::new()) };
+    let text = repair::decode_bom(bytes);
+    let feed = parse(text.trim_ascii_start(), url).or_else(|| {
+        let repaired = repair::repair(&text)?;
+        parse(&repaired, url).or_else(|| parse(&repair::escape_markup(&repaired)?, url))
     });
     match feed {
         Some(feed) if feed.feed_type == FeedType::JSON => {
-            let (hub, own) = json::hub_and_own(&text, &base);
-            Reading::Feed(Box::new(Feed { hub, own, ..shape(feed, &base) }))
+            let (hub, own) = json::hub_and_self(&text, &base);
+            FeedDocument::Feed(Box::new(Feed { hub, own, ..convert(feed, &base) }))
         }
-        Some(feed) => Reading::Feed(Box::new(shape(feed, &base))),
-        None if begins_as_feed(&text) => Reading::Broken,
-        None => Reading::Page(links::of(&String::from_utf8_lossy(&text), &base)),
+        Some(feed) => FeedDocument::Feed(Box::new(convert(feed, &base))),
+        None if begins_as_feed(&text) => FeedDocument::Malformed,
+        None => FeedDocument::Page(links::find_links(&String::from_utf8_lossy(&text), &base)),
     }
 }
 
 /// Whether the first element is that of a feed in XML.
 fn begins_as_feed(text: &[u8]) -> bool {
-    let head = String::from_utf8_lossy(text.get(..HEAD).unwrap_or(text)).to_ascii_lowercase();
+    let head = String::from_utf8_lossy(text.get(..SNIFF_BYTES).unwrap_or(text)).to_ascii_lowercase();
     let mut rest = head.as_str();
     while let Some((_, tag)) = rest.split_once('<') {
         if tag.starts_with(|c: char| c.is_ascii_alphabetic()) {
@@ -145,32 +144,34 @@ fn begins_as_feed(text: &[u8]) -> bool {
     false
 }
 
-fn parsed(bytes: &[u8], url: &str) -> Option<model::Feed> {
+fn parse(bytes: &[u8], url: &str) -> Option<model::Feed> {
     let parser = Builder::new()
         .base_uri(Some(url))
         // An id that is made up from link and title would change with the title: the item's own rule decides.
         .id_generator(|_, _, _| String::new())
-        .timestamp_parser(|text| DateTime::from_timestamp_millis(date::millis(text)?))
+        .timestamp_parser(|text| DateTime::from_timestamp_millis(date::parse_millis(text)?))
         .build();
     parser.parse(bytes).ok()
 }
 
-fn shape(feed: model::Feed, base: &Url) -> Feed {
+fn convert(feed: model::Feed, base: &Url) -> Feed {
     let kind = feed.feed_type;
-    let title =
-        feed.title.as_ref().and_then(|title| clean_line(&words::of_title(title, &kind), MAX_NAME_CHARS));
-    let site = feed.links.iter().filter(|link| is_page(link)).find_map(|link| address(&link.href, base));
+    let title = feed
+        .title
+        .as_ref()
+        .and_then(|title| clean_line(&text_construct::title_text(title, &kind), MAX_NAME_CHARS));
+    let site = feed.links.iter().filter(|link| is_page(link)).find_map(|link| resolve_url(&link.href, base));
     let named = |rel: &str| {
         let mut links = feed.links.iter().filter(|link| link.rel.as_deref() == Some(rel));
-        links.find_map(|link| address(&link.href, base))
+        links.find_map(|link| resolve_url(&link.href, base))
     };
     let (hub, own) = (named("hub"), named("self"));
     let authors = feed.authors;
     let entries = newest(feed.entries);
-    let mut left = Left { text: MOST_TEXT, html: MOST_HTML };
+    let mut budget = SizeBudget { text: MAX_TEXT_BYTES, html: MAX_HTML_BYTES };
     let mut all: Vec<Item> =
-        entries.into_iter().map(|entry| item::of(entry, &kind, &authors, base, &mut left)).collect();
-    item::name_all(&mut all);
+        entries.into_iter().map(|entry| item::read(entry, &kind, &authors, base, &mut budget)).collect();
+    item::assign_keys(&mut all);
     let mut items: Vec<Item> = Vec::with_capacity(all.len());
     for item in all {
         let there = |other: &Item| {
@@ -195,9 +196,9 @@ fn shape(feed: model::Feed, base: &Url) -> Feed {
 
 /// Feeds mostly stand newest first; one that is too long to keep whole is cut by its dates.
 fn newest(mut entries: Vec<model::Entry>) -> Vec<model::Entry> {
-    if entries.len() > MOST_ITEMS {
+    if entries.len() > MAX_ITEMS {
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.published.or(entry.updated)));
-        entries.truncate(MOST_ITEMS);
+        entries.truncate(MAX_ITEMS);
     }
     entries
 }
@@ -210,19 +211,20 @@ fn media_type(kind: &FeedType) -> &'static str {
     }
 }
 
-/// Whether a link leads to what it stands at: to its page, not to a recording, a hub or itself as a feed.
+/// Whether a link leads to the page of its feed or entry: not to a recording, a hub or the feed itself.
 fn is_page(link: &model::Link) -> bool {
     let feed = link.media_type.as_deref().is_some_and(|kind| kind.contains("rss") || kind.contains("atom"));
     link.target.is_none() && !feed && matches!(link.rel.as_deref(), None | Some("alternate" | ""))
 }
 
-/// The longest address that is kept (contract.md, 11: v1).
-const ADDRESS: usize = 8_192;
+/// The longest URL, in characters (contract.md, 11: v1).
+const MAX_URL_CHARS: usize = 8_192;
 
-/// A whole address of the web.
-fn address(stated: &str, base: &Url) -> Option<String> {
+/// Resolves a URL of the web.
+fn resolve_url(stated: &str, base: &Url) -> Option<String> {
     let stated = stated.trim();
     let url = base.join(stated).ok()?;
-    let fits = matches!(url.scheme(), "http" | "https") && url.has_host() && url.as_str().len() <= ADDRESS;
+    let fits =
+        matches!(url.scheme(), "http" | "https") && url.has_host() && url.as_str().len() <= MAX_URL_CHARS;
     (fits && !stated.is_empty()).then(|| url.into())
 }

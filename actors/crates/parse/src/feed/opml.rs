@@ -7,35 +7,35 @@ use url::Url;
 
 use crate::html::{MAX_NAME_CHARS, clean_line};
 
-/// Feeds of one list that are read.
-pub const MOST: usize = 20_000;
-/// Folders within folders that are looked at.
-const DEPTH: usize = 64;
+/// The most feeds of a list.
+pub const MAX_FEEDS: usize = 20_000;
+/// The deepest nesting of folders.
+const MAX_FOLDER_DEPTH: usize = 64;
 
 /// A feed of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outline {
-    /// Its address as it stands there.
+    /// Its URL as written in the list.
     pub url: String,
-    /// What the list calls it.
+    /// Its title in the list.
     pub title: Option<String>,
-    /// The folder that it stands in; folders within folders are joined by ` / `.
+    /// Its folder; nested folders are joined by ` / `.
     pub folder: Option<String>,
 }
 
 /// The feeds of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outlines {
-    /// Each, in the order of the list.
+pub struct OpmlDocument {
+    /// The feeds, in the order of the list.
     pub feeds: Vec<Outline>,
-    /// The list breaks off, or is longer than is read: these are not all of it.
-    pub broken: bool,
+    /// Whether the list breaks off, or is longer than its limits: these are not all of its feeds.
+    pub is_truncated: bool,
 }
 
-/// Reads a list; `None` where it is none. Outlines without a feed are folders.
+/// Reads a list; `None` if the text is not OPML. Outlines without a feed are folders.
 ///
-/// Many lists are made by hand: an end without a beginning is passed over, and so is the sense of a `&` that begins nothing.
-pub fn read(text: &str) -> Option<Outlines> {
+/// Many lists are made by hand: unmatched end tags and bare `&` are accepted.
+pub fn read(text: &str) -> Option<OpmlDocument> {
     let mut reader = Reader::from_str(text.trim_start_matches('\u{feff}').trim_start());
     let config = reader.config_mut();
     (config.check_end_names, config.allow_unmatched_ends, config.allow_dangling_amp) = (false, true, true);
@@ -52,7 +52,7 @@ pub fn read(text: &str) -> Option<Outlines> {
             }
             Ok(Event::Start(element)) => is_list |= element.local_name().into_inner() == "opml",
             Ok(Event::End(element)) if element.local_name().into_inner() == "outline" => drop(folders.pop()),
-            Ok(Event::Eof) => return is_list.then_some(Outlines { feeds: found, broken: false }),
+            Ok(Event::Eof) => return is_list.then_some(OpmlDocument { feeds: found, is_truncated: false }),
             Ok(
                 Event::Empty(_)
                 | Event::End(_)
@@ -65,10 +65,10 @@ pub fn read(text: &str) -> Option<Outlines> {
                 | Event::GeneralRef(_),
             ) => {}
             // Hand-made lists break off: what was read until there is good.
-            Err(_) => return is_list.then_some(Outlines { feeds: found, broken: true }),
+            Err(_) => return is_list.then_some(OpmlDocument { feeds: found, is_truncated: true }),
         }
-        if found.len() >= MOST || folders.len() > DEPTH {
-            return is_list.then_some(Outlines { feeds: found, broken: true });
+        if found.len() >= MAX_FEEDS || folders.len() > MAX_FOLDER_DEPTH {
+            return is_list.then_some(OpmlDocument { feeds: found, is_truncated: true });
         }
     }
 }

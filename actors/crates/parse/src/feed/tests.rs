@@ -8,17 +8,17 @@ const URL: &str = "https://example.org/blog/feed.xml";
 
 fn feed(text: &str) -> Feed {
     match read(text.as_bytes(), URL) {
-        Reading::Feed(feed) => *feed,
-        Reading::Page(links) => panic!("no feed, but {links:?}"),
-        Reading::Broken => panic!("a broken feed"),
+        FeedDocument::Feed(feed) => *feed,
+        FeedDocument::Page(links) => panic!("no feed, but {links:?}"),
+        FeedDocument::Malformed => panic!("a broken feed"),
     }
 }
 
 fn page(text: &str) -> Vec<FeedLink> {
     match read(text.as_bytes(), URL) {
-        Reading::Page(links) => links,
-        Reading::Broken => panic!("a broken feed"),
-        Reading::Feed(feed) => panic!("no page, but {feed:?}"),
+        FeedDocument::Page(links) => links,
+        FeedDocument::Malformed => panic!("a broken feed"),
+        FeedDocument::Feed(feed) => panic!("no page, but {feed:?}"),
     }
 }
 
@@ -149,11 +149,14 @@ fn a_feed_that_cannot_be_read_is_no_page() {
     let page = "<!DOCTYPE html><html><body><p>How <feed> works</p><p>unclosed";
 
     for broken in [broken, "<rss version=\"2.0\"/>"] {
-        assert!(matches!(read(broken.as_bytes(), "https://example.org/feed"), Reading::Broken), "{broken}");
+        assert!(
+            matches!(read(broken.as_bytes(), "https://example.org/feed"), FeedDocument::Malformed),
+            "{broken}"
+        );
     }
     let comment = "<!-- <feed> --><!DOCTYPE html><html><body>";
     for page in [page, comment, "<feedback><p>Yours"] {
-        assert!(matches!(read(page.as_bytes(), "https://example.org/"), Reading::Page(_)), "{page}");
+        assert!(matches!(read(page.as_bytes(), "https://example.org/"), FeedDocument::Page(_)), "{page}");
     }
 }
 
@@ -192,7 +195,7 @@ fn of_a_long_feed_the_newest_are_kept() {
 
     let kept = rss(&all).items;
 
-    assert_eq!(kept.len(), MOST_ITEMS);
+    assert_eq!(kept.len(), MAX_ITEMS);
     assert!(kept.iter().all(|item| item.key.parse::<i64>().unwrap() >= 100));
 }
 
@@ -206,7 +209,7 @@ fn other_encodings_that_the_feed_declares_are_read() {
     let text = "<?xml version=\"1.0\" encoding=\"iso-8859-1\"?><rss version=\"2.0\"><channel><title>Caf\u{e9}</title></channel></rss>";
     let bytes: Vec<u8> = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
 
-    let Reading::Feed(feed) = read(&bytes, URL) else { panic!("no feed") };
+    let FeedDocument::Feed(feed) = read(&bytes, URL) else { panic!("no feed") };
     assert_eq!(feed.title.as_deref(), Some("Café"));
 }
 
@@ -270,7 +273,7 @@ fn a_list_of_feeds_is_read_with_its_folders() {
         title: title.map(str::to_owned),
         folder: folder.map(str::to_owned),
     };
-    assert!(!found.broken);
+    assert!(!found.is_truncated);
     assert_eq!(
         found.feeds,
         [
@@ -296,7 +299,7 @@ fn a_list_that_was_made_by_hand_loses_no_feed() {
     assert_eq!(urls(list), ["https://a.example/?a=1&b=2", "https://b.example/?c=&d"]);
     let cut =
         read_opml("<opml><body><outline xmlUrl=\"https://a.example/\"/><outline xmlUrl=\"https").unwrap();
-    assert_eq!((cut.feeds.len(), cut.broken), (1, true));
+    assert_eq!((cut.feeds.len(), cut.is_truncated), (1, true));
 }
 
 proptest! {

@@ -1,30 +1,30 @@
-//! Mends what many feeds get wrong, where they cannot be read as they are: signs of another encoding, a bare `&`, words
-//! before the beginning, an end that is missing, numbers for ids.
+//! Repairs common faults of feeds that cannot be parsed: characters of another encoding, a bare `&`, text before the first
+//! element, a missing end, numbers as ids.
 
 use std::borrow::Cow;
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use serde_json::{Value, from_slice, to_vec};
 
-/// Elements of HTML without an end, of those that stand in texts.
-const VOID: [&str; 5] = ["br", "hr", "img", "wbr", "input"];
-/// What the longest name of a character holds: `&CounterClockwiseContourIntegral;`.
-const LONGEST_NAME: usize = 33;
+/// Elements of HTML without an end tag, of those that occur in texts.
+const VOID_ELEMENTS: [&str; 5] = ["br", "hr", "img", "wbr", "input"];
+/// The length of the longest entity, `&CounterClockwiseContourIntegral;`, in bytes.
+const MAX_ENTITY_NAME_BYTES: usize = 33;
 
-/// UTF-16 with its mark as UTF-8; everything else as it is.
-pub fn without_mark(bytes: &[u8]) -> Cow<'_, [u8]> {
+/// Converts UTF-16 with a byte order mark to UTF-8; returns other bytes unchanged.
+pub fn decode_bom(bytes: &[u8]) -> Cow<'_, [u8]> {
     match Encoding::for_bom(bytes) {
         Some((encoding, mark)) if encoding == UTF_8 => Cow::Borrowed(bytes.get(mark..).unwrap_or_default()),
         Some((utf_16, _)) => {
             let (text, _) = utf_16.decode_with_bom_removal(bytes);
-            Cow::Owned(undeclared(&text).as_bytes().to_vec())
+            Cow::Owned(without_declaration(&text).as_bytes().to_vec())
         }
         None => Cow::Borrowed(bytes),
     }
 }
 
-/// A feed as it was meant; `None` where it is none.
-pub fn mended(bytes: &[u8]) -> Option<Vec<u8>> {
+/// Repairs a feed; `None` if the bytes are not a feed.
+pub fn repair(bytes: &[u8]) -> Option<Vec<u8>> {
     if bytes.trim_ascii_start().first() == Some(&b'{') { json(bytes) } else { xml(bytes) }
 }
 
@@ -39,33 +39,33 @@ fn json(bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn xml(bytes: &[u8]) -> Option<Vec<u8>> {
-    let text = text(bytes);
+    let text = decode(bytes);
     let begin = ["<rss", "<feed", "<rdf:RDF"].iter().filter_map(|tag| text.find(tag)).min()?;
     let text = text.get(begin..)?;
     let ends = ["</rss>", "</feed>", "</rdf:RDF>"];
     let whole = match ends.iter().filter_map(|end| Some(text.rfind(end)? + end.len())).max() {
         Some(end) => text.get(..end)?.to_owned(),
-        None => closed(text)?,
+        None => close_truncated(text)?,
     };
-    Some(escaped(&whole).into_bytes())
+    Some(escape_ampersands(&whole).into_bytes())
 }
 
-/// Elements that hold words, in which markup may stand as it does in a page.
-const WORDS: [&str; 4] = ["description", "content:encoded", "summary", "itunes:summary"];
+/// Elements of text in which feeds have unescaped markup.
+const TEXT_ELEMENTS: [&str; 4] = ["description", "content:encoded", "summary", "itunes:summary"];
 
-/// A feed in which markup within words is no part of it any more; `None` where there is no such.
-pub fn with_plain_words(bytes: &[u8]) -> Option<Vec<u8>> {
+/// Escapes unescaped markup in texts; `None` if there is none.
+pub fn escape_markup(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut text = std::str::from_utf8(bytes).ok()?.to_owned();
-    for name in WORDS {
-        text = words_escaped(&text, name);
+    for name in TEXT_ELEMENTS {
+        text = escape_element(&text, name);
     }
     (text.as_bytes() != bytes).then(|| text.into_bytes())
 }
 
-fn words_escaped(text: &str, name: &str) -> String {
+fn escape_element(text: &str, name: &str) -> String {
     let (open, close) = (format!("<{name}"), format!("</{name}>"));
     let (mut whole, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some((before, tag, words, behind)) = element(rest, &open, &close) {
+    while let Some((before, tag, words, behind)) = next_element(rest, &open, &close) {
         whole.push_str(before);
         whole.push_str(tag);
         if words.trim_start().starts_with("<![CDATA[") {
@@ -80,7 +80,7 @@ fn words_escaped(text: &str, name: &str) -> String {
 }
 
 /// What stands before the next such element, its tag, what is in it, and what comes behind it.
-fn element<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, &'a str, &'a str, &'a str)> {
+fn next_element<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, &'a str, &'a str, &'a str)> {
     let is_tag = |at: &usize| {
         text.get(at + open.len()..).is_some_and(|rest| {
             let is_empty = rest.split_once('>').is_some_and(|(tag, _)| tag.ends_with('/'));
@@ -95,7 +95,7 @@ fn element<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, &'a s
 }
 
 /// The text of bytes in the encoding that they name; single bytes that are none of UTF-8 are those of a text editor.
-fn text(bytes: &[u8]) -> String {
+fn decode(bytes: &[u8]) -> String {
     let head = String::from_utf8_lossy(bytes.get(..200).unwrap_or(bytes)).into_owned();
     let label = head.split_once("encoding=").and_then(|(_, rest)| rest.get(1..)?.split(['"', '\'']).next());
     let named = label.and_then(|label| Encoding::for_label(label.as_bytes())).filter(|named| *named != UTF_8);
@@ -111,13 +111,13 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Without the line that names an encoding.
-fn undeclared(text: &str) -> &str {
+fn without_declaration(text: &str) -> &str {
     let Some(declared) = text.trim_start().strip_prefix("<?xml") else { return text };
     declared.split_once("?>").map_or(text, |(_, rest)| rest)
 }
 
 /// What broke off, up to its last whole entry.
-fn closed(text: &str) -> Option<String> {
+fn close_truncated(text: &str) -> Option<String> {
     let (inner, outer) = if text.starts_with("<feed") {
         ("</entry>", "</feed>")
     } else if text.starts_with("<rss") {
@@ -130,28 +130,28 @@ fn closed(text: &str) -> Option<String> {
 }
 
 /// Each `&` that begins no name of a character stands for itself. Within CDATA it does already.
-fn escaped(text: &str) -> String {
+fn escape_ampersands(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, from)) = rest.split_once("<![CDATA[") {
-        escape(&closed_void(before), &mut out);
+        escape(&close_void_elements(before), &mut out);
         let (inside, after) = from.split_once("]]>").unwrap_or((from, ""));
         out.extend(["<![CDATA[", inside, "]]>"]);
         rest = after;
     }
-    escape(&closed_void(rest), &mut out);
+    escape(&close_void_elements(rest), &mut out);
     out
 }
 
 /// Tags of HTML that nobody closes, closed.
-fn closed_void(text: &str) -> String {
+fn close_void_elements(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut parts = text.split('<');
     out.push_str(parts.next().unwrap_or_default());
     for part in parts {
         let (ends, name) = part.strip_prefix('/').map_or((false, part), |name| (true, name));
         let name = name.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
-        let is_void = VOID.iter().any(|void| void.eq_ignore_ascii_case(name));
+        let is_void = VOID_ELEMENTS.iter().any(|void| void.eq_ignore_ascii_case(name));
         if let Some((_, rest)) = part.split_once('>').filter(|_| is_void && ends) {
             // Its beginning has ended it.
             out.push_str(rest);
@@ -173,7 +173,7 @@ fn escape(text: &str, out: &mut String) {
         let name = part.split_once(';').map(|(name, _)| name.strip_prefix('#').unwrap_or(name));
         let is_name = |name: &str| {
             !name.is_empty()
-                && name.len() < LONGEST_NAME
+                && name.len() < MAX_ENTITY_NAME_BYTES
                 && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
         };
         out.push_str(if name.is_some_and(is_name) { "&" } else { "&amp;" });
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     fn mended_text(bytes: &[u8]) -> String {
-        String::from_utf8(mended(bytes).unwrap()).unwrap()
+        String::from_utf8(repair(bytes).unwrap()).unwrap()
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
             mended_text(b"<rss><channel><item>1</item><item>2</it"),
             "<rss><channel><item>1</item></channel></rss>"
         );
-        assert_eq!(mended(b"<html><p>no feed</p></html>"), None);
+        assert_eq!(repair(b"<html><p>no feed</p></html>"), None);
     }
 
     #[test]
@@ -229,12 +229,12 @@ mod tests {
             .into_iter()
             .chain("<?xml encoding=\"UTF-16\"?><rss/>".bytes().flat_map(|byte| [0, byte]))
             .collect();
-        assert_eq!(&*without_mark(&utf_16), b"<rss/>");
+        assert_eq!(&*decode_bom(&utf_16), b"<rss/>");
     }
 
     #[test]
     fn numbers_are_ids_too() {
         assert_eq!(mended_text(br#"{"items":[{"id":1}]}"#), r#"{"items":[{"id":"1"}]}"#);
-        assert_eq!(mended(b"{}"), None);
+        assert_eq!(repair(b"{}"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Plain text from what feeds call a title, a summary or a content: some of it is markup, some only looks so.
+//! Renders text constructs of feeds: titles, summaries and contents, of which some are markup and some only look like it.
 
 use feed_rs::model::{FeedType, Text};
 use trafilatura::dom::Document;
@@ -6,8 +6,8 @@ use url::Url;
 
 use crate::html::{Rendition, is_buildable, normalize_verbatim, render_all};
 
-/// Elements that markup in feeds is made of: what else stands in pointed brackets is text about brackets.
-const ELEMENTS: &[&str] = &[
+/// The elements of markup in feeds. Anything else in angle brackets is text.
+const HTML_ELEMENTS: &[&str] = &[
     "a",
     "abbr",
     "article",
@@ -81,17 +81,17 @@ const ELEMENTS: &[&str] = &[
     "wbr",
 ];
 
-/// One line of a title. RSS never says whether its titles are markup; JSON Feed's never are.
-pub fn of_title(title: &Text, kind: &FeedType) -> String {
+/// The text of a title. RSS does not state whether titles are markup; those of JSON Feed never are.
+pub fn title_text(title: &Text, kind: &FeedType) -> String {
     match kind {
         FeedType::JSON => title.content.clone(),
         FeedType::Atom if !is_markup(title.content_type.as_str()) => title.content.clone(),
-        FeedType::Atom | FeedType::RSS0 | FeedType::RSS1 | FeedType::RSS2 => flat(&title.content),
+        FeedType::Atom | FeedType::RSS0 | FeedType::RSS1 | FeedType::RSS2 => strip_markup(&title.content),
     }
 }
 
-/// The paragraphs of a content; empty where it has none, or is built as no honest content is. `url` is the page that it is of.
-pub fn of_content(content: &str, media_type: &str, url: &Url) -> Rendition {
+/// Renders a content; empty if it has no text, or is nested too deeply. Links are resolved against `url`, the entry's page.
+pub fn render_content(content: &str, media_type: &str, url: &Url) -> Rendition {
     if !is_markup(media_type) {
         return Rendition { text: normalize_verbatim(content), ..Rendition::default() };
     }
@@ -99,7 +99,7 @@ pub fn of_content(content: &str, media_type: &str, url: &Url) -> Rendition {
         return render_all(content, Some(url)).unwrap_or_default();
     }
     // Plain text that is called markup: its lines are its own.
-    let text = render_all(&literal(content).replace('\n', "<br>"), None).unwrap_or_default().text;
+    let text = render_all(&escape_brackets(content).replace('\n', "<br>"), None).unwrap_or_default().text;
     Rendition { text, ..Rendition::default() }
 }
 
@@ -107,8 +107,8 @@ fn is_markup(media_type: &str) -> bool {
     media_type.contains("html") || media_type.contains("xml")
 }
 
-fn flat(markup: &str) -> String {
-    let markup = if has_element(markup) { markup.to_owned() } else { literal(markup) };
+fn strip_markup(markup: &str) -> String {
+    let markup = if has_element(markup) { markup.to_owned() } else { escape_brackets(markup) };
     if !is_buildable(&markup) {
         return String::new();
     }
@@ -116,7 +116,7 @@ fn flat(markup: &str) -> String {
     page.text_content(page.body().unwrap_or_else(|| page.root()))
 }
 
-fn literal(text: &str) -> String {
+fn escape_brackets(text: &str) -> String {
     text.replace('<', "&lt;")
 }
 
@@ -124,6 +124,6 @@ fn has_element(text: &str) -> bool {
     text.split('<').skip(1).any(|rest| {
         let rest = rest.strip_prefix('/').unwrap_or(rest);
         let name = rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
-        rest.contains('>') && ELEMENTS.contains(&name.to_ascii_lowercase().as_str())
+        rest.contains('>') && HTML_ELEMENTS.contains(&name.to_ascii_lowercase().as_str())
     })
 }
