@@ -37,7 +37,7 @@ pub use confinement::{Confinement, Mechanism};
 
 use audio::AudioReader;
 use import::ImportReader;
-use parse::audio::NoSound;
+use parse::audio::AudioError;
 use parse::bookmarks::{Format, NoImport};
 use parse::feed::{FeedDocument, OpmlDocument};
 use parse::html::{Article, ArticleError};
@@ -178,7 +178,7 @@ pub enum SandboxError {
     Article(#[from] ArticleError),
     /// The file has no audio that can be decoded.
     #[error(transparent)]
-    Audio(#[from] NoSound),
+    Audio(#[from] AudioError),
     /// The PDF has no text.
     #[error(transparent)]
     Pdf(#[from] PdfError),

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use entity::id::{DocumentId, UserId};
 use entity::{document, entry, job, source, transcript};
-use parse::audio::About;
+use parse::audio::AudioMetadata;
 use sandbox::SandboxError;
 use sandbox::audio::{AudioPiece, AudioReader, PIECE_SAMPLES};
 use sea_orm::sea_query::Expr;
@@ -234,8 +234,8 @@ pub async fn text(
     let refused = seconds(u64::try_from(making.row.refused_samples).unwrap_or_default());
     let lacks = whole.lacks(&text.text, refused);
     // What a feed calls its episode is the better name.
-    let About { title, author, .. } =
-        if is_entry(app, &document).await? { About::default() } else { whole.about };
+    let AudioMetadata { title, author, .. } =
+        if is_entry(app, &document).await? { AudioMetadata::default() } else { whole.about };
     Ok(Some(Text { lacks, title, author, ..text }))
 }
 
@@ -250,7 +250,7 @@ struct Whole {
     seconds: f64,
     lost: f64,
     broke_off: Option<f64>,
-    about: About,
+    about: AudioMetadata,
 }
 
 impl Whole {

@@ -4,8 +4,8 @@ use rusty_aac::{AacDecoder, AudioSpecificConfig};
 use symphonia::core::codecs::audio::AudioCodecParameters;
 use symphonia::core::packet::Packet;
 
-use super::codec::{FASTEST, Fault};
-use super::mix::Mixer;
+use super::codec::{DecodeFault, MAX_SAMPLE_RATE};
+use super::downmix::Downmixer;
 
 /// The profile of streams that do not tell theirs: low complexity.
 const LOW_COMPLEXITY: u8 = 2;
@@ -13,7 +13,7 @@ const LOW_COMPLEXITY: u8 = 2;
 /// A decoder of AAC.
 pub struct Aac {
     decoder: AacDecoder,
-    mixer: Mixer,
+    mixer: Downmixer,
 }
 
 impl Aac {
@@ -27,16 +27,16 @@ impl Aac {
                 channels: channel_configuration(params.channels.as_ref()?.count())?,
             }),
         };
-        Some(Self { decoder, mixer: Mixer::default() })
+        Some(Self { decoder, mixer: Downmixer::default() })
     }
 
     /// Decodes a packet and adds it to `mono`; the rate of its samples.
-    pub fn decode(&mut self, packet: &Packet, mono: &mut Vec<f32>) -> Result<u32, Fault> {
-        let decoded = self.decoder.decode(&packet.data, None).map_err(|_| Fault::Packet)?;
-        if !(1..=FASTEST).contains(&decoded.sample_rate) || decoded.channels == 0 {
-            return Err(Fault::Track);
+    pub fn decode(&mut self, packet: &Packet, mono: &mut Vec<f32>) -> Result<u32, DecodeFault> {
+        let decoded = self.decoder.decode(&packet.data, None).map_err(|_| DecodeFault::Packet)?;
+        if !(1..=MAX_SAMPLE_RATE).contains(&decoded.sample_rate) || decoded.channels == 0 {
+            return Err(DecodeFault::Track);
         }
-        self.mixer.mix(&decoded.samples, usize::from(decoded.channels), mono);
+        self.mixer.downmix(&decoded.samples, usize::from(decoded.channels), mono);
         Ok(decoded.sample_rate)
     }
 }

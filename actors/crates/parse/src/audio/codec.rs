@@ -1,4 +1,4 @@
-//! From the packets of one track to samples of one channel: symphonia's decoders, and two for what they lack.
+//! Decodes the packets of a track to samples of one channel: symphonia's decoders, and two for what they lack.
 
 use symphonia::core::codecs::audio::well_known::{CODEC_ID_AAC, CODEC_ID_OPUS};
 use symphonia::core::codecs::audio::{AudioCodecParameters, AudioDecoder, AudioDecoderOptions};
@@ -7,33 +7,33 @@ use symphonia::core::packet::Packet;
 use symphonia::core::units::TimeBase;
 
 use super::aac::Aac;
-use super::mix::Mixer;
+use super::downmix::Downmixer;
 use super::opus::Opus;
 
-/// No recording has a higher rate, and a filter for one would be huge.
-pub const FASTEST: u32 = 384_000;
+/// The highest rate of audio, in samples a second: the filter for a higher one would be huge.
+pub const MAX_SAMPLE_RATE: u32 = 384_000;
 
 /// A decoder of one track.
 pub enum Codec {
     /// One of symphonia's.
-    Usual(Box<dyn AudioDecoder>, Mixer),
+    Symphonia(Box<dyn AudioDecoder>, Downmixer),
     /// Opus.
     Opus(Box<Opus>),
     /// AAC.
     Aac(Box<Aac>),
 }
 
-/// A packet could not be decoded.
-pub enum Fault {
-    /// This packet alone.
+/// Why a packet could not be decoded.
+pub enum DecodeFault {
+    /// This packet is damaged.
     Packet,
-    /// And no later one will be.
+    /// No later packet of the track can be decoded either.
     Track,
 }
 
 impl Codec {
-    /// A decoder for a track with these parameters, where there is one.
-    pub fn of(params: &AudioCodecParameters, base: Option<TimeBase>) -> Option<Self> {
+    /// Returns a decoder for a track with these parameters; `None` if its codec is not supported.
+    pub fn for_track(params: &AudioCodecParameters, base: Option<TimeBase>) -> Option<Self> {
         match params.codec {
             CODEC_ID_OPUS => return Opus::new(params, base).map(|opus| Self::Opus(Box::new(opus))),
             CODEC_ID_AAC => return Aac::new(params).map(|aac| Self::Aac(Box::new(aac))),
@@ -41,37 +41,39 @@ impl Codec {
         }
         let made =
             symphonia::default::get_codecs().make_audio_decoder(params, &AudioDecoderOptions::default());
-        made.ok().map(|decoder| Self::Usual(decoder, Mixer::default()))
+        made.ok().map(|decoder| Self::Symphonia(decoder, Downmixer::default()))
     }
 
-    /// Decodes a packet into `mono`, which is emptied before; the rate of its samples.
-    pub fn decode(&mut self, packet: &Packet, mono: &mut Vec<f32>) -> Result<u32, Fault> {
+    /// Decodes a packet into `mono`, which is cleared first. Returns the rate of the samples.
+    pub fn decode(&mut self, packet: &Packet, mono: &mut Vec<f32>) -> Result<u32, DecodeFault> {
         mono.clear();
         match self {
-            Self::Usual(decoder, mixer) => usual(&mut **decoder, mixer, packet, mono),
+            Self::Symphonia(decoder, mixer) => decode_symphonia(&mut **decoder, mixer, packet, mono),
             Self::Opus(opus) => opus.decode(packet, mono),
             Self::Aac(aac) => aac.decode(packet, mono),
         }
     }
 }
 
-fn usual(
+fn decode_symphonia(
     decoder: &mut dyn AudioDecoder,
-    mixer: &mut Mixer,
+    mixer: &mut Downmixer,
     packet: &Packet,
     mono: &mut Vec<f32>,
-) -> Result<u32, Fault> {
+) -> Result<u32, DecodeFault> {
     let decoded = match decoder.decode(packet) {
         Ok(decoded) => decoded,
-        Err(Error::DecodeError(_) | Error::IoError(_) | Error::ResetRequired) => return Err(Fault::Packet),
-        Err(_) => return Err(Fault::Track),
+        Err(Error::DecodeError(_) | Error::IoError(_) | Error::ResetRequired) => {
+            return Err(DecodeFault::Packet);
+        }
+        Err(_) => return Err(DecodeFault::Track),
     };
     let (rate, channels) = (decoded.spec().rate(), decoded.spec().channels().count());
-    if !(1..=FASTEST).contains(&rate) || channels == 0 {
-        return Err(Fault::Track);
+    if !(1..=MAX_SAMPLE_RATE).contains(&rate) || channels == 0 {
+        return Err(DecodeFault::Track);
     }
     let mut interleaved: Vec<f32> = Vec::new();
     decoded.copy_to_vec_interleaved(&mut interleaved);
-    mixer.mix(&interleaved, channels, mono);
+    mixer.downmix(&interleaved, channels, mono);
     Ok(rate)
 }

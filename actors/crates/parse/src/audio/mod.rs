@@ -1,53 +1,53 @@
 //! Recordings: audio and video files, decoded to one channel of 16,000 samples a second.
 //!
-//! [`Recording::open`] finds the container and the track; [`Recording::fill`] decodes as much as is asked for, so a recording
+//! [`Recording::open`] finds the container and the track; [`Recording::decode`] decodes as much as is requested, so a recording
 //! of hours and gigabytes needs little memory.
 
 mod aac;
 mod codec;
-mod mix;
+mod downmix;
 mod opus;
 mod quicktime;
+mod recording;
 mod resample;
 #[cfg(test)]
 mod tests;
-mod track;
 
 use serde::{Deserialize, Serialize};
 
-pub use track::Recording;
+pub use recording::Recording;
 
-/// Samples of a second: what speech models hear.
-pub const RATE: u32 = 16_000;
+/// Samples of a second: the rate of speech models.
+pub const SAMPLE_RATE: u32 = 16_000;
 
-/// What a recording says of itself.
+/// What a file says about its recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
-    /// Its name, in one line of at most [`LONGEST`] characters.
+pub struct AudioMetadata {
+    /// Its name, in one line of at most [`MAX_NAME_CHARS`] characters.
     pub title: Option<String>,
-    /// Who made it, likewise.
+    /// Its artist, likewise.
     pub author: Option<String>,
-    /// How many sound tracks it has; one of them is heard.
+    /// The number of its audio tracks; one of them is decoded.
     pub tracks: usize,
 }
 
-/// Characters of what a recording says of itself: those of a title.
-pub const LONGEST: usize = 300;
+/// The longest title or artist, in characters.
+pub const MAX_NAME_CHARS: usize = 300;
 
-/// Why a file gives no sound, in words for the person. None of them says anything of what the file holds.
+/// Why the audio of a file cannot be decoded, in words for the user. None of these repeats any of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
-pub enum NoSound {
-    /// No container that is known.
+pub enum AudioError {
+    /// The container is not supported.
     #[error("the file is not a kind of audio or video that is read")]
-    Kind,
-    /// A film without sound.
+    UnknownContainer,
+    /// A video without an audio track.
     #[error("the file has no sound")]
-    Silent,
-    /// A codec that is not known.
+    NoAudioTrack,
+    /// The codec is not supported.
     #[error("the sound of the file is coded in a way that is not read")]
-    Codec,
-    /// The container or the codec is known, but the bytes make no sense.
+    UnknownCodec,
+    /// The container or the codec is supported, but the bytes are malformed.
     #[error("the file is damaged: its sound cannot be read")]
     Damaged,
 }

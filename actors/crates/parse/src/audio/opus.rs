@@ -5,13 +5,13 @@ use symphonia::core::codecs::audio::AudioCodecParameters;
 use symphonia::core::packet::Packet;
 use symphonia::core::units::TimeBase;
 
-use super::codec::Fault;
-use super::mix::Mixer;
+use super::codec::DecodeFault;
+use super::downmix::Downmixer;
 
 /// Opus always decodes to this rate.
-const OPUS_RATE: u32 = 48_000;
-/// Samples of the longest Opus packet, 120 ms.
-const OPUS_MOST: usize = 5_760;
+const OPUS_SAMPLE_RATE: u32 = 48_000;
+/// Samples of one channel in the longest Opus packet, 120 ms.
+const MAX_PACKET_FRAMES: usize = 5_760;
 
 /// A decoder of Opus.
 pub struct Opus {
@@ -19,7 +19,7 @@ pub struct Opus {
     channels: usize,
     base: Option<TimeBase>,
     pcm: Vec<i16>,
-    mixer: Mixer,
+    mixer: Downmixer,
 }
 
 impl Opus {
@@ -37,31 +37,40 @@ impl Opus {
             (_, _) => return None,
         };
         let count = i32::try_from(channels).ok()?;
-        let decoder = OpusMSDecoder::new(OPUS_RATE.cast_signed(), count, streams, coupled, &mapping).ok()?;
-        Some(Self { decoder, channels, base, pcm: vec![0; OPUS_MOST * channels], mixer: Mixer::default() })
+        let decoder =
+            OpusMSDecoder::new(OPUS_SAMPLE_RATE.cast_signed(), count, streams, coupled, &mapping).ok()?;
+        Some(Self {
+            decoder,
+            channels,
+            base,
+            pcm: vec![0; MAX_PACKET_FRAMES * channels],
+            mixer: Downmixer::default(),
+        })
     }
 
     /// Decodes a packet and adds it to `mono`; the rate of its samples.
-    pub fn decode(&mut self, packet: &Packet, mono: &mut Vec<f32>) -> Result<u32, Fault> {
-        let length = i32::try_from(packet.data.len()).map_err(|_| Fault::Packet)?;
+    pub fn decode(&mut self, packet: &Packet, mono: &mut Vec<f32>) -> Result<u32, DecodeFault> {
+        let length = i32::try_from(packet.data.len()).map_err(|_| DecodeFault::Packet)?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "a small constant")]
-        let most = OPUS_MOST as i32;
+        let most = MAX_PACKET_FRAMES as i32;
         let decoded = self.decoder.decode(Some(&packet.data), length, &mut self.pcm, most, false);
-        let frames = decoded.ok().and_then(|frames| usize::try_from(frames).ok()).ok_or(Fault::Packet)?;
+        let frames =
+            decoded.ok().and_then(|frames| usize::try_from(frames).ok()).ok_or(DecodeFault::Packet)?;
         let from = self.frames(packet.trim_start.get()).min(frames);
         let to = frames.saturating_sub(self.frames(packet.trim_end.get())).max(from);
         let kept = self.pcm.get(from * self.channels..to * self.channels).unwrap_or_default();
         let interleaved: Vec<f32> = kept.iter().map(|sample| f32::from(*sample) / 32_768.0).collect();
-        self.mixer.mix(&interleaved, self.channels, mono);
-        Ok(OPUS_RATE)
+        self.mixer.downmix(&interleaved, self.channels, mono);
+        Ok(OPUS_SAMPLE_RATE)
     }
 
     /// Frames of a time in the track's own unit.
     fn frames(&self, ticks: u64) -> usize {
-        let unit = self.base.map_or((1, u64::from(OPUS_RATE)), |base| {
+        let unit = self.base.map_or((1, u64::from(OPUS_SAMPLE_RATE)), |base| {
             (u64::from(base.numer.get()), u64::from(base.denom.get()))
         });
-        let frames = u128::from(ticks) * u128::from(unit.0) * u128::from(OPUS_RATE) / u128::from(unit.1);
+        let frames =
+            u128::from(ticks) * u128::from(unit.0) * u128::from(OPUS_SAMPLE_RATE) / u128::from(unit.1);
         usize::try_from(frames).unwrap_or(usize::MAX)
     }
 }

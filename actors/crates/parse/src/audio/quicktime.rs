@@ -1,34 +1,34 @@
-//! ALAC in films of QuickTime, whose configuration stands in a part of the file that symphonia passes over.
+//! ALAC in QuickTime files, whose configuration is in an atom that symphonia ignores.
 //! (QuickTime File Format: Sound Sample Descriptions, siDecompressionParam)
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
-/// No film has a longer description, in bytes.
-const MOST: u64 = 64 << 20;
-/// More atoms than any file has on its first level.
-const MOST_ATOMS: usize = 10_000;
-/// The first bytes of a description of sound: reserved, reference, version, and what all versions have.
-const SOUND: usize = 28;
-/// What versions 1 and 2 have more.
-const VERSION_1: usize = 16;
-const VERSION_2: usize = 36;
-/// Version and flags in front of the configuration.
-const FLAGS: usize = 4;
+/// The longest `moov` atom, in bytes.
+const MAX_MOVIE_BYTES: u64 = 64 << 20;
+/// The most atoms on the first level of a file.
+const MAX_ATOMS: usize = 10_000;
+/// The bytes of a sound sample description that all versions have.
+const SAMPLE_ENTRY_BYTES: usize = 28;
+/// Additional bytes of versions 1 and 2.
+const VERSION_1_EXTRA_BYTES: usize = 16;
+const VERSION_2_EXTRA_BYTES: usize = 36;
+/// Version and flags before the configuration.
+const VERSION_AND_FLAGS_BYTES: usize = 4;
 
-/// The part of a file that describes its film.
-pub struct Film(Vec<u8>);
+/// The `moov` atom of a file, which describes its tracks.
+pub struct MovieAtom(Vec<u8>);
 
-impl Film {
-    /// Reads it, where there is one. The file's place is left as it was found.
+impl MovieAtom {
+    /// Reads the atom, if there is one, and restores the position of the file.
     pub fn read(mut file: &File) -> Option<Self> {
         let place = file.stream_position().ok()?;
-        let film = film(file);
+        let film = read_movie(file);
         file.seek(SeekFrom::Start(place)).ok()?;
         film.map(Self)
     }
 
-    /// The configuration of ALAC of this track, where it is in ALAC.
+    /// The ALAC configuration of a track; `None` if its codec is not ALAC.
     pub fn alac(&self, track: u32) -> Option<Vec<u8>> {
         let of_track = |body: &[u8]| within(body, b"tkhd").and_then(track_id) == Some(track);
         let track = atoms(&self.0).find(|(name, body)| name == b"trak" && of_track(body))?.1;
@@ -36,20 +36,20 @@ impl Film {
         let described = path.into_iter().try_fold(track, |body, name| within(body, name))?;
         let sound = within(described.get(8..)?, b"alac")?;
         let more = match u16::from_be_bytes(sound.get(8..10)?.try_into().ok()?) {
-            1 => VERSION_1,
-            2 => VERSION_2,
+            1 => VERSION_1_EXTRA_BYTES,
+            2 => VERSION_2_EXTRA_BYTES,
             _ => 0,
         };
-        let parts = sound.get(SOUND + more..)?;
+        let parts = sound.get(SAMPLE_ENTRY_BYTES + more..)?;
         let parts = within(parts, b"wave").unwrap_or(parts);
-        Some(within(parts, b"alac")?.get(FLAGS..)?.to_vec())
+        Some(within(parts, b"alac")?.get(VERSION_AND_FLAGS_BYTES..)?.to_vec())
     }
 }
 
-/// The body of the atom that describes the film.
-fn film(mut file: &File) -> Option<Vec<u8>> {
+/// The body of the `moov` atom.
+fn read_movie(mut file: &File) -> Option<Vec<u8>> {
     let mut at = 0;
-    for _ in 0..MOST_ATOMS {
+    for _ in 0..MAX_ATOMS {
         file.seek(SeekFrom::Start(at)).ok()?;
         let mut head = [0; 16];
         file.read_exact(head.get_mut(..8)?).ok()?;
@@ -60,13 +60,13 @@ fn film(mut file: &File) -> Option<Vec<u8>> {
                 (u64::from_be_bytes(*head.last_chunk()?), 16)
             }
             // To the end of the file.
-            0 => (MOST, 8),
+            0 => (MAX_MOVIE_BYTES, 8),
             size => (u64::from(size), 8),
         };
         let body = size.checked_sub(begins)?;
         if name == b"moov" {
             let mut film = Vec::new();
-            file.take(body.min(MOST)).read_to_end(&mut film).ok()?;
+            file.take(body.min(MAX_MOVIE_BYTES)).read_to_end(&mut film).ok()?;
             return Some(film);
         }
         at = at.checked_add(size)?;
@@ -92,7 +92,7 @@ fn within<'a>(body: &'a [u8], name: &[u8; 4]) -> Option<&'a [u8]> {
 /// Behind version, flags and two times, which are longer in version 1.
 fn track_id(head: &[u8]) -> Option<u32> {
     let times = if *head.first()? == 1 { 16 } else { 8 };
-    Some(u32::from_be_bytes(*head.get(FLAGS + times..)?.first_chunk()?))
+    Some(u32::from_be_bytes(*head.get(VERSION_AND_FLAGS_BYTES + times..)?.first_chunk()?))
 }
 
 #[cfg(test)]
@@ -118,7 +118,7 @@ mod tests {
                 film[place] = byte;
             }
             let Some((_, moov)) = atoms(&film).find(|(name, _)| name == b"moov") else { return Ok(()) };
-            let film = Film(moov.to_vec());
+            let film = MovieAtom(moov.to_vec());
             for track in 0..4 {
                 film.alac(track);
             }
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn the_configuration_of_the_tracks_sound_is_found() {
         let place = concat!(env!("CARGO_MANIFEST_DIR"), "/src/audio/samples/film-alac.mov");
-        let film = Film::read(&File::open(place).unwrap()).unwrap();
+        let film = MovieAtom::read(&File::open(place).unwrap()).unwrap();
 
         // 4,096 samples a packet, 16 bits, two channels, 44.1 kHz.
         let config = film.alac(2).unwrap();

@@ -1,12 +1,12 @@
-//! Another rate for a stream of samples, by a windowed sinc: the ratio of the rates is exact, so a recording of
-//! hours does not drift.
+//! Changes the rate of a stream of samples with a windowed sinc. The ratio of the rates is exact, so a recording of hours does not
+//! drift.
 
 use std::f64::consts::PI;
 
 /// Zero crossings of the sinc on either side.
-const CROSSINGS: f64 = 16.0;
-/// The part of the band that is kept whole; what is above falls off before it folds back.
-const KEPT: f64 = 0.92;
+const ZERO_CROSSINGS: f64 = 16.0;
+/// The share of the band that passes unchanged; what is above is attenuated before it aliases.
+const PASSBAND_SHARE: f64 = 0.92;
 /// Samples that are multiplied side by side.
 const LANES: usize = 8;
 
@@ -18,7 +18,7 @@ pub struct Resampler {
     /// The filter, one row of `width` for each of the `up` places between two samples.
     rows: Vec<f32>,
     /// Samples that are still needed; the first stands at `-width/2 + 1` from the next output's.
-    held: Vec<f32>,
+    pending: Vec<f32>,
     phase: usize,
 }
 
@@ -27,16 +27,16 @@ impl Resampler {
     pub fn new(from: u32, to: u32) -> Self {
         let common = gcd(from, to).max(1);
         let (up, down) = ((to / common) as usize, (from / common) as usize);
-        let cutoff = (f64::from(to) / f64::from(from)).min(1.0) * KEPT;
+        let cutoff = (f64::from(to) / f64::from(from)).min(1.0) * PASSBAND_SHARE;
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "a small positive number"
         )]
-        let half = ((CROSSINGS / cutoff).ceil() as usize).next_multiple_of(LANES / 2);
+        let half = ((ZERO_CROSSINGS / cutoff).ceil() as usize).next_multiple_of(LANES / 2);
         let width = 2 * half;
         let rows = (0..up).flat_map(|phase| row(phase as f64 / up as f64, half, cutoff)).collect();
-        Self { up, down, width, rows, held: vec![0.0; half - 1], phase: 0 }
+        Self { up, down, width, rows, pending: vec![0.0; half - 1], phase: 0 }
     }
 
     /// Adds what becomes of `samples` to `out`; the last few wait for what follows.
@@ -44,16 +44,16 @@ impl Resampler {
         if self.up == self.down {
             return out.extend_from_slice(samples);
         }
-        self.held.extend_from_slice(samples);
+        self.pending.extend_from_slice(samples);
         let mut at = 0;
-        while let Some(around) = self.held.get(at..at + self.width) {
+        while let Some(around) = self.pending.get(at..at + self.width) {
             let row = self.rows.get(self.phase * self.width..).unwrap_or_default();
             out.push(product(around, row));
             self.phase += self.down;
             at += self.phase / self.up;
             self.phase %= self.up;
         }
-        self.held.drain(..at.min(self.held.len()));
+        self.pending.drain(..at.min(self.pending.len()));
     }
 
     /// Adds what still waits.

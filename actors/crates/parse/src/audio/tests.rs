@@ -4,17 +4,17 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::{NoSound, RATE, Recording};
+use super::{AudioError, Recording, SAMPLE_RATE};
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/audio/samples").join(name)
 }
 
-fn open(name: &str) -> Result<Recording, NoSound> {
+fn open(name: &str) -> Result<Recording, AudioError> {
     Recording::open(File::open(path(name)).unwrap())
 }
 
-fn open_bytes(bytes: &[u8]) -> Result<Recording, NoSound> {
+fn open_bytes(bytes: &[u8]) -> Result<Recording, AudioError> {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(bytes).unwrap();
     Recording::open(file)
@@ -22,13 +22,13 @@ fn open_bytes(bytes: &[u8]) -> Result<Recording, NoSound> {
 
 fn decode_all(recording: &mut Recording) -> Vec<f32> {
     let mut samples = Vec::new();
-    recording.fill(&mut samples, usize::MAX).unwrap();
+    recording.decode(&mut samples, usize::MAX).unwrap();
     samples
 }
 
 /// The effective amplitude between two times in seconds; that of a full-scale square wave is 1.
 fn loudness(samples: &[f32], from: f64, to: f64) -> f64 {
-    let at = |seconds: f64| (seconds * f64::from(RATE)) as usize;
+    let at = |seconds: f64| (seconds * f64::from(SAMPLE_RATE)) as usize;
     let part = &samples[at(from)..at(to)];
     (part.iter().map(|sample| f64::from(*sample).powi(2)).sum::<f64>() / part.len() as f64).sqrt()
 }
@@ -60,13 +60,13 @@ fn common_containers_and_codecs_are_decoded() {
     ];
     for name in names {
         let mut recording = open(name).unwrap_or_else(|error| panic!("{name}: {error}"));
-        if let Some(seconds) = recording.seconds() {
+        if let Some(seconds) = recording.duration_seconds() {
             assert!((seconds - 2.0).abs() < 0.15, "{name}: {seconds}");
         }
 
         let samples = decode_all(&mut recording);
 
-        let seconds = samples.len() as f64 / f64::from(RATE);
+        let seconds = samples.len() as f64 / f64::from(SAMPLE_RATE);
         assert!((seconds - 2.0).abs() < 0.15, "{name}: {seconds} s");
         let (before, tone) = (loudness(&samples, 0.05, 0.4), loudness(&samples, 0.65, 1.35));
         // The mean of two channels of 0.4 and 0.2.
@@ -89,13 +89,13 @@ fn title_artist_and_tracks_are_read() {
 
     let mut recording = open_bytes(&bytes).unwrap();
 
-    let about = recording.about();
+    let metadata = recording.metadata();
     assert_eq!(
-        (about.title.as_deref(), about.author.as_deref()),
+        (metadata.title.as_deref(), metadata.author.as_deref()),
         (Some("Herons at night"), Some("A. Voice"))
     );
-    assert_eq!((about.tracks, decode_all(&mut recording).len() > RATE as usize), (1, true));
-    let plain = open("film.mkv").unwrap().about();
+    assert_eq!((metadata.tracks, decode_all(&mut recording).len() > SAMPLE_RATE as usize), (1, true));
+    let plain = open("film.mkv").unwrap().metadata();
     assert_eq!((plain.title.as_deref(), plain.tracks), (None, 1));
 }
 
@@ -105,8 +105,8 @@ fn file_without_audio_is_refused_with_its_reason() {
 
     for bytes in [&text[..], &[]] {
         let refused = open_bytes(bytes).err();
-        assert!(matches!(refused, Some(NoSound::Kind | NoSound::Damaged)), "{refused:?}");
+        assert!(matches!(refused, Some(AudioError::UnknownContainer | AudioError::Damaged)), "{refused:?}");
     }
     let refused = open("silent.mp4").err();
-    assert!(matches!(refused, Some(NoSound::Silent | NoSound::Codec)), "{refused:?}");
+    assert!(matches!(refused, Some(AudioError::NoAudioTrack | AudioError::UnknownCodec)), "{refused:?}");
 }

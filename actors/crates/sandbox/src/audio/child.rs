@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use parse::audio::{NoSound, Recording};
+use parse::audio::{AudioError, Recording};
 
 use super::wire::{AudioRequest, AudioResponse, PIECE_SAMPLES};
 use crate::confinement::CpuMeter;
@@ -36,12 +36,12 @@ pub fn serve_recording(mut parent: UnixStream, mut meter: CpuMeter) -> Result<()
 }
 
 /// Reports a panic of a decoder as a damaged file: the child and what was decoded before stay.
-fn catch_panic<T>(decode: impl FnOnce() -> Result<T, NoSound>) -> Result<T, NoSound> {
-    catch_unwind(AssertUnwindSafe(decode)).unwrap_or(Err(NoSound::Damaged))
+fn catch_panic<T>(decode: impl FnOnce() -> Result<T, AudioError>) -> Result<T, AudioError> {
+    catch_unwind(AssertUnwindSafe(decode)).unwrap_or(Err(AudioError::Damaged))
 }
 
-fn open() -> Result<PieceDecoder, NoSound> {
-    let file = io::stdout().as_fd().try_clone_to_owned().map_err(|_| NoSound::Kind)?;
+fn open() -> Result<PieceDecoder, AudioError> {
+    let file = io::stdout().as_fd().try_clone_to_owned().map_err(|_| AudioError::UnknownContainer)?;
     Ok(PieceDecoder { recording: Recording::open(File::from(file))?, pending: Vec::new() })
 }
 
@@ -54,14 +54,17 @@ struct PieceDecoder {
 
 impl PieceDecoder {
     fn opened(&mut self) -> AudioResponse {
-        AudioResponse::Opened { duration_seconds: self.recording.seconds(), metadata: self.recording.about() }
+        AudioResponse::Opened {
+            duration_seconds: self.recording.duration_seconds(),
+            metadata: self.recording.metadata(),
+        }
     }
 
     fn next_piece(&mut self, with_samples: bool) -> (AudioResponse, Vec<u8>) {
-        let filled = catch_panic(|| self.recording.fill(&mut self.pending, PIECE_SAMPLES));
+        let filled = catch_panic(|| self.recording.decode(&mut self.pending, PIECE_SAMPLES));
         // What was decoded before the failure counts.
         if let Err(reason) = filled
-            && !self.recording.stop()
+            && !self.recording.abort()
         {
             return (AudioResponse::Failed { reason }, Vec::new());
         }
@@ -75,9 +78,9 @@ impl PieceDecoder {
         let recording = &self.recording;
         let response = AudioResponse::Piece {
             samples,
-            progress: recording.read(),
-            lost_seconds: recording.lost(),
-            is_aborted: recording.broke_off(),
+            progress: recording.progress(),
+            lost_seconds: recording.lost_seconds(),
+            is_aborted: recording.is_aborted(),
         };
         (response, body)
     }

@@ -9,7 +9,7 @@ mod wire;
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use parse::audio::{About, RATE};
+use parse::audio::{AudioMetadata, SAMPLE_RATE};
 
 use super::SandboxError;
 use super::pool::{Pool, Worker};
@@ -28,7 +28,7 @@ pub struct AudioReader {
     worker: Worker,
     wall_time: Duration,
     duration_seconds: Option<f64>,
-    metadata: About,
+    metadata: AudioMetadata,
     lost_seconds: f64,
     is_aborted: bool,
     decoded_samples: usize,
@@ -54,7 +54,7 @@ impl AudioReader {
             worker,
             wall_time,
             duration_seconds: None,
-            metadata: About::default(),
+            metadata: AudioMetadata::default(),
             lost_seconds: 0.0,
             is_aborted: false,
             decoded_samples: 0,
@@ -75,7 +75,7 @@ impl AudioReader {
     }
 
     /// What the file says about the recording.
-    pub fn metadata(&self) -> &About {
+    pub fn metadata(&self) -> &AudioMetadata {
         &self.metadata
     }
 
@@ -134,7 +134,7 @@ impl AudioReader {
 }
 
 fn is_too_slow(decoded_samples: usize, decode_time: Duration) -> bool {
-    let seconds = decoded_samples / RATE as usize / MIN_DECODE_SPEED;
+    let seconds = decoded_samples / SAMPLE_RATE as usize / MIN_DECODE_SPEED;
     decode_time > BASE_DECODE_TIME + Duration::from_secs(seconds as u64)
 }
 

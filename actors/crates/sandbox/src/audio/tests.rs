@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use parse::audio::{NoSound, RATE};
+use parse::audio::{AudioError, SAMPLE_RATE};
 
 use super::{AudioReader, PIECE_SAMPLES, is_too_slow};
 use crate::tests::{sandbox, sandbox_with};
@@ -54,7 +54,7 @@ async fn a_piece_that_is_passed_over_leaves_the_next_at_its_place() {
     let rest = reader.next_piece().await.unwrap().unwrap();
 
     assert_eq!((passed.count, passed.samples.len()), (PIECE_SAMPLES, 0));
-    assert_eq!(rest.count, 15 * RATE as usize);
+    assert_eq!(rest.count, 15 * SAMPLE_RATE as usize);
     assert!(rest.progress > 0.99);
     assert!(reader.next_piece().await.unwrap().is_none());
 }
@@ -65,10 +65,16 @@ async fn what_is_no_recording_is_told_as_such() {
 
     for bytes in [&text[..], &[], b"RIFF\x24\0\0\0AVI LIST and so on"] {
         let told = sandbox().open_audio(file(bytes, bytes.len() as u64)).await.err();
-        assert!(matches!(told, Some(SandboxError::Audio(NoSound::Kind | NoSound::Damaged))), "{told:?}");
+        assert!(
+            matches!(told, Some(SandboxError::Audio(AudioError::UnknownContainer | AudioError::Damaged))),
+            "{told:?}"
+        );
     }
     let told = sandbox().open_audio(sample("silent.mp4")).await.err();
-    assert!(matches!(told, Some(SandboxError::Audio(NoSound::Silent | NoSound::Codec))), "{told:?}");
+    assert!(
+        matches!(told, Some(SandboxError::Audio(AudioError::NoAudioTrack | AudioError::UnknownCodec))),
+        "{told:?}"
+    );
 }
 
 #[tokio::test]
@@ -81,7 +87,7 @@ async fn a_recording_that_was_cut_off_is_told_as_damaged() {
 
         let told = sandbox().open_audio(file(&bytes, 200)).await.err();
 
-        assert!(matches!(told, Some(SandboxError::Audio(NoSound::Damaged))), "{name}: {told:?}");
+        assert!(matches!(told, Some(SandboxError::Audio(AudioError::Damaged))), "{name}: {told:?}");
     }
 }
 
@@ -98,7 +104,7 @@ async fn what_is_there_of_a_recording_that_was_cut_off_is_heard() {
         let cut = sandbox().open_audio(file(&bytes, bytes.len() as u64)).await;
         let samples = all(cut.unwrap_or_else(|error| panic!("{name}: {error}"))).await;
 
-        let seconds = samples.len() as f64 / f64::from(RATE);
+        let seconds = samples.len() as f64 / f64::from(SAMPLE_RATE);
         assert!((0.9..1.95).contains(&seconds), "{name}: {seconds} s");
     }
 }
@@ -159,7 +165,7 @@ async fn what_trips_its_decoder_is_damaged_and_what_is_cut_off_says_how_much_is_
         Ok(mut reader) => reader.next_piece().await.map(drop),
         Err(error) => Err(error),
     };
-    assert!(matches!(heard, Ok(()) | Err(SandboxError::Audio(NoSound::Damaged))), "{heard:?}");
+    assert!(matches!(heard, Ok(()) | Err(SandboxError::Audio(AudioError::Damaged))), "{heard:?}");
 
     let mut whole = Vec::new();
     std::io::Read::read_to_end(&mut sample("tone.flac"), &mut whole).unwrap();
@@ -175,8 +181,9 @@ async fn what_trips_its_decoder_is_damaged_and_what_is_cut_off_says_how_much_is_
 /// Of the threat table (row P2).
 #[test]
 fn what_is_decoded_far_slower_than_it_plays_is_given_up() {
-    let after =
-        |minutes: usize, seconds| is_too_slow(minutes * 60 * RATE as usize, Duration::from_secs(seconds));
+    let after = |minutes: usize, seconds| {
+        is_too_slow(minutes * 60 * SAMPLE_RATE as usize, Duration::from_secs(seconds))
+    };
 
     assert!(!after(0, 60) && after(0, 61));
     assert!(!after(60, 400) && after(60, 421));

@@ -1,11 +1,11 @@
 //! Requests to a child that decodes a recording, and its responses. The service requests one piece at a time, so neither
 //! side ever holds more than that.
 
-use parse::audio::{About, NoSound, RATE};
+use parse::audio::{AudioError, AudioMetadata, SAMPLE_RATE};
 use serde::{Deserialize, Serialize};
 
 /// Samples of one piece, at most: half a minute.
-pub const PIECE_SAMPLES: usize = 30 * RATE as usize;
+pub const PIECE_SAMPLES: usize = 30 * SAMPLE_RATE as usize;
 
 /// The longest body of a response: a piece, two bytes a sample.
 pub const MAX_PIECE_BYTES: usize = 2 * PIECE_SAMPLES;
@@ -31,7 +31,7 @@ pub enum AudioResponse {
         /// Its length, if its file states it.
         duration_seconds: Option<f64>,
         /// What else its file says.
-        metadata: About,
+        metadata: AudioMetadata,
     },
     /// A piece; its samples are the frame's body, little-endian, if they were requested.
     Piece {
@@ -47,6 +47,6 @@ pub enum AudioResponse {
     /// The recording cannot be decoded.
     Failed {
         /// The cause.
-        reason: NoSound,
+        reason: AudioError,
     },
 }

@@ -1,22 +1,22 @@
-//! Many channels become one.
+//! Mixes channels down to one.
 
-/// Where the mean of all channels has less than this share of their mean power, they cancel each other out. Channels that have
-/// nothing to do with each other have a half where there are two, and a sixth where one of six speaks.
-const CANCELLED: f32 = 0.1;
-/// From this share on they do so no longer.
-const TOGETHER: f32 = 0.2;
+/// If the mean of all channels has less than this share of their mean power, they cancel each other out. Two independent channels
+/// have a half, and one active channel of six has a sixth.
+const CANCELLATION_SHARE: f32 = 0.1;
+/// From this share on they no longer cancel each other out.
+const RECOVERY_SHARE: f32 = 0.2;
 
-/// Makes one channel of many.
+/// Mixes channels down to one.
 #[derive(Debug, Default)]
-pub struct Mixer {
-    /// The one that stands for all, while they cancel each other out.
-    alone: Option<usize>,
+pub struct Downmixer {
+    /// The channel that is used alone while the channels cancel each other out.
+    dominant: Option<usize>,
 }
 
-impl Mixer {
-    /// Adds the mean of all channels to `mono`: whoever speaks is heard, on whichever side. Where one side is about the other turned
-    /// over, the mean would be next to silence, and the loudest channel stands for all.
-    pub fn mix(&mut self, interleaved: &[f32], channels: usize, mono: &mut Vec<f32>) {
+impl Downmixer {
+    /// Appends the mean of all channels to `mono`, so that every speaker is heard, on whichever side. If one channel is about the
+    /// inverse of the other, their mean would be near silence, so the loudest channel is used alone.
+    pub fn downmix(&mut self, interleaved: &[f32], channels: usize, mono: &mut Vec<f32>) {
         let frames = || interleaved.chunks_exact(channels);
         #[expect(clippy::cast_precision_loss, reason = "a few channels")]
         let share = 1.0 / channels as f32;
@@ -25,19 +25,19 @@ impl Mixer {
             (0..channels).map(|channel| frames().map(|frame| one(frame, channel).powi(2)).sum()).collect();
         let power = powers.iter().sum::<f32>() * share;
         let together = frames().map(|frame| mean(frame).powi(2)).sum::<f32>();
-        self.alone = match self.alone {
-            Some(alone) if together < power * TOGETHER => Some(alone),
-            None if together < power * CANCELLED => loudest(&powers),
+        self.dominant = match self.dominant {
+            Some(dominant) if together < power * RECOVERY_SHARE => Some(dominant),
+            None if together < power * CANCELLATION_SHARE => loudest(&powers),
             Some(_) | None => None,
         };
-        match self.alone {
-            Some(alone) => mono.extend(frames().map(|frame| one(frame, alone))),
+        match self.dominant {
+            Some(dominant) => mono.extend(frames().map(|frame| one(frame, dominant))),
             None => mono.extend(frames().map(mean)),
         }
     }
 }
 
-/// The first of those that are about as loud as the loudest.
+/// The first channel that is about as loud as the loudest.
 fn loudest(powers: &[f32]) -> Option<usize> {
     let most = powers.iter().copied().max_by(f32::total_cmp)?;
     powers.iter().position(|power| *power >= most * 0.5)
@@ -56,8 +56,8 @@ mod tests {
     use super::*;
 
     fn mixed(packets: &[&[f32]], channels: usize) -> Vec<f32> {
-        let (mut mixer, mut mono) = (Mixer::default(), Vec::new());
-        packets.iter().for_each(|packet| mixer.mix(packet, channels, &mut mono));
+        let (mut mixer, mut mono) = (Downmixer::default(), Vec::new());
+        packets.iter().for_each(|packet| mixer.downmix(packet, channels, &mut mono));
         mono
     }
 
