@@ -6,7 +6,7 @@ use entity::id::{BookmarkId, CollectionId};
 use entity::kind::{ContentType, ImportedKind};
 use entity::time::Timestamp;
 use parse::archive::{File, Text};
-use parse::bookmarks::{Mark, Save};
+use parse::bookmarks::{Annotation, BookmarkDraft};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 
 use super::folders::Folders;
@@ -25,7 +25,7 @@ struct Page {
     new: NewBookmark,
     folders: Vec<Vec<String>>,
     beside: Vec<Became>,
-    marked: Vec<Mark>,
+    marked: Vec<Annotation>,
     file: Option<(File, Brought)>,
 }
 
@@ -34,7 +34,7 @@ impl Taking {
     pub(super) async fn pages(
         &mut self,
         txn: &impl ConnectionTrait,
-        saves: Vec<(i64, Save, Option<Brought>)>,
+        saves: Vec<(i64, BookmarkDraft, Option<Brought>)>,
         now: Timestamp,
     ) -> Result<Vec<Took>, Error> {
         let user = self.import().user_id;
@@ -86,7 +86,7 @@ impl Taking {
         &self,
         txn: &impl ConnectionTrait,
         line: i64,
-        given: Save,
+        given: BookmarkDraft,
         file: Option<Brought>,
     ) -> Result<Result<Page, Took>, Error> {
         let passed = |became| Took { line, source: None, became, beside: Vec::new() };
@@ -112,8 +112,8 @@ impl Taking {
             Err(error) => return Err(error),
         }
         new.progress = given.progress.unwrap_or(new.progress);
-        let folders = std::iter::once(given.folders).chain(given.also).collect();
-        Ok(Ok(Page { line, new, folders, beside: Vec::new(), marked: given.marked, file }))
+        let folders = std::iter::once(given.folders).chain(given.other_folders).collect();
+        Ok(Ok(Page { line, new, folders, beside: Vec::new(), marked: given.annotations, file }))
     }
 
     /// A page that came as a file. Its address stays with it as that by which the paper is known.

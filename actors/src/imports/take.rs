@@ -7,7 +7,7 @@ use entity::import::{self, Column};
 use entity::import_row;
 use entity::kind::{ImportState, ImportedKind, RowOutcome};
 use entity::time::Timestamp;
-use parse::bookmarks::{Found, Row, Save};
+use parse::bookmarks::{BookmarkDraft, Row, RowContent};
 use parse::feed::Outline;
 use sandbox::SandboxError;
 use sandbox::import::ImportReader;
@@ -265,19 +265,19 @@ impl Taking {
         let (mut all, mut saves) = (Vec::with_capacity(lot.len()), Vec::new());
         for Given { row, file } in lot {
             let (line, source, mut beside) = (row.line(), restore::id_of(&row), Vec::new());
-            let became = match row.found {
-                Found::Save(save) => {
+            let became = match row.content {
+                RowContent::Bookmark(save) => {
                     saves.push((line, save, file));
                     continue;
                 }
-                Found::Note(note) => {
+                RowContent::Note(note) => {
                     let (became, project) = self.note(txn, note, now).await?;
                     beside.extend(project.map(|id| Became::of(ImportedKind::Project, id.0, true)));
                     became
                 }
-                Found::Feed(outline) => self.feed(txn, &outline, now).await?,
-                Found::Record(value) => restore::record(self, txn, value, file, now).await?,
-                Found::Passed(why) => Became::Passed(why),
+                RowContent::Feed(outline) => self.feed(txn, &outline, now).await?,
+                RowContent::Record(value) => restore::record(self, txn, value, file, now).await?,
+                RowContent::Skipped(why) => Became::Passed(why),
             };
             self.knows(source, &became);
             all.push(Took { line, source, became, beside });
@@ -398,7 +398,7 @@ fn sort_feeds(lot: &mut [Given]) {
 
 /// Tells a file's sum where its list does not: a dry run knows by it what is there already.
 async fn summed(reading: &mut ImportReader, row: &mut Row) -> Result<(), Unread> {
-    if let Found::Save(Save { file: Some(file), .. }) = &mut row.found
+    if let RowContent::Bookmark(BookmarkDraft { file: Some(file), .. }) = &mut row.content
         && file.sha256.is_none()
     {
         file.sha256 = restore::sum_of(reading, file).await?;
@@ -448,16 +448,16 @@ mod tests {
 
     use super::*;
 
-    fn row(line: u64, found: Found) -> Given {
-        Given::of(Row { line, found })
+    fn row(line: u64, content: RowContent) -> Given {
+        Given::of(Row { line, content })
     }
 
-    fn outline(url: &str) -> Found {
-        Found::Feed(Outline { url: url.to_owned(), title: None, folder: None })
+    fn outline(url: &str) -> RowContent {
+        RowContent::Feed(Outline { url: url.to_owned(), title: None, folder: None })
     }
 
-    fn record(kind: &str, url: &str) -> Found {
-        Found::Record(json!({ "kind": kind, "url": url }))
+    fn record(kind: &str, url: &str) -> RowContent {
+        RowContent::Record(json!({ "kind": kind, "url": url }))
     }
 
     #[test]

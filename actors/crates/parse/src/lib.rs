@@ -5,13 +5,13 @@
 //!
 //! | To | Call |
 //! |---|---|
-//! | decode text whose encoding is declared in it, in a header, or nowhere | [`charset::decode`], [`charset::decoded`] |
+//! | decode text whose encoding is declared in it, in a header, or nowhere | [`charset::decode`], [`charset::decode_file`] |
 //! | read the article of a web page, with its title, author and the like | [`html::read`] |
 //! | read the text of a PDF in reading order | [`pdf::read`] |
 //! | read a feed, or find the feeds that a page names | [`feed::read`] |
 //! | read a list of feeds (OPML) | [`feed::read_opml`] |
 //! | decode a recording to samples of one channel | [`audio::Recording::open`] |
-//! | read the bookmarks of another program, or an export of this one | [`bookmarks::Source::open`] |
+//! | read the bookmarks of another program, or an export of this one | [`bookmarks::ImportSource::open`] |
 //! | read or write a line of an export | [`archive::Record`] |
 //!
 //! Every result is bounded, whatever the input: names to 300 characters, the texts of one feed to 6 MiB, the elements of a page

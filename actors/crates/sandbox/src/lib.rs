@@ -38,7 +38,7 @@ pub use confinement::{Confinement, Mechanism};
 use audio::AudioReader;
 use import::ImportReader;
 use parse::audio::AudioError;
-use parse::bookmarks::{Format, NoImport};
+use parse::bookmarks::{Format, ImportError};
 use parse::feed::{FeedDocument, OpmlDocument};
 use parse::html::{Article, ArticleError};
 use parse::pdf::{self, PdfError};
@@ -184,7 +184,7 @@ pub enum SandboxError {
     Pdf(#[from] PdfError),
     /// The file cannot be imported.
     #[error(transparent)]
-    Import(#[from] NoImport),
+    Import(#[from] ImportError),
 }
 
 /// The service's side of all children. Clones share them; they end when the last clone is dropped.

@@ -13,7 +13,7 @@ use entity::kind::ImportedKind;
 use entity::time::Timestamp;
 use entity::{collection, feed, import_row};
 use parse::archive::{Collection, Feed, File, Record};
-use parse::bookmarks::{Found, Row, Save};
+use parse::bookmarks::{BookmarkDraft, Row, RowContent};
 use parse::feed::Outline;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
@@ -42,28 +42,30 @@ const LOST: &str = "belongs to something that was not taken in";
 
 /// The file that a row comes with.
 pub fn file_of(row: &Row) -> Option<File> {
-    match &row.found {
-        Found::Record(value) => {
+    match &row.content {
+        RowContent::Record(value) => {
             let file = value.get("file").filter(|file| file.is_object())?;
             File::deserialize(file).ok()
         }
-        Found::Save(Save { file, .. }) => file.clone(),
-        Found::Note(_) | Found::Feed(_) | Found::Passed(_) => None,
+        RowContent::Bookmark(BookmarkDraft { file, .. }) => file.clone(),
+        RowContent::Note(_) | RowContent::Feed(_) | RowContent::Skipped(_) => None,
     }
 }
 
 /// The id that the thing of a line had.
 pub fn id_of(row: &Row) -> Option<Uuid> {
-    let Found::Record(value) = &row.found else { return None };
+    let RowContent::Record(value) = &row.content else { return None };
     value.get("id")?.as_str()?.parse().ok()
 }
 
 /// The normalised address of a feed that a row follows: what the row of its source is known by.
 pub fn source_of(row: &Row) -> Option<String> {
-    let url = match &row.found {
-        Found::Feed(outline) => outline.url.as_str(),
-        Found::Record(value) if value.get("kind")?.as_str()? == "feed" => value.get("url")?.as_str()?,
-        Found::Record(_) | Found::Save(_) | Found::Note(_) | Found::Passed(_) => return None,
+    let url = match &row.content {
+        RowContent::Feed(outline) => outline.url.as_str(),
+        RowContent::Record(value) if value.get("kind")?.as_str()? == "feed" => value.get("url")?.as_str()?,
+        RowContent::Record(_) | RowContent::Bookmark(_) | RowContent::Note(_) | RowContent::Skipped(_) => {
+            return None;
+        }
     };
     Some(PageUrl::parse(url).ok()?.normalized())
 }

@@ -6,7 +6,7 @@ use entity::id::{FeedId, ImportId, UserId};
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{feed, feed_source};
-use parse::bookmarks::{Format, Found};
+use parse::bookmarks::{Format, RowContent};
 use parse::feed::{OpmlDocument, Outline};
 use quick_xml::escape::escape;
 use sandbox::SandboxError;
@@ -139,7 +139,7 @@ impl Operation for ImportOpml {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Imported, Error> {
         let feeds = distinct(read(app, &self.0).await?.feeds);
-        let rows = feeds.into_iter().map(Found::Feed).collect();
+        let rows = feeds.into_iter().map(RowContent::Feed).collect();
         let import = imports::take_rows(app, caller, Format::Opml, rows).await?;
         app.ingest.wake();
         let count = |rows: i32| usize::try_from(rows).unwrap_or_default();

@@ -1,16 +1,16 @@
-//! Bookmarks of a browser as its own JSON: the tree that Chrome and its kin keep, and Firefox's backup.
+//! Bookmarks of a browser in its own JSON: the file of Chrome and its derivatives, and Firefox's backup.
 
 use serde_json::Value;
 
-use super::moment::moment;
-use super::row::{Page, Row, split};
+use super::row::{ForeignBookmark, Row, split_names};
+use super::time_formats::parse_time;
 
-/// Folders within folders that are told apart.
-const DEPTH: usize = 32;
+/// The deepest nesting of folders.
+const MAX_FOLDER_DEPTH: usize = 32;
 /// Seconds from 1601, from which Chrome counts, to 1970.
-const TO_1970: f64 = 11_644_473_600.0;
+const SECONDS_FROM_1601_TO_1970: f64 = 11_644_473_600.0;
 
-/// The trees of a file; none where it is no browser's.
+/// Returns the root folders of a file; `None` if it is not a browser's.
 pub fn roots(file: &Value) -> Option<Vec<&Value>> {
     if let Some(roots) = file.get("roots").and_then(Value::as_object) {
         return Some(roots.values().filter(|root| root.is_object()).collect());
@@ -19,7 +19,7 @@ pub fn roots(file: &Value) -> Option<Vec<&Value>> {
     is_firefox.then(|| vec![file])
 }
 
-/// Every bookmark, by its folder. The roots are the browser's own, and no folders of the person's.
+/// Reads every bookmark, folder by folder. The roots are the browser's own, not folders of the user.
 pub fn read(roots: &[&Value]) -> Vec<Row> {
     let mut rows = Vec::new();
     for root in roots {
@@ -34,7 +34,7 @@ fn walk(node: &Value, folders: &mut Vec<String>, rows: &mut Vec<Row>) {
         let is_root = node.get("root").is_some()
             || node.get("guid").and_then(Value::as_str).is_some_and(|id| id.ends_with("_____"));
         let named = text(["name", "title"]).filter(|_| !is_root && !is_chrome_root(folders, node));
-        let deeper = named.filter(|name| !name.is_empty() && folders.len() < DEPTH);
+        let deeper = named.filter(|name| !name.is_empty() && folders.len() < MAX_FOLDER_DEPTH);
         folders.extend(deeper.clone());
         children.iter().for_each(|child| walk(child, folders, rows));
         if deeper.is_some() {
@@ -43,18 +43,18 @@ fn walk(node: &Value, folders: &mut Vec<String>, rows: &mut Vec<Row>) {
         return;
     }
     let Some(url) = text(["url", "uri"]) else { return };
-    let page = Page {
+    let page = ForeignBookmark {
         url,
         title: text(["name", "title"]),
-        tags: split(node.get("tags").and_then(Value::as_str).unwrap_or_default(), ','),
+        tags: split_names(node.get("tags").and_then(Value::as_str).unwrap_or_default(), ','),
         folders: folders.clone(),
         saved_at: saved_at(node),
-        ..Page::default()
+        ..ForeignBookmark::default()
     };
-    rows.push(Row { line: rows.len() as u64 + 1, found: page.into() });
+    rows.push(Row { line: rows.len() as u64 + 1, content: page.into() });
 }
 
-/// Chrome's roots say nothing of being that but their ids.
+/// Chrome's roots are recognised by their ids.
 fn is_chrome_root(folders: &[String], node: &Value) -> bool {
     folders.is_empty()
         && matches!(node.get("id").and_then(Value::as_str), Some("1" | "2" | "3"))
@@ -63,23 +63,23 @@ fn is_chrome_root(folders: &[String], node: &Value) -> bool {
 
 fn saved_at(node: &Value) -> Option<String> {
     if let Some(chrome) = node.get("date_added").and_then(Value::as_str) {
-        let seconds = chrome.parse::<f64>().ok()? / 1e6 - TO_1970;
-        return moment(&seconds.floor().to_string());
+        let seconds = chrome.parse::<f64>().ok()? / 1e6 - SECONDS_FROM_1601_TO_1970;
+        return parse_time(&seconds.floor().to_string());
     }
-    moment(&node.get("dateAdded")?.as_f64()?.to_string())
+    parse_time(&node.get("dateAdded")?.as_f64()?.to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::super::row::{Found, Save};
+    use super::super::row::{BookmarkDraft, RowContent};
     use super::*;
 
-    fn saves(file: &Value) -> Vec<Save> {
+    fn saves(file: &Value) -> Vec<BookmarkDraft> {
         let rows = read(&roots(file).unwrap());
         let save = |row: Row| {
-            let Found::Save(save) = row.found else { panic!("{row:?}") };
+            let RowContent::Bookmark(save) = row.content else { panic!("{row:?}") };
             save
         };
         rows.into_iter().map(save).collect()

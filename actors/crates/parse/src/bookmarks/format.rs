@@ -1,4 +1,4 @@
-//! Which program wrote a file: told by its bytes, whatever it is called.
+//! The formats of files that are imported.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! formats {
     ($($(#[$doc:meta])* $format:ident = $name:literal),+ $(,)?) => {
-        /// A kind of file that is imported.
+        /// The format of a file that is imported.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         pub enum Format { $($(#[$doc])* #[serde(rename = $name)] $format),+ }
 
         impl Format {
-            /// Every name.
+            /// The names of all formats.
             pub const NAMES: &'static [&'static str] = &[$($name),+];
 
-            /// The name on the wire and on the command line.
+            /// The name in the API and on the command line.
             pub fn name(self) -> &'static str {
                 match self { $(Format::$format => $name),+ }
             }
@@ -31,7 +31,7 @@ macro_rules! formats {
     };
 }
 
-/// A word that names no format.
+/// A name that is not the name of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is no format that is imported")]
 pub struct UnknownFormat;
@@ -67,7 +67,7 @@ formats! {
     Objects = "objects",
     /// Bookmarks of a browser in its own JSON: Chrome and its kin, Firefox's backup.
     Browser = "browser",
-    /// OneTab's list, or addresses a line.
+    /// OneTab's list, or one URL a line.
     Onetab = "onetab",
 }
 

@@ -3,83 +3,83 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::lenient::{OneOf, or_default};
-use super::moment::moment;
-use super::row::{Found, Page, Row};
-use super::tree::Tree;
+use super::folder_tree::FolderTree;
+use super::lenient::{Lenient, null_as_default};
+use super::row::{ForeignBookmark, Row, RowContent};
+use super::time_formats::parse_time;
 
 /// The file.
 #[derive(Deserialize)]
-pub struct Export {
-    bookmarks: Vec<OneOf<Bookmark>>,
+pub struct KarakeepExport {
+    bookmarks: Vec<Lenient<KarakeepBookmark>>,
     // Those that were written under its first name, Hoarder, lack them.
-    lists: Option<Vec<List>>,
+    lists: Option<Vec<KarakeepList>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Bookmark {
+struct KarakeepBookmark {
     created_at: Option<f64>,
     title: Option<String>,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "null_as_default")]
     tags: Vec<String>,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "null_as_default")]
     lists: Vec<String>,
-    content: Option<Content>,
+    content: Option<KarakeepContent>,
     note: Option<String>,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "null_as_default")]
     archived: bool,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "null_as_default")]
     favourited: bool,
 }
 
 #[derive(Deserialize)]
-struct Content {
+struct KarakeepContent {
     url: Option<String>,
     text: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct List {
+struct KarakeepList {
     id: String,
     name: String,
     parent_id: Option<String>,
 }
 
-/// Every bookmark, in all of its lists.
-pub fn read(export: Export) -> Vec<Row> {
+/// Reads every bookmark, with all of its lists.
+pub fn read(export: KarakeepExport) -> Vec<Row> {
     let lists = export.lists.unwrap_or_default();
-    let tree = Tree::of(lists.into_iter().map(|list| (list.id, list.name, list.parent_id)));
-    let row = |(bookmark, line): (OneOf<Bookmark>, u64)| Row {
+    let tree = FolderTree::new(lists.into_iter().map(|list| (list.id, list.name, list.parent_id)));
+    let row = |(bookmark, line): (Lenient<KarakeepBookmark>, u64)| Row {
         line,
-        found: bookmark.found(|bookmark| found(bookmark, &tree)),
+        content: bookmark.content(|bookmark| convert(bookmark, &tree)),
     };
     export.bookmarks.into_iter().zip(1..).map(row).collect()
 }
 
-/// Whether a file is such an export: one without lists is told from others by what its bookmarks hold.
-pub fn is_one(file: &Value) -> bool {
+/// Whether a file is such an export. One without lists is recognised by the content of its bookmarks.
+pub fn is_karakeep(file: &Value) -> bool {
     let bookmarks = file.get("bookmarks").and_then(Value::as_array);
     let is_kept = |one: &Value| one.get("content").is_some_and(|content| content.get("type").is_some());
     file.get("lists").is_some_and(Value::is_array)
         || bookmarks.is_some_and(|all| !all.is_empty() && all.iter().all(is_kept))
 }
 
-fn found(bookmark: Bookmark, tree: &Tree) -> Found {
+fn convert(bookmark: KarakeepBookmark, tree: &FolderTree) -> RowContent {
     let (url, text) = bookmark.content.map(|content| (content.url, content.text)).unwrap_or_default();
     let mut lists = bookmark.lists.iter().map(|id| tree.path(id)).filter(|path| !path.is_empty());
-    let page = Page {
+    let page = ForeignBookmark {
         url: url.unwrap_or_default(),
         title: bookmark.title,
         tags: bookmark.tags,
         folders: lists.next().unwrap_or_default(),
-        also: lists.collect(),
+        other_folders: lists.collect(),
         notes: text.into_iter().chain(bookmark.note).collect(),
-        saved_at: bookmark.created_at.and_then(|at| moment(&at.to_string())),
+        saved_at: bookmark.created_at.and_then(|at| parse_time(&at.to_string())),
         favorite: bookmark.favourited,
         archived: bookmark.archived,
-        ..Page::default()
+        ..ForeignBookmark::default()
     };
     page.into()
 }
@@ -110,9 +110,9 @@ mod tests {
 
         let rows = read(serde_json::from_value(export).unwrap());
 
-        let Found::Save(save) = &rows[0].found else { panic!() };
+        let RowContent::Bookmark(save) = &rows[0].content else { panic!() };
         assert_eq!(
-            (&save.folders[..], &save.also[..]),
+            (&save.folders[..], &save.other_folders[..]),
             (&["Top".to_owned(), "Sub".to_owned()][..], &[vec!["Other".to_owned()]][..])
         );
         assert_eq!(
@@ -126,7 +126,7 @@ mod tests {
             saved_at: Some("2023-11-14T22:13:20Z".to_owned()),
             pinned: true,
         };
-        assert_eq!(rows[1].found, Found::Note(note));
-        assert_eq!(rows[2].found, Found::Passed("has no address".to_owned()));
+        assert_eq!(rows[1].content, RowContent::Note(note));
+        assert_eq!(rows[2].content, RowContent::Skipped("has no address".to_owned()));
     }
 }

@@ -1,32 +1,32 @@
-//! Members that some versions of a program leave out or give as `null`, and rows that are not what they should be.
+//! Lenient deserialisation: members that some versions of a program omit or set to `null`, and rows of another shape.
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
-use super::row::Found;
+use super::row::RowContent;
 
-/// A row of a list, or something else in its place, which costs no other row.
+/// A row of a list, or something else in its place, which does not affect other rows.
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub enum OneOf<T> {
-    /// As it should be.
-    Known(T),
+pub enum Lenient<T> {
+    /// A row of the expected shape.
+    Valid(T),
     /// Anything else.
-    Odd(IgnoredAny),
+    Invalid(IgnoredAny),
 }
 
-impl<T> OneOf<T> {
-    /// What is found in it.
-    pub fn found(self, read: impl FnOnce(T) -> Found) -> Found {
+impl<T> Lenient<T> {
+    /// Converts the row.
+    pub fn content(self, read: impl FnOnce(T) -> RowContent) -> RowContent {
         match self {
-            OneOf::Known(row) => read(row),
-            OneOf::Odd(_) => Found::Passed("cannot be read".to_owned()),
+            Lenient::Valid(row) => read(row),
+            Lenient::Invalid(_) => RowContent::Skipped("cannot be read".to_owned()),
         }
     }
 }
 
-/// The value, or the one that says nothing.
-pub fn or_default<'de, D, T>(from: D) -> Result<T, D::Error>
+/// Deserialises `null` as the default value.
+pub fn null_as_default<'de, D, T>(from: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: Default + Deserialize<'de>,

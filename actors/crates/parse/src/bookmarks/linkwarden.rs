@@ -2,75 +2,75 @@
 
 use serde::Deserialize;
 
-use super::lenient::{OneOf, or_default};
-use super::moment::moment;
-use super::row::{Found, Page, Row};
-use super::tree::Tree;
+use super::folder_tree::FolderTree;
+use super::lenient::{Lenient, null_as_default};
+use super::row::{ForeignBookmark, Row, RowContent};
+use super::time_formats::parse_time;
 
 /// The file.
 #[derive(Deserialize)]
-pub struct Export {
-    collections: Vec<Collection>,
+pub struct LinkwardenExport {
+    collections: Vec<LinkwardenCollection>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Collection {
+struct LinkwardenCollection {
     id: i64,
     name: String,
     parent_id: Option<i64>,
-    #[serde(default, deserialize_with = "or_default")]
-    links: Vec<OneOf<Link>>,
+    #[serde(default, deserialize_with = "null_as_default")]
+    links: Vec<Lenient<LinkwardenLink>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Link {
+struct LinkwardenLink {
     name: Option<String>,
     url: Option<String>,
     description: Option<String>,
-    #[serde(default, deserialize_with = "or_default")]
-    tags: Vec<Tag>,
+    #[serde(default, deserialize_with = "null_as_default")]
+    tags: Vec<LinkwardenTag>,
     created_at: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Tag {
+struct LinkwardenTag {
     name: Option<String>,
 }
 
-/// Where Linkwarden puts what stands in no collection.
+/// Linkwarden's collection of links without a collection.
 const NO_FOLDER: &str = "Unorganized";
 
-/// Every link, by its collection.
-pub fn read(export: Export) -> Vec<Row> {
-    let folders = |collection: &Collection| {
+/// Reads every link, collection by collection.
+pub fn read(export: LinkwardenExport) -> Vec<Row> {
+    let folders = |collection: &LinkwardenCollection| {
         let parent = collection.parent_id.map(|id| id.to_string());
         (collection.id.to_string(), collection.name.clone(), parent)
     };
-    let tree = Tree::of(export.collections.iter().map(folders));
+    let tree = FolderTree::new(export.collections.iter().map(folders));
     let links = export.collections.into_iter().flat_map(|collection| {
         let mut path = tree.path(&collection.id.to_string());
         if path.len() == 1 && path.first().is_some_and(|name| name == NO_FOLDER) {
             path.clear();
         }
-        collection.links.into_iter().map(move |link| link.found(|link| found(link, path.clone())))
+        collection.links.into_iter().map(move |link| link.content(|link| convert(link, path.clone())))
     });
-    links.zip(1..).map(|(found, line)| Row { line, found }).collect()
+    links.zip(1..).map(|(content, line)| Row { line, content }).collect()
 }
 
-fn found(link: Link, folders: Vec<String>) -> Found {
+fn convert(link: LinkwardenLink, folders: Vec<String>) -> RowContent {
     let Some(url) = link.url.filter(|url| !url.is_empty()) else {
-        return Found::Passed("has no address".to_owned());
+        return RowContent::Skipped("has no address".to_owned());
     };
-    let page = Page {
+    let page = ForeignBookmark {
         url,
         title: link.name,
         tags: link.tags.into_iter().filter_map(|tag| tag.name).collect(),
         folders,
         notes: link.description.into_iter().collect(),
-        saved_at: link.created_at.and_then(|at| moment(&at)),
-        ..Page::default()
+        saved_at: link.created_at.and_then(|at| parse_time(&at)),
+        ..ForeignBookmark::default()
     };
     page.into()
 }
@@ -94,12 +94,12 @@ mod tests {
 
         let rows = read(serde_json::from_value(export).unwrap());
 
-        let Found::Save(save) = &rows[0].found else { panic!() };
+        let RowContent::Bookmark(save) = &rows[0].content else { panic!() };
         assert_eq!(
             (save.folders.join("/"), &save.fields["savedAt"]),
             ("Top/Sub".to_owned(), &json!("2023-11-14T22:13:20Z"))
         );
-        assert!(rows[1..3].iter().all(|row| matches!(row.found, Found::Passed(_))));
-        assert!(matches!(&rows[3].found, Found::Save(save) if save.folders.is_empty()));
+        assert!(rows[1..3].iter().all(|row| matches!(row.content, RowContent::Skipped(_))));
+        assert!(matches!(&rows[3].content, RowContent::Bookmark(save) if save.folders.is_empty()));
     }
 }

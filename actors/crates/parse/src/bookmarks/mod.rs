@@ -1,58 +1,58 @@
 //! Files of other programs, read row by row: what was saved elsewhere, and exports of this service.
 //!
-//! [`Source::open`] tells by its bytes which program wrote a file and gives its rows one after the other, each format in a
-//! file of its own. It holds whole only those formats that cannot be read otherwise.
+//! [`ImportSource::open`] detects the format of a file by its bytes, and reads its rows one after the other. Each format is a file
+//! of its own. Only formats that cannot be read otherwise are held whole in memory.
 
-mod archive;
+mod annotation;
 mod browser;
+mod carrel;
+mod folder_tree;
 mod format;
 mod karakeep;
 mod lenient;
-mod lines;
-mod links;
+mod line_reader;
 mod linkwarden;
-mod mark;
-mod moment;
+mod netscape;
 mod objects;
 mod omnivore;
 mod onetab;
-mod own;
 mod row;
 mod source;
 mod tables;
-mod tree;
+mod time_formats;
+mod zip_reader;
 
 use serde::{Deserialize, Serialize};
 
-pub use archive::{Archive, Unpacked};
+pub use annotation::Annotation;
 pub use format::{Format, UnknownFormat};
-pub use mark::Mark;
-pub use row::{Found, Note, Row, Save};
-pub use source::Source;
+pub use row::{BookmarkDraft, Note, Row, RowContent};
+pub use source::ImportSource;
+pub use zip_reader::{EntryReader, ZipReader};
 
 /// The longest content of one row, in bytes. In JSON it may be six times as long.
-pub const CONTENT: usize = 16 << 20;
+pub const MAX_CONTENT_BYTES: usize = 16 << 20;
 
-/// Why a file is not read, in words for the person. None of them says anything of what the file holds.
+/// Why a file cannot be imported, in words for the user. None of these repeats any of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
-pub enum NoImport {
-    /// Nothing that is known.
+pub enum ImportError {
+    /// The format was not recognised.
     #[error("the file is none of the formats that are imported")]
-    Unknown,
-    /// Not what the person said.
+    UnknownFormat,
+    /// The file is not of the format that the user named.
     #[error("the file is not of the format that was named")]
-    Other,
-    /// A file that has to be read whole, and is too long for that.
+    WrongFormat,
+    /// The format has to be read whole, and the file is too long for that.
     #[error("the file is too large for its format: more than 256 MiB")]
     TooLarge,
-    /// An archive that cannot be unpacked, a list that breaks off before its first row.
+    /// An archive that cannot be unpacked, or a list that breaks off before its first row.
     #[error("the file is damaged")]
     Damaged,
-    /// An archive that unpacks to far more than an honest one.
+    /// The archive unpacks to far more than an honest one.
     #[error("the archive is too large when unpacked")]
-    Bomb,
+    UnpackedTooLarge,
     /// The archive has no such file.
     #[error("the archive lacks a file that it names")]
-    Missing,
+    MissingFile,
 }

@@ -1,11 +1,11 @@
-//! Lists of objects in JSON with an address each, read by the names that programs give the same things: wallabag,
-//! Pinboard, Delicious, Readability, el curator, Omnivore's list without its archive.
+//! JSON lists of objects with a URL each, by the member names of several programs: wallabag, Pinboard, Delicious, Readability, el
+//! curator, Omnivore's list without its archive.
 
 use serde_json::{Map, Value};
 
-use super::mark::Mark;
-use super::moment::moment;
-use super::row::{Found, Page, Row};
+use super::annotation::Annotation;
+use super::row::{ForeignBookmark, Row, RowContent};
+use super::time_formats::parse_time;
 
 const ADDRESSES: [&str; 5] = ["url", "href", "article__url", "given_url", "uri"];
 const TITLES: [&str; 2] = ["title", "article__title"];
@@ -16,7 +16,7 @@ const NOTES: [&str; 3] = ["extended", "notes", "note"];
 const ARCHIVED: [&str; 4] = ["is_archived", "archived", "archive", "is_read"];
 const FAVORITES: [&str; 4] = ["is_starred", "favorite", "is_fav", "starred"];
 
-/// The list that a file is: by itself, or as the bookmarks of an object.
+/// Returns the list of a file: the file itself, or the member `bookmarks`.
 pub fn list(file: Value) -> Option<Vec<Value>> {
     let list = match file {
         Value::Array(list) => list,
@@ -30,22 +30,24 @@ pub fn list(file: Value) -> Option<Vec<Value>> {
     (list.is_empty() || list.iter().any(has_address)).then_some(list)
 }
 
-/// Every object.
+/// Reads every object.
 pub fn read(list: Vec<Value>) -> Vec<Row> {
     let row = |(one, line): (Value, u64)| {
-        let found = match one {
-            Value::Object(members) => found(&members),
+        let content = match one {
+            Value::Object(members) => convert(&members),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-                Found::Passed("must be a JSON object".to_owned())
+                RowContent::Skipped("must be a JSON object".to_owned())
             }
         };
-        Row { line, found }
+        Row { line, content }
     };
     list.into_iter().zip(1..).map(row).collect()
 }
 
-fn found(members: &Map<String, Value>) -> Found {
-    let Some(url) = text(members, &ADDRESSES) else { return Found::Passed("has no address".to_owned()) };
+fn convert(members: &Map<String, Value>) -> RowContent {
+    let Some(url) = text(members, &ADDRESSES) else {
+        return RowContent::Skipped("has no address".to_owned());
+    };
     let says = |names: &[&str]| names.iter().filter_map(|name| members.get(*name)).any(is_yes);
     // Pinboard calls its titles descriptions; elsewhere those are notes, or the page's own words.
     let (title, described) = match text(members, &TITLES) {
@@ -55,36 +57,36 @@ fn found(members: &Map<String, Value>) -> Found {
         Some(title) => (Some(title), text(members, &["description"])),
         None => (text(members, &["description"]), None),
     };
-    let page = Page {
+    let page = ForeignBookmark {
         url,
         title,
         tags: TAGS.iter().find_map(|name| members.get(*name)).map(names).unwrap_or_default(),
         notes: [text(members, &NOTES), described].into_iter().flatten().collect(),
-        marked: marked(members),
-        saved_at: TIMES.iter().find_map(|name| moment(&plain(members.get(*name)?)?)),
+        annotations: marked(members),
+        saved_at: TIMES.iter().find_map(|name| parse_time(&plain(members.get(*name)?)?)),
         favorite: says(&FAVORITES),
         archived: says(&ARCHIVED)
             || text(members, &["state"]).is_some_and(|state| state.eq_ignore_ascii_case("archived")),
         progress: progress(members),
         html: text(members, &["content"]).filter(|html| html.contains('<')),
-        ..Page::default()
+        ..ForeignBookmark::default()
     };
     page.into()
 }
 
-/// How much of a page was read; Pinboard says of each whether it is still to be.
+/// Reading progress. Pinboard states whether a page is unread.
 fn progress(members: &Map<String, Value>) -> Option<f64> {
     let percent = members.get("readingProgress").and_then(Value::as_f64);
     let is_read = members.get("toread").is_some_and(|said| said == "no");
     percent.map(|percent| percent / 100.0).or_else(|| is_read.then_some(1.0))
 }
 
-/// What was marked in a page, and written beside it (wallabag).
-fn marked(members: &Map<String, Value>) -> Vec<Mark> {
+/// Highlights with their notes (wallabag).
+fn marked(members: &Map<String, Value>) -> Vec<Annotation> {
     let all = members.get("annotations").and_then(Value::as_array).into_iter().flatten();
     let words = |one: &Value, name: &str| one.get(name).and_then(Value::as_str).map(str::to_owned);
-    all.map(|one| Mark::of(&words(one, "quote").unwrap_or_default(), words(one, "text").as_deref()))
-        .filter(|mark| *mark != Mark::default())
+    all.map(|one| Annotation::new(&words(one, "quote").unwrap_or_default(), words(one, "text").as_deref()))
+        .filter(|mark| *mark != Annotation::default())
         .collect()
 }
 
@@ -105,7 +107,7 @@ fn is_yes(value: &Value) -> bool {
 fn names(value: &Value) -> Vec<String> {
     if let Some(text) = value.as_str() {
         let by = if text.contains(',') { ',' } else { ' ' };
-        return super::row::split(text, by);
+        return super::row::split_names(text, by);
     }
     let named = |one: &Value| {
         let name = one
@@ -120,12 +122,12 @@ fn names(value: &Value) -> Vec<String> {
 mod tests {
     use serde_json::json;
 
-    use super::super::row::Save;
+    use super::super::row::BookmarkDraft;
     use super::*;
 
-    fn save(one: Value) -> Save {
+    fn save(one: Value) -> BookmarkDraft {
         let rows = read(list(json!([one])).unwrap());
-        let Found::Save(save) = rows[0].found.clone() else { panic!("{rows:?}") };
+        let RowContent::Bookmark(save) = rows[0].content.clone() else { panic!("{rows:?}") };
         save
     }
 

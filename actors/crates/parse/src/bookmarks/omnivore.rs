@@ -1,73 +1,74 @@
-//! Omnivore's archive: `metadata_N_to_M.json`, each page or paper as it was in `content/`, what was marked in `highlights/`.
+//! Omnivore's archive: `metadata_N_to_M.json`, pages and PDFs in `content/`, highlights in `highlights/`.
 
 use std::collections::HashSet;
 
 use serde::Deserialize;
 use serde_json::from_slice;
 
-use super::archive::Archive;
-use super::lenient::{OneOf, or_default};
-use super::mark::Mark;
-use super::moment::moment;
-use super::row::{Found, Page, Row};
-use super::source::unread;
-use super::{CONTENT, NoImport};
+use super::annotation::Annotation;
+use super::lenient::{Lenient, null_as_default};
+use super::row::{ForeignBookmark, Row, RowContent};
+use super::source::skipped_file;
+use super::time_formats::parse_time;
+use super::zip_reader::ZipReader;
+use super::{ImportError, MAX_CONTENT_BYTES};
 use crate::archive::File;
 
-/// Bytes of one list of pages.
-const LIST: usize = 64 << 20;
-/// Bytes of what was marked in a page.
-const MARKED: usize = 1 << 20;
+/// The longest list of pages, in bytes.
+const MAX_LIST_BYTES: usize = 64 << 20;
+/// The longest file of highlights, in bytes.
+const MAX_HIGHLIGHTS_BYTES: usize = 1 << 20;
 
-/// What its lists say beside what is read.
-pub const UNREAD: [&str; 3] = ["author", "description", "thumbnail"];
+/// Fields of its lists that are not read.
+pub const UNREAD_FIELDS: [&str; 3] = ["author", "description", "thumbnail"];
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Saved {
+struct OmnivorePage {
     slug: Option<String>,
     title: Option<String>,
     url: Option<String>,
     state: Option<String>,
     reading_progress: Option<f64>,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "null_as_default")]
     labels: Vec<String>,
     saved_at: Option<String>,
 }
 
-/// Whether an archive is one of Omnivore's.
-pub fn fits(names: &[String]) -> bool {
+/// Whether an archive was written by Omnivore.
+pub fn is_omnivore(names: &[String]) -> bool {
     names.iter().any(|name| is_list(name))
 }
 
 fn is_list(name: &str) -> bool {
-    last(name).starts_with("metadata_") && name.ends_with(".json")
+    file_name(name).starts_with("metadata_") && name.ends_with(".json")
 }
 
 /// A file's name without its folders.
-fn last(name: &str) -> &str {
+fn file_name(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// Every page, list by list.
-pub fn read(mut archive: Archive) -> Result<impl Iterator<Item = Row>, NoImport> {
+/// Reads every page, list by list.
+pub fn read(mut archive: ZipReader) -> Result<impl Iterator<Item = Row>, ImportError> {
     let (mut lists, beside): (Vec<String>, Vec<String>) =
-        archive.names().into_iter().partition(|name| is_list(name));
-    lists.sort_by_key(|name| first_number(last(name)));
-    // Who packs it anew may put all of it into a folder.
-    let folder = lists.first().and_then(|list| list.strip_suffix(last(list))).unwrap_or_default().to_owned();
+        archive.entry_names().into_iter().partition(|name| is_list(name));
+    lists.sort_by_key(|name| first_number(file_name(name)));
+    // An archive that was packed again may have everything in a folder.
+    let folder =
+        lists.first().and_then(|list| list.strip_suffix(file_name(list))).unwrap_or_default().to_owned();
     let papers = beside.into_iter().filter(|name| name.to_ascii_lowercase().ends_with(".pdf"));
     let mut papers: HashSet<String> = papers.collect();
     let mut all = Vec::new();
     for name in lists {
-        let list = archive.short(&name, LIST).ok_or(NoImport::TooLarge)?;
-        all.extend(from_slice::<Vec<OneOf<Saved>>>(&list).map_err(|_| NoImport::Damaged)?);
+        let list = archive.read_entry(&name, MAX_LIST_BYTES).ok_or(ImportError::TooLarge)?;
+        all.extend(from_slice::<Vec<Lenient<OmnivorePage>>>(&list).map_err(|_| ImportError::Damaged)?);
     }
-    // Each belongs to one row: the first that names it.
-    let own = |saved: OneOf<Saved>| {
+    // Each PDF belongs to the first row that names it.
+    let own = |saved: Lenient<OmnivorePage>| {
         let slug = match &saved {
-            OneOf::Known(saved) => saved.slug.as_deref().unwrap_or_default(),
-            OneOf::Odd(_) => "",
+            Lenient::Valid(saved) => saved.slug.as_deref().unwrap_or_default(),
+            Lenient::Invalid(_) => "",
         };
         let paper = papers.take(&format!("{folder}content/{slug}.pdf"));
         (saved, paper)
@@ -76,10 +77,10 @@ pub fn read(mut archive: Archive) -> Result<impl Iterator<Item = Row>, NoImport>
     let mut left: Vec<_> = papers.into_iter().collect();
     left.sort();
     let pages = all.into_iter().zip(1..).map(move |((saved, paper), line)| {
-        let found = saved.found(|saved| found(saved, paper, &folder, &mut archive));
-        Row { line, found }
+        let content = saved.content(|saved| convert(saved, paper, &folder, &mut archive));
+        Row { line, content }
     });
-    Ok(pages.chain(left.into_iter().map(|name| unread(&name))))
+    Ok(pages.chain(left.into_iter().map(|name| skipped_file(&name))))
 }
 
 fn first_number(name: &str) -> u64 {
@@ -88,36 +89,36 @@ fn first_number(name: &str) -> u64 {
     digits.parse().unwrap_or_default()
 }
 
-fn found(saved: Saved, paper: Option<String>, folder: &str, archive: &mut Archive) -> Found {
-    let Some(url) = saved.url else { return Found::Passed("has no address".to_owned()) };
+fn convert(saved: OmnivorePage, paper: Option<String>, folder: &str, archive: &mut ZipReader) -> RowContent {
+    let Some(url) = saved.url else { return RowContent::Skipped("has no address".to_owned()) };
     let slug = saved.slug.unwrap_or_default();
-    // One that is too long here, or another row's, is fetched instead.
+    // A page whose file is too long, or another row's, is fetched instead.
     let mut packed = |name: String, most| {
-        let bytes = archive.text(&name, most).ok().flatten()?;
+        let bytes = archive.claim_text(&name, most).ok().flatten()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     };
-    let marked = packed(format!("{folder}highlights/{slug}.md"), MARKED);
-    let (notes, marked) = marked.as_deref().map(marks).unwrap_or_default();
-    let html = packed(format!("{folder}content/{slug}.html"), CONTENT);
+    let marked = packed(format!("{folder}highlights/{slug}.md"), MAX_HIGHLIGHTS_BYTES);
+    let (notes, marked) = marked.as_deref().map(parse_highlights).unwrap_or_default();
+    let html = packed(format!("{folder}content/{slug}.html"), MAX_CONTENT_BYTES);
     let progress = saved.reading_progress.map(|percent| percent / 100.0);
-    let page = Page {
+    let page = ForeignBookmark {
         url,
         title: saved.title,
         tags: saved.labels,
         notes,
-        marked,
-        saved_at: saved.saved_at.and_then(|at| moment(&at)),
+        annotations: marked,
+        saved_at: saved.saved_at.and_then(|at| parse_time(&at)),
         archived: saved.state.is_some_and(|state| state.eq_ignore_ascii_case("archived")),
         progress,
         html,
         file: paper.and_then(|path| file(path, archive)),
-        ..Page::default()
+        ..ForeignBookmark::default()
     };
     page.into()
 }
 
-/// What was written of a page, and marked in it: quotations, each with what was written beside it below.
-fn marks(text: &str) -> (Vec<String>, Vec<Mark>) {
+/// Parses the notes of a page and its highlights: quotations, each followed by its note.
+fn parse_highlights(text: &str) -> (Vec<String>, Vec<Annotation>) {
     let (mut blocks, mut notes): (Vec<(String, String)>, String) = (Vec::new(), String::new());
     let mut within = false;
     for line in text.lines() {
@@ -131,16 +132,16 @@ fn marks(text: &str) -> (Vec<String>, Vec<Mark>) {
         within = quoted.is_some();
     }
     let notes = Some(notes).filter(|notes| !notes.trim().is_empty());
-    let marked = blocks.iter().map(|(words, beside)| Mark::of(words, Some(beside)));
+    let marked = blocks.iter().map(|(words, beside)| Annotation::new(words, Some(beside)));
     (notes.into_iter().collect(), marked.collect())
 }
 
-/// A paper of the archive.
-fn file(path: String, archive: &mut Archive) -> Option<File> {
+/// A PDF of the archive.
+fn file(path: String, archive: &mut ZipReader) -> Option<File> {
     Some(File {
-        filename: last(&path).to_owned(),
+        filename: file_name(&path).to_owned(),
         content_type: "application/pdf".to_owned(),
-        bytes: archive.length(&path)?,
+        bytes: archive.entry_length(&path)?,
         sha256: None,
         path,
     })
@@ -155,41 +156,40 @@ mod tests {
         let list: Vec<_> =
             (0..9).map(|n| json!({"slug": "s", "url": format!("https://a.example/{n}")})).collect();
         let list = json!(list).to_string();
-        let file = packed(&[("metadata_0_to_9.json", list.as_bytes()), ("content/s.html", b"<p>Words")]);
+        let file = zip_file(&[("metadata_0_to_9.json", list.as_bytes()), ("content/s.html", b"<p>Words")]);
 
-        let rows: Vec<_> = read(Archive::open(file).unwrap()).unwrap().collect();
+        let rows: Vec<_> = read(ZipReader::open(file).unwrap()).unwrap().collect();
 
-        let has_text =
-            |row: &&Row| matches!(&row.found, Found::Save(save) if save.fields.contains_key("html"));
+        let has_text = |row: &&Row| matches!(&row.content, RowContent::Bookmark(save) if save.fields.contains_key("html"));
         assert_eq!((rows.len(), rows.iter().filter(has_text).count()), (9, 1));
     }
 
-    use super::super::archive::tests::packed;
+    use super::super::zip_reader::tests::zip_file;
     use super::*;
 
     #[test]
     fn pages_come_with_what_was_kept_of_them() {
         let late = json!([{"slug": "two", "url": "https://a.example/2", "state": "Archived", "readingProgress": 50}]).to_string();
         let early = json!([{"id": "x", "slug": "one", "title": "One", "url": "https://a.example/1", "state": "Active", "labels": ["a"], "savedAt": "2023-11-14T22:13:20.000Z"}]).to_string();
-        let file = packed(&[
+        let file = zip_file(&[
             ("metadata_20_to_39.json", late.as_bytes()),
             ("metadata_0_to_19.json", early.as_bytes()),
             ("content/one.html", b"<p>Words"),
             ("highlights/one.md", b"Of it all\n\n> marked\n> twice\n\nBeside it\n\n> more"),
         ]);
-        let archive = Archive::open(file).unwrap();
-        assert!(fits(&archive.names()));
+        let archive = ZipReader::open(file).unwrap();
+        assert!(is_omnivore(&archive.entry_names()));
 
         let rows: Vec<_> = read(archive).unwrap().collect();
 
-        let Found::Save(first) = &rows[0].found else { panic!() };
+        let RowContent::Bookmark(first) = &rows[0].content else { panic!() };
         assert_eq!(
             Value::Object(first.fields.clone()),
             json!({"url": "https://a.example/1", "title": "One", "tags": ["a"], "savedAt": "2023-11-14T22:13:20Z", "html": "<p>Words", "notes": "Of it all"})
         );
-        let marks = [Mark::of("marked\ntwice", Some("Beside it")), Mark::of("more", None)];
-        assert_eq!(first.marked, marks);
-        let Found::Save(second) = &rows[1].found else { panic!() };
+        let marks = [Annotation::new("marked\ntwice", Some("Beside it")), Annotation::new("more", None)];
+        assert_eq!(first.annotations, marks);
+        let RowContent::Bookmark(second) = &rows[1].content else { panic!() };
         assert_eq!((rows[1].line, second.progress, &second.fields["archived"]), (2, Some(0.5), &json!(true)));
     }
 
@@ -197,15 +197,16 @@ mod tests {
     fn a_paper_belongs_to_the_first_row_that_names_it() {
         let row = |n: u8| json!({"slug": "p", "url": format!("https://a.example/{n}.pdf")});
         let list = json!([row(1), row(2)]).to_string();
-        let file = packed(&[
+        let file = zip_file(&[
             ("export/metadata_0_to_9.json", list.as_bytes()),
             ("export/content/p.pdf", b"%PDF-1.4"),
             ("export/content/other.pdf", b"%PDF-1.4"),
         ]);
 
-        let rows: Vec<_> = read(Archive::open(file).unwrap()).unwrap().map(|row| row.found).collect();
+        let rows: Vec<_> = read(ZipReader::open(file).unwrap()).unwrap().map(|row| row.content).collect();
 
-        let [Found::Save(first), Found::Save(second), Found::Passed(why)] = &rows[..] else {
+        let [RowContent::Bookmark(first), RowContent::Bookmark(second), RowContent::Skipped(why)] = &rows[..]
+        else {
             panic!("{rows:?}")
         };
         let paper = first.file.as_ref().unwrap();

@@ -1,51 +1,51 @@
-//! What a file of another program holds, row by row, in the one shape that every format is read into.
+//! The rows of a file of another program, as all formats are read.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::mark::{self, Mark};
+use super::annotation::{self, Annotation};
 use crate::archive::File;
 use crate::feed::Outline;
 
 /// A row of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Where it begins, from 1: the line of a text, or the number of the row where the file has no lines.
+    /// The line on which it begins, from 1; the number of the row if the format has no lines.
     pub line: u64,
-    /// What it is.
-    pub found: Found,
+    /// Its content.
+    pub content: RowContent,
 }
 
 impl Row {
-    /// Where it begins, as the database counts.
+    /// [`Row::line`] as the database stores it.
     pub fn line(&self) -> i64 {
         i64::try_from(self.line).unwrap_or(i64::MAX)
     }
 
-    /// Without the character NUL, which no database of ours takes and no honest text holds.
+    /// Removes NUL characters, which the databases do not accept and honest texts do not have.
     pub fn without_nul(self) -> Self {
-        let found = match self.found {
-            Found::Save(mut save) => {
+        let content = match self.content {
+            RowContent::Bookmark(mut save) => {
                 save.fields.values_mut().for_each(strip);
-                save.folders.iter_mut().chain(save.also.iter_mut().flatten()).for_each(strip_text);
-                save.marked.iter_mut().flat_map(Mark::texts).for_each(strip_text);
-                Found::Save(save)
+                save.folders.iter_mut().chain(save.other_folders.iter_mut().flatten()).for_each(strip_text);
+                save.annotations.iter_mut().flat_map(Annotation::texts_mut).for_each(strip_text);
+                RowContent::Bookmark(save)
             }
-            Found::Note(mut note) => {
+            RowContent::Note(mut note) => {
                 note.title.iter_mut().chain([&mut note.body]).for_each(strip_text);
-                Found::Note(note)
+                RowContent::Note(note)
             }
-            Found::Feed(mut feed) => {
+            RowContent::Feed(mut feed) => {
                 [&mut feed.title, &mut feed.folder].into_iter().flatten().for_each(strip_text);
-                Found::Feed(feed)
+                RowContent::Feed(feed)
             }
-            Found::Record(mut record) => {
+            RowContent::Record(mut record) => {
                 strip(&mut record);
-                Found::Record(record)
+                RowContent::Record(record)
             }
-            Found::Passed(why) => Found::Passed(why),
+            RowContent::Skipped(why) => RowContent::Skipped(why),
         };
-        Self { found, ..self }
+        Self { content, ..self }
     }
 }
 
@@ -64,97 +64,97 @@ fn strip_text(text: &mut String) {
     }
 }
 
-/// What a row is.
+/// The content of a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Found {
-    /// A page that was saved.
-    Save(Save),
+pub enum RowContent {
+    /// A saved page.
+    Bookmark(BookmarkDraft),
     /// A text without a page.
     Note(Note),
-    /// A feed that was followed.
+    /// A followed feed.
     Feed(Outline),
     /// A line of an export of this service.
     Record(Value),
-    /// Nothing that can be taken, and why. It never repeats what stands in the file.
-    Passed(String),
+    /// A row that cannot be imported, with the reason, which never repeats any of the file.
+    Skipped(String),
 }
 
-/// A saved page.
+/// A saved page, with the fields of a new bookmark.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Save {
+pub struct BookmarkDraft {
     /// The fields of POST /bookmarks.
     pub fields: Map<String, Value>,
-    /// The folders that it stands in, the outermost first.
+    /// The path of its folder, the outermost first.
     pub folders: Vec<String>,
-    /// Other folders that it stands in too, each in the same way.
+    /// The paths of its other folders.
     #[serde(default)]
-    pub also: Vec<Vec<String>>,
-    /// How far it was read, 0 to 1.
+    pub other_folders: Vec<Vec<String>>,
+    /// Reading progress, 0 to 1.
     pub progress: Option<f64>,
-    /// What was marked in it.
+    /// Its highlights.
     #[serde(default)]
-    pub marked: Vec<Mark>,
-    /// The page itself, as a file of the archive.
+    pub annotations: Vec<Annotation>,
+    /// The page as a file of the archive.
     #[serde(default)]
     pub file: Option<File>,
 }
 
-/// A text that was kept without a page.
+/// A saved text without a page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Note {
     /// Its title.
     pub title: Option<String>,
-    /// Its words, as Markdown; tags and folders, for which notes have no place, stand below them.
+    /// Its text, as Markdown, followed by its tags and folders, for which notes have no fields.
     pub body: String,
     /// When it was saved, as RFC 3339.
     pub saved_at: Option<String>,
-    /// Marked as a favourite.
+    /// Whether it is a favourite.
     pub pinned: bool,
 }
 
-/// A saved page as the formats tell of it.
+/// A saved page as the parsers of the formats build it.
 #[derive(Clone, Debug, Default)]
-pub struct Page {
-    /// Its address; one without is a note, where something was written or marked.
+pub struct ForeignBookmark {
+    /// Its URL. Without one it becomes a note, if it has notes or highlights.
     pub url: String,
     /// Its title.
     pub title: Option<String>,
     /// Its tags.
     pub tags: Vec<String>,
-    /// The folders that it stands in, the outermost first.
+    /// The path of its folder, the outermost first.
     pub folders: Vec<String>,
-    /// Other folders that it stands in too, each in the same way.
-    pub also: Vec<Vec<String>>,
-    /// What the person wrote; each becomes a paragraph of the notes.
+    /// The paths of its other folders.
+    pub other_folders: Vec<Vec<String>>,
+    /// The user's notes; each becomes a paragraph.
     pub notes: Vec<String>,
-    /// What the person marked; of a page without an address it is in the note.
-    pub marked: Vec<Mark>,
+    /// The user's highlights; without a URL they become part of the note.
+    pub annotations: Vec<Annotation>,
     /// When it was saved, as RFC 3339.
     pub saved_at: Option<String>,
-    /// Marked as a favourite.
+    /// Whether it is a favourite.
     pub favorite: bool,
-    /// Put away.
+    /// Whether it is archived.
     pub archived: bool,
-    /// How far it was read, 0 to 1.
+    /// Reading progress, 0 to 1.
     pub progress: Option<f64>,
-    /// The page itself.
+    /// The HTML of the page.
     pub html: Option<String>,
-    /// The same as a file of the archive.
+    /// The page as a file of the archive.
     pub file: Option<File>,
 }
 
-impl From<Page> for Found {
-    fn from(page: Page) -> Self {
-        if page.url.trim().is_empty() { without_address(page) } else { Found::Save(page.into()) }
+impl From<ForeignBookmark> for RowContent {
+    fn from(page: ForeignBookmark) -> Self {
+        if page.url.trim().is_empty() { note_without_url(page) } else { RowContent::Bookmark(page.into()) }
     }
 }
 
-impl From<Page> for Save {
-    fn from(page: Page) -> Self {
-        let (marked, rest) = mark::for_highlights(page.marked);
-        let notes: Vec<_> = page.notes.into_iter().chain(rest.iter().map(Mark::paragraph)).collect();
-        let (tags, notes) = (filled(&page.tags), filled(&notes));
+impl From<ForeignBookmark> for BookmarkDraft {
+    fn from(page: ForeignBookmark) -> Self {
+        let (annotations, rest) = annotation::split_highlights(page.annotations);
+        let notes: Vec<_> = page.notes.into_iter().chain(rest.iter().map(Annotation::to_paragraph)).collect();
+        let (tags, notes) = (non_blank(&page.tags), non_blank(&notes));
         let mut fields = Map::new();
         let mut put = |name: &str, value: Option<Value>| {
             if let Some(value) = value {
@@ -170,34 +170,43 @@ impl From<Page> for Save {
         put("favorite", page.favorite.then_some(Value::Bool(true)));
         put("archived", page.archived.then_some(Value::Bool(true)));
         put("html", page.html.filter(|html| !html.trim().is_empty()).map(Value::from));
-        let path = |names: &Vec<String>| filled(names).into_iter().map(str::to_owned).collect();
+        let path = |names: &Vec<String>| non_blank(names).into_iter().map(str::to_owned).collect();
         let progress = page.progress.filter(|part| (0.0..=1.0).contains(part));
-        let also = page.also.iter().map(path).collect();
-        Save { fields, folders: path(&page.folders), also, progress, marked, file: page.file }
+        let other_folders = page.other_folders.iter().map(path).collect();
+        BookmarkDraft {
+            fields,
+            folders: path(&page.folders),
+            other_folders,
+            progress,
+            annotations,
+            file: page.file,
+        }
     }
 }
 
-/// Those in which something stands.
-fn filled(texts: &[String]) -> Vec<&str> {
+/// The texts that are not blank, trimmed.
+fn non_blank(texts: &[String]) -> Vec<&str> {
     texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()).collect()
 }
 
-fn without_address(page: Page) -> Found {
-    let written: Vec<_> = page.notes.iter().cloned().chain(page.marked.iter().map(Mark::paragraph)).collect();
-    let words = filled(&written);
+fn note_without_url(page: ForeignBookmark) -> RowContent {
+    let written: Vec<_> =
+        page.notes.iter().cloned().chain(page.annotations.iter().map(Annotation::to_paragraph)).collect();
+    let words = non_blank(&written);
     if words.is_empty() {
-        return Found::Passed("has no address".to_owned());
+        return RowContent::Skipped("has no address".to_owned());
     }
-    let tags = Some(filled(&page.tags).join(", ")).filter(|tags| !tags.is_empty());
-    let folders = std::iter::once(&page.folders).chain(&page.also).map(|path| filled(path).join(" / "));
+    let tags = Some(non_blank(&page.tags).join(", ")).filter(|tags| !tags.is_empty());
+    let folders =
+        std::iter::once(&page.folders).chain(&page.other_folders).map(|path| non_blank(path).join(" / "));
     let below = tags.map(|tags| format!("Tags: {tags}")).into_iter();
     let below = below.chain(folders.filter(|path| !path.is_empty()).map(|path| format!("In: {path}")));
     let body = words.into_iter().map(str::to_owned).chain(below).collect::<Vec<_>>().join("\n\n");
     let title = page.title.as_deref().map(text::one_line).filter(|title| !title.is_empty());
-    Found::Note(Note { title, body, saved_at: page.saved_at, pinned: page.favorite })
+    RowContent::Note(Note { title, body, saved_at: page.saved_at, pinned: page.favorite })
 }
 
-/// Names that stand in one text, parted by this.
-pub fn split(text: &str, by: char) -> Vec<String> {
+/// Splits a list of names in one text.
+pub fn split_names(text: &str, by: char) -> Vec<String> {
     text.split(by).map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
 }

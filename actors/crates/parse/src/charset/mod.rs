@@ -26,7 +26,7 @@ pub fn decode(bytes: &[u8], declared: Option<&str>, host: &str) -> String {
 }
 
 /// The text of a file that nobody sent.
-pub fn decoded(bytes: &[u8]) -> String {
+pub fn decode_file(bytes: &[u8]) -> String {
     decode(bytes, None, "")
 }
 

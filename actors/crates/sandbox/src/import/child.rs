@@ -7,7 +7,7 @@ use std::iter::Peekable;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
-use parse::bookmarks::{Archive, Format, Found, NoImport, Row, Source, Unpacked};
+use parse::bookmarks::{EntryReader, Format, ImportError, ImportSource, Row, RowContent, ZipReader};
 
 use super::wire::{ENOUGH_BYTES, ImportRequest, ImportResponse, MAX_BODY_BYTES, MAX_ROWS, PIECE_BYTES};
 use crate::confinement::CpuMeter;
@@ -49,20 +49,21 @@ pub fn serve_file(mut parent: UnixStream, mut meter: CpuMeter) -> Result<(), Wir
 /// A file whose format is known, and the packed file that is being unpacked.
 struct OpenImport {
     rows: Peekable<Box<dyn Iterator<Item = Row>>>,
-    archive: Option<Archive>,
-    file: Option<Unpacked>,
+    archive: Option<ZipReader>,
+    file: Option<EntryReader>,
 }
 
-fn open(format: Option<Format>) -> Result<(ImportResponse, OpenImport), NoImport> {
-    let file = io::stdout().as_fd().try_clone_to_owned().map_err(|_| NoImport::Damaged)?;
-    let Source { format, unread_columns, rows, archive } = Source::open(File::from(file), format)?;
+fn open(format: Option<Format>) -> Result<(ImportResponse, OpenImport), ImportError> {
+    let file = io::stdout().as_fd().try_clone_to_owned().map_err(|_| ImportError::Damaged)?;
+    let ImportSource { format, unread_columns, rows, archive } =
+        ImportSource::open(File::from(file), format)?;
     let import = OpenImport { rows: rows.peekable(), archive, file: None };
     Ok((ImportResponse::Opened { format, unread_columns }, import))
 }
 
 impl OpenImport {
     /// Some rows as a JSON array: up to [`MAX_ROWS`], but no more once there are [`ENOUGH_BYTES`].
-    fn next_rows(&mut self) -> Result<(ImportResponse, Vec<u8>), NoImport> {
+    fn next_rows(&mut self) -> Result<(ImportResponse, Vec<u8>), ImportError> {
         let mut body = vec![b'['];
         for n in 0..MAX_ROWS {
             if body.len() > ENOUGH_BYTES || self.rows.peek().is_none() {
@@ -73,10 +74,10 @@ impl OpenImport {
                 body.push(b',');
             }
             let line = row.line;
-            let mut json = serde_json::to_vec(&row.without_nul()).map_err(|_| NoImport::Damaged)?;
+            let mut json = serde_json::to_vec(&row.without_nul()).map_err(|_| ImportError::Damaged)?;
             if json.len() > MAX_BODY_BYTES - 2 * ENOUGH_BYTES {
-                let found = Found::Passed("is too long".to_owned());
-                json = serde_json::to_vec(&Row { line, found }).map_err(|_| NoImport::Damaged)?;
+                let content = RowContent::Skipped("is too long".to_owned());
+                json = serde_json::to_vec(&Row { line, content }).map_err(|_| ImportError::Damaged)?;
             }
             body.append(&mut json);
         }
@@ -84,16 +85,16 @@ impl OpenImport {
         Ok((ImportResponse::Rows, body))
     }
 
-    fn open_file(&mut self, name: &str) -> Result<(ImportResponse, Vec<u8>), NoImport> {
-        let archive = self.archive.as_mut().ok_or(NoImport::Missing)?;
-        self.file = Some(archive.unpack(name)?);
+    fn open_file(&mut self, name: &str) -> Result<(ImportResponse, Vec<u8>), ImportError> {
+        let archive = self.archive.as_mut().ok_or(ImportError::MissingFile)?;
+        self.file = Some(archive.open_entry(name)?);
         Ok((ImportResponse::FileOpened, Vec::new()))
     }
 
-    fn next_piece(&mut self) -> Result<(ImportResponse, Vec<u8>), NoImport> {
-        let file = self.file.as_mut().ok_or(NoImport::Missing)?;
+    fn next_piece(&mut self) -> Result<(ImportResponse, Vec<u8>), ImportError> {
+        let file = self.file.as_mut().ok_or(ImportError::MissingFile)?;
         let mut piece = Vec::with_capacity(PIECE_BYTES);
-        file.take(PIECE_BYTES as u64).read_to_end(&mut piece).map_err(|_| NoImport::Damaged)?;
+        file.take(PIECE_BYTES as u64).read_to_end(&mut piece).map_err(|_| ImportError::Damaged)?;
         Ok((ImportResponse::Piece, piece))
     }
 }

@@ -78,7 +78,7 @@ impl ImportReader {
     /// Begins to unpack a file of the archive.
     ///
     /// # Errors
-    /// As [`super::Sandbox::open_import`]; [`NoImport::Missing`](parse::bookmarks::NoImport::Missing) if the archive has no such
+    /// As [`super::Sandbox::open_import`]; [`ImportError::MissingFile`](parse::bookmarks::ImportError::MissingFile) if the archive has no such
     /// file.
     pub async fn open_file(&mut self, name: String) -> Result<(), SandboxError> {
         match self.request(ImportRequest::OpenFile { name }).await? {

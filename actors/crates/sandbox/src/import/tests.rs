@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use parse::bookmarks::{Format, Found, NoImport};
+use parse::bookmarks::{Format, ImportError, RowContent};
 
 use crate::SandboxError;
 use crate::tests::{sandbox, shared};
@@ -38,7 +38,7 @@ async fn read(path: &Path) -> Result<(Format, usize), SandboxError> {
             return Ok((import.format(), saves));
         }
         for row in &rows {
-            assert!(!matches!(row.found, Found::Passed(_)), "{}: {row:?}", path.display());
+            assert!(!matches!(row.content, RowContent::Skipped(_)), "{}: {row:?}", path.display());
         }
         saves += rows.len();
     }
@@ -51,7 +51,7 @@ async fn every_bookmark_of_the_shared_lists_is_read() {
             String::from_utf8_lossy(&std::fs::read(&path).unwrap()).to_lowercase().matches("<a ").count();
         match read(&path).await {
             Ok(found) => assert_eq!(found, (Format::Netscape, links), "{}", path.display()),
-            Err(SandboxError::Import(NoImport::Unknown)) => {
+            Err(SandboxError::Import(ImportError::UnknownFormat)) => {
                 assert!(path.ends_with("empty.htm"), "{}", path.display())
             }
             Err(error) => panic!("{}: {error}", path.display()),
@@ -67,7 +67,7 @@ async fn every_row_of_the_shared_files_of_other_programs_is_read() {
         match (read(&path).await, wanted) {
             (Ok(found), Some((_, format, rows))) => assert_eq!(found, (format, rows), "{name}"),
             (Ok((_, rows)), None) => assert!(rows > 0, "{name}"),
-            (Err(SandboxError::Import(NoImport::Unknown)), None) => {
+            (Err(SandboxError::Import(ImportError::UnknownFormat)), None) => {
                 assert!(EMPTY.contains(&name.as_str()), "{name}")
             }
             (Err(error), _) => panic!("{name}: {error}"),

@@ -1,7 +1,7 @@
 //! Requests to a child that reads a file of another program, and its responses. The service requests some rows at a time,
 //! so neither side holds more than that of what may be long.
 
-use parse::bookmarks::{CONTENT, Format, NoImport};
+use parse::bookmarks::{Format, ImportError, MAX_CONTENT_BYTES};
 use serde::{Deserialize, Serialize};
 
 /// The most rows of one response.
@@ -9,7 +9,7 @@ pub const MAX_ROWS: usize = 100;
 /// Bytes after which no further row is added to a response.
 pub const ENOUGH_BYTES: usize = 4 << 20;
 /// The longest body of a response.
-pub const MAX_BODY_BYTES: usize = ENOUGH_BYTES + 7 * CONTENT;
+pub const MAX_BODY_BYTES: usize = ENOUGH_BYTES + 7 * MAX_CONTENT_BYTES;
 /// Bytes of a packed file in one response.
 pub const PIECE_BYTES: usize = 1 << 20;
 
@@ -60,6 +60,6 @@ pub enum ImportResponse {
     /// The file cannot be read.
     Failed {
         /// The cause.
-        reason: NoImport,
+        reason: ImportError,
     },
 }

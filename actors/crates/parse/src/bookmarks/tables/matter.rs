@@ -2,8 +2,8 @@
 //! Id`, tags parted by `;`. It does not say when a page was saved; the last time that something was done with it is nearest.
 
 use super::super::format::Format;
-use super::super::moment::moment;
-use super::super::row::{Page, split};
+use super::super::row::{ForeignBookmark, split_names};
+use super::super::time_formats::parse_time;
 use super::{Cells, Table, address};
 
 pub const TABLE: Table = Table {
@@ -24,15 +24,15 @@ pub const TABLE: Table = Table {
     read,
 };
 
-fn read(cells: &Cells<'_>) -> Result<Page, &'static str> {
-    Ok(Page {
+fn read(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
+    Ok(ForeignBookmark {
         url: address(cells)?,
         title: cells.text("title"),
-        tags: split(cells.get("tags").unwrap_or_default(), ';'),
-        saved_at: cells.get("last interaction date").and_then(moment),
+        tags: split_names(cells.get("tags").unwrap_or_default(), ';'),
+        saved_at: cells.get("last interaction date").and_then(parse_time),
         favorite: cells.is("favorited"),
         archived: !cells.is("in queue"),
         progress: cells.is("read").then_some(1.0),
-        ..Page::default()
+        ..ForeignBookmark::default()
     })
 }

@@ -1,4 +1,4 @@
-//! Tables (CSV): the header says which program wrote one, and names its columns; they may stand in any order.
+//! Tables (CSV). The header tells the program that wrote a table; columns may be in any order.
 
 mod instapaper;
 mod matter;
@@ -6,33 +6,33 @@ mod mymind;
 mod pocket;
 mod raindrop;
 mod readwise;
-mod records;
+mod record_reader;
 
 use csv::StringRecord;
 use text::cut;
 
 use super::format::Format;
-use super::row::{Found, Page, Row};
-use records::Records;
+use super::row::{ForeignBookmark, Row, RowContent};
+use record_reader::RecordReader;
 
-/// What is known of a program's table.
+/// The table format of a program.
 pub struct Table {
-    /// Its name.
+    /// The format.
     pub format: Format,
-    /// Columns without which it is another table, in small letters.
+    /// Columns that identify the table, in lower case.
     needs: &'static [&'static str],
-    /// Columns that are read, or known to say nothing of the page.
+    /// Columns that are read, or ignored deliberately.
     known: &'static [&'static str],
-    read: fn(&Cells<'_>) -> Result<Page, &'static str>,
+    read: fn(&Cells<'_>) -> Result<ForeignBookmark, &'static str>,
 }
 
-/// Unread columns that are reported at most.
+/// The most unread columns that are reported.
 const MAX_UNREAD_COLUMNS: usize = 100;
-/// Characters that are reported of the name of an unread column.
+/// The longest reported name of an unread column, in characters.
 const MAX_UNREAD_CHARS: usize = 100;
 
-/// The one that names the fewest columns comes last.
-const ALL: [&Table; 6] =
+/// The format with the fewest identifying columns comes last.
+const TABLES: [&Table; 6] =
     [&pocket::TABLE, &readwise::TABLE, &matter::TABLE, &instapaper::TABLE, &mymind::TABLE, &raindrop::TABLE];
 
 /// The cells of a row by the names of their columns.
@@ -42,59 +42,59 @@ pub struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    /// The cell of this column, where there is something in it.
+    /// The cell of a column; `None` if it is blank or missing.
     pub fn get(&self, column: &str) -> Option<&'a str> {
         let at = self.header.iter().position(|name| name == column)?;
         self.record.get(at).map(str::trim).filter(|cell| !cell.is_empty())
     }
 
-    /// The cell as a text of its own.
+    /// The cell of a column as an owned string.
     pub fn text(&self, column: &str) -> Option<String> {
         self.get(column).map(str::to_owned)
     }
 
-    /// Whether the cell says yes.
+    /// Whether the cell is a true value.
     pub fn is(&self, column: &str) -> bool {
         self.get(column)
             .is_some_and(|cell| matches!(cell.to_ascii_lowercase().as_str(), "true" | "1" | "yes"))
     }
 }
 
-/// The table that a text is; with this name, or by its header.
-pub fn of(text: &str, wanted: Option<Format>) -> Option<&'static Table> {
+/// Finds the table format of a text, by `wanted` or by its header.
+pub fn find_table(text: &str, wanted: Option<Format>) -> Option<&'static Table> {
     let header = header(text);
     let fits = |table: &&Table| match wanted {
         Some(format) => format == table.format && header.iter().any(|name| name == "url"),
         None => table.needs.iter().all(|column| header.iter().any(|name| name == column)),
     };
-    ALL.into_iter().find(fits)
+    TABLES.into_iter().find(fits)
 }
 
 fn header(text: &str) -> Vec<String> {
-    Records::of(text).0
+    RecordReader::new(text).0
 }
 
 impl Table {
     /// Returns the first columns that are not read, with their names shortened.
-    pub fn unread(&self, text: &str) -> Vec<String> {
+    pub fn unread_columns(&self, text: &str) -> Vec<String> {
         let is_known = |name: &String| self.known.contains(&name.as_str());
         let unread = header(text).into_iter().filter(|name| !is_known(name));
         unread.take(MAX_UNREAD_COLUMNS).map(|name| cut(&name, MAX_UNREAD_CHARS)).collect()
     }
 
-    /// Every row behind the header.
+    /// Reads every row after the header.
     pub fn rows(&'static self, text: &str) -> impl Iterator<Item = Row> + use<> {
-        let (header, mut records) = Records::of(text);
+        let (header, mut records) = RecordReader::new(text);
         std::iter::from_fn(move || {
-            let (line, record) = records.next()?;
+            let (line, record) = records.next_record()?;
             let read = record.and_then(|record| (self.read)(&Cells { header: &header, record: &record }));
-            let found = read.map_or_else(|why| Found::Passed(why.to_owned()), Found::from);
-            Some(Row { line, found })
+            let content = read.map_or_else(|why| RowContent::Skipped(why.to_owned()), RowContent::from);
+            Some(Row { line, content })
         })
     }
 }
 
-/// The address of a row; without one there is nothing to save.
+/// The URL of a row.
 fn address(cells: &Cells<'_>) -> Result<String, &'static str> {
     cells.text("url").ok_or("has no address")
 }
@@ -103,19 +103,19 @@ fn address(cells: &Cells<'_>) -> Result<String, &'static str> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::mark::Mark;
-    use super::super::row::Save;
+    use super::super::annotation::Annotation;
+    use super::super::row::BookmarkDraft;
     use super::*;
 
-    fn only(text: &str, format: Format) -> Save {
-        let table = of(text, None).unwrap();
+    fn only(text: &str, format: Format) -> BookmarkDraft {
+        let table = find_table(text, None).unwrap();
         assert_eq!(table.format, format);
         let rows: Vec<_> = table.rows(text).collect();
-        let Found::Save(save) = rows.first().unwrap().found.clone() else { panic!("{rows:?}") };
+        let RowContent::Bookmark(save) = rows.first().unwrap().content.clone() else { panic!("{rows:?}") };
         save
     }
 
-    fn fields(save: &Save) -> Value {
+    fn fields(save: &BookmarkDraft) -> Value {
         Value::Object(save.fields.clone())
     }
 
@@ -161,8 +161,8 @@ mod tests {
                 Some(0.5)
             )
         );
-        let second = of(text, None).unwrap().rows(text).nth(1).unwrap();
-        assert!(matches!((second.line, second.found), (3, Found::Passed(_))));
+        let second = find_table(text, None).unwrap().rows(text).nth(1).unwrap();
+        assert!(matches!((second.line, second.content), (3, RowContent::Skipped(_))));
     }
 
     #[test]
@@ -186,9 +186,9 @@ mod tests {
             fields(&only(text, Format::Mymind)),
             json!({"url": "https://a.example/1", "title": "One", "tags": ["a", "b"], "notes": "N", "savedAt": "2023-11-14T22:13:20Z"})
         );
-        let second = of(text, None).unwrap().rows(text).nth(1).unwrap().found;
+        let second = find_table(text, None).unwrap().rows(text).nth(1).unwrap().content;
         assert!(
-            matches!(&second, Found::Note(note) if note.title.as_deref() == Some("Two") && note.body == "words")
+            matches!(&second, RowContent::Note(note) if note.title.as_deref() == Some("Two") && note.body == "words")
         );
     }
 
@@ -199,26 +199,26 @@ mod tests {
         let text = text.trim_start_matches('\u{feff}');
         let save = only(text, Format::Raindrop);
         assert_eq!(
-            (fields(&save), save.folders, save.marked),
+            (fields(&save), save.folders, save.annotations),
             (
                 json!({"url": "https://a.example/1", "title": "One", "tags": ["a", "b"], "notes": "N", "savedAt": "2023-11-14T22:13:20Z", "favorite": true}),
                 vec!["Top".to_owned(), "Sub".to_owned()],
-                vec![Mark::of("words", Some("mine")), Mark::of("more", None)]
+                vec![Annotation::new("words", Some("mine")), Annotation::new("more", None)]
             )
         );
-        assert_eq!(of(text, None).unwrap().unread(text), ["excerpt", "colour of the day"]);
+        assert_eq!(find_table(text, None).unwrap().unread_columns(text), ["excerpt", "colour of the day"]);
     }
 
     #[test]
     fn a_table_without_addresses_is_none() {
-        assert!(of("name,age\nx,1\n", None).is_none());
-        assert!(of("", None).is_none());
+        assert!(find_table("name,age\nx,1\n", None).is_none());
+        assert!(find_table("", None).is_none());
     }
 
     #[test]
     fn rows_keep_their_lines_behind_cells_of_several() {
         let text = "title,url,time_added,tags,status\n\"a\nb\",https://a.example/1,,,\n,https://a.example/2,,,\nshort\n";
-        let lines: Vec<_> = of(text, None).unwrap().rows(text).map(|row| row.line).collect();
+        let lines: Vec<_> = find_table(text, None).unwrap().rows(text).map(|row| row.line).collect();
         assert_eq!(lines, [2, 4, 5]);
     }
 }

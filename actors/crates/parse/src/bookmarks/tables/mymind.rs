@@ -1,8 +1,8 @@
 //! mymind: `id,type,title,url,content,note,tags,created`, tags parted by `,`.
 
 use super::super::format::Format;
-use super::super::moment::moment;
-use super::super::row::{Page, split};
+use super::super::row::{ForeignBookmark, split_names};
+use super::super::time_formats::parse_time;
 use super::{Cells, Table};
 
 pub const TABLE: Table = Table {
@@ -12,14 +12,14 @@ pub const TABLE: Table = Table {
     read,
 };
 
-fn read(cells: &Cells<'_>) -> Result<Page, &'static str> {
-    Ok(Page {
+fn read(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
+    Ok(ForeignBookmark {
         // What was written down there has none.
         url: cells.text("url").unwrap_or_default(),
         title: cells.text("title"),
-        tags: split(cells.get("tags").unwrap_or_default(), ','),
+        tags: split_names(cells.get("tags").unwrap_or_default(), ','),
         notes: [cells.text("content"), cells.text("note")].into_iter().flatten().collect(),
-        saved_at: cells.get("created").and_then(moment),
-        ..Page::default()
+        saved_at: cells.get("created").and_then(parse_time),
+        ..ForeignBookmark::default()
     })
 }

@@ -1,8 +1,8 @@
 //! Pocket: `title,url,time_added,tags,status`, tags parted by `|`.
 
 use super::super::format::Format;
-use super::super::moment::moment;
-use super::super::row::{Page, split};
+use super::super::row::{ForeignBookmark, split_names};
+use super::super::time_formats::parse_time;
 use super::{Cells, Table, address};
 
 pub const TABLE: Table = Table {
@@ -12,13 +12,13 @@ pub const TABLE: Table = Table {
     read,
 };
 
-fn read(cells: &Cells<'_>) -> Result<Page, &'static str> {
-    Ok(Page {
+fn read(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
+    Ok(ForeignBookmark {
         url: address(cells)?,
         title: cells.text("title"),
-        tags: split(cells.get("tags").unwrap_or_default(), '|'),
-        saved_at: cells.get("time_added").and_then(moment),
+        tags: split_names(cells.get("tags").unwrap_or_default(), '|'),
+        saved_at: cells.get("time_added").and_then(parse_time),
         archived: cells.get("status") == Some("archive"),
-        ..Page::default()
+        ..ForeignBookmark::default()
     })
 }

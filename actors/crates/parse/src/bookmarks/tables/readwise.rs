@@ -1,8 +1,8 @@
 //! Readwise Reader: `Title,URL,ID,Document tags,Saved date,Reading progress,Location,Seen`, tags as Python writes a list.
 
 use super::super::format::Format;
-use super::super::moment::moment;
-use super::super::row::Page;
+use super::super::row::ForeignBookmark;
+use super::super::time_formats::parse_time;
 use super::{Cells, Table, address};
 
 pub const TABLE: Table = Table {
@@ -12,20 +12,20 @@ pub const TABLE: Table = Table {
     read,
 };
 
-fn read(cells: &Cells<'_>) -> Result<Page, &'static str> {
+fn read(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
     let location = cells.get("location");
     if location == Some("feed") {
         return Err("is an entry of a feed that was never saved");
     }
-    Ok(Page {
+    Ok(ForeignBookmark {
         url: address(cells)?,
         title: cells.text("title"),
         tags: cells.get("document tags").map(names).unwrap_or_default(),
-        saved_at: cells.get("saved date").and_then(moment),
+        saved_at: cells.get("saved date").and_then(parse_time),
         favorite: location == Some("shortlist"),
         archived: location == Some("archive"),
         progress: cells.get("reading progress").and_then(|part| part.parse().ok()),
-        ..Page::default()
+        ..ForeignBookmark::default()
     })
 }
 

@@ -1,6 +1,6 @@
-//! Lists of links in HTML: the Netscape format that every browser writes, linkding and Pinboard too, and Pocket's export.
+//! Lists of links in HTML: the Netscape format of browsers, linkding and Pinboard, and Pocket's export.
 //!
-//! Nobody closes its elements, so it is read as a run of tags and words, as its readers always did.
+//! Its elements are not closed, so it is read as a sequence of tags and text.
 
 use std::cell::RefCell;
 
@@ -9,20 +9,20 @@ use html5ever::tokenizer::{
     BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
 };
 
-use super::moment::moment;
-use super::row::{Found, Page, Row, split};
+use super::row::{ForeignBookmark, Row, RowContent, split_names};
+use super::time_formats::parse_time;
 use crate::feed::Outline;
 
-/// The tag by which linkding says that a bookmark is put away.
+/// The tag of archived bookmarks in linkding.
 const LINKDING_ARCHIVED: &str = "linkding:bookmarks.archived";
-/// Between these linkding writes notes behind a description.
+/// linkding encloses notes in these, after the description.
 const LINKDING_NOTES: [&str; 2] = ["[linkding-notes]", "[/linkding-notes]"];
-/// Folders within folders that are told apart.
-const DEPTH: usize = 32;
+/// The deepest nesting of folders.
+const MAX_FOLDER_DEPTH: usize = 32;
 
-/// Every link of a list.
+/// Reads every link of a list.
 pub fn read(html: &str) -> Vec<Row> {
-    let sink = Sink(RefCell::new(Reading::default()));
+    let sink = Sink(RefCell::new(ListReader::default()));
     let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
     let input = BufferQueue::default();
     input.push_back(StrTendril::from(html));
@@ -33,7 +33,7 @@ pub fn read(html: &str) -> Vec<Row> {
     reading.rows
 }
 
-struct Sink(RefCell<Reading>);
+struct Sink(RefCell<ListReader>);
 
 impl TokenSink for Sink {
     type Handle = ();
@@ -53,9 +53,9 @@ impl TokenSink for Sink {
     }
 }
 
-/// Where the words that come next belong.
+/// What the next text belongs to.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Place {
+enum TextTarget {
     #[default]
     Nowhere,
     Section,
@@ -65,54 +65,54 @@ enum Place {
 }
 
 #[derive(Default)]
-struct Reading {
+struct ListReader {
     rows: Vec<Row>,
-    /// The folders that are open; `None` for a list without a name.
+    /// The open folders; `None` for a list without a name.
     open: Vec<Option<String>>,
-    /// The heading that names the list to come.
+    /// The heading of the next list.
     named: Option<String>,
-    /// Pocket's heading over what was put away.
+    /// Whether Pocket's heading of archived links was read.
     archived: bool,
-    place: Place,
+    place: TextTarget,
     words: String,
-    link: Option<(u64, Link)>,
+    link: Option<(u64, OpenLink)>,
 }
 
-/// A link whose words are still to come.
-struct Link {
-    page: Page,
+/// A link whose text is not read yet.
+struct OpenLink {
+    page: ForeignBookmark,
     feed: Option<String>,
 }
 
-impl Reading {
+impl ListReader {
     fn words(&mut self, words: &str) {
-        if self.place != Place::Nowhere {
+        if self.place != TextTarget::Nowhere {
             self.words.push_str(words);
         }
     }
 
     fn tag(&mut self, tag: &Tag, line: u64) {
         match (&*tag.name, tag.kind) {
-            ("h1", TagKind::StartTag) => self.begin(Place::Section),
+            ("h1", TagKind::StartTag) => self.begin(TextTarget::Section),
             ("h3" | "h2", TagKind::StartTag) => {
                 self.end_link();
-                self.begin(Place::Folder);
-                // The browser's own roots are no folders of the person's.
+                self.begin(TextTarget::Folder);
+                // The browser's own roots are not folders of the user.
                 let is_root = |name: &str| attribute(tag, name).is_some_and(|value| value == "true");
                 if is_root("personal_toolbar_folder") || is_root("unfiled_bookmarks_folder") {
-                    self.place = Place::Nowhere;
+                    self.place = TextTarget::Nowhere;
                     self.named = None;
                 }
             }
             ("a", TagKind::StartTag) => {
                 self.end_link();
-                self.begin(Place::Link);
+                self.begin(TextTarget::Link);
                 let link = self.link_of(tag);
                 self.link = Some((line, link));
             }
             ("dd", TagKind::StartTag) => {
                 self.settle();
-                self.begin(if self.link.is_some() { Place::Note } else { Place::Nowhere });
+                self.begin(if self.link.is_some() { TextTarget::Note } else { TextTarget::Nowhere });
             }
             ("dl", TagKind::StartTag) => {
                 self.settle();
@@ -135,25 +135,25 @@ impl Reading {
         }
     }
 
-    fn begin(&mut self, place: Place) {
+    fn begin(&mut self, place: TextTarget) {
         self.words.clear();
         self.place = place;
     }
 
-    /// The words until here belong to what began before them.
+    /// Assigns the text up to here to its target.
     fn settle(&mut self) {
         let words = std::mem::take(&mut self.words);
         let words = words.trim();
         match std::mem::take(&mut self.place) {
-            Place::Nowhere => {}
-            Place::Section => self.archived = words.eq_ignore_ascii_case("read archive"),
-            Place::Folder => self.named = Some(words.to_owned()),
-            Place::Link => {
+            TextTarget::Nowhere => {}
+            TextTarget::Section => self.archived = words.eq_ignore_ascii_case("read archive"),
+            TextTarget::Folder => self.named = Some(words.to_owned()),
+            TextTarget::Link => {
                 if let Some((_, link)) = &mut self.link {
                     link.page.title = Some(words.to_owned());
                 }
             }
-            Place::Note => {
+            TextTarget::Note => {
                 if let Some((_, link)) = &mut self.link {
                     let parts = LINKDING_NOTES.iter().fold(vec![words], |parts, mark| {
                         parts.into_iter().flat_map(|part| part.split(mark)).collect()
@@ -167,34 +167,34 @@ impl Reading {
     fn end_link(&mut self) {
         self.settle();
         let Some((line, link)) = self.link.take() else { return };
-        let found = match link.feed {
-            Some(url) => Found::Feed(Outline {
+        let content = match link.feed {
+            Some(url) => RowContent::Feed(Outline {
                 url,
                 title: link.page.title,
                 folder: link.page.folders.last().cloned(),
             }),
             None => link.page.into(),
         };
-        self.rows.push(Row { line, found });
+        self.rows.push(Row { line, content });
     }
 
-    fn link_of(&self, tag: &Tag) -> Link {
-        let mut tags = split(&attribute(tag, "tags").unwrap_or_default(), ',');
+    fn link_of(&self, tag: &Tag) -> OpenLink {
+        let mut tags = split_names(&attribute(tag, "tags").unwrap_or_default(), ',');
         let before = tags.len();
         tags.retain(|tag| tag != LINKDING_ARCHIVED);
         let time = ["add_date", "time_added"].iter().find_map(|name| attribute(tag, name));
         // Pinboard and linkding say of each page whether it is still to be read.
         let is_read = attribute(tag, "toread").is_some_and(|said| said == "0");
-        let page = Page {
+        let page = ForeignBookmark {
             url: attribute(tag, "href").unwrap_or_default(),
             archived: self.archived || tags.len() < before,
             tags,
-            folders: self.open.iter().flatten().take(DEPTH).cloned().collect(),
-            saved_at: time.and_then(|time| moment(&time)),
+            folders: self.open.iter().flatten().take(MAX_FOLDER_DEPTH).cloned().collect(),
+            saved_at: time.and_then(|time| parse_time(&time)),
             progress: is_read.then_some(1.0),
-            ..Page::default()
+            ..ForeignBookmark::default()
         };
-        Link { page, feed: attribute(tag, "feedurl") }
+        OpenLink { page, feed: attribute(tag, "feedurl") }
     }
 }
 
@@ -207,12 +207,12 @@ fn attribute(tag: &Tag, name: &str) -> Option<String> {
 mod tests {
     use serde_json::json;
 
-    use super::super::row::Save;
+    use super::super::row::BookmarkDraft;
     use super::*;
 
-    fn saves(html: &str) -> Vec<Save> {
+    fn saves(html: &str) -> Vec<BookmarkDraft> {
         let save = |row: Row| {
-            let Found::Save(save) = row.found else { panic!("{row:?}") };
+            let RowContent::Bookmark(save) = row.content else { panic!("{row:?}") };
             save
         };
         read(html).into_iter().map(save).collect()
@@ -283,7 +283,7 @@ of two lines[linkding-notes]and another[/linkding-notes]
             title: Some("A".to_owned()),
             folder: Some("News".to_owned()),
         };
-        assert_eq!(rows, [Row { line: 1, found: Found::Feed(outline) }]);
+        assert_eq!(rows, [Row { line: 1, content: RowContent::Feed(outline) }]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Times as other programs write them, in RFC 3339.
+//! Parses times as other programs write them, to RFC 3339.
 
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
@@ -6,8 +6,8 @@ use time::{Date, OffsetDateTime, UtcOffset};
 
 use crate::html::with_offset_colon;
 
-/// A time; `None` where it is none, or one that says nothing: zero, or a year with more than four digits.
-pub fn moment(text: &str) -> Option<String> {
+/// Parses a time; `None` if it is none, zero, or in a year of more than four digits.
+pub fn parse_time(text: &str) -> Option<String> {
     let text = text.trim();
     let at = match text.parse::<f64>() {
         Ok(number) => since_1970(number),
@@ -16,7 +16,7 @@ pub fn moment(text: &str) -> Option<String> {
     at?.to_offset(UtcOffset::UTC).format(&Rfc3339).ok()
 }
 
-/// Seconds, or milli- or microseconds: told apart by their size, which holds until the year 5138.
+/// Seconds, milliseconds or microseconds, distinguished by their size, which is unambiguous until the year 5138.
 fn since_1970(number: f64) -> Option<OffsetDateTime> {
     let seconds = match number {
         1.0..1e11 => number,
@@ -59,16 +59,16 @@ mod tests {
             "2023-11-14T23:13:20+0100",
             "2023-11-14 22:13:20 UTC",
         ] {
-            assert_eq!(moment(same).as_deref(), Some("2023-11-14T22:13:20Z"), "{same}");
+            assert_eq!(parse_time(same).as_deref(), Some("2023-11-14T22:13:20Z"), "{same}");
         }
-        assert_eq!(moment("2023-11-14").as_deref(), Some("2023-11-14T00:00:00Z"));
-        assert_eq!(moment("11/14/2023").as_deref(), Some("2023-11-14T00:00:00Z"));
+        assert_eq!(parse_time("2023-11-14").as_deref(), Some("2023-11-14T00:00:00Z"));
+        assert_eq!(parse_time("11/14/2023").as_deref(), Some("2023-11-14T00:00:00Z"));
     }
 
     #[test]
     fn what_says_nothing_is_no_time() {
         for none in ["", "0", "-5", "yesterday", "1e30", "NaN", "inf", "99999-01-01T00:00:00Z"] {
-            assert_eq!(moment(none), None, "{none}");
+            assert_eq!(parse_time(none), None, "{none}");
         }
     }
 }

@@ -1,44 +1,44 @@
 //! The records of a table, with the lines on which they begin.
 //!
-//! A quote that nobody closes takes what follows with it, up to the next one or to the end. A record of several lines whose
-//! quotes do not go together is given up at its first line, and the rest is read anew.
+//! An unclosed quote extends a record up to the next quote or to the end. A record of several lines whose quotes are malformed is
+//! skipped at its first line, and the rest is read again.
 
 use std::io::Cursor;
 use std::sync::Arc;
 
 use csv::{Position, Reader, ReaderBuilder, StringRecord};
 
-/// So many times its length of a table is read once more for records that were given up; what is beyond that is passed over
-/// with the lines that it took.
-const AGAIN: usize = 20;
+/// The most bytes that are read again for malformed records, as a multiple of the table's length. Beyond that, such records are
+/// skipped with all of their lines.
+const MAX_REREAD_FACTOR: usize = 20;
 
-/// See the file's head.
-pub struct Records {
+/// Reads the records of a table.
+pub struct RecordReader {
     text: Arc<[u8]>,
     reader: Reader<Cursor<Arc<[u8]>>>,
-    /// What parts its cells.
-    by: u8,
-    /// Where the reader began: the byte, and how many lines are before it.
+    /// The delimiter of cells.
+    delimiter: u8,
+    /// The start of the reader: the byte, and the number of lines before it.
     begun: (usize, u64),
-    /// Bytes that may still be read once more.
-    again: usize,
+    /// Bytes that may still be read again.
+    reread_bytes: usize,
 }
 
-impl Records {
-    /// Those behind the header, and the header.
-    pub fn of(text: &str) -> (Vec<String>, Self) {
+impl RecordReader {
+    /// Returns the header, and a reader of the records after it.
+    pub fn new(text: &str) -> (Vec<String>, Self) {
         let text: Arc<[u8]> = text.as_bytes().into();
-        let by = parted_by(&text);
-        let mut reader = reader_at(&text, 0, by);
+        let delimiter = detect_delimiter(&text);
+        let mut reader = reader_at(&text, 0, delimiter);
         let mut first = StringRecord::new();
         let _ = reader.read_record(&mut first);
         let header = first.iter().map(|name| name.trim().to_lowercase()).collect();
-        let again = text.len().saturating_mul(AGAIN);
-        (header, Self { text, reader, by, begun: (0, 0), again })
+        let reread_bytes = text.len().saturating_mul(MAX_REREAD_FACTOR);
+        (header, Self { text, reader, delimiter, begun: (0, 0), reread_bytes })
     }
 
-    /// The next record and its line; `Err` says why it is none.
-    pub fn next(&mut self) -> Option<(u64, Result<StringRecord, &'static str>)> {
+    /// Returns the next record with its line; `Err` is the reason why it is malformed.
+    pub fn next_record(&mut self) -> Option<(u64, Result<StringRecord, &'static str>)> {
         let mut record = StringRecord::new();
         let (from, lines) = self.begun;
         let before = self.reader.position().clone();
@@ -55,11 +55,11 @@ impl Records {
                 let (above, raw) = raw.split_at(empty);
                 let line = lines + at.line() + above.iter().filter(|byte| **byte == b'\n').count() as u64;
                 let start = start + empty;
-                let Some(first) = broken_line(raw, self.by) else { return Some((line, Ok(record))) };
-                if let Some(left) = self.again.checked_sub(raw.len()) {
-                    self.again = left;
+                let Some(first) = broken_line(raw, self.delimiter) else { return Some((line, Ok(record))) };
+                if let Some(left) = self.reread_bytes.checked_sub(raw.len()) {
+                    self.reread_bytes = left;
                     self.begun = (start + first, line);
-                    self.reader = reader_at(&self.text, start + first, self.by);
+                    self.reader = reader_at(&self.text, start + first, self.delimiter);
                 }
                 Some((line, Err("has a quote that is not closed")))
             }
@@ -67,33 +67,33 @@ impl Records {
     }
 }
 
-/// What parts the names of the columns: a comma, or what tables of calculations write in its place.
-fn parted_by(text: &[u8]) -> u8 {
+/// Detects the delimiter by the header: a comma, or a tab or semicolon as spreadsheets write.
+fn detect_delimiter(text: &[u8]) -> u8 {
     let header = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let count = |by: u8| header.iter().filter(|byte| **byte == by).count();
-    [b'\t', b';', b','].into_iter().max_by_key(|by| count(*by)).unwrap_or(b',')
+    let count = |delimiter: u8| header.iter().filter(|byte| **byte == delimiter).count();
+    [b'\t', b';', b','].into_iter().max_by_key(|delimiter| count(*delimiter)).unwrap_or(b',')
 }
 
-fn reader_at(text: &Arc<[u8]>, at: usize, by: u8) -> Reader<Cursor<Arc<[u8]>>> {
+fn reader_at(text: &Arc<[u8]>, at: usize, delimiter: u8) -> Reader<Cursor<Arc<[u8]>>> {
     let mut from = Cursor::new(text.clone());
     from.set_position(at as u64);
-    ReaderBuilder::new().delimiter(by).flexible(true).has_headers(false).from_reader(from)
+    ReaderBuilder::new().delimiter(delimiter).flexible(true).has_headers(false).from_reader(from)
 }
 
 fn byte(position: &Position) -> usize {
     usize::try_from(position.byte()).unwrap_or(usize::MAX)
 }
 
-/// The length of the first line of a record of several, where its quotes do not go together.
-fn broken_line(raw: &[u8], by: u8) -> Option<usize> {
+/// The length of the first line of a record of several lines with malformed quotes.
+fn broken_line(raw: &[u8], delimiter: u8) -> Option<usize> {
     let first = raw.iter().position(|byte| *byte == b'\n')? + 1;
     let several = raw.get(first..).is_some_and(|rest| !rest.trim_ascii().is_empty());
-    (several && !is_well_quoted(raw, by)).then_some(first)
+    (several && !is_well_quoted(raw, delimiter)).then_some(first)
 }
 
-/// Where in a record a byte stands.
+/// The state of the current cell.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum CellState {
     Between,
     Plain,
     Quoted,
@@ -101,20 +101,20 @@ enum Place {
 }
 
 /// Whether each quoted cell ends where a cell may end (RFC 4180, section 2).
-fn is_well_quoted(raw: &[u8], by: u8) -> bool {
-    let mut place = Place::Between;
+fn is_well_quoted(raw: &[u8], delimiter: u8) -> bool {
+    let mut place = CellState::Between;
     for byte in raw {
         place = match (place, byte) {
-            (Place::Between, b'"') | (Place::Closed, b'"') => Place::Quoted,
-            (Place::Quoted, b'"') => Place::Closed,
-            (Place::Quoted, _) => Place::Quoted,
-            (_, b'\n' | b'\r') => Place::Between,
-            (_, byte) if *byte == by => Place::Between,
-            (Place::Closed, _) => return false,
-            (Place::Between | Place::Plain, _) => Place::Plain,
+            (CellState::Between, b'"') | (CellState::Closed, b'"') => CellState::Quoted,
+            (CellState::Quoted, b'"') => CellState::Closed,
+            (CellState::Quoted, _) => CellState::Quoted,
+            (_, b'\n' | b'\r') => CellState::Between,
+            (_, byte) if *byte == delimiter => CellState::Between,
+            (CellState::Closed, _) => return false,
+            (CellState::Between | CellState::Plain, _) => CellState::Plain,
         };
     }
-    place != Place::Quoted
+    place != CellState::Quoted
 }
 
 #[cfg(test)]
@@ -122,8 +122,8 @@ mod tests {
     use super::*;
 
     fn told(text: &str) -> Vec<(u64, Result<Vec<String>, &'static str>)> {
-        let (_, mut records) = Records::of(text);
-        std::iter::from_fn(|| records.next())
+        let (_, mut records) = RecordReader::new(text);
+        std::iter::from_fn(|| records.next_record())
             .map(|(line, record)| (line, record.map(|cells| cells.iter().map(str::to_owned).collect())))
             .collect()
     }
@@ -149,8 +149,8 @@ mod tests {
 
     #[test]
     fn cells_are_parted_by_what_parts_the_header() {
-        for by in [";", "\t"] {
-            let text = ["a", "b"].join(by) + "\n" + &["1, 2", "\"x"].join(by) + "\ny\"\n";
+        for delimiter in [";", "\t"] {
+            let text = ["a", "b"].join(delimiter) + "\n" + &["1, 2", "\"x"].join(delimiter) + "\ny\"\n";
             assert_eq!(told(&text), [(2, cells(&["1, 2", "x\ny"]))]);
         }
     }
@@ -167,7 +167,7 @@ mod tests {
     fn a_table_of_open_quotes_is_read_to_its_end() {
         let text = format!("a,b\n{}", "a\",\"b\n".repeat(1000));
         let all = told(&text);
-        assert!(all.len() > AGAIN && all.iter().all(|(_, record)| record.is_err()), "{all:?}");
+        assert!(all.len() > MAX_REREAD_FACTOR && all.iter().all(|(_, record)| record.is_err()), "{all:?}");
         let many = format!("a,b\n{}{}", "\"open,b\n".repeat(130), "c,d\n".repeat(50));
         let all = told(&many);
         let whole = all.iter().filter(|(_, record)| record.is_ok()).count();

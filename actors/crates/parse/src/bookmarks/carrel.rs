@@ -2,42 +2,41 @@
 
 use serde_json::{Value, from_slice, to_value};
 
-use super::NoImport;
-use super::archive::Archive;
-use super::lines::{Line, Lines};
-use super::row::Found;
+use super::ImportError;
+use super::line_reader::{LineContent, LineReader};
+use super::row::RowContent;
+use super::zip_reader::ZipReader;
 use crate::archive::{LIBRARY, Record, SIGN, Text, VERSION, document};
 use crate::html::{MAX_HEADINGS, sanitize_for_text};
 
-/// Bytes of a document.
-const TEXT: usize = 32 << 20;
+/// The longest document, in bytes.
+const MAX_DOCUMENT_BYTES: usize = 32 << 20;
 
-/// Every line, with its text.
-pub fn read(mut archive: Archive) -> Result<impl Iterator<Item = super::row::Row>, NoImport> {
-    let sign = archive.short(SIGN, 64 << 10).ok_or(NoImport::Damaged)?;
-    let sign: Value = from_slice(&sign).map_err(|_| NoImport::Damaged)?;
+/// Reads every line, with its text.
+pub fn read(mut archive: ZipReader) -> Result<impl Iterator<Item = super::row::Row>, ImportError> {
+    let sign = archive.read_entry(SIGN, 64 << 10).ok_or(ImportError::Damaged)?;
+    let sign: Value = from_slice(&sign).map_err(|_| ImportError::Damaged)?;
     if sign.get("version").and_then(Value::as_u64) != Some(VERSION) {
-        return Err(NoImport::Other);
+        return Err(ImportError::WrongFormat);
     }
-    let mut lines = Lines::of(archive.unpack(LIBRARY)?);
+    let mut lines = LineReader::new(archive.open_entry(LIBRARY)?);
     Ok(std::iter::from_fn(move || {
-        lines.row(|content| match content {
-            Line::Whole(bytes) => {
-                record(&bytes, &mut archive).map_or_else(|why| Found::Passed(why.to_owned()), Found::Record)
-            }
-            Line::TooLong => Found::Passed("is too long".to_owned()),
+        lines.next_row(|content| match content {
+            LineContent::Whole(bytes) => record(&bytes, &mut archive)
+                .map_or_else(|why| RowContent::Skipped(why.to_owned()), RowContent::Record),
+            LineContent::TooLong => RowContent::Skipped("is too long".to_owned()),
         })
     }))
 }
 
-fn text(archive: &mut Archive, id: &str) -> Option<Value> {
-    let text = archive.text(&document(id), TEXT).ok()??;
-    // Read as what it is to be: anything else would be many times as long in memory.
+fn text(archive: &mut ZipReader, id: &str) -> Option<Value> {
+    let text = archive.claim_text(&document(id), MAX_DOCUMENT_BYTES).ok()??;
+    // Parsed as its type: as a JSON value, hostile input would be many times as large in memory.
     let text: Text = from_slice(&text).ok()?;
     to_value(shown_safely(text)).ok()
 }
 
-/// An archive may come from anybody: what is shown of it is made safe, and left where it is not of the text.
+/// Sanitizes the HTML of a text, and drops what does not fit the text: an archive may come from anyone.
 fn shown_safely(mut text: Text) -> Text {
     let whole: String = text.passages.iter().map(|passage| passage.text.as_str()).collect();
     let chars = whole.chars().count();
@@ -47,11 +46,11 @@ fn shown_safely(mut text: Text) -> Text {
     text
 }
 
-fn record(line: &[u8], archive: &mut Archive) -> Result<Value, &'static str> {
+fn record(line: &[u8], archive: &mut ZipReader) -> Result<Value, &'static str> {
     let record: Record = from_slice(line).map_err(|_| "is no line of an export that is known")?;
     let mut record = to_value(record).map_err(|_| "is no line of an export that is known")?;
     let id = record.get("document").and_then(Value::as_str).map(str::to_owned);
-    // What has lost its text, or has too long a one, is still there to be read anew.
+    // Without a text, or with one that is too long, the document is fetched again.
     if let (Some(id), Some(members)) = (id, record.as_object_mut())
         && let Some(text) = text(archive, &id)
     {
@@ -62,7 +61,7 @@ fn record(line: &[u8], archive: &mut Archive) -> Result<Value, &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::archive::tests::packed;
+    use super::super::zip_reader::tests::zip_file;
     use super::*;
 
     const ID: &str = "018f4d5e-0000-7000-8000-000000000001";
@@ -84,23 +83,23 @@ mod tests {
         let lines =
             [line(ID), line(ID), line(&other), "{\"kind\": \"tree\"}".to_owned(), "no JSON".to_owned()]
                 .join("\n");
-        let file = packed(&[
+        let file = zip_file(&[
             (SIGN, br#"{"format": "carrel", "version": 1}"#),
             (LIBRARY, lines.as_bytes()),
             (&document(ID), text),
             (&document(&other), br#"{"passages": [0, 0]}"#),
         ]);
 
-        let rows: Vec<_> = read(Archive::open(file).unwrap()).unwrap().collect();
+        let rows: Vec<_> = read(ZipReader::open(file).unwrap()).unwrap().collect();
 
         assert!(
-            matches!(&rows[0].found, Found::Record(record) if record["text"]["title"] == "T"),
+            matches!(&rows[0].content, RowContent::Record(record) if record["text"]["title"] == "T"),
             "{rows:?}"
         );
         assert_eq!(rows.len(), 5);
-        let without = |row: &super::super::row::Row| matches!(&row.found, Found::Record(record) if record["text"].is_null());
+        let without = |row: &super::super::row::Row| matches!(&row.content, RowContent::Record(record) if record["text"].is_null());
         assert!(rows[1..3].iter().all(without), "{rows:?}");
-        assert!(rows[3..].iter().all(|row| matches!(row.found, Found::Passed(_))), "{rows:?}");
+        assert!(rows[3..].iter().all(|row| matches!(row.content, RowContent::Skipped(_))), "{rows:?}");
     }
 
     #[test]
@@ -110,18 +109,18 @@ mod tests {
             "html": "<p data-start=\"0\">Two <b onclick=x()>words.</b></p><script>x()</script>",
             "outline": [{"title": "T", "level": 1, "offset": 4}, {"title": "Far", "level": 1, "offset": 400}]}"#;
         let file =
-            packed(&[(SIGN, br#"{"version": 1}"#), (LIBRARY, line(ID).as_bytes()), (&document(ID), text)]);
+            zip_file(&[(SIGN, br#"{"version": 1}"#), (LIBRARY, line(ID).as_bytes()), (&document(ID), text)]);
 
-        let rows: Vec<_> = read(Archive::open(file).unwrap()).unwrap().collect();
+        let rows: Vec<_> = read(ZipReader::open(file).unwrap()).unwrap().collect();
 
-        let Found::Record(record) = &rows[0].found else { panic!("{rows:?}") };
+        let RowContent::Record(record) = &rows[0].content else { panic!("{rows:?}") };
         assert_eq!(record["text"]["html"], "<p data-start=\"0\">Two <b>words.</b></p>");
         assert_eq!(record["text"]["outline"].as_array().unwrap().len(), 1);
     }
 
     #[test]
     fn an_export_of_a_later_version_is_refused() {
-        let file = packed(&[(SIGN, br#"{"version": 2}"#), (LIBRARY, b"")]);
-        assert_eq!(read(Archive::open(file).unwrap()).err(), Some(NoImport::Other));
+        let file = zip_file(&[(SIGN, br#"{"version": 2}"#), (LIBRARY, b"")]);
+        assert_eq!(read(ZipReader::open(file).unwrap()).err(), Some(ImportError::WrongFormat));
     }
 }

@@ -1,53 +1,53 @@
-//! Lines of a file, one at a time: a line of any length costs no more memory than the longest that is taken.
+//! Reads a file line by line. Memory is bounded by [`MAX_LINE_BYTES`], whatever the length of a line.
 
 use std::io::{self, BufRead, Read};
 
-use super::row::{Found, Row};
+use super::row::{Row, RowContent};
 
-/// A line is taken up to this many bytes, as what is saved by the API; with a page's HTML it may be long.
-pub const LONGEST: u64 = 32 << 20;
+/// The longest line, in bytes. A line with a page's HTML may be long.
+pub const MAX_LINE_BYTES: u64 = 32 << 20;
 
-/// What stood in a line.
+/// The content of a line.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Line {
-    /// Its bytes, without its end.
+pub enum LineContent {
+    /// Its bytes, without the line ending.
     Whole(Vec<u8>),
-    /// It is longer than a line may be.
+    /// The line is too long.
     TooLong,
 }
 
-/// Lines with their numbers, from 1. Those that are empty or blank are passed over.
-pub struct Lines<R> {
+/// Reads lines with their numbers, from 1. Blank lines are skipped.
+pub struct LineReader<R> {
     from: R,
     longest: u64,
     number: u64,
     broken: bool,
 }
 
-impl<R: BufRead> Lines<R> {
-    /// The lines of a file.
-    pub fn of(from: R) -> Self {
-        Self { from, longest: LONGEST, number: 0, broken: false }
+impl<R: BufRead> LineReader<R> {
+    /// Reads from the beginning of a file.
+    pub fn new(from: R) -> Self {
+        Self { from, longest: MAX_LINE_BYTES, number: 0, broken: false }
     }
 
-    /// The next line as a row; where the file cannot be read on, that is the last one.
-    pub fn row(&mut self, read: impl FnOnce(Line) -> Found) -> Option<Row> {
+    /// Returns the next line as a row. If reading fails, that is the last row.
+    pub fn next_row(&mut self, read: impl FnOnce(LineContent) -> RowContent) -> Option<Row> {
         if self.broken {
             return None;
         }
-        match self.next() {
+        match self.next_line() {
             Ok(None) => None,
-            Ok(Some((line, content))) => Some(Row { line, found: read(content) }),
+            Ok(Some((line, content))) => Some(Row { line, content: read(content) }),
             Err(_) => {
                 self.broken = true;
-                let found = Found::Passed("the file cannot be read on from here".to_owned());
-                Some(Row { line: self.number + 1, found })
+                let content = RowContent::Skipped("the file cannot be read on from here".to_owned());
+                Some(Row { line: self.number + 1, content })
             }
         }
     }
 
-    /// The next line that holds something.
-    pub fn next(&mut self) -> io::Result<Option<(u64, Line)>> {
+    /// Returns the next line that is not blank, with its number.
+    pub fn next_line(&mut self) -> io::Result<Option<(u64, LineContent)>> {
         loop {
             let mut bytes = Vec::new();
             // One more than a line may have and one for its end: then it is known to be longer.
@@ -60,13 +60,13 @@ impl<R: BufRead> Lines<R> {
                 bytes.pop();
             } else if bytes.len() as u64 > self.longest {
                 self.from.skip_until(b'\n')?;
-                return Ok(Some((self.number, Line::TooLong)));
+                return Ok(Some((self.number, LineContent::TooLong)));
             }
             if self.number == 1 && bytes.starts_with(b"\xef\xbb\xbf") {
                 bytes.drain(..3);
             }
             if !bytes.trim_ascii().is_empty() {
-                return Ok(Some((self.number, Line::Whole(bytes))));
+                return Ok(Some((self.number, LineContent::Whole(bytes))));
             }
         }
     }
@@ -78,13 +78,13 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &[u8], longest: u64) -> Vec<(u64, Line)> {
-        let mut lines = Lines { from: text, longest, number: 0, broken: false };
-        std::iter::from_fn(|| lines.next().unwrap()).collect()
+    fn read(text: &[u8], longest: u64) -> Vec<(u64, LineContent)> {
+        let mut lines = LineReader { from: text, longest, number: 0, broken: false };
+        std::iter::from_fn(|| lines.next_line().unwrap()).collect()
     }
 
-    fn whole(number: u64, text: &str) -> (u64, Line) {
-        (number, Line::Whole(text.as_bytes().to_vec()))
+    fn whole(number: u64, text: &str) -> (u64, LineContent) {
+        (number, LineContent::Whole(text.as_bytes().to_vec()))
     }
 
     #[test]
@@ -98,9 +98,9 @@ mod tests {
     fn a_line_that_is_too_long_is_passed_over_and_the_next_is_read() {
         assert_eq!(
             read(b"123\n1234\n12345\n1", 4),
-            [whole(1, "123"), whole(2, "1234"), (3, Line::TooLong), whole(4, "1")]
+            [whole(1, "123"), whole(2, "1234"), (3, LineContent::TooLong), whole(4, "1")]
         );
-        assert_eq!(read(b"12345", 4), [(1, Line::TooLong)]);
+        assert_eq!(read(b"12345", 4), [(1, LineContent::TooLong)]);
         assert_eq!(read(b"1234", 4), [whole(1, "1234")]);
     }
 
@@ -117,7 +117,7 @@ mod tests {
             let expected: Vec<_> = lines
                 .iter()
                 .zip(1..)
-                .map(|(line, n)| if line.len() > 4 { (n, Line::TooLong) } else { whole(n, line) })
+                .map(|(line, n)| if line.len() > 4 { (n, LineContent::TooLong) } else { whole(n, line) })
                 .collect();
             prop_assert_eq!(read, expected);
         }
