@@ -5,7 +5,7 @@ use entity::bookmark;
 use entity::id::{BookmarkId, CollectionId};
 use entity::kind::{ContentType, ImportedKind};
 use entity::time::Timestamp;
-use parse::archive::{File, Text};
+use parse::archive::{DocumentRecord, FileRecord};
 use parse::bookmarks::{Annotation, BookmarkDraft};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 
@@ -26,7 +26,7 @@ struct Page {
     folders: Vec<Vec<String>>,
     beside: Vec<Became>,
     marked: Vec<Annotation>,
-    file: Option<(File, Brought)>,
+    file: Option<(FileRecord, Brought)>,
 }
 
 impl Taking {
@@ -121,13 +121,13 @@ impl Taking {
         &self,
         txn: &impl ConnectionTrait,
         new: NewBookmark,
-        said: File,
+        said: FileRecord,
         file: Brought,
         now: Timestamp,
     ) -> Result<Became, Error> {
         let title = new.title.clone().unwrap_or_else(|| said.filename.clone());
-        let unread = Text::unread(ContentType::Pdf, title, new.title.is_some());
-        let text = Text { canonical_url: Some(new.url.clone()), ..unread };
+        let unread = DocumentRecord::unread(ContentType::Pdf, title, new.title.is_some());
+        let text = DocumentRecord { canonical_url: Some(new.url.clone()), ..unread };
         restore::uploaded(self, txn, new, said, Some(file), Some(text), now).await
     }
 

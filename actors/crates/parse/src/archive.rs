@@ -1,5 +1,6 @@
-//! The lines of an export: what a person has, one thing a line. What stands here is the format: a later version of the
-//! service reads it too.
+//! The format of exports: [`LIBRARY_FILE`] with one [`Record`] a line, and a [`DocumentRecord`] for each text.
+//!
+//! Later versions of the service read files of this format too: names and types of fields stay, and new fields have a default.
 
 use entity::kind::{BookmarkKind, ContentType, DecisionStatus, ItemKind, ItemRole, ProjectStatus};
 use entity::time::Timestamp;
@@ -8,168 +9,168 @@ use uuid::Uuid;
 
 use crate::html::Heading;
 
-/// The file by which an archive is known as an export.
-pub const SIGN: &str = "carrel.json";
-/// The file with everything but texts and files.
-pub const LIBRARY: &str = "library.jsonl";
-/// The one version there is.
-pub const VERSION: u64 = 1;
+/// The file by which an archive is recognised as an export.
+pub const MANIFEST_FILE: &str = "carrel.json";
+/// The file with everything but texts and files, one [`Record`] a line.
+pub const LIBRARY_FILE: &str = "library.jsonl";
+/// The version of the format; there is only one.
+pub const FORMAT_VERSION: u64 = 1;
 
-/// Where the text of a document stands.
-pub fn document(id: &str) -> String {
+/// The path of the document with this id in the archive.
+pub fn document_path(id: &str) -> String {
     format!("documents/{id}.json")
 }
 
-/// A line of `library.jsonl`. Things name each other by the ids that they had.
+/// A line of [`LIBRARY_FILE`]. Records refer to each other by the ids that they had when they were exported.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Record {
-    /// A collection. Those that it stands in come before it.
-    Collection(Collection),
+    /// A collection; its ancestors come before it.
+    Collection(CollectionRecord),
     /// A followed feed.
-    Feed(Feed),
+    Feed(FeedRecord),
     /// A saved page or upload.
-    Bookmark(Box<Bookmark>),
-    /// A marked part of one.
-    Highlight(Highlight),
+    Bookmark(Box<BookmarkRecord>),
+    /// A highlight of a bookmark.
+    Highlight(HighlightRecord),
     /// An entry of a feed.
-    Entry(Box<Entry>),
+    Entry(Box<EntryRecord>),
     /// A project.
-    Project(Project),
-    /// A decision of one.
-    Decision(Decision),
+    Project(ProjectRecord),
+    /// A decision of a project.
+    Decision(DecisionRecord),
     /// A note of a project.
-    Note(Note),
-    /// A thing's place in a project.
-    Item(Item),
+    Note(NoteRecord),
+    /// An item of a project.
+    Item(ProjectItemRecord),
 }
 
 /// A collection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Collection {
+pub struct CollectionRecord {
     /// Its id.
     pub id: Uuid,
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     pub description: Option<String>,
-    /// The collection that it stands in.
+    /// The collection that contains it.
     pub parent: Option<Uuid>,
 }
 
 /// A followed feed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Feed {
+pub struct FeedRecord {
     /// Its id.
     pub id: Uuid,
-    /// Its address.
+    /// Its URL.
     pub url: String,
-    /// A title of the follower's own.
+    /// The user's own title of it.
     pub title: Option<String>,
-    /// The folder that it stands in.
+    /// Its folder.
     pub folder: Option<String>,
-    /// Where the feed gives a summary, the page is fetched.
+    /// Whether the pages of its entries are fetched if the feed has only summaries.
     pub full_text: bool,
 }
 
 /// A saved page or upload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Bookmark {
+pub struct BookmarkRecord {
     /// Its id.
     pub id: Uuid,
     /// Whether it is a page or an upload.
     pub form: BookmarkKind,
-    /// Its address; that of an upload is of the service that it was exported from.
+    /// Its URL; that of an upload is of the service that it was exported from.
     pub url: String,
     /// Its tags.
     pub tags: Vec<String>,
-    /// The person's notes.
+    /// The user's notes.
     pub notes: Option<String>,
-    /// When they were begun.
+    /// When the notes were created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes_created_at: Option<Timestamp>,
-    /// When they were changed last.
+    /// When the notes were last changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes_updated_at: Option<Timestamp>,
-    /// The collections that it is in.
+    /// The collections that contain it.
     pub collections: Vec<Uuid>,
-    /// Marked as a favourite.
+    /// Whether it is a favourite.
     pub favorite: bool,
-    /// Put away.
+    /// Whether it is archived.
     pub archived: bool,
-    /// How far it is read.
+    /// Reading progress, 0 to 1.
     pub progress: f64,
     /// When it was saved.
     pub saved_at: Timestamp,
-    /// The id of its document: its text stands in `documents/`.
+    /// The id of its document, whose text is in `documents/`.
     pub document: Uuid,
-    /// The file of an upload.
-    pub file: Option<File>,
-    /// The document; only where the line is read again.
+    /// The file, if it is an upload.
+    pub file: Option<FileRecord>,
+    /// The document; added when the line is read, not exported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<Text>,
+    pub text: Option<DocumentRecord>,
 }
 
 /// The file of an upload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct File {
-    /// Where it stands in the archive.
+pub struct FileRecord {
+    /// Its path in the archive.
     pub path: String,
-    /// What the person calls it.
+    /// The user's name for it.
     pub filename: String,
     /// Its media type.
     pub content_type: String,
-    /// Its length.
+    /// Its length in bytes.
     pub bytes: u64,
-    /// Its SHA-256 in hexadecimal digits, where it is known.
+    /// Its SHA-256 in hexadecimal digits, if known.
     pub sha256: Option<String>,
 }
 
-/// A document, as `documents/ID.json` holds it.
+/// A document, as `documents/ID.json` contains it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Text {
+pub struct DocumentRecord {
     /// What it was made from.
     pub content_type: ContentType,
     /// Its title.
     pub title: String,
-    /// The person gave it.
+    /// Whether the user gave the title.
     pub title_given: bool,
-    /// Who wrote it.
+    /// Its author.
     pub author: Option<String>,
-    /// What the site calls itself.
+    /// The name of its site.
     pub site_name: Option<String>,
-    /// What the page says of itself.
+    /// The page's description of itself.
     pub description: Option<String>,
-    /// Address of its picture.
+    /// The URL of its picture.
     pub image_url: Option<String>,
-    /// When the page says that it was published.
+    /// When it was published, as the page states it.
     #[serde(default)]
     pub published_at: Option<String>,
-    /// The address by which it wants to be known.
+    /// Its canonical URL.
     #[serde(default)]
     pub canonical_url: Option<String>,
-    /// The address of its recording, where that is neither its own nor its entry's.
+    /// The URL of its recording, if that is neither its own nor its entry's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording_url: Option<String>,
-    /// What its text lacks.
+    /// What its text lacks, in words for the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lacks: Option<String>,
-    /// Why it has no text, where none could be made.
+    /// Why it has no text, if reading it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
-    /// ISO 639-1.
+    /// Its language, ISO 639-1.
     pub language: Option<String>,
-    /// Its passages, which joined are its text; none where it was not read yet.
-    pub passages: Vec<Passage>,
-    /// What was said when, in a recording.
+    /// Its passages, which concatenated are its text; empty if it has not been read.
+    pub passages: Vec<PassageRecord>,
+    /// The segments of its transcript, if it is a recording.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub spoken: Vec<Spoken>,
-    /// Its words as HTML for reading.
+    pub spoken: Vec<SegmentRecord>,
+    /// Its text as HTML.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub html: Option<String>,
     /// Its headings.
@@ -177,8 +178,8 @@ pub struct Text {
     pub outline: Vec<Heading>,
 }
 
-impl Text {
-    /// That of a file that is still to be read.
+impl DocumentRecord {
+    /// Creates the record of a file that has not been read.
     pub fn unread(content_type: ContentType, title: String, title_given: bool) -> Self {
         Self {
             content_type,
@@ -202,144 +203,144 @@ impl Text {
     }
 }
 
-/// A passage.
+/// A passage of a document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Passage {
+pub struct PassageRecord {
     /// Its text.
     pub text: String,
-    /// The page of a PDF.
+    /// Its page, if the document is a PDF.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
-    /// When it begins in a recording.
+    /// Its start in seconds, if the document is a recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_seconds: Option<f64>,
-    /// When it ends.
+    /// Its end in seconds, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_seconds: Option<f64>,
 }
 
-/// A few words of a recording.
+/// A segment of a transcript.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Spoken {
-    /// When they begin.
+pub struct SegmentRecord {
+    /// Its start.
     pub start_seconds: f64,
-    /// When they end.
+    /// Its end.
     pub end_seconds: f64,
-    /// What is said.
+    /// Its text.
     pub text: String,
 }
 
-/// A marked part of a document.
+/// A highlight.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Highlight {
+pub struct HighlightRecord {
     /// Its id.
     pub id: Uuid,
-    /// The bookmark.
+    /// Its bookmark.
     pub bookmark: Uuid,
-    /// The marked words.
+    /// The highlighted text.
     pub text: String,
-    /// What the person wrote beside them.
+    /// The user's note.
     pub note: Option<String>,
-    /// A colour's name.
+    /// The name of its colour.
     pub color: Option<String>,
-    /// Where the words begin in the document's text.
+    /// Its start in the document's text, in Unicode scalar values.
     pub start_offset: i32,
-    /// Where they end.
+    /// Its end, likewise.
     pub end_offset: i32,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
 }
 
 /// An entry of a feed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Entry {
+pub struct EntryRecord {
     /// Its id.
     pub id: Uuid,
-    /// The feed.
+    /// Its feed.
     pub feed: Uuid,
-    /// By what the feed tells it, as a sum in hexadecimal digits.
+    /// The digest of its key in the feed, in hexadecimal digits.
     pub key: String,
-    /// What the feed said of it last, as a sum in hexadecimal digits.
+    /// The digest of the feed's last version of it, in hexadecimal digits.
     pub said: String,
-    /// Its page.
+    /// The URL of its page.
     pub url: String,
     /// Its title in the feed.
     pub title: String,
-    /// Who wrote it.
+    /// Its author.
     pub author: Option<String>,
-    /// A few words of it.
+    /// Its summary.
     pub summary: Option<String>,
-    /// The feed gave all of it.
+    /// Whether the feed had all of its content.
     pub whole: bool,
-    /// A recording that came with it.
+    /// The URL of its recording.
     pub enclosure_url: Option<String>,
-    /// Its media type.
+    /// The media type of the recording.
     pub enclosure_type: Option<String>,
-    /// Its length.
+    /// The length of the recording in bytes.
     pub enclosure_bytes: Option<i64>,
     /// When it was published.
     pub published_at: Option<Timestamp>,
-    /// By what entries stand in order.
+    /// The time by which entries are sorted.
     pub sorted_at: Timestamp,
-    /// When it came.
+    /// When it was received.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// It was read.
+    /// Whether it was read.
     pub read: bool,
-    /// It was starred.
+    /// Whether it is starred.
     pub starred: bool,
-    /// The bookmark whose document it is, where it was saved.
+    /// The bookmark with its document, if it was saved.
     pub bookmark: Option<Uuid>,
-    /// Its own document, where it was not.
+    /// Its own document, if it was not saved.
     pub document: Option<Uuid>,
-    /// The document; only where the line is read again.
+    /// The document; added when the line is read, not exported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<Text>,
+    pub text: Option<DocumentRecord>,
 }
 
 /// A project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Project {
+pub struct ProjectRecord {
     /// Its id.
     pub id: Uuid,
     /// Its name.
     pub name: String,
-    /// What it is about.
+    /// Its description.
     pub description: Option<String>,
-    /// What an assistant is to keep to.
+    /// The instructions for assistants.
     pub instructions: String,
-    /// Whether it is worked on.
+    /// Its status.
     pub status: ProjectStatus,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When it, or anything in it, last changed.
+    /// When it, or anything in it, was last changed.
     pub updated_at: Timestamp,
 }
 
 /// A decision of a project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Decision {
+pub struct DecisionRecord {
     /// Its id.
     pub id: Uuid,
-    /// The project.
+    /// Its project.
     pub project: Uuid,
-    /// What it is about.
+    /// Its title.
     pub title: String,
-    /// What was decided.
+    /// Its text.
     pub body: String,
-    /// How far it is.
+    /// Its status.
     pub status: DecisionStatus,
     /// When it was decided.
     pub decided_at: Option<Timestamp>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When it was changed last.
+    /// When it was last changed.
     #[serde(default)]
     pub updated_at: Option<Timestamp>,
 }
@@ -347,40 +348,40 @@ pub struct Decision {
 /// A note of a project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Note {
+pub struct NoteRecord {
     /// Its id.
     pub id: Uuid,
-    /// The project.
+    /// Its project.
     pub project: Uuid,
     /// Its title.
     pub title: String,
     /// Its text, as Markdown.
     pub body: String,
-    /// Shown first, and to assistants.
+    /// Whether it is pinned.
     pub pinned: bool,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When it was changed last; exports of earlier versions do not say.
+    /// When it was last changed; earlier versions did not export it.
     #[serde(default)]
     pub updated_at: Option<Timestamp>,
 }
 
-/// A thing's place in a project.
+/// An item of a project: a bookmark, highlight, note or entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Item {
+pub struct ProjectItemRecord {
     /// Its id.
     pub id: Uuid,
-    /// The project.
+    /// Its project.
     pub project: Uuid,
-    /// The bookmark, highlight, note or entry; of a note on a bookmark, that bookmark.
+    /// The bookmark, highlight, note or entry; for a note on a bookmark, that bookmark.
     pub thing: Uuid,
-    /// As what it stands there: one that came by its address is a bookmark too.
+    /// The kind of the item as the user added it: an item that was added by its URL is a bookmark too.
     #[serde(default)]
     pub named: Option<ItemKind>,
-    /// What it is to the project.
+    /// Its role in the project.
     pub role: ItemRole,
-    /// Shown first, and given way last.
+    /// Whether it is pinned.
     pub pinned: bool,
     /// When it was added.
     pub added_at: Timestamp,

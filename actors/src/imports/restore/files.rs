@@ -3,7 +3,7 @@
 use std::fmt;
 
 use entity::{import, user};
-use parse::archive::File;
+use parse::archive::FileRecord;
 use sandbox::SandboxError;
 use sandbox::import::ImportReader;
 use sea_orm::EntityTrait;
@@ -61,7 +61,7 @@ pub async fn bring(
     means: &Means,
     import: &import::Model,
     reading: &mut ImportReader,
-    file: &File,
+    file: &FileRecord,
     before: u64,
 ) -> Result<Brought, Unread> {
     if let Some(why) = refusal(means, import, file, before).await? {
@@ -97,7 +97,7 @@ pub async fn bring(
 ///
 /// # Errors
 /// The child that reads the archive.
-pub async fn sum_of(reading: &mut ImportReader, file: &File) -> Result<Option<String>, Unread> {
+pub async fn sum_of(reading: &mut ImportReader, file: &FileRecord) -> Result<Option<String>, Unread> {
     let sum = match reading.open_file(file.path.clone()).await {
         Ok(()) => copy(reading, None, file).await,
         Err(error) => Err(error.into()),
@@ -115,7 +115,7 @@ pub async fn sum_of(reading: &mut ImportReader, file: &File) -> Result<Option<St
 pub async fn refusal(
     means: &Means,
     import: &import::Model,
-    file: &File,
+    file: &FileRecord,
     before: u64,
 ) -> Result<Option<Refusal>, Error> {
     let db = means.desk.db.read();
@@ -141,7 +141,7 @@ pub async fn refusal(
 async fn copy(
     reading: &mut ImportReader,
     mut written: Option<&mut Written>,
-    file: &File,
+    file: &FileRecord,
 ) -> Result<Option<String>, Unread> {
     let (mut sum, mut got) = (Sha256::new(), 0_u64);
     loop {

@@ -12,7 +12,7 @@ use entity::id::{CollectionId, FeedId};
 use entity::kind::ImportedKind;
 use entity::time::Timestamp;
 use entity::{collection, feed, import_row};
-use parse::archive::{Collection, Feed, File, Record};
+use parse::archive::{CollectionRecord, FeedRecord, FileRecord, Record};
 use parse::bookmarks::{BookmarkDraft, Row, RowContent};
 use parse::feed::Outline;
 use sea_orm::sea_query::LockType;
@@ -41,11 +41,11 @@ const UNKNOWN: &str = "is no line of an export that is known";
 const LOST: &str = "belongs to something that was not taken in";
 
 /// The file that a row comes with.
-pub fn file_of(row: &Row) -> Option<File> {
+pub fn file_of(row: &Row) -> Option<FileRecord> {
     match &row.content {
         RowContent::Record(value) => {
             let file = value.get("file").filter(|file| file.is_object())?;
-            File::deserialize(file).ok()
+            FileRecord::deserialize(file).ok()
         }
         RowContent::Bookmark(BookmarkDraft { file, .. }) => file.clone(),
         RowContent::Note(_) | RowContent::Feed(_) | RowContent::Skipped(_) => None,
@@ -114,7 +114,7 @@ fn lost() -> Became {
 async fn collection(
     taking: &Taking,
     txn: &impl ConnectionTrait,
-    given: Collection,
+    given: CollectionRecord,
     now: Timestamp,
 ) -> Result<Became, Error> {
     let parent = match given.parent {
@@ -131,7 +131,7 @@ async fn collection(
     Ok(Became::of(ImportedKind::Collection, id.0, true))
 }
 
-fn name_of(given: &Collection) -> Option<String> {
+fn name_of(given: &CollectionRecord) -> Option<String> {
     Some(text::cut(given.name.trim(), NAME)).filter(|name| !name.is_empty())
 }
 
@@ -153,7 +153,7 @@ async fn same_collection(
 async fn feed(
     taking: &mut Taking,
     txn: &impl ConnectionTrait,
-    given: Feed,
+    given: FeedRecord,
     now: Timestamp,
 ) -> Result<Became, Error> {
     // Where it may not be fetched from here its entries are there all the same.

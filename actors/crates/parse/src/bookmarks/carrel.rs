@@ -6,7 +6,7 @@ use super::ImportError;
 use super::line_reader::{LineContent, LineReader};
 use super::row::RowContent;
 use super::zip_reader::ZipReader;
-use crate::archive::{LIBRARY, Record, SIGN, Text, VERSION, document};
+use crate::archive::{DocumentRecord, FORMAT_VERSION, LIBRARY_FILE, MANIFEST_FILE, Record, document_path};
 use crate::html::{MAX_HEADINGS, sanitize_for_text};
 
 /// The longest document, in bytes.
@@ -14,12 +14,12 @@ const MAX_DOCUMENT_BYTES: usize = 32 << 20;
 
 /// Reads every line, with its text.
 pub fn read(mut archive: ZipReader) -> Result<impl Iterator<Item = super::row::Row>, ImportError> {
-    let sign = archive.read_entry(SIGN, 64 << 10).ok_or(ImportError::Damaged)?;
+    let sign = archive.read_entry(MANIFEST_FILE, 64 << 10).ok_or(ImportError::Damaged)?;
     let sign: Value = from_slice(&sign).map_err(|_| ImportError::Damaged)?;
-    if sign.get("version").and_then(Value::as_u64) != Some(VERSION) {
+    if sign.get("version").and_then(Value::as_u64) != Some(FORMAT_VERSION) {
         return Err(ImportError::WrongFormat);
     }
-    let mut lines = LineReader::new(archive.open_entry(LIBRARY)?);
+    let mut lines = LineReader::new(archive.open_entry(LIBRARY_FILE)?);
     Ok(std::iter::from_fn(move || {
         lines.next_row(|content| match content {
             LineContent::Whole(bytes) => record(&bytes, &mut archive)
@@ -30,14 +30,14 @@ pub fn read(mut archive: ZipReader) -> Result<impl Iterator<Item = super::row::R
 }
 
 fn text(archive: &mut ZipReader, id: &str) -> Option<Value> {
-    let text = archive.claim_text(&document(id), MAX_DOCUMENT_BYTES).ok()??;
+    let text = archive.claim_text(&document_path(id), MAX_DOCUMENT_BYTES).ok()??;
     // Parsed as its type: as a JSON value, hostile input would be many times as large in memory.
-    let text: Text = from_slice(&text).ok()?;
+    let text: DocumentRecord = from_slice(&text).ok()?;
     to_value(shown_safely(text)).ok()
 }
 
 /// Sanitizes the HTML of a text, and drops what does not fit the text: an archive may come from anyone.
-fn shown_safely(mut text: Text) -> Text {
+fn shown_safely(mut text: DocumentRecord) -> DocumentRecord {
     let whole: String = text.passages.iter().map(|passage| passage.text.as_str()).collect();
     let chars = whole.chars().count();
     text.html = text.html.and_then(|html| sanitize_for_text(&html, &whole));
@@ -84,10 +84,10 @@ mod tests {
             [line(ID), line(ID), line(&other), "{\"kind\": \"tree\"}".to_owned(), "no JSON".to_owned()]
                 .join("\n");
         let file = zip_file(&[
-            (SIGN, br#"{"format": "carrel", "version": 1}"#),
-            (LIBRARY, lines.as_bytes()),
-            (&document(ID), text),
-            (&document(&other), br#"{"passages": [0, 0]}"#),
+            (MANIFEST_FILE, br#"{"format": "carrel", "version": 1}"#),
+            (LIBRARY_FILE, lines.as_bytes()),
+            (&document_path(ID), text),
+            (&document_path(&other), br#"{"passages": [0, 0]}"#),
         ]);
 
         let rows: Vec<_> = read(ZipReader::open(file).unwrap()).unwrap().collect();
@@ -108,8 +108,11 @@ mod tests {
             "description": null, "imageUrl": null, "language": null, "passages": [{"text": "Two "}, {"text": "words."}],
             "html": "<p data-start=\"0\">Two <b onclick=x()>words.</b></p><script>x()</script>",
             "outline": [{"title": "T", "level": 1, "offset": 4}, {"title": "Far", "level": 1, "offset": 400}]}"#;
-        let file =
-            zip_file(&[(SIGN, br#"{"version": 1}"#), (LIBRARY, line(ID).as_bytes()), (&document(ID), text)]);
+        let file = zip_file(&[
+            (MANIFEST_FILE, br#"{"version": 1}"#),
+            (LIBRARY_FILE, line(ID).as_bytes()),
+            (&document_path(ID), text),
+        ]);
 
         let rows: Vec<_> = read(ZipReader::open(file).unwrap()).unwrap().collect();
 
@@ -120,7 +123,7 @@ mod tests {
 
     #[test]
     fn an_export_of_a_later_version_is_refused() {
-        let file = zip_file(&[(SIGN, br#"{"version": 2}"#), (LIBRARY, b"")]);
+        let file = zip_file(&[(MANIFEST_FILE, br#"{"version": 2}"#), (LIBRARY_FILE, b"")]);
         assert_eq!(read(ZipReader::open(file).unwrap()).err(), Some(ImportError::WrongFormat));
     }
 }

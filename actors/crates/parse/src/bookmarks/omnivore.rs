@@ -12,7 +12,7 @@ use super::source::skipped_file;
 use super::time_formats::parse_time;
 use super::zip_reader::ZipReader;
 use super::{ImportError, MAX_CONTENT_BYTES};
-use crate::archive::File;
+use crate::archive::FileRecord;
 
 /// The longest list of pages, in bytes.
 const MAX_LIST_BYTES: usize = 64 << 20;
@@ -137,8 +137,8 @@ fn parse_highlights(text: &str) -> (Vec<String>, Vec<Annotation>) {
 }
 
 /// A PDF of the archive.
-fn file(path: String, archive: &mut ZipReader) -> Option<File> {
-    Some(File {
+fn file(path: String, archive: &mut ZipReader) -> Option<FileRecord> {
+    Some(FileRecord {
         filename: file_name(&path).to_owned(),
         content_type: "application/pdf".to_owned(),
         bytes: archive.entry_length(&path)?,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::annotation::{self, Annotation};
-use crate::archive::File;
+use crate::archive::FileRecord;
 use crate::feed::Outline;
 
 /// A row of the file.
@@ -97,7 +97,7 @@ pub struct BookmarkDraft {
     pub annotations: Vec<Annotation>,
     /// The page as a file of the archive.
     #[serde(default)]
-    pub file: Option<File>,
+    pub file: Option<FileRecord>,
 }
 
 /// A saved text without a page.
@@ -141,7 +141,7 @@ pub struct ForeignBookmark {
     /// The HTML of the page.
     pub html: Option<String>,
     /// The page as a file of the archive.
-    pub file: Option<File>,
+    pub file: Option<FileRecord>,
 }
 
 impl From<ForeignBookmark> for RowContent {

@@ -14,7 +14,7 @@ use super::zip_reader::{ZIP_MAGIC, ZipReader};
 use super::{
     ImportError, browser, carrel, karakeep, linkwarden, netscape, objects, omnivore, onetab, tables,
 };
-use crate::archive::SIGN;
+use crate::archive::MANIFEST_FILE;
 use crate::html::{MAX_NAME_CHARS, has_attribute_flood};
 use crate::{charset, feed};
 
@@ -70,7 +70,7 @@ fn read_head(file: &File) -> io::Result<Vec<u8>> {
 fn read_archive(file: Arc<File>, wanted: Option<Format>) -> Result<ImportSource, ImportError> {
     let mut archive = ZipReader::open(file.clone())?;
     let names = archive.entry_names();
-    if names.iter().any(|name| name == SIGN) {
+    if names.iter().any(|name| name == MANIFEST_FILE) {
         let rows = carrel::read(archive)?;
         return Ok(ImportSource {
             archive: Some(ZipReader::open(file)?),

@@ -1,31 +1,30 @@
-//! Bytes of a page to text: the encoding that the page declares, and where it declares none, the one it
-//! seems to have.
+//! Decodes bytes to text: in the encoding that is declared, else in the one that they seem to have.
 //!
-//! In this order, as in browsers (WHATWG HTML, "determining the character encoding"): a byte order mark, the
-//! charset of `Content-Type`, a declaration at the start of the text. Without any, what is UTF-8 is UTF-8,
-//! and the rest is guessed, in which the top-level domain helps. Bytes that fit nothing become U+FFFD.
+//! In this order, as in browsers (WHATWG HTML, "determining the character encoding"): a byte order mark, the charset of
+//! `Content-Type`, a declaration at the start of the text. Without any, valid UTF-8 is UTF-8, and other encodings are guessed, with
+//! the top-level domain as a hint. Invalid bytes become U+FFFD.
 
 mod prescan;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, ISO_2022_JP, UTF_8};
 
-/// Bytes that a guess looks at, from the first that is not ASCII: guessing is far slower than decoding.
+/// Bytes by which an encoding is guessed, from the first that is not ASCII: guessing is far slower than decoding.
 const GUESSED_BYTES: usize = 128 * 1024;
 
-/// The text of `bytes`, without its byte order mark. `declared`: the label of `Content-Type`. `host`: who sent it.
+/// Decodes bytes, without their byte order mark. `declared` is the charset of `Content-Type`, `host` the host that sent them.
 pub fn decode(bytes: &[u8], declared: Option<&str>, host: &str) -> String {
     let encoding = Encoding::for_bom(bytes)
         .map(|(encoding, _)| encoding)
         // The few encodings that browsers refuse to decode count as none declared.
         .or_else(|| Encoding::for_label_no_replacement(declared?.as_bytes()))
-        .or_else(|| prescan::declaration(bytes))
+        .or_else(|| prescan::declared_encoding(bytes))
         .unwrap_or_else(|| guess(bytes, host));
     let (text, _) = encoding.decode_with_bom_removal(bytes);
     text.into_owned()
 }
 
-/// The text of a file that nobody sent.
+/// Decodes a file, which has no `Content-Type` and no host.
 pub fn decode_file(bytes: &[u8]) -> String {
     decode(bytes, None, "")
 }

@@ -8,7 +8,7 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFI
 const PRESCANNED_BYTES: usize = 4096;
 
 /// The encoding that is declared, if a known one is.
-pub(super) fn declaration(bytes: &[u8]) -> Option<&'static Encoding> {
+pub(super) fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = bytes.get(..PRESCANNED_BYTES).unwrap_or(bytes);
     // A declaration that can be read only in UTF-16 is one of UTF-16, whatever it says.
     if start.starts_with(b"<\0?\0x\0") {
@@ -17,12 +17,12 @@ pub(super) fn declaration(bytes: &[u8]) -> Option<&'static Encoding> {
     if start.starts_with(b"\0<\0?\0x") {
         return Some(UTF_16BE);
     }
-    Scan { rest: start }.meta().or_else(|| of_xml(start))
+    DeclarationScanner { rest: start }.meta().or_else(|| of_xml(start))
 }
 
 /// `<?xml version="1.0" encoding="...">`, at the very start only.
 fn of_xml(start: &[u8]) -> Option<&'static Encoding> {
-    let mut scan = Scan { rest: start.strip_prefix(b"<?xml")? };
+    let mut scan = DeclarationScanner { rest: start.strip_prefix(b"<?xml")? };
     let end = scan.rest.iter().position(|byte| *byte == b'>')?;
     scan.rest = scan.rest.get(..end)?;
     while let Some((name, value)) = scan.attribute() {
@@ -44,11 +44,11 @@ fn of_label(label: &[u8]) -> Option<&'static Encoding> {
 }
 
 /// What is still to be read.
-struct Scan<'a> {
+struct DeclarationScanner<'a> {
     rest: &'a [u8],
 }
 
-impl Scan<'_> {
+impl DeclarationScanner<'_> {
     /// The encoding of the first meta element that declares a known one.
     fn meta(&mut self) -> Option<&'static Encoding> {
         while !self.rest.is_empty() {
@@ -147,7 +147,7 @@ impl Scan<'_> {
     }
 }
 
-impl<'a> Scan<'a> {
+impl<'a> DeclarationScanner<'a> {
     fn take(&mut self, count: usize) -> &'a [u8] {
         let (taken, rest) = self.rest.split_at_checked(count).unwrap_or((self.rest, &[]));
         self.rest = rest;
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     fn declared(text: &str) -> Option<&'static str> {
-        declaration(text.as_bytes()).map(Encoding::name)
+        declared_encoding(text.as_bytes()).map(Encoding::name)
     }
 
     #[test]
@@ -244,8 +244,8 @@ mod tests {
 
     #[test]
     fn utf_16_is_told_by_its_xml_declaration() {
-        assert_eq!(declaration(b"<\0?\0x\0m\0l\0"), Some(UTF_16LE));
-        assert_eq!(declaration(b"\0<\0?\0x\0m\0l"), Some(UTF_16BE));
+        assert_eq!(declared_encoding(b"<\0?\0x\0m\0l\0"), Some(UTF_16LE));
+        assert_eq!(declared_encoding(b"\0<\0?\0x\0m\0l"), Some(UTF_16BE));
     }
 
     #[test]
@@ -257,7 +257,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_start_is_scanned_to_its_end(text in "(<meta|charset|=|'|\"|<!--|-->|>|<|/|;| |content|http-equiv|[a-z]){0,60}") {
-            declaration(text.as_bytes());
+            declared_encoding(text.as_bytes());
         }
     }
 }

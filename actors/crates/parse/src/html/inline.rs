@@ -131,7 +131,7 @@ impl InlineWriter<'_> {
 
 /// What an element within words is written as.
 fn output_tag(tag: &str) -> Option<&'static str> {
-    const SAME: [&str; 20] = [
+    const UNCHANGED_TAGS: [&str; 20] = [
         "a", "b", "strong", "i", "em", "u", "s", "del", "ins", "mark", "small", "sub", "sup", "code", "kbd",
         "samp", "var", "q", "cite", "dfn",
     ];
@@ -139,7 +139,7 @@ fn output_tag(tag: &str) -> Option<&'static str> {
         "strike" => Some("s"),
         "tt" => Some("code"),
         "abbr" | "acronym" => Some("abbr"),
-        tag => SAME.into_iter().find(|same| *same == tag),
+        tag => UNCHANGED_TAGS.into_iter().find(|same| *same == tag),
     }
 }
 

@@ -21,12 +21,12 @@ use super::{
 };
 
 /// Stands in the arguments of a child, where the test runner takes it for the name of a test to leave out.
-const MARK: &str = "parse-worker-of-a-test";
+const CHILD_ARGUMENT: &str = "parse-worker-of-a-test";
 
 /// No test: the process that the others start.
 #[test]
 fn a_child() {
-    if env::args().any(|argument| argument == MARK) {
+    if env::args().any(|argument| argument == CHILD_ARGUMENT) {
         child::serve(misbehave);
     }
 }
@@ -92,7 +92,7 @@ fn reach() -> Article {
 pub(super) fn command() -> SandboxCommand {
     let (_, path) = module_path!().split_once("::").unwrap();
     let name = format!("{path}::a_child");
-    let args = ["--exact", &name, "--nocapture", "--test-threads=1", "--skip", MARK];
+    let args = ["--exact", &name, "--nocapture", "--test-threads=1", "--skip", CHILD_ARGUMENT];
     SandboxCommand { program: env::current_exe().unwrap(), args: args.map(Into::into).to_vec() }
 }
 
@@ -115,10 +115,10 @@ pub(super) fn sandbox_with(settings: SandboxSettings) -> Sandbox {
 }
 
 /// Time enough for a page on a busy machine.
-const HURRY: Duration = Duration::from_secs(3);
+const SHORT_WALL_TIME: Duration = Duration::from_secs(3);
 
 fn hurried() -> Sandbox {
-    Sandbox::new(command(), SandboxSettings { children: 3, wall_time: HURRY, ..settings() })
+    Sandbox::new(command(), SandboxSettings { children: 3, wall_time: SHORT_WALL_TIME, ..settings() })
 }
 
 fn page(url: &str) -> Page {
@@ -168,7 +168,7 @@ async fn a_child_that_hangs_is_killed_in_time_and_the_next_page_is_read() {
     for (url, ended) in urls.iter().zip(ended) {
         assert!(matches!(ended, Err(SandboxError::TimedOut)), "{url}: {ended:?}");
     }
-    assert!(began.elapsed() < 5 * HURRY);
+    assert!(began.elapsed() < 5 * SHORT_WALL_TIME);
     works(&sandbox).await;
 }
 
@@ -210,7 +210,7 @@ async fn memory_over_the_bound_costs_one_job_and_no_other() {
 #[tokio::test]
 async fn reasons_say_what_ended_the_reading() {
     let (sandbox, brief) =
-        (sandbox(), Sandbox::new(command(), SandboxSettings { wall_time: HURRY, ..settings() }));
+        (sandbox(), Sandbox::new(command(), SandboxSettings { wall_time: SHORT_WALL_TIME, ..settings() }));
 
     for (sandbox, url, reason) in [
         (&sandbox, "probe:abort", "the process that read it crashed"),
