@@ -17,7 +17,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// [`Row::line`] as the database stores it.
+    /// The line on which it begins, as the database stores it.
     pub fn line(&self) -> i64 {
         i64::try_from(self.line).unwrap_or(i64::MAX)
     }
@@ -76,7 +76,7 @@ pub enum RowContent {
     Feed(Outline),
     /// A line of an export of this service.
     Record(Value),
-    /// A row that cannot be imported, with the reason, which never repeats any of the file.
+    /// A row that cannot be imported, with the reason, which never repeats the content of the file.
     Skipped(String),
 }
 
