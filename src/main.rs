@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use actors::adapters::sandbox;
 use tikv_jemallocator::Jemalloc;
 
 #[global_allocator]

@@ -8,12 +8,13 @@ use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use actors::app::App;
 use actors::error::Error;
 use actors::fields;
-use actors::imports::{self, Format, ImportFile};
+use actors::imports::{self, ImportFile};
 use actors::ops::imports::{BeginImport, ListImports};
 use actors::perform::perform_for;
 use actors::uploads::stored::Held;
 use entity::id::UserId;
 use futures_util::TryStreamExt;
+use parse::bookmarks::Format;
 use storage::blobs::PART_BYTES;
 use tokio::time::Instant;
 

@@ -19,7 +19,6 @@ use std::time::{Duration, Instant};
 
 use actix_web::dev::ServerHandle;
 use actix_web::rt::task::JoinHandle;
-use actors::adapters::sandbox::SandboxCommand;
 use actors::app::App;
 use actors::clock::{Clock, SystemClock};
 use actors::desk::Desk;
@@ -28,6 +27,7 @@ use database::checkpoint_below_floor;
 use inference::models::{Catalogue, Purpose};
 use rustix::fs::Mode;
 use rustix::process::{Resource, getrlimit, setrlimit};
+use sandbox::SandboxCommand;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use actors::adapters::answerer::ChatSettings;
 use actors::adapters::fetch::FetchSettings;
-use actors::adapters::sandbox::SandboxSettings;
 use actors::adapters::transcriber::EndpointSettings;
 use actors::address::PageUrl;
 use actors::app::{Setup, index_folder, scratch_folder};
@@ -17,8 +16,9 @@ use actors::ingest::queue::LeaseOwner;
 use actors::state::{self, Fact};
 use disk::{DiskSpace, Scratch};
 use inference::models::Model;
-use search::index::edge::VectorModel;
+use sandbox::SandboxSettings;
 use search::index::{IndexFolder, Marker, OpenedIndex};
+use search::index::edge::VectorModel;
 use storage::blobs::{BlobStore, FolderStore, S3Settings, S3Store};
 use storage::mail::{MailSettings, MailTransport, Mailer};
 

@@ -9,9 +9,9 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use actors::adapters::sandbox::{SUBCOMMAND, Sandbox, SandboxCommand, SandboxSettings};
 use actors::adapters::transcriber::{Transcriber, Whisper};
 use actors::ingest::media::windows::Windows;
+use sandbox::{SUBCOMMAND, Sandbox, SandboxCommand, SandboxSettings};
 use serde_json::json;
 
 #[tokio::main(flavor = "current_thread")]
@@ -26,7 +26,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let command = SandboxCommand { program: program.into(), args: vec![SUBCOMMAND.into()] };
     let sandbox = Sandbox::new(
         command,
-        SandboxSettings { wall: Duration::from_secs(120), ..SandboxSettings::default() },
+        SandboxSettings { wall_time: Duration::from_secs(120), ..SandboxSettings::default() },
     );
     let whisper = Whisper::new(&model, Path::new(&folder));
     for file in arguments {
@@ -43,10 +43,10 @@ async fn hear(
     most: usize,
 ) -> Result<serde_json::Value, Box<dyn Error>> {
     let (began, mut hearing, mut heard, mut samples) = (Instant::now(), Duration::ZERO, 0, 0);
-    let mut sound = sandbox.sound(File::open(file)?).await?;
+    let mut sound = sandbox.open_audio(File::open(file)?).await?;
     let (mut windows, mut text, mut language) = (Windows::new(whisper.longest(), 0), Vec::new(), None);
     loop {
-        let piece = sound.next().await?;
+        let piece = sound.next_piece().await?;
         let ended = piece.is_none();
         if let Some(piece) = piece {
             samples += piece.count;

@@ -28,7 +28,7 @@ FILES = {
 }
 # Of words and of their order, to three places: what the best tool in each column of design/dependencies.md reaches.
 LEAST = {"GeoTopo": (0.979, 0.922), "two-columns": (0.997, 0.991), "row-painted": (1.0, 1.0), "hebrew": (1.0, 1.0)}
-SETUP = {"duty": "tasks", "memory_bytes": 1536 << 20, "cpu_seconds": 600, "input_bytes": 512 << 20, "output_bytes": 64 << 20}
+SETUP = {"mode": "tasks", "memory_bytes": 1536 << 20, "cpu_seconds": 600, "input_bytes": 512 << 20, "output_bytes": 64 << 20}
 # Reads each file as often as is asked for; pages with a blank line between them.
 PYPDFIUM2 = """
 import pathlib, sys, pypdfium2
@@ -40,7 +40,7 @@ sys.stdout.buffer.write(text.replace("\\r\\n", "\\n").encode("utf8", "replace"))
 
 
 class Child:
-    """A `carrel parse-worker`, spoken to in the frames of actors/src/adapters/sandbox/wire.rs."""
+    """A `carrel parse-worker`, spoken to in the frames of actors/crates/sandbox/src/wire.rs."""
 
     def __init__(self, program: str) -> None:
         ours, theirs = socket.socketpair()

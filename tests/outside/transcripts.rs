@@ -481,7 +481,7 @@ async fn a_recording_is_called_what_its_file_calls_it() {
     server.app().speech.set(Arc::new(Counting::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     let tag = b"ID3\x03\0\0\0\0\0\x11TIT2\0\0\0\x07\0\0\0Herons";
-    let sound = include_bytes!("../../actors/src/adapters/sandbox/sound/samples/tone.mp3");
+    let sound = include_bytes!("../../actors/crates/parse/src/audio/samples/tone.mp3");
 
     let ticket = uploaded(&key, "audio/mpeg", &[&tag[..], sound].concat()).await;
 

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use entity::id::{BookmarkId, DocumentId};
 use entity::{bookmark, bookmark_tag, collection_bookmark, document, note, stored_file, upload};
+use parse::archive::{BookmarkRecord, FileRecord};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
 use super::gather::Gathering;
-use super::record::{Bookmark, File};
 use crate::error::Error;
 
 /// What stands beside some bookmarks in other tables.
@@ -67,8 +67,8 @@ impl Beside {
         self.titles.get(&row.document_id).map_or("", String::as_str)
     }
 
-    pub(super) fn record(&self, row: &bookmark::Model) -> Bookmark {
-        let file = self.uploads.get(&row.document_id).map(|upload| File {
+    pub(super) fn record(&self, row: &bookmark::Model) -> BookmarkRecord {
+        let file = self.uploads.get(&row.document_id).map(|upload| FileRecord {
             path: format!("files/{}", upload.id),
             filename: upload.filename.clone(),
             content_type: upload.content_type.clone(),
@@ -76,7 +76,7 @@ impl Beside {
             sha256: upload.sha256.clone(),
         });
         let notes = self.notes.get(&row.id);
-        Bookmark {
+        BookmarkRecord {
             id: row.id.0,
             form: row.kind,
             url: row.url.clone(),

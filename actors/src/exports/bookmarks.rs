@@ -6,13 +6,13 @@ use std::collections::HashMap;
 use entity::id::{BookmarkId, CollectionId};
 use entity::kind::BookmarkKind;
 use entity::{bookmark, collection, collection_bookmark};
+use parse::archive::BookmarkRecord;
 use quick_xml::escape::escape;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 
 use super::beside::Beside;
 use super::gather::{Gathering, SOME};
-use super::record::Bookmark;
 use crate::error::Error;
 
 /// What the list begins with.
@@ -89,7 +89,7 @@ async fn pages(to: &Gathering<'_>, which: Condition) -> Result<(), Error> {
 }
 
 /// The line of a bookmark.
-fn line(bookmark: &Bookmark, title: &str) -> String {
+fn line(bookmark: &BookmarkRecord, title: &str) -> String {
     let tags = escape(bookmark.tags.join(","));
     let (url, title) = (escape(bookmark.url.as_str()), escape(title));
     let mut line = format!(

@@ -3,7 +3,7 @@
 //! | File | What |
 //! |---|---|
 //! | `carrel.json` | says that this is an export, and of which version |
-//! | `library.jsonl` | one thing a line ([`record`]): collections, feeds, bookmarks, highlights, entries, projects |
+//! | `library.jsonl` | one thing a line ([`parse::archive`]): collections, feeds, bookmarks, highlights, entries, projects |
 //! | `documents/ID.json` | the text of a document, passage by passage, and what it says of itself |
 //! | `files/ID` | the files of uploads |
 //! | `bookmarks.html` | the saved pages in the folders of their collections, for any browser |
@@ -17,7 +17,6 @@ mod beside;
 mod bookmarks;
 mod gather;
 mod job;
-pub mod record;
 
 use std::time::Duration;
 

@@ -5,6 +5,7 @@ use entity::import::{self, Column, Entity};
 use entity::kind::{ImportState, RowOutcome};
 use entity::time::Timestamp;
 use entity::{import_row, stored_file, user};
+use parse::bookmarks::Format;
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
@@ -12,7 +13,7 @@ use sea_orm::{
 };
 
 use super::faults::MAX_LISTED_FAULTS;
-use super::{Format, release_files};
+use super::release_files;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};

@@ -5,13 +5,13 @@ use entity::id::{BookmarkId, HighlightId};
 use entity::kind::ImportedKind;
 use entity::time::Timestamp;
 use entity::{bookmark, document, highlight};
+use parse::bookmarks::Annotation;
 use sea_orm::ConnectionTrait;
 
 use super::known_highlights::KnownHighlights;
 use super::said::Added;
 use super::sums;
 use super::take::{Became, Taking};
-use crate::adapters::sandbox::import::Mark;
 use crate::error::Error;
 use crate::ingest::marks;
 
@@ -25,7 +25,7 @@ impl Taking {
         &self,
         txn: &impl ConnectionTrait,
         id: BookmarkId,
-        marks: Vec<Mark>,
+        marks: Vec<Annotation>,
         now: Timestamp,
     ) -> Result<Vec<Became>, Error> {
         if marks.is_empty() {
@@ -55,12 +55,12 @@ impl Taking {
         Ok(own)
     }
 
-    fn highlight(&self, bookmark: BookmarkId, mark: Mark, now: Timestamp) -> highlight::Model {
+    fn highlight(&self, bookmark: BookmarkId, mark: Annotation, now: Timestamp) -> highlight::Model {
         highlight::Model {
             id: HighlightId::new(now),
             user_id: self.import().user_id,
             bookmark_id: bookmark,
-            text: mark.words,
+            text: mark.quote,
             note: mark.note.map(|note| text::cut(&note, NOTE)),
             color: None,
             start_offset: 0,

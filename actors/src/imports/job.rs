@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use entity::id::ImportId;
 use entity::kind::ImportState;
 use entity::{import, job, stored_file};
+use sandbox::import::ImportReader;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 use storage::blobs::BlobError;
 
 use super::take::{Taking, Unread};
 use super::{Means, library, release_file, undo};
-use crate::adapters::sandbox::import::Import;
 use crate::app::App;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority};
@@ -114,7 +114,7 @@ fn not_read(error: Unread) -> Failure {
 }
 
 /// The import's file, opened in a child.
-async fn open(app: &App, import: &import::Model) -> Result<Import, Failure> {
+async fn open(app: &App, import: &import::Model) -> Result<ImportReader, Failure> {
     let gone = || Failure::Permanent("the file of the import is gone".to_owned());
     let stored = stored_file::Entity::of_import(import.id).one(app.db.read()).await?.ok_or_else(gone)?;
     let local = match app.uploads.store.local_file(&stored.path).await {
@@ -126,11 +126,11 @@ async fn open(app: &App, import: &import::Model) -> Result<Import, Failure> {
     let file = tokio::task::spawn_blocking(move || std::fs::File::open(path)).await;
     let file = file.map_err(Error::internal)?.map_err(BlobError::from)?;
     let format = import.format.as_deref().and_then(|name| name.parse().ok());
-    app.sandbox.import(file, format).await.map_err(unread)
+    app.sandbox.open_import(file, format).await.map_err(unread)
 }
 
 /// Writes down what the file was found to be.
-async fn known(app: &App, import: import::Model, reading: &Import) -> Result<import::Model, Failure> {
+async fn known(app: &App, import: import::Model, reading: &ImportReader) -> Result<import::Model, Failure> {
     if import.format.is_some() && import.unread_columns.is_some() {
         return Ok(import);
     }

@@ -1,13 +1,13 @@
 //! A dry run: what would become of each row, with nothing made.
 
 use entity::kind::ImportedKind;
+use parse::bookmarks::{BookmarkDraft, RowContent};
+use parse::feed::Outline;
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
 use super::take::{Became, Given, MAY_NOT, Taking, Took};
 use super::{line, restore};
-use crate::adapters::sandbox::Outline;
-use crate::adapters::sandbox::import::{Found, Save};
 use crate::address::PageUrl;
 use crate::error::Error;
 use crate::ops::bookmarks::save;
@@ -26,12 +26,12 @@ impl Taking {
         let mut all = Vec::with_capacity(lot.len());
         for Given { row, .. } in lot {
             let (line, source) = (row.line(), restore::id_of(&row));
-            let became = match row.found {
-                Found::Save(given) => self.would_save(db, given).await?,
-                Found::Note(note) => self.would_note(db, note).await?,
-                Found::Feed(outline) => self.would_follow(db, &outline).await?,
-                Found::Record(value) => restore::would(self, db, value).await?,
-                Found::Passed(why) => Became::Passed(why),
+            let became = match row.content {
+                RowContent::Bookmark(given) => self.would_save(db, given).await?,
+                RowContent::Note(note) => self.would_note(db, note).await?,
+                RowContent::Feed(outline) => self.would_follow(db, &outline).await?,
+                RowContent::Record(value) => restore::would(self, db, value).await?,
+                RowContent::Skipped(why) => Became::Passed(why),
             };
             self.knows(source, &became);
             all.push(Took { line, source, became, beside: Vec::new() });
@@ -39,7 +39,11 @@ impl Taking {
         Ok(all)
     }
 
-    async fn would_save(&mut self, db: &impl ConnectionTrait, mut given: Save) -> Result<Became, Error> {
+    async fn would_save(
+        &mut self,
+        db: &impl ConnectionTrait,
+        mut given: BookmarkDraft,
+    ) -> Result<Became, Error> {
         if let Some(file) = given.file.take()
             && let Some(sum) = &file.sha256
             && restore::refusal(self.means(), self.import(), &file, self.bytes).await?.is_none()
@@ -59,7 +63,7 @@ impl Taking {
     async fn would_upload(
         &mut self,
         db: &impl ConnectionTrait,
-        given: Save,
+        given: BookmarkDraft,
         sum: &str,
         bytes: u64,
     ) -> Result<Became, Error> {

@@ -40,13 +40,13 @@ use entity::job as job_row;
 use entity::kind::ImportState;
 use entity::stored_file;
 use entity::time::Timestamp;
+use parse::bookmarks::{Format, Row, RowContent};
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
 };
 use storage::blobs::BlobStore;
 
-use crate::adapters::sandbox::import::{Found, Row};
 use crate::address::Guard;
 use crate::app::App;
 use crate::caller::Caller;
@@ -56,7 +56,6 @@ use crate::ingest::queue::{self, Work};
 use crate::library_quota::LibraryRoom;
 use crate::owned_transaction::begin_request;
 
-pub use crate::adapters::sandbox::import::Format;
 pub use arriving::Arriving;
 pub use begin::{New, begin, find, latest, may_begin, skipped, start};
 pub use faults::unlisted as unlisted_faults;
@@ -201,7 +200,7 @@ pub async fn take_rows(
     app: &App,
     caller: &Caller,
     format: Format,
-    found: Vec<Found>,
+    found: Vec<RowContent>,
 ) -> Result<import::Model, Error> {
     let user = caller.user;
     LibraryRoom::of_owner(app.db.read(), app, user).await?.must_fit(0)?;
@@ -221,11 +220,12 @@ async fn take_found(
     means: Means,
     caller: &Caller,
     import: import::Model,
-    found: Vec<Found>,
+    found: Vec<RowContent>,
 ) -> Result<import::Model, Error> {
     let desk = means.desk.clone();
     let (db, mut taking) = (desk.db.clone(), Taking::new(means, import));
-    let mut rows = found.into_iter().zip(1..).map(|(found, line)| Given::of(Row { line, found })).peekable();
+    let mut rows =
+        found.into_iter().zip(1..).map(|(content, line)| Given::of(Row { line, content })).peekable();
     while rows.peek().is_some() {
         let txn = begin_request(&db, caller).await?;
         library::hold(&txn, taking.import().user_id).await?;

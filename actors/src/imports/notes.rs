@@ -4,6 +4,7 @@ use entity::id::{NoteId, ProjectId, UserId};
 use entity::kind::{ImportedKind, ProjectStatus};
 use entity::time::Timestamp;
 use entity::{note, project};
+use parse::bookmarks::Note;
 use sea_orm::sea_query::LockType;
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect, Select,
@@ -11,7 +12,6 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::take::{Became, Taking};
-use crate::adapters::sandbox::import::Note;
 use crate::error::Error;
 use crate::ingest::queue::Priority;
 use crate::ops::notes::{self, NewNote};

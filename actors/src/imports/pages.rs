@@ -5,16 +5,16 @@ use entity::bookmark;
 use entity::id::{BookmarkId, CollectionId};
 use entity::kind::{ContentType, ImportedKind};
 use entity::time::Timestamp;
+use parse::archive::{DocumentRecord, FileRecord};
+use parse::bookmarks::{Annotation, BookmarkDraft};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 
 use super::folders::Folders;
 use super::restore::{self, Brought};
 use super::take::{Became, Taking, Took};
 use super::{added, line};
-use crate::adapters::sandbox::import::{Mark, Save};
 use crate::address::PageUrl;
 use crate::error::Error;
-use crate::exports::record::{File, Text};
 use crate::ingest::queue::Priority;
 use crate::ops::bookmarks::lot::{Saved, save_new};
 use crate::ops::bookmarks::save::{self, NewBookmark};
@@ -25,8 +25,8 @@ struct Page {
     new: NewBookmark,
     folders: Vec<Vec<String>>,
     beside: Vec<Became>,
-    marked: Vec<Mark>,
-    file: Option<(File, Brought)>,
+    marked: Vec<Annotation>,
+    file: Option<(FileRecord, Brought)>,
 }
 
 impl Taking {
@@ -34,7 +34,7 @@ impl Taking {
     pub(super) async fn pages(
         &mut self,
         txn: &impl ConnectionTrait,
-        saves: Vec<(i64, Save, Option<Brought>)>,
+        saves: Vec<(i64, BookmarkDraft, Option<Brought>)>,
         now: Timestamp,
     ) -> Result<Vec<Took>, Error> {
         let user = self.import().user_id;
@@ -86,7 +86,7 @@ impl Taking {
         &self,
         txn: &impl ConnectionTrait,
         line: i64,
-        given: Save,
+        given: BookmarkDraft,
         file: Option<Brought>,
     ) -> Result<Result<Page, Took>, Error> {
         let passed = |became| Took { line, source: None, became, beside: Vec::new() };
@@ -112,8 +112,8 @@ impl Taking {
             Err(error) => return Err(error),
         }
         new.progress = given.progress.unwrap_or(new.progress);
-        let folders = std::iter::once(given.folders).chain(given.also).collect();
-        Ok(Ok(Page { line, new, folders, beside: Vec::new(), marked: given.marked, file }))
+        let folders = std::iter::once(given.folders).chain(given.other_folders).collect();
+        Ok(Ok(Page { line, new, folders, beside: Vec::new(), marked: given.annotations, file }))
     }
 
     /// A page that came as a file. Its address stays with it as that by which the paper is known.
@@ -121,13 +121,13 @@ impl Taking {
         &self,
         txn: &impl ConnectionTrait,
         new: NewBookmark,
-        said: File,
+        said: FileRecord,
         file: Brought,
         now: Timestamp,
     ) -> Result<Became, Error> {
         let title = new.title.clone().unwrap_or_else(|| said.filename.clone());
-        let unread = Text::unread(ContentType::Pdf, title, new.title.is_some());
-        let text = Text { canonical_url: Some(new.url.clone()), ..unread };
+        let unread = DocumentRecord::unread(ContentType::Pdf, title, new.title.is_some());
+        let text = DocumentRecord { canonical_url: Some(new.url.clone()), ..unread };
         restore::uploaded(self, txn, new, said, Some(file), Some(text), now).await
     }
 

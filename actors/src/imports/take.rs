@@ -8,6 +8,10 @@ use entity::import::{self, Column};
 use entity::import_row;
 use entity::kind::{ImportState, ImportedKind, RowOutcome};
 use entity::time::Timestamp;
+use parse::bookmarks::{BookmarkDraft, Row, RowContent};
+use parse::feed::Outline;
+use sandbox::SandboxError;
+use sandbox::import::ImportReader;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use uuid::Uuid;
@@ -18,8 +22,6 @@ use super::folders::Folders;
 use super::restore::{self, Brought};
 use super::said::Added;
 use super::sums;
-use crate::adapters::sandbox::import::{Found, Import, Row, Save};
-use crate::adapters::sandbox::{Outline, SandboxError};
 use crate::error::Error;
 use crate::ops::feeds;
 
@@ -129,10 +131,10 @@ impl Taking {
     ///
     /// # Errors
     /// [`Unread`].
-    pub async fn go_on(&mut self, reading: &mut Import) -> Result<(), Unread> {
+    pub async fn go_on(&mut self, reading: &mut ImportReader) -> Result<(), Unread> {
         let mut left = u64::try_from(self.import.done).unwrap_or_default();
         if !self.import.dry_run {
-            return Ok(reading.pass(left).await?);
+            return Ok(reading.skip_rows(left).await?);
         }
         while left > 0 {
             let lot = self.read(reading).await?;
@@ -150,8 +152,8 @@ impl Taking {
     ///
     /// # Errors
     /// [`Unread`].
-    pub async fn read(&self, reading: &mut Import) -> Result<Vec<Given>, Unread> {
-        let rows = reading.rows().await?;
+    pub async fn read(&self, reading: &mut ImportReader) -> Result<Vec<Given>, Unread> {
+        let rows = reading.next_rows().await?;
         let (mut given, mut brought) = (Vec::with_capacity(rows.len()), 0);
         for mut row in rows {
             if self.import.dry_run {
@@ -263,19 +265,19 @@ impl Taking {
         let (mut all, mut saves) = (Vec::with_capacity(lot.len()), Vec::new());
         for Given { row, file } in lot {
             let (line, source, mut beside) = (row.line(), restore::id_of(&row), Vec::new());
-            let became = match row.found {
-                Found::Save(save) => {
+            let became = match row.content {
+                RowContent::Bookmark(save) => {
                     saves.push((line, save, file));
                     continue;
                 }
-                Found::Note(note) => {
+                RowContent::Note(note) => {
                     let (became, project) = self.note(txn, note, now).await?;
                     beside.extend(project.map(|id| Became::of(ImportedKind::Project, id.0, true)));
                     became
                 }
-                Found::Feed(outline) => self.feed(txn, &outline, now).await?,
-                Found::Record(value) => restore::record(self, txn, value, file, now).await?,
-                Found::Passed(why) => Became::Passed(why),
+                RowContent::Feed(outline) => self.feed(txn, &outline, now).await?,
+                RowContent::Record(value) => restore::record(self, txn, value, file, now).await?,
+                RowContent::Skipped(why) => Became::Passed(why),
             };
             self.knows(source, &became);
             all.push(Took { line, source, became, beside });
@@ -395,8 +397,8 @@ fn sort_feeds(lot: &mut [Given]) {
 }
 
 /// Tells a file's sum where its list does not: a dry run knows by it what is there already.
-async fn summed(reading: &mut Import, row: &mut Row) -> Result<(), Unread> {
-    if let Found::Save(Save { file: Some(file), .. }) = &mut row.found
+async fn summed(reading: &mut ImportReader, row: &mut Row) -> Result<(), Unread> {
+    if let RowContent::Bookmark(BookmarkDraft { file: Some(file), .. }) = &mut row.content
         && file.sha256.is_none()
     {
         file.sha256 = restore::sum_of(reading, file).await?;
@@ -446,16 +448,16 @@ mod tests {
 
     use super::*;
 
-    fn row(line: u64, found: Found) -> Given {
-        Given::of(Row { line, found })
+    fn row(line: u64, content: RowContent) -> Given {
+        Given::of(Row { line, content })
     }
 
-    fn outline(url: &str) -> Found {
-        Found::Feed(Outline { url: url.to_owned(), title: None, folder: None })
+    fn outline(url: &str) -> RowContent {
+        RowContent::Feed(Outline { url: url.to_owned(), title: None, folder: None })
     }
 
-    fn record(kind: &str, url: &str) -> Found {
-        Found::Record(json!({ "kind": kind, "url": url }))
+    fn record(kind: &str, url: &str) -> RowContent {
+        RowContent::Record(json!({ "kind": kind, "url": url }))
     }
 
     #[test]

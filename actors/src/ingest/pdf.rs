@@ -3,15 +3,16 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use parse::html::Heading;
+use parse::pdf::{OutlineEntry, PdfMetadata};
 use runtime::Lane;
+use sandbox::PdfText;
 
 use super::attempt::Failure;
 use super::page::LONGEST_TITLE;
 use super::places::{PageSpan, Places};
 use super::store::Text;
 use super::unread;
-use crate::adapters::sandbox::pdf::{Entry, Facts};
-use crate::adapters::sandbox::{Heading, PdfText};
 use crate::app::App;
 use crate::error::Error;
 
@@ -28,42 +29,45 @@ const MOST_LINES: usize = 1_000;
 /// `Permanent` with the reason for the person where the file has no text for anyone: a password, pictures alone, damage.
 pub async fn text(app: &App, file: &Path) -> Result<Text, Failure> {
     let mut file = tokio::fs::File::open(file).await.map_err(Error::internal)?;
-    let read = app.sandbox.pdf(&mut file).await.map_err(unread)?;
+    let read = app.sandbox.read_pdf(&mut file).await.map_err(unread)?;
     Ok(app.workers.run(Lane::Background, move || put_together(read)).await?)
 }
 
 fn put_together(read: PdfText) -> Text {
     let (text, pages) = join(read.pages.iter().map(String::as_str));
-    let lacks = lacks(&read.facts, pages.len());
-    let outline = headings(read.facts.outline, &text, &pages);
+    let lacks = lacks(&read.metadata, pages.len());
+    let outline = headings(read.metadata.outline, &text, &pages);
     let short = |line: String| text::cut(&line, LONGEST_TITLE);
     Text {
         text,
         lacks,
         outline,
         places: Places::Pages(pages),
-        title: read.facts.title.map(short),
-        author: read.facts.author.map(short),
-        description: read.facts.subject,
-        published_at: read.facts.made_on,
-        language: read.facts.language,
+        title: read.metadata.title.map(short),
+        author: read.metadata.author.map(short),
+        description: read.metadata.subject,
+        published_at: read.metadata.created_on,
+        language: read.metadata.language,
         ..Text::default()
     }
 }
 
 /// What a person has to know of pages that are not in the text.
-fn lacks(facts: &Facts, pages: usize) -> Option<String> {
+fn lacks(metadata: &PdfMetadata, pages: usize) -> Option<String> {
     let of = |count: usize, are: &str| (count > 0).then(|| format!("{count} of {pages} pages {are}"));
-    let cut_off = facts.cut_off.then(|| "the file is cut off: words are missing".to_owned());
-    let told =
-        [of(facts.pictures, "are pictures without text"), of(facts.broken, "could not be read"), cut_off];
+    let cut_off = metadata.is_truncated.then(|| "the file is cut off: words are missing".to_owned());
+    let told = [
+        of(metadata.image_only_pages, "are pictures without text"),
+        of(metadata.unreadable_pages, "could not be read"),
+        cut_off,
+    ];
     let told: Vec<String> = told.into_iter().flatten().collect();
     (!told.is_empty()).then(|| told.join("; "))
 }
 
 /// The parts of the document, each where its name stands on its page; else where the part before it stands there, or the page
 /// begins.
-fn headings(parts: Vec<Entry>, text: &str, pages: &[PageSpan]) -> Vec<Heading> {
+fn headings(parts: Vec<OutlineEntry>, text: &str, pages: &[PageSpan]) -> Vec<Heading> {
     let wanted: HashSet<u32> = parts.iter().filter_map(|part| part.page).collect();
     let mut lines: HashMap<u32, Vec<Line>> = HashMap::new();
     let mut rest = text;
@@ -161,7 +165,7 @@ mod tests {
     fn parts_are_found_on_their_pages() {
         let pages = ["1 Herons\nThey wait.", "They strike.\n2 Fish and\nwater\nWe saw 2 Fish."];
         let (text, spans) = join(pages.into_iter());
-        let part = |title: &str, page| Entry { title: title.to_owned(), level: 1, page };
+        let part = |title: &str, page| OutlineEntry { title: title.to_owned(), level: 1, page };
         let parts = vec![
             part("1. Herons", Some(1)),
             part("A", Some(1)),
@@ -181,14 +185,18 @@ mod tests {
 
     #[test]
     fn what_the_text_lacks_is_told() {
-        let facts = |pictures, broken| Facts { pictures, broken, ..Facts::default() };
+        let metadata = |image_only_pages, unreadable_pages| PdfMetadata {
+            image_only_pages,
+            unreadable_pages,
+            ..PdfMetadata::default()
+        };
 
-        assert_eq!(lacks(&facts(0, 0), 9), None);
+        assert_eq!(lacks(&metadata(0, 0), 9), None);
         assert_eq!(
-            lacks(&facts(3, 1), 9).as_deref(),
+            lacks(&metadata(3, 1), 9).as_deref(),
             Some("3 of 9 pages are pictures without text; 1 of 9 pages could not be read")
         );
-        let cut = Facts { cut_off: true, ..Facts::default() };
+        let cut = PdfMetadata { is_truncated: true, ..PdfMetadata::default() };
         assert_eq!(lacks(&cut, 9).as_deref(), Some("the file is cut off: words are missing"));
     }
 
@@ -196,8 +204,9 @@ mod tests {
     fn thousands_of_parts_of_one_endless_page_take_no_time() {
         let page = "word\n".repeat(1_000_000);
         let (text, spans) = join([page.as_str()].into_iter());
-        let parts =
-            (0..2_000).map(|n| Entry { title: format!("Part {n}"), level: 1, page: Some(1) }).collect();
+        let parts = (0..2_000)
+            .map(|n| OutlineEntry { title: format!("Part {n}"), level: 1, page: Some(1) })
+            .collect();
 
         assert_eq!(headings(parts, &text, &spans).len(), 2_000);
     }

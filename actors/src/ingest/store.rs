@@ -5,6 +5,7 @@ use entity::id::ChunkId;
 use entity::kind::DocumentStatus;
 use entity::time::Timestamp;
 use entity::{chunk, document, rendition, transcript, transcript_segment};
+use parse::html::Heading;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::Expr;
 use sea_orm::{
@@ -15,7 +16,6 @@ use text::chunk::{Piece, Sizing};
 use super::marks;
 use super::places::Places;
 use super::queue::{self, Priority, Work};
-use crate::adapters::sandbox::Heading;
 use crate::error::Error;
 
 /// What a document is to say from now on.

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use sandbox::SandboxError;
+
 use super::attempt::Failure;
-use crate::adapters::sandbox::SandboxError;
 
 /// What a parser did not survive, it may survive when the machine is less busy; what it understood will not change.
 pub(crate) fn unread(error: SandboxError) -> Failure {
@@ -12,9 +13,9 @@ pub(crate) fn unread(error: SandboxError) -> Failure {
         SandboxError::Unavailable(_) => Failure::Passing { reason, after: Some(Duration::from_secs(5)) },
         SandboxError::Crashed | SandboxError::OutOfMemory | SandboxError::TimedOut => Failure::Fatal(reason),
         SandboxError::TooLarge
-        | SandboxError::Unreadable(_)
-        | SandboxError::Unheard(_)
-        | SandboxError::NoText(_)
-        | SandboxError::NoImport(_) => Failure::Permanent(reason),
+        | SandboxError::Article(_)
+        | SandboxError::Audio(_)
+        | SandboxError::Pdf(_)
+        | SandboxError::Import(_) => Failure::Permanent(reason),
     }
 }

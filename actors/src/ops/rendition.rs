@@ -3,11 +3,11 @@
 use entity::id::DocumentId;
 use entity::scope::Scope;
 use entity::{document, rendition};
+use parse::html::Heading;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::target::Target;
-use crate::adapters::sandbox::Heading;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;

@@ -11,8 +11,8 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use actors::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use clap::Args;
+use sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use serde::Serialize;
 
 pub use self::check::Check;

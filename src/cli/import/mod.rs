@@ -8,11 +8,12 @@ use std::path::PathBuf;
 
 use actors::desk::Desk;
 use actors::error::Error;
-use actors::imports::{self, Format, New};
+use actors::imports::{self, New};
 use actors::ingest::queue::Work;
 use clap::Args;
 use entity::import;
 use entity::kind::ImportState;
+use parse::bookmarks::Format;
 
 use self::report::{Left, Report};
 use super::failure::Failure;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use actors::accounts::{self, NewAccount};
-use actors::adapters::sandbox::{SUBCOMMAND, SandboxCommand};
 use actors::app::App;
 use actors::clock::TestClock;
 use carrel::server::{Outside, Running, start_with};
 use carrel::settings::Settings;
 use entity::plan::Plan;
 use entity::time::Timestamp;
+use sandbox::{SUBCOMMAND, SandboxCommand};
 use uuid::Uuid;
 
 use super::answer::Client;

@@ -12,13 +12,11 @@
 //! Dropping the future of a fetch ends it with its connection.
 
 mod body;
-mod charset;
 mod client;
 mod content_type;
 mod error;
 mod headers;
 mod hosts;
-mod prescan;
 mod resolve;
 
 use std::sync::Arc;
@@ -26,12 +24,12 @@ use std::time::Duration;
 
 use disk::{Scratch, ScratchFile};
 use ipnet::IpNet;
+use parse::charset;
 use reqwest::{Client, Response, StatusCode, header};
 use tokio::time::{Instant, timeout_at};
 
 use crate::address::{Guard, PageUrl, Refusal};
 
-pub use charset::decoded;
 pub(in crate::adapters) use client::service_client;
 pub use content_type::ContentType;
 pub use error::{FetchError, SetupError};

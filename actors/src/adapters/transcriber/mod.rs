@@ -16,7 +16,7 @@ pub use turns::{Turns, Waiter};
 pub use whisper::Whisper;
 
 /// Samples of a second, in which every transcriber hears.
-pub const RATE: u32 = crate::adapters::sandbox::sound::RATE;
+pub const RATE: u32 = parse::audio::SAMPLE_RATE;
 
 /// Something that turns speech into text.
 pub trait Transcriber: Send + Sync {

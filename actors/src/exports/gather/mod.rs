@@ -8,6 +8,10 @@ use std::collections::{HashMap, HashSet};
 use database::Connection;
 use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
 use entity::{bookmark, collection, entry, export, feed, highlight, project};
+use parse::archive::{
+    CollectionRecord, EntryRecord, FORMAT_VERSION, FeedRecord, HighlightRecord, LIBRARY_FILE, MANIFEST_FILE,
+    Record,
+};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::json;
 use text::hexadecimal;
@@ -17,8 +21,6 @@ use uuid::Uuid;
 use super::beside::Beside;
 use super::bookmarks;
 use super::job::Part;
-use super::record::{Collection, Entry, Feed, Highlight, Record};
-use crate::adapters::sandbox::import::{LIBRARY, SIGN, VERSION};
 use crate::app::App;
 use crate::error::Error;
 use crate::ops::feeds;
@@ -32,9 +34,9 @@ pub(in crate::exports) const SOME: u64 = 200;
 /// The database or the store; what was sent is of no use then.
 pub async fn all(app: &App, export: &export::Model, to: &Sender<Part>) -> Result<(), Error> {
     let mut gathering = Gathering { app, user: export.user_id, to, texts: Vec::new(), files: Vec::new() };
-    let sign = json!({ "format": "carrel", "version": VERSION, "exportedAt": export.created_at });
-    gathering.whole(SIGN, sign.to_string()).await?;
-    gathering.file(LIBRARY, true).await?;
+    let sign = json!({ "format": "carrel", "version": FORMAT_VERSION, "exportedAt": export.created_at });
+    gathering.whole(MANIFEST_FILE, sign.to_string()).await?;
+    gathering.file(LIBRARY_FILE, true).await?;
     gathering.collections().await?;
     gathering.feeds().await?;
     gathering.bookmarks().await?;
@@ -121,7 +123,7 @@ impl Gathering<'_> {
                 told.insert(row.id);
                 let parent = row.parent_id.map(|parent| parent.0);
                 let record =
-                    Collection { id: row.id.0, name: row.name, description: row.description, parent };
+                    CollectionRecord { id: row.id.0, name: row.name, description: row.description, parent };
                 self.line(&Record::Collection(record)).await?;
             }
             rest = waiting;
@@ -132,7 +134,7 @@ impl Gathering<'_> {
     async fn feeds(&self) -> Result<(), Error> {
         in_lots!(self, feed, |some| {
             for row in some {
-                let record = Feed {
+                let record = FeedRecord {
                     id: row.id.0,
                     url: row.url,
                     title: row.title,
@@ -169,7 +171,7 @@ impl Gathering<'_> {
                 there.all(self.db()).await?.into_iter().map(|row| row.id).collect();
             // Those of deleted bookmarks have no line to belong to.
             for row in some.into_iter().filter(|row| there.contains(&row.bookmark_id)) {
-                let record = Highlight {
+                let record = HighlightRecord {
                     id: row.id.0,
                     bookmark: row.bookmark_id.0,
                     text: row.text,
@@ -221,8 +223,8 @@ impl Gathering<'_> {
     }
 }
 
-fn entry_record(row: entry::Model, bookmark: Option<Uuid>) -> Entry {
-    Entry {
+fn entry_record(row: entry::Model, bookmark: Option<Uuid>) -> EntryRecord {
+    EntryRecord {
         id: row.id.0,
         feed: row.feed_id.0,
         key: hexadecimal(&row.key_hash),

@@ -2,16 +2,16 @@
 
 use entity::kind::ItemKind;
 use entity::{bookmark, decision, entry, note, project, project_item};
+use parse::archive::{DecisionRecord, NoteRecord, ProjectItemRecord, ProjectRecord, Record};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
 use super::Gathering;
 use crate::error::Error;
-use crate::exports::record::{Decision, Item, Note, Project, Record};
 
 impl Gathering<'_> {
     pub(super) async fn project(&self, row: project::Model) -> Result<(), Error> {
-        let record = Project {
+        let record = ProjectRecord {
             id: row.id.0,
             name: row.name.clone(),
             description: row.description.clone(),
@@ -24,7 +24,7 @@ impl Gathering<'_> {
         for decision in
             decision::Entity::within(&row).order_by_asc(decision::Column::Id).all(self.db()).await?
         {
-            let record = Decision {
+            let record = DecisionRecord {
                 id: decision.id.0,
                 project: row.id.0,
                 title: decision.title,
@@ -38,7 +38,7 @@ impl Gathering<'_> {
         }
         let notes = note::Entity::owned_by(self.user).filter(note::Column::ProjectId.eq(row.id));
         for note in notes.order_by_asc(note::Column::Id).all(self.db()).await? {
-            let record = Note {
+            let record = NoteRecord {
                 id: note.id.0,
                 project: row.id.0,
                 title: note.title,
@@ -56,7 +56,7 @@ impl Gathering<'_> {
         let items = project_item::Entity::within(row).order_by_asc(project_item::Column::Id);
         for item in items.all(self.db()).await? {
             let Some(thing) = self.thing(&item).await? else { continue };
-            let record = Item {
+            let record = ProjectItemRecord {
                 id: item.id.0,
                 project: row.id.0,
                 thing,

@@ -3,15 +3,14 @@
 use entity::id::DocumentId;
 use entity::kind::DocumentStatus;
 use entity::{chunk, document, rendition, transcript_segment};
+use parse::archive::{DocumentRecord, PassageRecord, SegmentRecord, document_path};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use storage::blobs::{BlobError, PART_BYTES};
 use tokio::io::AsyncReadExt;
 
 use super::Gathering;
-use crate::adapters::sandbox::import::document as document_path;
 use crate::error::Error;
 use crate::exports::job::Part;
-use crate::exports::record::{Passage, Spoken, Text};
 use crate::ops::rendition as shown_as;
 
 impl Gathering<'_> {
@@ -25,7 +24,7 @@ impl Gathering<'_> {
     }
 
     /// The text as it stands. A newer one may come in while it is read: then that is.
-    async fn text(&self, id: DocumentId) -> Result<Option<Text>, Error> {
+    async fn text(&self, id: DocumentId) -> Result<Option<DocumentRecord>, Error> {
         let find = || document::Entity::one_of(self.user, id);
         let Some(mut row) = find().one(self.db()).await? else { return Ok(None) };
         loop {
@@ -39,7 +38,7 @@ impl Gathering<'_> {
         }
     }
 
-    async fn text_of(&self, row: document::Model) -> Result<Text, Error> {
+    async fn text_of(&self, row: document::Model) -> Result<DocumentRecord, Error> {
         let passages = chunk::Entity::owned_by(self.user)
             .filter(chunk::Column::DocumentId.eq(row.id))
             .filter(chunk::Column::Version.eq(row.version))
@@ -54,7 +53,7 @@ impl Gathering<'_> {
             .await?;
         let shown = rendition::Entity::one_of(self.user, row.id).one(self.db()).await?;
         let outline = shown.as_ref().map(shown_as::outline).transpose()?.unwrap_or_default();
-        Ok(Text {
+        Ok(DocumentRecord {
             content_type: row.content_type,
             title: row.title,
             title_given: row.title_given,
@@ -97,8 +96,8 @@ impl Gathering<'_> {
     }
 }
 
-fn passage(row: chunk::Model) -> Passage {
-    Passage {
+fn passage(row: chunk::Model) -> PassageRecord {
+    PassageRecord {
         text: row.text,
         page: row.page.and_then(|page| u32::try_from(page).ok()),
         start_seconds: row.start_seconds,
@@ -106,6 +105,6 @@ fn passage(row: chunk::Model) -> Passage {
     }
 }
 
-fn words(row: transcript_segment::Model) -> Spoken {
-    Spoken { start_seconds: row.start_seconds, end_seconds: row.end_seconds, text: row.text }
+fn words(row: transcript_segment::Model) -> SegmentRecord {
+    SegmentRecord { start_seconds: row.start_seconds, end_seconds: row.end_seconds, text: row.text }
 }

@@ -4,6 +4,7 @@ use entity::id::{BookmarkId, DocumentId, HighlightId, UploadId};
 use entity::kind::{BookmarkKind, ImportedKind};
 use entity::time::Timestamp;
 use entity::{bookmark, document, highlight, note, upload};
+use parse::archive::{BookmarkRecord, DocumentRecord, FileRecord, HighlightRecord};
 use sea_orm::sea_query::LockType;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
@@ -18,7 +19,6 @@ use super::files::Brought;
 use super::{UNKNOWN, WORDS, lost, texts};
 use crate::address::PageUrl;
 use crate::error::Error;
-use crate::exports::record::{Bookmark, File, Highlight, Text};
 use crate::ingest::marks::{self, Place};
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::bookmarks::save::{self, NewBookmark};
@@ -34,7 +34,7 @@ const COLOR: usize = 50;
 pub async fn bookmark(
     taking: &mut Taking,
     txn: &impl ConnectionTrait,
-    mut given: Bookmark,
+    mut given: BookmarkRecord,
     file: Option<Brought>,
     now: Timestamp,
 ) -> Result<Became, Error> {
@@ -61,7 +61,7 @@ pub async fn bookmark(
 
 /// What a bookmark has beside its text, by the rules of every save; or why it is passed over. What comes whole is never
 /// fetched, so its address may lead anywhere.
-pub(super) fn read(taking: &Taking, given: &Bookmark) -> Result<NewBookmark, String> {
+pub(super) fn read(taking: &Taking, given: &BookmarkRecord) -> Result<NewBookmark, String> {
     if !(0.0..=1.0).contains(&given.progress) {
         return Err(UNKNOWN.to_owned());
     }
@@ -79,7 +79,7 @@ async fn page(
     taking: &Taking,
     txn: &impl ConnectionTrait,
     mut new: NewBookmark,
-    text: Option<Text>,
+    text: Option<DocumentRecord>,
     now: Timestamp,
 ) -> Result<Became, Error> {
     let user = taking.import().user_id;
@@ -106,9 +106,9 @@ pub async fn uploaded(
     taking: &Taking,
     txn: &impl ConnectionTrait,
     new: NewBookmark,
-    said: File,
+    said: FileRecord,
     file: Option<Brought>,
-    text: Option<Text>,
+    text: Option<DocumentRecord>,
     now: Timestamp,
 ) -> Result<Became, Error> {
     let user = taking.import().user_id;
@@ -123,7 +123,7 @@ pub async fn uploaded(
     let text = match text {
         Some(text) => text,
         None => match MediaType::parse(&said.content_type).and_then(|said| said.content_type()) {
-            Some(kind) => Text::unread(kind, said.filename.clone(), false),
+            Some(kind) => DocumentRecord::unread(kind, said.filename.clone(), false),
             None => return Ok(Became::Passed(UNKNOWN.to_owned())),
         },
     };
@@ -161,7 +161,13 @@ pub async fn uploaded(
     Ok(Became::Created(ImportedKind::Bookmark, row.id.0, on))
 }
 
-fn upload_row(row: &bookmark::Model, id: UploadId, said: File, sum: String, now: Timestamp) -> upload::Model {
+fn upload_row(
+    row: &bookmark::Model,
+    id: UploadId,
+    said: FileRecord,
+    sum: String,
+    now: Timestamp,
+) -> upload::Model {
     upload::Model {
         id,
         user_id: row.user_id,
@@ -203,7 +209,7 @@ pub async fn same_file(
 pub async fn highlight(
     taking: &Taking,
     txn: &impl ConnectionTrait,
-    given: Highlight,
+    given: HighlightRecord,
 ) -> Result<Became, Error> {
     let user = taking.import().user_id;
     let Some(id) = taking.became_a(txn, ImportedKind::Bookmark, given.bookmark).await?.map(BookmarkId) else {
@@ -236,7 +242,7 @@ pub async fn highlight(
 }
 
 /// Whether words are marked at all, at a place or, where none was found for them, at none.
-pub(super) fn is_marked(given: &Highlight) -> bool {
+pub(super) fn is_marked(given: &HighlightRecord) -> bool {
     let placed = given.start_offset >= 0 && given.end_offset > given.start_offset;
     !given.text.is_empty() && (placed || (given.start_offset, given.end_offset) == (0, 0))
 }
@@ -246,8 +252,8 @@ pub(super) fn is_marked(given: &Highlight) -> bool {
 pub(super) async fn in_place(
     db: &impl ConnectionTrait,
     saved: &bookmark::Model,
-    given: Highlight,
-) -> Result<Highlight, Error> {
+    given: HighlightRecord,
+) -> Result<HighlightRecord, Error> {
     let (user, id) = (saved.user_id, saved.document_id);
     let marked = Marked { text: &given.text, start: given.start_offset, end: given.end_offset };
     match must_stand(db, user, saved, marked).await {
@@ -261,7 +267,7 @@ pub(super) async fn in_place(
     let text = marks::text_of(db, &document).await?;
     Ok(match marks::place(&text, &given.text, given.start_offset) {
         Some(Place { start, end, words }) => {
-            Highlight { start_offset: start, end_offset: end, text: words, ..given }
+            HighlightRecord { start_offset: start, end_offset: end, text: words, ..given }
         }
         None => given,
     })
@@ -272,7 +278,7 @@ pub(super) async fn same_highlight(
     taking: &Taking,
     db: &impl ConnectionTrait,
     bookmark: BookmarkId,
-    given: &Highlight,
+    given: &HighlightRecord,
 ) -> Result<Option<highlight::Model>, Error> {
     let there = highlight::Entity::owned_by(taking.import().user_id)
         .filter(highlight::Column::BookmarkId.eq(bookmark))

@@ -4,6 +4,7 @@ use entity::id::{BookmarkId, EntryId, FeedId, UserId};
 use entity::kind::{ContentType, ImportedKind};
 use entity::time::Timestamp;
 use entity::{document, entry};
+use parse::archive::EntryRecord;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, Select};
 
@@ -13,7 +14,6 @@ use super::bookmarks::document_of;
 use super::{NAME, UNKNOWN, lost, texts};
 use crate::address::PageUrl;
 use crate::error::Error;
-use crate::exports::record::Entry;
 use crate::ingest::queue::{self, Priority, Work};
 
 /// Characters of a summary.
@@ -23,7 +23,7 @@ const SUMMARY: usize = 10_000;
 pub async fn entry(
     taking: &Taking,
     txn: &impl ConnectionTrait,
-    mut given: Entry,
+    mut given: EntryRecord,
     now: Timestamp,
 ) -> Result<Became, Error> {
     // Its address is shown as a link.
@@ -91,7 +91,7 @@ pub async fn entry(
 async fn document(
     taking: &Taking,
     txn: &impl ConnectionTrait,
-    given: &Entry,
+    given: &EntryRecord,
     (id, feed): (EntryId, FeedId),
     now: Timestamp,
 ) -> Result<Option<document::Model>, Error> {
@@ -127,7 +127,7 @@ async fn document(
 }
 
 /// By what the feed tells it, and what it said last; none where the line is not to be had.
-pub(super) fn sums(given: &Entry) -> Option<(Vec<u8>, Vec<u8>)> {
+pub(super) fn sums(given: &EntryRecord) -> Option<(Vec<u8>, Vec<u8>)> {
     sum(&given.key).zip(sum(&given.said))
 }
 

@@ -3,6 +3,9 @@
 use std::fmt;
 
 use entity::{import, user};
+use parse::archive::FileRecord;
+use sandbox::SandboxError;
+use sandbox::import::ImportReader;
 use sea_orm::EntityTrait;
 use sha2::{Digest, Sha256};
 use text::hexadecimal;
@@ -10,10 +13,7 @@ use tokio_util::bytes::Bytes;
 
 use super::super::Means;
 use super::super::take::{Became, Unread};
-use crate::adapters::sandbox::SandboxError;
-use crate::adapters::sandbox::import::Import;
 use crate::error::Error;
-use crate::exports::record::File;
 use crate::uploads::stored::{Held, Written};
 use crate::uploads::{self, MediaType};
 
@@ -60,16 +60,16 @@ impl fmt::Debug for Brought {
 pub async fn bring(
     means: &Means,
     import: &import::Model,
-    reading: &mut Import,
-    file: &File,
+    reading: &mut ImportReader,
+    file: &FileRecord,
     before: u64,
 ) -> Result<Brought, Unread> {
     if let Some(why) = refusal(means, import, file, before).await? {
         return Ok(Brought::Refused(why));
     }
-    match reading.file(file.path.clone()).await {
+    match reading.open_file(file.path.clone()).await {
         Ok(()) => {}
-        Err(SandboxError::NoImport(_)) => {
+        Err(SandboxError::Import(_)) => {
             return Ok(Brought::Refused(Refusal::Faulty("its file is not in the archive")));
         }
         Err(error) => return Err(error.into()),
@@ -82,7 +82,7 @@ pub async fn bring(
             written.abort(&means.desk, store).await;
             Ok(Brought::Refused(Refusal::Faulty("its file does not match the export")))
         }
-        Err(Unread::Sandbox(SandboxError::NoImport(_))) => {
+        Err(Unread::Sandbox(SandboxError::Import(_))) => {
             written.abort(&means.desk, store).await;
             Ok(Brought::Refused(Refusal::Faulty("its file is damaged")))
         }
@@ -97,13 +97,13 @@ pub async fn bring(
 ///
 /// # Errors
 /// The child that reads the archive.
-pub async fn sum_of(reading: &mut Import, file: &File) -> Result<Option<String>, Unread> {
-    let sum = match reading.file(file.path.clone()).await {
+pub async fn sum_of(reading: &mut ImportReader, file: &FileRecord) -> Result<Option<String>, Unread> {
+    let sum = match reading.open_file(file.path.clone()).await {
         Ok(()) => copy(reading, None, file).await,
         Err(error) => Err(error.into()),
     };
     match sum {
-        Err(Unread::Sandbox(SandboxError::NoImport(_))) => Ok(None),
+        Err(Unread::Sandbox(SandboxError::Import(_))) => Ok(None),
         sum => sum,
     }
 }
@@ -115,7 +115,7 @@ pub async fn sum_of(reading: &mut Import, file: &File) -> Result<Option<String>,
 pub async fn refusal(
     means: &Means,
     import: &import::Model,
-    file: &File,
+    file: &FileRecord,
     before: u64,
 ) -> Result<Option<Refusal>, Error> {
     let db = means.desk.db.read();
@@ -139,13 +139,13 @@ pub async fn refusal(
 
 /// The sum of what was copied; `None` where it is not what was said.
 async fn copy(
-    reading: &mut Import,
+    reading: &mut ImportReader,
     mut written: Option<&mut Written>,
-    file: &File,
+    file: &FileRecord,
 ) -> Result<Option<String>, Unread> {
     let (mut sum, mut got) = (Sha256::new(), 0_u64);
     loop {
-        let piece = reading.piece().await?;
+        let piece = reading.next_piece().await?;
         if piece.is_empty() {
             break;
         }

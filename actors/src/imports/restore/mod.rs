@@ -12,6 +12,9 @@ use entity::id::{CollectionId, FeedId};
 use entity::kind::ImportedKind;
 use entity::time::Timestamp;
 use entity::{collection, feed, import_row};
+use parse::archive::{CollectionRecord, FeedRecord, FileRecord, Record};
+use parse::bookmarks::{BookmarkDraft, Row, RowContent};
+use parse::feed::Outline;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use serde::Deserialize;
@@ -20,11 +23,8 @@ use uuid::Uuid;
 
 use super::folders;
 use super::take::{Became, Taking};
-use crate::adapters::sandbox::Outline;
-use crate::adapters::sandbox::import::{Found, Row, Save};
 use crate::address::PageUrl;
 use crate::error::Error;
-use crate::exports::record::{Collection, Feed, File, Record};
 use crate::ops::feeds;
 
 pub use bookmarks::{same_file, uploaded};
@@ -41,29 +41,31 @@ const UNKNOWN: &str = "is no line of an export that is known";
 const LOST: &str = "belongs to something that was not taken in";
 
 /// The file that a row comes with.
-pub fn file_of(row: &Row) -> Option<File> {
-    match &row.found {
-        Found::Record(value) => {
+pub fn file_of(row: &Row) -> Option<FileRecord> {
+    match &row.content {
+        RowContent::Record(value) => {
             let file = value.get("file").filter(|file| file.is_object())?;
-            File::deserialize(file).ok()
+            FileRecord::deserialize(file).ok()
         }
-        Found::Save(Save { file, .. }) => file.clone(),
-        Found::Note(_) | Found::Feed(_) | Found::Passed(_) => None,
+        RowContent::Bookmark(BookmarkDraft { file, .. }) => file.clone(),
+        RowContent::Note(_) | RowContent::Feed(_) | RowContent::Skipped(_) => None,
     }
 }
 
 /// The id that the thing of a line had.
 pub fn id_of(row: &Row) -> Option<Uuid> {
-    let Found::Record(value) = &row.found else { return None };
+    let RowContent::Record(value) = &row.content else { return None };
     value.get("id")?.as_str()?.parse().ok()
 }
 
 /// The normalised address of a feed that a row follows: what the row of its source is known by.
 pub fn source_of(row: &Row) -> Option<String> {
-    let url = match &row.found {
-        Found::Feed(outline) => outline.url.as_str(),
-        Found::Record(value) if value.get("kind")?.as_str()? == "feed" => value.get("url")?.as_str()?,
-        Found::Record(_) | Found::Save(_) | Found::Note(_) | Found::Passed(_) => return None,
+    let url = match &row.content {
+        RowContent::Feed(outline) => outline.url.as_str(),
+        RowContent::Record(value) if value.get("kind")?.as_str()? == "feed" => value.get("url")?.as_str()?,
+        RowContent::Record(_) | RowContent::Bookmark(_) | RowContent::Note(_) | RowContent::Skipped(_) => {
+            return None;
+        }
     };
     Some(PageUrl::parse(url).ok()?.normalized())
 }
@@ -112,7 +114,7 @@ fn lost() -> Became {
 async fn collection(
     taking: &Taking,
     txn: &impl ConnectionTrait,
-    given: Collection,
+    given: CollectionRecord,
     now: Timestamp,
 ) -> Result<Became, Error> {
     let parent = match given.parent {
@@ -129,7 +131,7 @@ async fn collection(
     Ok(Became::of(ImportedKind::Collection, id.0, true))
 }
 
-fn name_of(given: &Collection) -> Option<String> {
+fn name_of(given: &CollectionRecord) -> Option<String> {
     Some(text::cut(given.name.trim(), NAME)).filter(|name| !name.is_empty())
 }
 
@@ -151,7 +153,7 @@ async fn same_collection(
 async fn feed(
     taking: &mut Taking,
     txn: &impl ConnectionTrait,
-    given: Feed,
+    given: FeedRecord,
     now: Timestamp,
 ) -> Result<Became, Error> {
     // Where it may not be fetched from here its entries are there all the same.

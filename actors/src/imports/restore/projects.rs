@@ -4,6 +4,7 @@ use entity::id::{BookmarkId, DecisionId, EntryId, HighlightId, NoteId, ProjectId
 use entity::kind::{ImportedKind, ItemKind};
 use entity::time::Timestamp;
 use entity::{decision, note, project, project_item, user};
+use parse::archive::{DecisionRecord, NoteRecord, ProjectItemRecord, ProjectRecord};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, Select};
 use uuid::Uuid;
@@ -11,7 +12,6 @@ use uuid::Uuid;
 use super::super::take::{Became, Taking};
 use super::{NAME, UNKNOWN, WORDS, lost};
 use crate::error::Error;
-use crate::exports::record::{Decision, Item, Note, Project};
 use crate::ingest::queue::Priority;
 use crate::ops::notes::{self, NewNote};
 use crate::ops::projects::{self, Chosen, Named, Wanted};
@@ -20,7 +20,11 @@ use crate::ops::projects::{self, Chosen, Named, Wanted};
 const INSTRUCTIONS: usize = 20_000;
 
 /// A project; one of the same name and age is the same.
-pub async fn project(taking: &Taking, txn: &impl ConnectionTrait, given: Project) -> Result<Became, Error> {
+pub async fn project(
+    taking: &Taking,
+    txn: &impl ConnectionTrait,
+    given: ProjectRecord,
+) -> Result<Became, Error> {
     let (user, name) = (taking.import().user_id, text::cut(given.name.trim(), NAME));
     if name.is_empty() {
         return Ok(Became::Passed(UNKNOWN.to_owned()));
@@ -44,7 +48,7 @@ pub async fn project(taking: &Taking, txn: &impl ConnectionTrait, given: Project
 }
 
 /// The project of the same name and age.
-pub(super) fn same_project(user: UserId, given: &Project) -> Select<project::Entity> {
+pub(super) fn same_project(user: UserId, given: &ProjectRecord) -> Select<project::Entity> {
     project::Entity::owned_by(user)
         .filter(project::Column::Name.eq(text::cut(given.name.trim(), NAME)))
         .filter(project::Column::CreatedAt.eq(given.created_at))
@@ -64,7 +68,7 @@ pub(super) async fn project_of(
 pub async fn decision(
     taking: &Taking,
     txn: &impl ConnectionTrait,
-    given: Decision,
+    given: DecisionRecord,
     now: Timestamp,
 ) -> Result<Became, Error> {
     let Some(project) = project_of(taking, txn, given.project).await? else { return Ok(lost()) };
@@ -89,7 +93,7 @@ pub async fn decision(
 }
 
 /// The decision of the same title and age.
-pub(super) fn same_decision(project: &project::Model, given: &Decision) -> Select<decision::Entity> {
+pub(super) fn same_decision(project: &project::Model, given: &DecisionRecord) -> Select<decision::Entity> {
     decision::Entity::within(project)
         .filter(decision::Column::Title.eq(text::cut(given.title.trim(), NAME)))
         .filter(decision::Column::CreatedAt.eq(given.created_at))
@@ -99,7 +103,7 @@ pub(super) fn same_decision(project: &project::Model, given: &Decision) -> Selec
 pub async fn note(
     taking: &Taking,
     txn: &impl ConnectionTrait,
-    given: Note,
+    given: NoteRecord,
     now: Timestamp,
 ) -> Result<Became, Error> {
     let Some(project) = project_of(taking, txn, given.project).await? else { return Ok(lost()) };
@@ -118,7 +122,7 @@ pub async fn note(
 }
 
 /// The note of the same title and age.
-pub(super) fn same_note(project: &project::Model, given: &Note) -> Select<note::Entity> {
+pub(super) fn same_note(project: &project::Model, given: &NoteRecord) -> Select<note::Entity> {
     note::Entity::owned_by(project.user_id)
         .filter(note::Column::ProjectId.eq(project.id))
         .filter(note::Column::Title.eq(text::cut(given.title.trim(), NAME)))
@@ -129,7 +133,7 @@ pub(super) fn same_note(project: &project::Model, given: &Note) -> Select<note::
 pub(super) async fn thing_of(
     taking: &Taking,
     db: &impl ConnectionTrait,
-    given: &Item,
+    given: &ProjectItemRecord,
 ) -> Result<Option<Chosen>, Error> {
     let named = match taking.became(db, given.thing).await? {
         Some((ImportedKind::Bookmark, id)) if given.named == Some(ItemKind::Note) => {
@@ -166,7 +170,7 @@ pub(super) fn may_stand(kind: ImportedKind) -> bool {
 pub async fn item(
     taking: &Taking,
     txn: &impl ConnectionTrait,
-    given: Item,
+    given: ProjectItemRecord,
     now: Timestamp,
 ) -> Result<Became, Error> {
     let user = taking.import().user_id;

@@ -4,6 +4,7 @@ use database::insert_all;
 use entity::kind::DocumentStatus;
 use entity::time::Timestamp;
 use entity::{document, transcript, transcript_segment};
+use parse::archive::{DocumentRecord, SegmentRecord};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use text::chunk::Piece;
@@ -11,7 +12,6 @@ use text::chunk::Piece;
 use super::{NAME, WORDS};
 use crate::address::PageUrl;
 use crate::error::Error;
-use crate::exports::record::{Spoken, Text};
 use crate::ingest::queue::Priority;
 use crate::ingest::{Split, Text as NewText, put_text};
 
@@ -21,7 +21,7 @@ const MOMENT: usize = 40;
 const LONGEST: usize = 20_000;
 
 /// The document with what is told of it beside its text.
-pub fn told(document: document::Model, given: &Text) -> document::Model {
+pub fn told(document: document::Model, given: &DocumentRecord) -> document::Model {
     let cut = |name: &Option<String>| name.as_deref().map(|name| text::cut(name, NAME));
     document::Model {
         content_type: given.content_type,
@@ -52,13 +52,13 @@ const SHORTEST: usize = 50;
 const MOST_SAID: usize = 100_000;
 
 /// The text, where it is such as this service makes; what was written some other way is to be read anew.
-pub fn sound(text: Option<Text>) -> Option<Text> {
+pub fn sound(text: Option<DocumentRecord>) -> Option<DocumentRecord> {
     text.filter(|text| is_sound(text) && is_spoken_well(text))
 }
 
 /// Whether the segments of a transcript are in order and not much longer than the passages. The passages count towards the size
 /// of the library; the segments do not, because they are a copy.
-fn is_spoken_well(given: &Text) -> bool {
+fn is_spoken_well(given: &DocumentRecord) -> bool {
     let spoken = &given.spoken;
     let bytes: usize = spoken.iter().map(|said| said.text.len()).sum();
     let of_passages: usize = given.passages.iter().map(|passage| passage.text.len()).sum();
@@ -77,7 +77,7 @@ fn is_spoken_well(given: &Text) -> bool {
 }
 
 /// Whether the passages are: each costs work, however few words it has.
-fn is_sound(given: &Text) -> bool {
+fn is_sound(given: &DocumentRecord) -> bool {
     let bytes: usize = given.passages.iter().map(|passage| passage.text.len()).sum();
     if given.passages.len() > FEW + bytes / SHORTEST {
         return false;
@@ -93,7 +93,7 @@ fn is_sound(given: &Text) -> bool {
 }
 
 /// Whether nothing more is to be had: there are words, or it is said why there are none.
-pub fn is_whole(given: &Text) -> bool {
+pub fn is_whole(given: &DocumentRecord) -> bool {
     !given.passages.is_empty() || given.failed.is_some() || given.lacks.is_some()
 }
 
@@ -101,7 +101,7 @@ pub fn is_whole(given: &Text) -> bool {
 pub async fn put(
     txn: &impl ConnectionTrait,
     document: &document::Model,
-    given: Text,
+    given: DocumentRecord,
     now: Timestamp,
 ) -> Result<bool, Error> {
     if let Some(reason) = given.failed.as_deref().filter(|_| given.passages.is_empty()) {
@@ -126,7 +126,7 @@ pub async fn put(
         });
     }
     let language = document.language.clone();
-    let Text { html, outline, lacks, .. } = given;
+    let DocumentRecord { html, outline, lacks, .. } = given;
     let lacks = lacks.map(|words| text::cut(&words, NAME));
     let split =
         Split::given(NewText { text: whole, language, html, outline, lacks, ..NewText::default() }, pieces);
@@ -158,7 +158,7 @@ async fn failed(
 async fn put_spoken(
     txn: &impl ConnectionTrait,
     document: &document::Model,
-    spoken: Vec<Spoken>,
+    spoken: Vec<SegmentRecord>,
 ) -> Result<(), Error> {
     let version = document.version + 1;
     let row = transcript::Model {
@@ -193,20 +193,20 @@ mod tests {
     use entity::kind::ContentType;
 
     use super::*;
-    use crate::exports::record::Passage;
+    use parse::archive::PassageRecord;
 
     #[test]
     fn transcript_far_longer_than_its_passages_is_refused() {
         let text = |said: &str| {
-            let passage = Passage {
+            let passage = PassageRecord {
                 text: "Herons wade.".to_owned(),
                 page: None,
                 start_seconds: Some(0.0),
                 end_seconds: Some(1.0),
             };
-            let spoken = Spoken { start_seconds: 0.0, end_seconds: 1.0, text: said.to_owned() };
-            let unread = Text::unread(ContentType::Audio, "T".to_owned(), false);
-            Some(Text { passages: vec![passage], spoken: vec![spoken], ..unread })
+            let spoken = SegmentRecord { start_seconds: 0.0, end_seconds: 1.0, text: said.to_owned() };
+            let unread = DocumentRecord::unread(ContentType::Audio, "T".to_owned(), false);
+            Some(DocumentRecord { passages: vec![passage], spoken: vec![spoken], ..unread })
         };
 
         assert!(sound(text("Herons wade.")).is_some());

@@ -4,6 +4,9 @@
 use entity::id::{BookmarkId, CollectionId, FeedId, ProjectId};
 use entity::kind::ImportedKind;
 use entity::{bookmark, project, project_item};
+use parse::archive::{
+    BookmarkRecord, CollectionRecord, EntryRecord, FeedRecord, HighlightRecord, ProjectItemRecord, Record,
+};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use serde_json::Value;
 use uuid::Uuid;
@@ -12,7 +15,6 @@ use super::super::take::{Became, Taking};
 use super::{UNKNOWN, bookmarks, entries, files, lost, name_of, projects, same_collection};
 use crate::address::PageUrl;
 use crate::error::Error;
-use crate::exports::record::{Bookmark, Collection, Entry, Feed, Highlight, Item, Record};
 use crate::ops::bookmarks::save;
 use crate::ops::feeds;
 
@@ -60,7 +62,11 @@ fn found(kind: ImportedKind, there: Option<Uuid>) -> Became {
     Became::of(kind, there.unwrap_or_default(), there.is_none())
 }
 
-async fn collection(taking: &Taking, db: &impl ConnectionTrait, given: &Collection) -> Result<Became, Error> {
+async fn collection(
+    taking: &Taking,
+    db: &impl ConnectionTrait,
+    given: &CollectionRecord,
+) -> Result<Became, Error> {
     let Some(name) = name_of(given) else { return Ok(unknown()) };
     let parent = match given.parent {
         Some(parent) => taking.became_a(db, ImportedKind::Collection, parent).await?.map(CollectionId),
@@ -70,13 +76,17 @@ async fn collection(taking: &Taking, db: &impl ConnectionTrait, given: &Collecti
     Ok(found(ImportedKind::Collection, there.map(|id| id.0)))
 }
 
-async fn feed(taking: &Taking, db: &impl ConnectionTrait, given: &Feed) -> Result<Became, Error> {
+async fn feed(taking: &Taking, db: &impl ConnectionTrait, given: &FeedRecord) -> Result<Became, Error> {
     let Ok(url) = PageUrl::parse(&given.url) else { return Ok(unknown()) };
     let there = feeds::followed(db, taking.import().user_id, &url).await?;
     Ok(found(ImportedKind::Feed, there.map(|there| there.id.0)))
 }
 
-async fn page(taking: &mut Taking, db: &impl ConnectionTrait, given: &Bookmark) -> Result<Became, Error> {
+async fn page(
+    taking: &mut Taking,
+    db: &impl ConnectionTrait,
+    given: &BookmarkRecord,
+) -> Result<Became, Error> {
     let new = match bookmarks::read(taking, given) {
         Ok(new) => new,
         Err(why) => return Ok(Became::Passed(why)),
@@ -126,7 +136,7 @@ async fn within(
 async fn highlight(
     taking: &Taking,
     db: &impl ConnectionTrait,
-    mut given: Highlight,
+    mut given: HighlightRecord,
 ) -> Result<Became, Error> {
     let Some(id) = taking.became_a(db, ImportedKind::Bookmark, given.bookmark).await?.map(BookmarkId) else {
         return Ok(lost());
@@ -142,7 +152,7 @@ async fn highlight(
     Ok(found(ImportedKind::Highlight, there.map(|there| there.id.0)))
 }
 
-async fn entry(taking: &Taking, db: &impl ConnectionTrait, given: &Entry) -> Result<Became, Error> {
+async fn entry(taking: &Taking, db: &impl ConnectionTrait, given: &EntryRecord) -> Result<Became, Error> {
     let Some(feed) = taking.became_a(db, ImportedKind::Feed, given.feed).await?.map(FeedId) else {
         return Ok(if PageUrl::parse(&given.url).is_ok() { lost() } else { unknown() });
     };
@@ -153,7 +163,11 @@ async fn entry(taking: &Taking, db: &impl ConnectionTrait, given: &Entry) -> Res
     Ok(found(ImportedKind::Entry, there.map(|there| there.id.0)))
 }
 
-async fn item(taking: &Taking, db: &impl ConnectionTrait, given: &Item) -> Result<Became, Error> {
+async fn item(
+    taking: &Taking,
+    db: &impl ConnectionTrait,
+    given: &ProjectItemRecord,
+) -> Result<Became, Error> {
     let project = taking.became_a(db, ImportedKind::Project, given.project).await?.map(ProjectId);
     let (Some(_), Some((kind, _))) = (project, taking.became(db, given.thing).await?) else {
         return Ok(lost());

@@ -8,6 +8,7 @@ use entity::id::{DocumentId, EntryId, FeedId};
 use entity::kind::{ContentType, SourceForm};
 use entity::time::Timestamp;
 use entity::{bookmark, document, entry, feed, job};
+use parse::feed::{Feed, Item};
 use runtime::Lane;
 use sea_orm::ActiveValue::NotSet;
 use sea_orm::sea_query::{Expr, LockType};
@@ -19,7 +20,6 @@ use sha2::{Digest, Sha256};
 
 use super::super::media;
 use super::source;
-use crate::adapters::sandbox::{Feed, Item};
 use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;

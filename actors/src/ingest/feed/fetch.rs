@@ -1,10 +1,11 @@
 //! One fetch of a feed's address, read in the sandbox.
 
+use parse::feed::{Feed, FeedDocument, FeedLink};
 use runtime::Lane;
+use sandbox::SandboxError;
 
 use super::push::offer;
 use crate::adapters::fetch::{FetchError, Fetched, Wanted};
-use crate::adapters::sandbox::{Feed, FeedLink, Reading, SandboxError};
 use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
@@ -78,13 +79,13 @@ pub async fn fetch(app: &App, url: &PageUrl, validators: Validators) -> Result<A
     };
     let links = fetched.headers.link.clone();
     let bytes = app.workers.run(Lane::Background, move || bytes(fetched)).await?;
-    let brought = match app.sandbox.feed(&bytes, from.as_str().to_owned()).await? {
-        Reading::Feed(mut feed) => {
+    let brought = match app.sandbox.read_feed(&bytes, from.as_str().to_owned()).await? {
+        FeedDocument::Feed(mut feed) => {
             offer::by_headers(&mut feed, &links, &from);
             Brought::Feed(feed, validators)
         }
-        Reading::Page(links) => Brought::Page(links),
-        Reading::Broken => Brought::Broken,
+        FeedDocument::Page(links) => Brought::Page(links),
+        FeedDocument::Malformed => Brought::Broken,
     };
     Ok(Answer { brought, from, moved })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use entity::id::FeedSourceId;
 use entity::time::Timestamp;
 
-use crate::adapters::sandbox::Feed;
+use parse::feed::Feed;
 
 /// No feed is fetched more often by itself.
 const SHORTEST: Duration = Duration::from_secs(15 * 60);
@@ -51,7 +51,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::adapters::sandbox::Item;
+    use parse::feed::Item;
 
     const NOW: Timestamp = Timestamp::from_millis(1_714_996_800_000);
     const HOUR: Duration = Duration::from_secs(3600);

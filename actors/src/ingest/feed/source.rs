@@ -5,6 +5,7 @@ use std::time::Duration;
 use entity::id::{FeedSourceId, UserId};
 use entity::time::Timestamp;
 use entity::{feed, feed_copy, feed_source};
+use parse::feed::Feed;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, LockBehavior, LockType, OnConflict, Query};
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
@@ -12,7 +13,6 @@ use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoA
 use super::fetch::Validators;
 use super::push::offer;
 use super::schedule;
-use crate::adapters::sandbox::Feed;
 use crate::address::PageUrl;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};

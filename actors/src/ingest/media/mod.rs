@@ -12,7 +12,10 @@ use std::time::{Duration, Instant};
 
 use entity::id::{DocumentId, UserId};
 use entity::{document, entry, job, source, transcript};
+use parse::audio::AudioMetadata;
 use runtime::Lane;
+use sandbox::SandboxError;
+use sandbox::audio::{AudioPiece, AudioReader, PIECE_SAMPLES};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use storage::blobs::LocalFile;
@@ -25,8 +28,6 @@ use super::queue::{self, Priority, Work};
 use super::store::Text;
 use super::{file, page, unread};
 use crate::adapters::fetch::{Got, Take, Wanted};
-use crate::adapters::sandbox::SandboxError;
-use crate::adapters::sandbox::sound::{About, Piece, Sound};
 use crate::adapters::transcriber::{Heard, RATE, TranscribeError, Transcriber, Turn, Waiter};
 use crate::address::PageUrl;
 use crate::ai;
@@ -233,8 +234,8 @@ pub async fn text(
     let refused = seconds(u64::try_from(making.row.refused_samples).unwrap_or_default());
     let lacks = whole.lacks(&text.text, refused);
     // What a feed calls its episode is the better name.
-    let About { title, author, .. } =
-        if is_entry(app, &document).await? { About::default() } else { whole.about };
+    let AudioMetadata { title, author, .. } =
+        if is_entry(app, &document).await? { AudioMetadata::default() } else { whole.about };
     Ok(Some(Text { lacks, title, author, ..text }))
 }
 
@@ -249,15 +250,15 @@ struct Whole {
     seconds: f64,
     lost: f64,
     broke_off: Option<f64>,
-    about: About,
+    about: AudioMetadata,
 }
 
 impl Whole {
     /// A recording whose end was come to, after so many seconds.
-    fn of(sound: &Sound, seconds: f64) -> Self {
-        let broke_off = sound.broke_off().then_some(seconds);
-        let seconds = sound.seconds().unwrap_or_default().max(seconds);
-        Self { seconds, lost: sound.lost(), broke_off, about: sound.about().clone() }
+    fn of(sound: &AudioReader, seconds: f64) -> Self {
+        let broke_off = sound.is_aborted().then_some(seconds);
+        let seconds = sound.duration_seconds().unwrap_or_default().max(seconds);
+        Self { seconds, lost: sound.lost_seconds(), broke_off, about: sound.metadata().clone() }
     }
 
     /// Whether next to nothing of it could be decoded.
@@ -328,7 +329,7 @@ async fn hear(
     began: Instant,
 ) -> Result<Option<Whole>, Failure> {
     let mut sound = open(app, file).await?;
-    if sound.seconds().is_some_and(|seconds| seconds > MOST_SECONDS as f64) {
+    if sound.duration_seconds().is_some_and(|seconds| seconds > MOST_SECONDS as f64) {
         return Err(Failure::Permanent("the recording is longer than a day".to_owned()));
     }
     let done = making.done();
@@ -340,12 +341,12 @@ async fn hear(
     loop {
         let piece = match first.take() {
             Some(piece) => Some(piece),
-            None => sound.next().await.map_err(unread)?,
+            None => sound.next_piece().await.map_err(unread)?,
         };
         let ended = piece.is_none();
         if let Some(piece) = piece {
             windows.push(&piece.samples);
-            read = piece.read;
+            read = piece.progress;
         }
         if windows.heard() > MOST_SECONDS * u64::from(RATE) {
             return Err(Failure::Permanent("the recording is longer than a day".to_owned()));
@@ -364,7 +365,7 @@ async fn hear(
             };
             passed = 0;
             let until = windows.heard();
-            let progress = share(until, sound.seconds(), read);
+            let progress = share(until, sound.duration_seconds(), read);
             let before = std::mem::take(&mut refused);
             let step = Step { start, heard, refused: before, given, until, progress, finished: false };
             if !making.add(app, job, step).await? || span.is_over(app, job).await? {
@@ -379,7 +380,7 @@ async fn hear(
         }
         let until = windows.heard();
         if until >= making.done() + SILENCE {
-            let progress = share(until, sound.seconds(), read);
+            let progress = share(until, sound.duration_seconds(), read);
             let step = Step { refused: std::mem::take(&mut refused), ..Step::silent(until, progress) };
             if !making.add(app, job, step).await? || span.is_over(app, job).await? {
                 return Ok(None);
@@ -407,40 +408,40 @@ impl Span {
     }
 }
 
-async fn open(app: &App, file: &Path) -> Result<Sound, Failure> {
+async fn open(app: &App, file: &Path) -> Result<AudioReader, Failure> {
     let file = tokio::fs::File::open(file).await.map_err(Error::internal)?.into_std().await;
-    app.sandbox.sound(file).await.map_err(unread)
+    app.sandbox.open_audio(file).await.map_err(unread)
 }
 
 /// Decodes a recording for what of it cannot be.
 async fn decoded(app: &App, file: &Path) -> Result<Whole, Failure> {
     let mut sound = open(app, file).await?;
     let mut samples = 0;
-    while let Some(piece) = sound.pass().await.map_err(unread)? {
+    while let Some(piece) = sound.skip_piece().await.map_err(unread)? {
         samples += piece.count as u64;
     }
     Ok(Whole::of(&sound, seconds(samples)))
 }
 
 /// Passes over what was heard before; the rest of the piece in which that ends comes back.
-async fn pass(sound: &mut Sound, done: u64) -> Result<(f64, Option<Piece>), SandboxError> {
+async fn pass(sound: &mut AudioReader, done: u64) -> Result<(f64, Option<AudioPiece>), SandboxError> {
     let (mut at, mut read) = (0, 0.0);
-    let whole = crate::adapters::sandbox::sound::PIECE as u64;
+    let whole = PIECE_SAMPLES as u64;
     while at + whole <= done {
-        match sound.pass().await? {
-            Some(piece) => (at, read) = (at + piece.count as u64, piece.read),
+        match sound.skip_piece().await? {
+            Some(piece) => (at, read) = (at + piece.count as u64, piece.progress),
             None => return Ok((1.0, None)),
         }
     }
     if at == done {
         return Ok((read, None));
     }
-    let piece = sound.next().await?.map(|mut piece| {
+    let piece = sound.next_piece().await?.map(|mut piece| {
         let over = usize::try_from(done - at).unwrap_or(usize::MAX);
         piece.samples.drain(..over.min(piece.samples.len()));
         piece
     });
-    Ok((piece.as_ref().map_or(1.0, |piece| piece.read), piece))
+    Ok((piece.as_ref().map_or(1.0, |piece| piece.progress), piece))
 }
 
 async fn listen(

@@ -1,12 +1,13 @@
 //! The text of a page, with what the page says of itself.
 
 use entity::job;
+use parse::html::{Article, ArticleError};
+use sandbox::Page;
 
 use super::super::attempt::Failure;
 use super::super::store::Text;
 use super::super::{file, unread};
 use super::LONGEST_TITLE;
-use crate::adapters::sandbox::{Article, Page, Unreadable};
 use crate::app::App;
 use crate::error::Error;
 
@@ -15,9 +16,9 @@ pub async fn article(
     app: &App,
     html: String,
     url: String,
-    called: Option<String>,
+    user_title: Option<String>,
 ) -> Result<Article, Failure> {
-    app.sandbox.article(Page { html, url, called }).await.map_err(unread)
+    app.sandbox.read_article(Page { html, url, user_title }).await.map_err(unread)
 }
 
 /// What is kept of a page that was read.
@@ -32,7 +33,7 @@ pub async fn text_of(app: &App, job: &job::Model, article: Article) -> Result<Te
 /// Keeps the title of a page that has nothing else; why its document has no text.
 async fn with_title_alone(app: &App, job: &job::Model, title: Option<String>) -> Result<Failure, Error> {
     file::name_in_place_of_address(app, job, |_| title.map(|title| text::cut(&title, LONGEST_TITLE))).await?;
-    Ok(Failure::Permanent(Unreadable::NoText.to_string()))
+    Ok(Failure::Permanent(ArticleError::NoText.to_string()))
 }
 
 fn from_article(article: Article) -> Text {

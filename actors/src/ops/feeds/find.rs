@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use entity::feed_source;
+use parse::feed::{Feed, FeedLink};
 
 use crate::adapters::fetch::FetchError;
-use crate::adapters::sandbox::{Feed, FeedLink};
 use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;

@@ -6,21 +6,22 @@ use entity::id::{FeedId, ImportId, UserId};
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{feed, feed_source};
+use parse::bookmarks::{Format, RowContent};
+use parse::feed::{OpmlDocument, Outline};
 use quick_xml::escape::escape;
+use sandbox::SandboxError;
 use schemars::JsonSchema;
 use sea_orm::{ConnectionTrait, QueryOrder};
 use serde::Serialize;
 
 use super::follow;
 use super::view::{self, FeedView};
-use crate::adapters::sandbox::import::Found;
-use crate::adapters::sandbox::{Outline, Outlines, SandboxError};
 use crate::address::{Guard, PageUrl};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
-use crate::imports::{self, Format};
+use crate::imports;
 use crate::ingest::feed::source;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::target::Target;
@@ -138,7 +139,7 @@ impl Operation for ImportOpml {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Imported, Error> {
         let feeds = distinct(read(app, &self.0).await?.feeds);
-        let rows = feeds.into_iter().map(Found::Feed).collect();
+        let rows = feeds.into_iter().map(RowContent::Feed).collect();
         let import = imports::take_rows(app, caller, Format::Opml, rows).await?;
         app.ingest.wake();
         let count = |rows: i32| usize::try_from(rows).unwrap_or_default();
@@ -159,8 +160,8 @@ fn distinct(mut feeds: Vec<Outline>) -> Vec<Outline> {
     feeds
 }
 
-async fn read(app: &App, opml: &str) -> Result<Outlines, Error> {
-    match app.sandbox.opml(opml).await {
+async fn read(app: &App, opml: &str) -> Result<OpmlDocument, Error> {
+    match app.sandbox.read_opml(opml).await {
         Ok(Some(list)) => Ok(list),
         Ok(None) => Err(Error::invalid("opml", "is no OPML")),
         Err(error @ SandboxError::Unavailable(_)) => Err(Error::internal(error)),
@@ -169,10 +170,10 @@ async fn read(app: &App, opml: &str) -> Result<Outlines, Error> {
             | SandboxError::OutOfMemory
             | SandboxError::TimedOut
             | SandboxError::TooLarge
-            | SandboxError::Unreadable(_)
-            | SandboxError::Unheard(_)
-            | SandboxError::NoText(_)
-            | SandboxError::NoImport(_),
+            | SandboxError::Article(_)
+            | SandboxError::Audio(_)
+            | SandboxError::Pdf(_)
+            | SandboxError::Import(_),
         ) => Err(Error::invalid("opml", "cannot be read")),
     }
 }

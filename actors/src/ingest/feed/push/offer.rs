@@ -4,9 +4,9 @@ use entity::feed_push::{Column, Entity, Model};
 use entity::id::FeedSourceId;
 use entity::kind::PushState;
 use entity::time::Timestamp;
+use parse::feed::Feed;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
 
-use crate::adapters::sandbox::Feed;
 use crate::address::PageUrl;
 
 /// Takes what the answer's `Link` headers say of hub and topic: they go before the feed's own words (WebSub, section 4).

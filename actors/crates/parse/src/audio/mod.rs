@@ -1,0 +1,53 @@
+//! Recordings: audio and video files, decoded to one channel of 16,000 samples a second.
+//!
+//! [`Recording::open`] finds the container and the track; [`Recording::decode`] decodes as much as is requested, so a recording
+//! of hours and gigabytes needs little memory.
+
+mod aac;
+mod codec;
+mod downmix;
+mod opus;
+mod quicktime;
+mod recording;
+mod resample;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+pub use recording::Recording;
+
+/// Samples of a second: the rate of speech models.
+pub const SAMPLE_RATE: u32 = 16_000;
+
+/// What a file says about its recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AudioMetadata {
+    /// Its name, in one line of at most [`MAX_NAME_CHARS`] characters.
+    pub title: Option<String>,
+    /// Its artist, likewise.
+    pub author: Option<String>,
+    /// The number of its audio tracks; one of them is decoded.
+    pub tracks: usize,
+}
+
+/// The longest title or artist, in characters.
+pub const MAX_NAME_CHARS: usize = 300;
+
+/// Why the audio of a file cannot be decoded, in words for the user. None of these repeats any of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum AudioError {
+    /// The container is not supported.
+    #[error("the file is not a kind of audio or video that is read")]
+    UnknownContainer,
+    /// A video without an audio track.
+    #[error("the file has no sound")]
+    NoAudioTrack,
+    /// The codec is not supported.
+    #[error("the sound of the file is coded in a way that is not read")]
+    UnknownCodec,
+    /// The container or the codec is supported, but the bytes are malformed.
+    #[error("the file is damaged: its sound cannot be read")]
+    Damaged,
+}

@@ -1,0 +1,78 @@
+//! The formats of files that are imported.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! formats {
+    ($($(#[$doc:meta])* $format:ident = $name:literal),+ $(,)?) => {
+        /// The format of a file that is imported.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum Format { $($(#[$doc])* #[serde(rename = $name)] $format),+ }
+
+        impl Format {
+            /// The names of all formats.
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
+
+            /// The name in the API and on the command line.
+            pub fn name(self) -> &'static str {
+                match self { $(Format::$format => $name),+ }
+            }
+        }
+
+        impl FromStr for Format {
+            type Err = UnknownFormat;
+
+            fn from_str(name: &str) -> Result<Self, UnknownFormat> {
+                match name { $($name => Ok(Format::$format),)+ _ => Err(UnknownFormat) }
+            }
+        }
+    };
+}
+
+/// A name that is not the name of a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("is no format that is imported")]
+pub struct UnknownFormat;
+
+formats! {
+    /// An export of this service.
+    Carrel = "carrel",
+    /// One JSON object a line, with the fields of POST /bookmarks.
+    Jsonl = "jsonl",
+    /// Bookmarks of a browser, linkding, Pinboard and many others; Pocket's list in HTML.
+    Netscape = "netscape",
+    /// Feeds.
+    Opml = "opml",
+    /// Pocket's table.
+    Pocket = "pocket",
+    /// Instapaper's table.
+    Instapaper = "instapaper",
+    /// Readwise Reader's table.
+    Readwise = "readwise",
+    /// Matter's table.
+    Matter = "matter",
+    /// mymind's table.
+    Mymind = "mymind",
+    /// Raindrop's table, and any other that has a column `url`.
+    Raindrop = "raindrop",
+    /// Omnivore's archive.
+    Omnivore = "omnivore",
+    /// Karakeep's JSON.
+    Karakeep = "karakeep",
+    /// Linkwarden's JSON.
+    Linkwarden = "linkwarden",
+    /// A list of objects in JSON: wallabag, Pinboard, Delicious, Readability and others.
+    Objects = "objects",
+    /// Bookmarks of a browser in its own JSON: Chrome and its kin, Firefox's backup.
+    Browser = "browser",
+    /// OneTab's list, or one URL a line.
+    Onetab = "onetab",
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,212 @@
+//! The rows of a file of another program, as all formats are read.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::annotation::{self, Annotation};
+use crate::archive::FileRecord;
+use crate::feed::Outline;
+
+/// A row of the file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The line on which it begins, from 1; the number of the row if the format has no lines.
+    pub line: u64,
+    /// Its content.
+    pub content: RowContent,
+}
+
+impl Row {
+    /// The line on which it begins, as the database stores it.
+    pub fn line(&self) -> i64 {
+        i64::try_from(self.line).unwrap_or(i64::MAX)
+    }
+
+    /// Removes NUL characters, which the databases do not accept and honest texts do not have.
+    pub fn without_nul(self) -> Self {
+        let content = match self.content {
+            RowContent::Bookmark(mut save) => {
+                save.fields.values_mut().for_each(strip);
+                save.folders.iter_mut().chain(save.other_folders.iter_mut().flatten()).for_each(strip_text);
+                save.annotations.iter_mut().flat_map(Annotation::texts_mut).for_each(strip_text);
+                RowContent::Bookmark(save)
+            }
+            RowContent::Note(mut note) => {
+                note.title.iter_mut().chain([&mut note.body]).for_each(strip_text);
+                RowContent::Note(note)
+            }
+            RowContent::Feed(mut feed) => {
+                [&mut feed.title, &mut feed.folder].into_iter().flatten().for_each(strip_text);
+                RowContent::Feed(feed)
+            }
+            RowContent::Record(mut record) => {
+                strip(&mut record);
+                RowContent::Record(record)
+            }
+            RowContent::Skipped(why) => RowContent::Skipped(why),
+        };
+        Self { content, ..self }
+    }
+}
+
+fn strip(value: &mut Value) {
+    match value {
+        Value::String(text) => strip_text(text),
+        Value::Array(items) => items.iter_mut().for_each(strip),
+        Value::Object(members) => members.values_mut().for_each(strip),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn strip_text(text: &mut String) {
+    if text.contains('\0') {
+        text.retain(|c| c != '\0');
+    }
+}
+
+/// The content of a row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowContent {
+    /// A saved page.
+    Bookmark(BookmarkDraft),
+    /// A text without a page.
+    Note(Note),
+    /// A followed feed.
+    Feed(Outline),
+    /// A line of an export of this service.
+    Record(Value),
+    /// A row that cannot be imported, with the reason, which never repeats the content of the file.
+    Skipped(String),
+}
+
+/// A saved page, with the fields of a new bookmark.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BookmarkDraft {
+    /// The fields of POST /bookmarks.
+    pub fields: Map<String, Value>,
+    /// The path of its folder, the outermost first.
+    pub folders: Vec<String>,
+    /// The paths of its other folders.
+    #[serde(default)]
+    pub other_folders: Vec<Vec<String>>,
+    /// Reading progress, 0 to 1.
+    pub progress: Option<f64>,
+    /// Its highlights.
+    #[serde(default)]
+    pub annotations: Vec<Annotation>,
+    /// The page as a file of the archive.
+    #[serde(default)]
+    pub file: Option<FileRecord>,
+}
+
+/// A saved text without a page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Note {
+    /// Its title.
+    pub title: Option<String>,
+    /// Its text, as Markdown, followed by its tags and folders, for which notes have no fields.
+    pub body: String,
+    /// When it was saved, as RFC 3339.
+    pub saved_at: Option<String>,
+    /// Whether it is a favourite.
+    pub pinned: bool,
+}
+
+/// A saved page as the parsers of the formats build it.
+#[derive(Clone, Debug, Default)]
+pub struct ForeignBookmark {
+    /// Its URL. Without one it becomes a note, if it has notes or highlights.
+    pub url: String,
+    /// Its title.
+    pub title: Option<String>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// The path of its folder, the outermost first.
+    pub folders: Vec<String>,
+    /// The paths of its other folders.
+    pub other_folders: Vec<Vec<String>>,
+    /// The user's notes; each becomes a paragraph.
+    pub notes: Vec<String>,
+    /// The user's highlights; without a URL they become part of the note.
+    pub annotations: Vec<Annotation>,
+    /// When it was saved, as RFC 3339.
+    pub saved_at: Option<String>,
+    /// Whether it is a favourite.
+    pub favorite: bool,
+    /// Whether it is archived.
+    pub archived: bool,
+    /// Reading progress, 0 to 1.
+    pub progress: Option<f64>,
+    /// The HTML of the page.
+    pub html: Option<String>,
+    /// The page as a file of the archive.
+    pub file: Option<FileRecord>,
+}
+
+impl From<ForeignBookmark> for RowContent {
+    fn from(page: ForeignBookmark) -> Self {
+        if page.url.trim().is_empty() { note_without_url(page) } else { RowContent::Bookmark(page.into()) }
+    }
+}
+
+impl From<ForeignBookmark> for BookmarkDraft {
+    fn from(page: ForeignBookmark) -> Self {
+        let (annotations, rest) = annotation::split_highlights(page.annotations);
+        let notes: Vec<_> = page.notes.into_iter().chain(rest.iter().map(Annotation::to_paragraph)).collect();
+        let (tags, notes) = (non_blank(&page.tags), non_blank(&notes));
+        let mut fields = Map::new();
+        let mut put = |name: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                fields.insert(name.to_owned(), value);
+            }
+        };
+        put("url", Some(json!(page.url.trim())));
+        let title = page.title.as_deref().map(text::one_line);
+        put("title", title.filter(|title| !title.is_empty() && *title != page.url).map(Value::from));
+        put("tags", (!tags.is_empty()).then(|| json!(tags)));
+        put("notes", (!notes.is_empty()).then(|| json!(notes.join("\n\n"))));
+        put("savedAt", page.saved_at.map(Value::from));
+        put("favorite", page.favorite.then_some(Value::Bool(true)));
+        put("archived", page.archived.then_some(Value::Bool(true)));
+        put("html", page.html.filter(|html| !html.trim().is_empty()).map(Value::from));
+        let path = |names: &Vec<String>| non_blank(names).into_iter().map(str::to_owned).collect();
+        let progress = page.progress.filter(|part| (0.0..=1.0).contains(part));
+        let other_folders = page.other_folders.iter().map(path).collect();
+        BookmarkDraft {
+            fields,
+            folders: path(&page.folders),
+            other_folders,
+            progress,
+            annotations,
+            file: page.file,
+        }
+    }
+}
+
+/// The texts that are not blank, trimmed.
+fn non_blank(texts: &[String]) -> Vec<&str> {
+    texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()).collect()
+}
+
+fn note_without_url(page: ForeignBookmark) -> RowContent {
+    let written: Vec<_> =
+        page.notes.iter().cloned().chain(page.annotations.iter().map(Annotation::to_paragraph)).collect();
+    let words = non_blank(&written);
+    if words.is_empty() {
+        return RowContent::Skipped("has no address".to_owned());
+    }
+    let tags = Some(non_blank(&page.tags).join(", ")).filter(|tags| !tags.is_empty());
+    let folders =
+        std::iter::once(&page.folders).chain(&page.other_folders).map(|path| non_blank(path).join(" / "));
+    let below = tags.map(|tags| format!("Tags: {tags}")).into_iter();
+    let below = below.chain(folders.filter(|path| !path.is_empty()).map(|path| format!("In: {path}")));
+    let body = words.into_iter().map(str::to_owned).chain(below).collect::<Vec<_>>().join("\n\n");
+    let title = page.title.as_deref().map(text::one_line).filter(|title| !title.is_empty());
+    RowContent::Note(Note { title, body, saved_at: page.saved_at, pinned: page.favorite })
+}
+
+/// Splits a list of names in one text.
+pub fn split_names(text: &str, by: char) -> Vec<String> {
+    text.split(by).map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+}

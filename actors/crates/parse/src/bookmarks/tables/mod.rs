@@ -1,0 +1,224 @@
+//! Tables (CSV). The header tells the program that wrote a table; columns may be in any order.
+
+mod instapaper;
+mod matter;
+mod mymind;
+mod pocket;
+mod raindrop;
+mod readwise;
+mod record_reader;
+
+use csv::StringRecord;
+use text::cut;
+
+use super::format::Format;
+use super::row::{ForeignBookmark, Row, RowContent};
+use record_reader::RecordReader;
+
+/// The table format of a program.
+pub struct Table {
+    /// The format.
+    pub format: Format,
+    /// Columns that identify the table, in lower case.
+    needs: &'static [&'static str],
+    /// Columns that are read, or ignored deliberately.
+    known: &'static [&'static str],
+    read: fn(&Cells<'_>) -> Result<ForeignBookmark, &'static str>,
+}
+
+/// The most unread columns that are reported.
+const MAX_UNREAD_COLUMNS: usize = 100;
+/// The longest reported name of an unread column, in characters.
+const MAX_UNREAD_CHARS: usize = 100;
+
+/// The format with the fewest identifying columns comes last.
+const TABLES: [&Table; 6] =
+    [&pocket::TABLE, &readwise::TABLE, &matter::TABLE, &instapaper::TABLE, &mymind::TABLE, &raindrop::TABLE];
+
+/// The cells of a row by the names of their columns.
+pub struct Cells<'a> {
+    header: &'a [String],
+    record: &'a StringRecord,
+}
+
+impl<'a> Cells<'a> {
+    /// The cell of a column; `None` if it is blank or missing.
+    pub fn get(&self, column: &str) -> Option<&'a str> {
+        let at = self.header.iter().position(|name| name == column)?;
+        self.record.get(at).map(str::trim).filter(|cell| !cell.is_empty())
+    }
+
+    /// The cell of a column as an owned string.
+    pub fn text(&self, column: &str) -> Option<String> {
+        self.get(column).map(str::to_owned)
+    }
+
+    /// Whether the cell is a true value.
+    pub fn is(&self, column: &str) -> bool {
+        self.get(column)
+            .is_some_and(|cell| matches!(cell.to_ascii_lowercase().as_str(), "true" | "1" | "yes"))
+    }
+}
+
+/// Finds the table format of a text, by `wanted` or by its header.
+pub fn find_table(text: &str, wanted: Option<Format>) -> Option<&'static Table> {
+    let header = header(text);
+    let fits = |table: &&Table| match wanted {
+        Some(format) => format == table.format && header.iter().any(|name| name == "url"),
+        None => table.needs.iter().all(|column| header.iter().any(|name| name == column)),
+    };
+    TABLES.into_iter().find(fits)
+}
+
+fn header(text: &str) -> Vec<String> {
+    RecordReader::new(text).0
+}
+
+impl Table {
+    /// Returns the first columns that are not read, with their names shortened.
+    pub fn unread_columns(&self, text: &str) -> Vec<String> {
+        let is_known = |name: &String| self.known.contains(&name.as_str());
+        let unread = header(text).into_iter().filter(|name| !is_known(name));
+        unread.take(MAX_UNREAD_COLUMNS).map(|name| cut(&name, MAX_UNREAD_CHARS)).collect()
+    }
+
+    /// Reads every row after the header.
+    pub fn rows(&'static self, text: &str) -> impl Iterator<Item = Row> + use<> {
+        let (header, mut records) = RecordReader::new(text);
+        std::iter::from_fn(move || {
+            let (line, record) = records.next_record()?;
+            let read = record.and_then(|record| (self.read)(&Cells { header: &header, record: &record }));
+            let content = read.map_or_else(|why| RowContent::Skipped(why.to_owned()), RowContent::from);
+            Some(Row { line, content })
+        })
+    }
+}
+
+/// The URL of a row.
+fn address(cells: &Cells<'_>) -> Result<String, &'static str> {
+    cells.text("url").ok_or("has no address")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::annotation::Annotation;
+    use super::super::row::BookmarkDraft;
+    use super::*;
+
+    fn only(text: &str, format: Format) -> BookmarkDraft {
+        let table = find_table(text, None).unwrap();
+        assert_eq!(table.format, format);
+        let rows: Vec<_> = table.rows(text).collect();
+        let RowContent::Bookmark(save) = rows.first().unwrap().content.clone() else { panic!("{rows:?}") };
+        save
+    }
+
+    fn fields(save: &BookmarkDraft) -> Value {
+        Value::Object(save.fields.clone())
+    }
+
+    #[test]
+    fn pocket() {
+        let text =
+            "title,url,time_added,tags,status\n\"One, two\",https://a.example/1,1700000000,a|b c,archive\n";
+        assert_eq!(
+            fields(&only(text, Format::Pocket)),
+            json!({"url": "https://a.example/1", "title": "One, two", "tags": ["a", "b c"], "savedAt": "2023-11-14T22:13:20Z", "archived": true})
+        );
+    }
+
+    #[test]
+    fn instapaper_in_its_old_and_its_new_form() {
+        let new = "URL,Title,Selection,Folder,Timestamp,Tags\nhttps://a.example/1,One,\"a line\nanother\",Cooking,1700000000,\"[\"\"x\"\"]\"\n";
+        let save = only(new, Format::Instapaper);
+        assert_eq!(
+            (fields(&save), save.folders),
+            (
+                json!({"url": "https://a.example/1", "title": "One", "tags": ["x"], "notes": "> a line\n> another", "savedAt": "2023-11-14T22:13:20Z"}),
+                vec!["Cooking".to_owned()]
+            )
+        );
+        let old = "URL,Title,Selection,Folder\nhttps://a.example/1,One,,Archive\n";
+        let save = only(old, Format::Instapaper);
+        assert_eq!((&save.fields["archived"], save.folders.len()), (&json!(true), 0));
+        let starred =
+            only("URL,Title,Selection,Folder\nhttps://a.example/1,One,,Starred\n", Format::Instapaper);
+        assert_eq!(starred.fields["favorite"], json!(true));
+    }
+
+    #[test]
+    fn readwise_reader_whose_feed_entries_are_no_saves() {
+        let text = "Title,URL,ID,Document tags,Saved date,Reading progress,Location,Seen\n\
+                    One,https://a.example/1,x,\"['a', \"\"it's\"\"]\",2023-11-14 22:13:20+00:00,0.5,archive,True\n\
+                    Two,https://a.example/2,y,[],2023-11-14 22:13:20+00:00,0,feed,False\n";
+        let save = only(text, Format::Readwise);
+        assert_eq!(
+            (fields(&save), save.progress),
+            (
+                json!({"url": "https://a.example/1", "title": "One", "tags": ["a", "it's"], "savedAt": "2023-11-14T22:13:20Z", "archived": true}),
+                Some(0.5)
+            )
+        );
+        let second = find_table(text, None).unwrap().rows(text).nth(1).unwrap();
+        assert!(matches!((second.line, second.content), (3, RowContent::Skipped(_))));
+    }
+
+    #[test]
+    fn matter() {
+        let text = "Title,Author,Publisher,URL,Tags,Word Count,In Queue,Favorited,Read,Highlight_Count,Last Interaction Date,File Id\n\
+                    One,A,P,https://a.example/1,a;b,10,False,True,True,0,2023-11-14T22:13:20Z,\n";
+        let save = only(text, Format::Matter);
+        assert_eq!(
+            (fields(&save), save.progress),
+            (
+                json!({"url": "https://a.example/1", "title": "One", "tags": ["a", "b"], "savedAt": "2023-11-14T22:13:20Z", "favorite": true, "archived": true}),
+                Some(1.0)
+            )
+        );
+    }
+
+    #[test]
+    fn mymind() {
+        let text = "id,type,title,url,content,note,tags,created\n1,WebPage,One,https://a.example/1,,N,\"a, b\",2023-11-14T22:13:20Z\n2,Note,Two,,words,,,\n";
+        assert_eq!(
+            fields(&only(text, Format::Mymind)),
+            json!({"url": "https://a.example/1", "title": "One", "tags": ["a", "b"], "notes": "N", "savedAt": "2023-11-14T22:13:20Z"})
+        );
+        let second = find_table(text, None).unwrap().rows(text).nth(1).unwrap().content;
+        assert!(
+            matches!(&second, RowContent::Note(note) if note.title.as_deref() == Some("Two") && note.body == "words")
+        );
+    }
+
+    #[test]
+    fn raindrop_by_its_header_in_any_order() {
+        let text = "\u{feff}url,created,folder,tags,favorite,note,excerpt,highlights,title,colour of the day\n\
+                    https://a.example/1,2023-11-14T22:13:20.000Z,Top/Sub,\"a, b\",true,N,E,\"Highlight:words\nNote:mine\n\nHighlight:more\",One,blue\n";
+        let text = text.trim_start_matches('\u{feff}');
+        let save = only(text, Format::Raindrop);
+        assert_eq!(
+            (fields(&save), save.folders, save.annotations),
+            (
+                json!({"url": "https://a.example/1", "title": "One", "tags": ["a", "b"], "notes": "N", "savedAt": "2023-11-14T22:13:20Z", "favorite": true}),
+                vec!["Top".to_owned(), "Sub".to_owned()],
+                vec![Annotation::new("words", Some("mine")), Annotation::new("more", None)]
+            )
+        );
+        assert_eq!(find_table(text, None).unwrap().unread_columns(text), ["excerpt", "colour of the day"]);
+    }
+
+    #[test]
+    fn a_table_without_addresses_is_none() {
+        assert!(find_table("name,age\nx,1\n", None).is_none());
+        assert!(find_table("", None).is_none());
+    }
+
+    #[test]
+    fn rows_keep_their_lines_behind_cells_of_several() {
+        let text = "title,url,time_added,tags,status\n\"a\nb\",https://a.example/1,,,\n,https://a.example/2,,,\nshort\n";
+        let lines: Vec<_> = find_table(text, None).unwrap().rows(text).map(|row| row.line).collect();
+        assert_eq!(lines, [2, 4, 5]);
+    }
+}

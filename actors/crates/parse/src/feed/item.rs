@@ -1,0 +1,217 @@
+//! One entry of a feed.
+
+use std::collections::HashMap;
+
+use feed_rs::model::{Entry, FeedType, Link, Person};
+use sha2::{Digest, Sha256};
+use text::hexadecimal;
+use url::Url;
+
+use super::{Enclosure, Item, is_page, resolve_url, text_construct};
+use crate::html::{MAX_NAME_CHARS, Rendition, clean_line, truncate};
+
+/// The longest summary, in characters.
+const MAX_SUMMARY_CHARS: usize = 500;
+/// The longest title that is derived from an entry's text, in characters.
+const MAX_DERIVED_TITLE_CHARS: usize = 80;
+/// A longer description, in characters, is the whole content of an entry, unless it ends in dots.
+const MIN_COMPLETE_CHARS: usize = 1_500;
+/// The last words of a text that continues elsewhere.
+const CONTINUATION_PHRASES: [&str; 6] =
+    ["continue reading", "read more", "read the rest", "weiterlesen", "lire la suite", "leer más"];
+/// The longest text of one entry, in characters.
+const MAX_TEXT_CHARS: usize = 500_000;
+
+/// Reads an entry. Its text and HTML are taken from `budget`.
+pub fn read(entry: Entry, kind: &FeedType, authors: &[Person], base: &Url, budget: &mut SizeBudget) -> Item {
+    let url = page(&entry, base);
+    let own = url.as_deref().and_then(|url| Url::parse(url).ok());
+    let own = own.as_ref().unwrap_or(base);
+    let content = entry.content.as_ref().and_then(|content| {
+        let found =
+            text_construct::render_content(content.body.as_deref()?, content.content_type.as_str(), own);
+        (!found.text.is_empty()).then_some(found)
+    });
+    let described = entry
+        .summary
+        .as_ref()
+        .map(|text| text_construct::render_content(&text.content, text.content_type.as_str(), own));
+    let described =
+        described.filter(|found| !found.text.is_empty()).or_else(|| media_description(&entry, own));
+    let given = entry
+        .title
+        .as_ref()
+        .and_then(|title| clean_line(&text_construct::title_text(title, kind), MAX_NAME_CHARS));
+    let enclosure = enclosure(&entry, base);
+    let summary =
+        described.as_ref().or(content.as_ref()).and_then(|found| clean_line(&found.text, MAX_SUMMARY_CHARS));
+    let whole = match (&content, &described) {
+        (Some(content), _) => !is_teaser(&content.text),
+        (None, described) => described.as_ref().is_some_and(|found| is_whole(&found.text)),
+    };
+    let title = given
+        .or_else(|| clean_line(&content.as_ref().or(described.as_ref())?.text, MAX_DERIVED_TITLE_CHARS))
+        .or_else(|| url.clone().map(|url| truncate(&url, MAX_NAME_CHARS)))
+        .unwrap_or_else(|| "Untitled".to_owned());
+    let (found, fits) = fit_budget(content.or(described), budget);
+    let Rendition { text, html, outline } = found.unwrap_or_else(|| Rendition {
+        text: summary.clone().unwrap_or_else(|| title.clone()),
+        ..Rendition::default()
+    });
+    budget.text = budget.text.saturating_sub(text.len());
+    let published = entry.published.or(entry.updated).map(|moment| moment.timestamp_millis());
+    Item {
+        key: entry.id.trim().to_owned(),
+        author: names(&entry.authors).or_else(|| names(authors)),
+        whole: whole && fits,
+        url,
+        title,
+        summary,
+        text,
+        html,
+        outline,
+        published_at: published,
+        enclosure,
+    }
+}
+
+/// Bytes left for the texts of a feed, and for their HTML.
+pub struct SizeBudget {
+    /// Bytes of text.
+    pub text: usize,
+    /// Bytes of HTML.
+    pub html: usize,
+}
+
+/// Returns what fits the budget, and whether that is all of it. HTML is dropped before text.
+fn fit_budget(found: Option<Rendition>, budget: &mut SizeBudget) -> (Option<Rendition>, bool) {
+    let Some(Rendition { text, html, outline }) = found else { return (None, true) };
+    let kept = truncate(&text, MAX_TEXT_CHARS);
+    if kept.len() > budget.text {
+        return (None, false);
+    }
+    let html = html.filter(|html| kept.len() == text.len() && html.len() <= budget.html);
+    budget.html -= html.as_ref().map_or(0, String::len);
+    (Some(Rendition { text: kept, html, outline }), true)
+}
+
+/// Assigns keys to entries without an id: the URL; if it is missing or not unique, with the title and the time, or a digest of the
+/// text if there is no time.
+pub fn assign_keys(items: &mut [Item]) {
+    let mut count: HashMap<String, usize> = HashMap::new();
+    for url in items.iter().filter(|item| item.key.is_empty()).filter_map(|item| item.url.clone()) {
+        *count.entry(url).or_default() += 1;
+    }
+    for item in items.iter_mut().filter(|item| item.key.is_empty()) {
+        let told = item.published_at.map_or_else(|| digest(&item.text), |at| at.to_string());
+        let url = item.url.clone().unwrap_or_default();
+        item.key = match count.get(&url) {
+            Some(1) => url,
+            Some(_) | None => format!("{url}\n{}\n{told}", item.title),
+        };
+    }
+}
+
+fn digest(text: &str) -> String {
+    hexadecimal(&Sha256::digest(text.as_bytes()))
+}
+
+fn is_whole(text: &str) -> bool {
+    text.chars().nth(MIN_COMPLETE_CHARS).is_some() && !ends_early(text)
+}
+
+/// Whether what a feed gives as the content is a short piece of it that says so.
+fn is_teaser(text: &str) -> bool {
+    text.chars().nth(MIN_COMPLETE_CHARS).is_none() && ends_early(text)
+}
+
+fn ends_early(text: &str) -> bool {
+    let text = text.trim_end().trim_end_matches([']', ')', '→', '»', '>']).trim_end();
+    let last = text.lines().next_back().unwrap_or_default().trim().to_lowercase();
+    let goes_on = CONTINUATION_PHRASES.iter().any(|more| last.ends_with(more));
+    text.ends_with('…') || text.ends_with("...") || goes_on
+}
+
+/// Its own page; else the id, where that is an address; else the recording.
+fn page(entry: &Entry, base: &Url) -> Option<String> {
+    let linked = entry.links.iter().filter(|link| is_page(link) && !is_recording(link));
+    let by_id = || Url::parse(entry.id.trim()).ok().and_then(|id| resolve_url(id.as_str(), base));
+    linked
+        .filter_map(|link| resolve_url(&link.href, base))
+        .next()
+        .or_else(by_id)
+        .or_else(|| enclosure(entry, base).map(|there| there.url))
+}
+
+fn is_recording(link: &Link) -> bool {
+    let is_named = link.media_type.as_deref().is_some_and(|said| {
+        is_sound_or_film(said) || said.ends_with("/octet-stream") && by_ending(&link.href).is_some()
+    });
+    link.rel.as_deref() == Some("enclosure") || is_named
+}
+
+fn is_sound_or_film(media_type: &str) -> bool {
+    let said = media_type.trim().to_ascii_lowercase();
+    said.starts_with("audio/") || said.starts_with("video/")
+}
+
+/// The first recording: RSS has it as an enclosure, Atom and JSON Feed as a link.
+fn enclosure(entry: &Entry, base: &Url) -> Option<Enclosure> {
+    let contents = entry.media.iter().flat_map(|media| &media.content).filter_map(|content| {
+        Some(Enclosure {
+            url: resolve_url(content.url.as_ref()?.as_str(), base)?,
+            media_type: content.content_type.as_ref().map(|kind| kind.as_str().to_owned()),
+            bytes: content.size.and_then(|size| i64::try_from(size).ok()),
+        })
+    });
+    let links = entry.links.iter().filter(|link| is_recording(link)).filter_map(|link| {
+        Some(Enclosure {
+            url: resolve_url(&link.href, base)?,
+            media_type: link.media_type.clone(),
+            bytes: link.length.and_then(|length| i64::try_from(length).ok()),
+        })
+    });
+    let mut all = contents.chain(links).map(|found| match &found.media_type {
+        Some(said) if is_sound_or_film(said) => found,
+        Some(_) | None => Enclosure { media_type: by_ending(&found.url).map(str::to_owned), ..found },
+    });
+    all.find(|found| found.media_type.as_deref().is_some_and(is_sound_or_film))
+}
+
+/// What the end of an address says, where the feed names no type, or one that leaves it open.
+fn by_ending(address: &str) -> Option<&'static str> {
+    let path = Url::parse(address).ok()?.path().to_ascii_lowercase();
+    let (_, ending) = path.rsplit_once('.')?;
+    match ending {
+        "mp3" => Some("audio/mpeg"),
+        "m4a" | "m4b" | "aac" => Some("audio/mp4"),
+        "ogg" | "oga" | "opus" => Some("audio/ogg"),
+        "flac" => Some("audio/flac"),
+        "wav" => Some("audio/wav"),
+        "mp4" | "m4v" => Some("video/mp4"),
+        "webm" => Some("video/webm"),
+        "mov" => Some("video/quicktime"),
+        "mkv" => Some("video/x-matroska"),
+        _ => None,
+    }
+}
+
+/// What a film's entry says of it (Media RSS).
+fn media_description(entry: &Entry, own: &Url) -> Option<Rendition> {
+    let described = entry.media.iter().find_map(|media| media.description.as_ref())?;
+    let found = text_construct::render_content(&described.content, described.content_type.as_str(), own);
+    (!found.text.is_empty()).then_some(found)
+}
+
+fn names(people: &[Person]) -> Option<String> {
+    let mut names: Vec<String> = Vec::new();
+    for person in people {
+        let Some(name) = person.name.as_deref().and_then(|name| clean_line(name, MAX_NAME_CHARS)) else {
+            continue;
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    clean_line(&names.join("; "), MAX_NAME_CHARS)
+}

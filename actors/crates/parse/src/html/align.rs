@@ -1,0 +1,161 @@
+//! Finds an extraction again in the page it was taken from: which of the page's blocks stand in it.
+//!
+//! An extractor hands out words, not places. With the places known, the rules can look at what surrounds them.
+//! Both texts are compared by their letters and digits alone. The work grows with their length only, whatever they hold.
+
+use std::collections::HashMap;
+
+use super::blocks::Block;
+
+/// The extraction is cut into pieces of so many characters, and these are looked up.
+const PIECE_CHARS: usize = 10;
+/// Shorter blocks count only where they follow directly on the block before: a "Start" is found anywhere.
+const MIN_UNIQUE_CHARS: usize = 20;
+/// So much of a block has to be found, when it does not stand there whole.
+const MIN_FOUND_SHARE: f64 = 0.6;
+/// How many places of a block are compared to the end. A page of one letter would have as many as it has letters.
+const MAX_TRIES: usize = 4;
+
+/// The blocks of a page that an extraction holds.
+pub struct Alignment {
+    /// One flag a block.
+    pub kept: Vec<bool>,
+    /// How much of the extraction the flagged blocks make up; around 1 where the extraction is a part of the page.
+    pub coverage: f64,
+}
+
+/// Walks down the page with a finger on the extraction.
+pub fn align(page: &[Block], extraction: &[Block]) -> Alignment {
+    let text = PieceIndex::new(extraction.iter().map(|block| block.key.as_str()).collect());
+    let (mut cursor, mut found) = (0, 0);
+    let mut kept = Vec::with_capacity(page.len());
+    for block in page {
+        let end = text.find_end(&block.key, cursor, block.regions.menu);
+        kept.push(end.is_some());
+        cursor = end.unwrap_or(cursor);
+        found += end.map_or(0, |_| block.key.len());
+    }
+    Alignment { kept, coverage: found as f64 / text.whole.len().max(1) as f64 }
+}
+
+/// A text and where its pieces stand.
+struct PieceIndex {
+    whole: String,
+    pieces: HashMap<String, Vec<usize>>,
+}
+
+impl PieceIndex {
+    fn new(whole: String) -> Self {
+        let mut pieces: HashMap<String, Vec<usize>> = HashMap::new();
+        let starts: Vec<usize> = whole.char_indices().map(|(at, _)| at).step_by(PIECE_CHARS).collect();
+        for (from, to) in starts.iter().zip(starts.iter().skip(1)) {
+            if let Some(piece) = whole.get(*from..*to) {
+                pieces.entry(piece.to_owned()).or_default().push(*from);
+            }
+        }
+        Self { whole, pieces }
+    }
+
+    /// Where `key` ends in this text, looked for from `cursor` on first.
+    fn find_end(&self, key: &str, cursor: usize, in_menu: bool) -> Option<usize> {
+        let long = key.chars().nth(MIN_UNIQUE_CHARS - 1).is_some();
+        if self.starts_at(cursor, key) && (long || !in_menu) {
+            return Some(cursor + key.len());
+        }
+        long.then(|| self.search(key, cursor)).flatten()
+    }
+
+    fn starts_at(&self, at: usize, key: &str) -> bool {
+        self.whole.get(at..).is_some_and(|rest| rest.starts_with(key))
+    }
+
+    fn search(&self, key: &str, cursor: usize) -> Option<usize> {
+        let bounds: Vec<usize> = key.char_indices().map(|(at, _)| at).chain([key.len()]).collect();
+        let (mut tries, mut hits, mut last, mut next) = (0, 0, None, 0);
+        for (index, (from, to)) in bounds.iter().zip(bounds.iter().skip(PIECE_CHARS)).enumerate() {
+            if index < next {
+                continue;
+            }
+            let Some(at) = key.get(*from..*to).and_then(|piece| self.find_piece(piece, cursor)) else {
+                continue;
+            };
+            if let Some(begin) = at.checked_sub(*from).filter(|_| tries < MAX_TRIES) {
+                tries += 1;
+                if self.starts_at(begin, key) {
+                    return Some(begin + key.len());
+                }
+            }
+            hits += 1;
+            last = Some(at + (to - from));
+            next = index + PIECE_CHARS;
+        }
+        last.filter(|_| hits as f64 >= MIN_FOUND_SHARE * (bounds.len() / PIECE_CHARS) as f64)
+    }
+
+    /// A place of this piece: the first from the finger on, else the first of all.
+    fn find_piece(&self, piece: &str, cursor: usize) -> Option<usize> {
+        let places = self.pieces.get(piece)?;
+        let ahead = places.get(places.partition_point(|place| *place < cursor));
+        ahead.or(places.first()).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trafilatura::dom::Document;
+
+    use super::{super::walk, *};
+
+    fn blocks(html: &str) -> Vec<Block> {
+        let page = Document::parse(html);
+        walk::blocks(&page, page.root())
+    }
+
+    const PROSE: &str =
+        "<p>The heron stands still in the water for an hour.</p><p>Then it strikes at a fish.</p>";
+
+    #[test]
+    fn the_blocks_of_the_extraction_are_found_amid_others() {
+        let page = blocks(&format!(
+            "<nav>Start</nav><p>Buy cheap watches now, at once.</p>{PROSE}<p>All rights</p>"
+        ));
+
+        let aligned = align(&page, &blocks(PROSE));
+
+        assert_eq!(aligned.kept, [false, false, true, true, false]);
+        assert!((aligned.coverage - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_short_word_counts_only_where_it_follows() {
+        let page = blocks(&format!("<p>fish</p>{PROSE}<p>End</p><p>fish</p>"));
+
+        let aligned = align(&page, &blocks(&format!("{PROSE}<p>End</p>")));
+
+        assert_eq!(aligned.kept, [false, true, true, true, false]);
+    }
+
+    #[test]
+    fn a_block_that_lost_some_words_is_still_found() {
+        let page = blocks(
+            "<p>The heron, <a>Ardea cinerea</a>, stands still in the water for an hour and waits for a fish.</p>",
+        );
+        let cut = blocks("<p>The heron stands still in the water for an hour and waits for a fish.</p>");
+
+        assert_eq!(align(&page, &cut).kept, [true]);
+    }
+
+    #[test]
+    fn a_page_of_one_letter_takes_no_longer() {
+        let long = blocks(&format!("<p>{}</p><p>{}b</p>", "a".repeat(300_000), "a".repeat(300_000)));
+
+        let aligned = align(&long, &long);
+
+        assert_eq!(aligned.kept.len(), 2);
+    }
+
+    #[test]
+    fn nothing_is_found_in_nothing() {
+        assert_eq!(align(&blocks(PROSE), &[]).kept, [false, false]);
+    }
+}

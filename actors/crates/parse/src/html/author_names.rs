@@ -1,0 +1,61 @@
+//! Authors' names out of the lines that name them.
+
+use super::{
+    blocks::key,
+    metadata::{MAX_NAME_CHARS, clean_line},
+};
+
+/// What such lines put in front of a name.
+const PREFIXES: [&str; 7] = ["view all posts by", "posts by", "written by", "by", "von", "par", "por"];
+
+/// All names, each once, parted by `; `. `site` are the keys of the site's own names, which are nobody's.
+pub fn join_names<'a>(lines: impl Iterator<Item = &'a str>, site: &[String]) -> Option<String> {
+    let mut kept: Vec<String> = Vec::new();
+    for text in lines.filter_map(|text| clean_line(text, MAX_NAME_CHARS)).filter(|text| is_name(text)) {
+        let name = without_prefix(&text);
+        let is_site = site.iter().any(|site| site.eq_ignore_ascii_case(&key(name)));
+        if !is_site && !kept.iter().any(|known| known == name) {
+            kept.push(name.to_owned());
+        }
+    }
+    clean_line(&kept.join("; "), MAX_NAME_CHARS)
+}
+
+fn without_prefix(text: &str) -> &str {
+    let behind = |before: &&str| {
+        let (head, rest) = text.split_at_checked(before.len())?;
+        head.eq_ignore_ascii_case(before).then(|| rest.strip_prefix([' ', ':']))?
+    };
+    PREFIXES.iter().find_map(behind).map_or(text, str::trim)
+}
+
+/// Not an address, a mail address, or what a template left unfilled.
+fn is_name(text: &str) -> bool {
+    !(text.contains("://") || text.contains("www.") || text.contains(['@', '{', '}', '<', '>']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(lines: &[&str]) -> Option<String> {
+        join_names(lines.iter().copied(), &[key("The Review"), key("review.org")])
+    }
+
+    #[test]
+    fn each_name_stands_once_and_bare() {
+        assert_eq!(
+            joined(&["By Ada Writer", "Perry Bacon Jr.", "Ada  Writer"]).as_deref(),
+            Some("Ada Writer; Perry Bacon Jr.")
+        );
+        assert_eq!(joined(&["View all posts by Jo", "Byron Hale"]).as_deref(), Some("Jo; Byron Hale"));
+    }
+
+    #[test]
+    fn addresses_and_the_site_itself_are_no_authors() {
+        assert_eq!(
+            joined(&["https://facebook.com/ada", "a@b.org", "{{author}}", "The Review", "review.org", " "]),
+            None
+        );
+    }
+}

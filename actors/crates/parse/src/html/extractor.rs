@@ -1,0 +1,99 @@
+//! The first choice of what belongs to an article, made by the extractor of crate `trafilatura`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use trafilatura::{Metadata, Options, dom::Document, extract_document};
+use url::Url;
+
+use super::{
+    rendition::{self, Rendition},
+    walk::{self, PageContent},
+};
+
+/// The extractor's result.
+pub struct Extraction {
+    /// The blocks that it chose, in its own rendering.
+    pub content: PageContent,
+    /// Its metadata of the page.
+    pub metadata: Metadata,
+    document: Document,
+}
+
+impl Extraction {
+    /// Renders all that it chose.
+    pub fn rendition(&self, url: Option<&Url>) -> Rendition {
+        let PageContent { blocks, pictures } = &self.content;
+        rendition::render(&self.document, url, &blocks.iter().collect::<Vec<_>>(), pictures)
+    }
+}
+
+/// Runs the extractor. `None` if it finds nothing or panics: there are other ways to read the page.
+pub fn extract(page: &Document, url: &str) -> Option<Extraction> {
+    let mut options = Options::default().with_fallback(true).with_exclude_comments(true);
+    options.original_url = Url::parse(url).ok();
+    let result = catch_unwind(AssertUnwindSafe(|| extract_document(prepare(page), &options))).ok()?.ok()?;
+    let document = Document::parse(&result.content_html);
+    Some(Extraction { content: walk::walk(&document, document.root()), metadata: result.metadata, document })
+}
+
+/// Elements that the extractor discards with the words that follow them in the same paragraph. Their content is not text.
+const DISCARDED_ELEMENTS: [&str; 24] = [
+    "svg", "noscript", "script", "style", "template", "wbr", "object", "canvas", "picture", "video", "audio",
+    "map", "dialog", "iframe", "embed", "progress", "meter", "select", "datalist", "button", "input",
+    "textarea", "rt", "rp",
+];
+/// Elements around words of a paragraph that it discards with these words and those behind them.
+const DISCARDED_INLINE_ELEMENTS: [&str; 22] = [
+    "time", "label", "output", "data", "bdi", "bdo", "ruby", "rb", "nobr", "big", "acronym", "abbr", "dfn",
+    "samp", "var", "kbd", "cite", "ins", "small", "slot", "blink", "tt",
+];
+/// The elements of formulas.
+const MATHML_ELEMENTS: [&str; 14] = [
+    "math",
+    "semantics",
+    "mrow",
+    "mi",
+    "mo",
+    "mn",
+    "mtext",
+    "msup",
+    "msub",
+    "msubsup",
+    "mfrac",
+    "msqrt",
+    "mstyle",
+    "mtable",
+];
+
+/// A copy of the page without what would lead the extractor to lose an article's words.
+fn prepare(page: &Document) -> Document {
+    let mut page = page.clone_document();
+    let root = page.root();
+    for node in page.iter(root, &DISCARDED_ELEMENTS) {
+        if !page.tail(node).trim().is_empty() {
+            page.remove(node, true);
+        }
+    }
+    page.strip_elements(root, true, &["annotation", "annotation-xml"]);
+    page.strip_tags(root, &MATHML_ELEMENTS);
+    for node in page.iter(root, &DISCARDED_INLINE_ELEMENTS) {
+        if !page.tail(node).trim().is_empty()
+            || page.parent(node).is_some_and(|around| page.tag_name(around) == "p")
+        {
+            page.strip(node);
+        }
+    }
+    // What unfolds is there to be read.
+    for (folded, open) in [("details", "div"), ("summary", "p")] {
+        for node in page.iter(root, &[folded]) {
+            page.set_tag_name(node, open);
+        }
+    }
+    // A listing or a quotation in a figure is no picture.
+    for figure in page.iter(root, &["figure"]) {
+        if walk::is_text_figure(&page, figure) {
+            page.set_tag_name(figure, "div");
+        }
+    }
+    page
+}

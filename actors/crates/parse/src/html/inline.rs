@@ -1,0 +1,179 @@
+//! The words of a block with the markup in them.
+
+use trafilatura::dom::{Document, NodeId};
+use url::Url;
+
+use super::blocks::{Block, BlockKind};
+use super::inline_marks::InlineMarkKind;
+use super::pictures::{PictureSource, inline_source};
+use super::plain_text::{is_visible, normalize_line};
+use super::sanitize::MAX_HTML_BYTES;
+
+/// Schemes of what can be fetched.
+pub const WEB_SCHEMES: [&str; 2] = ["http", "https"];
+/// Longer addresses are none, in characters (contract.md, 11: v1).
+const MAX_URL_CHARS: usize = 8_192;
+
+/// Writes a block's words; of more than [`MAX_HTML_BYTES`] it writes a part.
+pub fn write(page: &Document, base: Option<&Url>, block: &Block, out: &mut String) {
+    let mut writer = InlineWriter { page, base, out, waiting: Vec::new(), open: Vec::new() };
+    let mut marks = block.marks.iter().peekable();
+    let mut seen = 0;
+    for c in block.text.chars() {
+        if writer.out.len() > MAX_HTML_BYTES {
+            return;
+        }
+        if is_visible(c) {
+            while let Some(mark) = marks.next_if(|mark| mark.at <= seen && writer.out.len() <= MAX_HTML_BYTES)
+            {
+                writer.mark(mark.what);
+            }
+            seen += 1;
+        }
+        writer.letter(c, block.kind == BlockKind::Verbatim);
+        // What ends, ends before the space that follows; what begins, begins behind it.
+        while let Some(mark) = marks.next_if(|mark| mark.at <= seen && mark.what == InlineMarkKind::Close) {
+            writer.mark(mark.what);
+        }
+    }
+    for mark in marks {
+        if writer.out.len() <= MAX_HTML_BYTES {
+            writer.mark(mark.what);
+        }
+    }
+    writer.end();
+}
+
+struct InlineWriter<'a> {
+    page: &'a Document,
+    base: Option<&'a Url>,
+    out: &'a mut String,
+    /// Elements that begin with the next letter: those without one are left out.
+    waiting: Vec<NodeId>,
+    open: Vec<Option<&'static str>>,
+}
+
+impl InlineWriter<'_> {
+    fn mark(&mut self, what: InlineMarkKind) {
+        match what {
+            InlineMarkKind::Open(element) => self.waiting.push(element),
+            InlineMarkKind::Close => {
+                if self.waiting.pop().is_none() {
+                    self.close();
+                }
+            }
+            InlineMarkKind::Picture(element) => {
+                if let Some(source) = inline_source(self.page, self.base, element) {
+                    self.begin();
+                    write_image(&source, self.out);
+                }
+            }
+        }
+    }
+
+    fn letter(&mut self, c: char, is_verbatim: bool) {
+        if is_visible(c) {
+            self.begin();
+        }
+        match c {
+            '\n' if !is_verbatim => self.out.push_str("<br>"),
+            c => write_char(c, self.out),
+        }
+    }
+
+    fn begin(&mut self) {
+        for element in std::mem::take(&mut self.waiting) {
+            let tag = output_tag(self.page.tag_name(element)).filter(|tag| !self.open.contains(&Some(*tag)));
+            let tag = tag.filter(|tag| self.begin_one(element, tag));
+            self.open.push(tag);
+        }
+    }
+
+    /// `false` for a link that leads nowhere.
+    fn begin_one(&mut self, element: NodeId, tag: &'static str) -> bool {
+        let attribute = match tag {
+            "a" => match self
+                .page
+                .get_attribute(element, "href")
+                .and_then(|href| resolve_url(self.base, &href, &["http", "https", "mailto"]))
+            {
+                Some(address) => Some(("href", address)),
+                None => return false,
+            },
+            "abbr" => {
+                self.page.get_attribute(element, "title").map(|title| ("title", normalize_line(&title)))
+            }
+            _ => None,
+        };
+        self.out.push('<');
+        self.out.push_str(tag);
+        if let Some((name, value)) = attribute {
+            self.out.push_str(&format!(" {name}=\""));
+            write_escaped(&value, self.out);
+            self.out.push('"');
+        }
+        self.out.push('>');
+        true
+    }
+
+    fn close(&mut self) {
+        if let Some(Some(tag)) = self.open.pop() {
+            self.out.push_str(&format!("</{tag}>"));
+        }
+    }
+
+    fn end(mut self) {
+        while !self.open.is_empty() {
+            self.close();
+        }
+    }
+}
+
+/// What an element within words is written as.
+fn output_tag(tag: &str) -> Option<&'static str> {
+    const UNCHANGED_TAGS: [&str; 20] = [
+        "a", "b", "strong", "i", "em", "u", "s", "del", "ins", "mark", "small", "sub", "sup", "code", "kbd",
+        "samp", "var", "q", "cite", "dfn",
+    ];
+    match tag {
+        "strike" => Some("s"),
+        "tt" => Some("code"),
+        "abbr" | "acronym" => Some("abbr"),
+        tag => UNCHANGED_TAGS.into_iter().find(|same| *same == tag),
+    }
+}
+
+/// An address that is safe to follow, of one of these schemes.
+pub fn resolve_url(base: Option<&Url>, stated: &str, schemes: &[&str]) -> Option<String> {
+    let stated = stated.trim();
+    let url = match base {
+        Some(base) => base.join(stated).ok()?,
+        None => Url::parse(stated).ok()?,
+    };
+    let fits = schemes.contains(&url.scheme()) && url.as_str().len() <= MAX_URL_CHARS;
+    fits.then(|| url.into())
+}
+
+/// Writes a picture.
+pub fn write_image(source: &PictureSource, out: &mut String) {
+    out.push_str("<img src=\"");
+    write_escaped(&source.url, out);
+    out.push_str("\" alt=\"");
+    write_escaped(&source.alt, out);
+    out.push_str("\" loading=\"lazy\" referrerpolicy=\"no-referrer\">");
+}
+
+/// Writes words in which nothing is markup.
+pub fn write_escaped(text: &str, out: &mut String) {
+    text.chars().for_each(|c| write_char(c, out));
+}
+
+fn write_char(c: char, out: &mut String) {
+    match c {
+        '&' => out.push_str("&amp;"),
+        '<' => out.push_str("&lt;"),
+        '>' => out.push_str("&gt;"),
+        '"' => out.push_str("&quot;"),
+        c => out.push(c),
+    }
+}

@@ -1,0 +1,177 @@
+//! What a page says about its article in JSON-LD (schema.org), the most reliable of its statements.
+
+use serde_json::{Map, Value};
+use trafilatura::dom::Document;
+
+/// Longer JSON-LD of a page is not read, in bytes.
+const MAX_JSON_LD_BYTES: usize = 2 << 20;
+
+/// The article as JSON-LD describes it; a field is empty if it is not stated.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct JsonLdArticle {
+    /// Its headline.
+    pub headline: Option<String>,
+    /// Who wrote it, one name each.
+    pub authors: Vec<String>,
+    /// The name of who publishes it.
+    pub publisher: Option<String>,
+    /// When it was published, as written there.
+    pub published: Option<String>,
+    /// A few lines about it.
+    pub description: Option<String>,
+    /// The address of its picture, as written there.
+    pub image: Option<String>,
+    /// Its language, as written there.
+    pub language: Option<String>,
+}
+
+/// Reads all JSON-LD of a page. The first object of an article type counts, else the first `WebPage`.
+pub fn read(page: &Document) -> JsonLdArticle {
+    let scripts = page.scripts_with_type(&["application/ld+json"]);
+    let texts: Vec<String> = scripts.into_iter().map(|script| page.text_content(script)).collect();
+    if texts.iter().map(String::len).sum::<usize>() > MAX_JSON_LD_BYTES {
+        return JsonLdArticle::default();
+    }
+    let values: Vec<Value> = texts.iter().filter_map(|text| parse(text)).collect();
+    let mut things = Vec::new();
+    values.iter().for_each(|value| collect_things(value, &mut things));
+    let article = things.iter().find(|thing| is_a(thing, is_article));
+    let page = things.iter().find(|thing| is_a(thing, |kind| kind.ends_with("WebPage")));
+    article.or(page).map(|thing| article_from(thing, &things)).unwrap_or_default()
+}
+
+fn parse(text: &str) -> Option<Value> {
+    let text = text.trim().trim_start_matches("<![CDATA[").trim_end_matches("]]>").trim_end_matches(';');
+    serde_json::from_str(text).ok().or_else(|| {
+        // Line breaks within strings are the most frequent fault.
+        serde_json::from_str(&text.replace(|c: char| c.is_control(), " ")).ok()
+    })
+}
+
+/// All things on the outer levels: lists and graphs hold more than one.
+fn collect_things<'a>(value: &'a Value, things: &mut Vec<&'a Map<String, Value>>) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| collect_things(value, things)),
+        Value::Object(thing) => {
+            things.push(thing);
+            ["@graph", "mainEntity", "mainEntityOfPage"]
+                .iter()
+                .filter_map(|name| thing.get(*name))
+                .for_each(|inner| collect_things(inner, things));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn is_a(thing: &Map<String, Value>, wanted: impl Fn(&str) -> bool) -> bool {
+    strings(thing.get("@type")).iter().any(|kind| wanted(kind))
+}
+
+fn is_article(kind: &str) -> bool {
+    kind.ends_with("Article")
+        || kind.ends_with("Posting")
+        || matches!(kind, "Report" | "Recipe" | "Review" | "HowTo")
+}
+
+fn article_from(thing: &Map<String, Value>, things: &[&Map<String, Value>]) -> JsonLdArticle {
+    let one = |name: &str| strings(thing.get(name)).into_iter().next();
+    JsonLdArticle {
+        headline: one("headline").or_else(|| one("name")),
+        authors: named(thing.get("author").or_else(|| thing.get("creator")), things),
+        publisher: named(thing.get("publisher"), things).into_iter().next(),
+        published: one("datePublished"),
+        description: one("description"),
+        image: address(thing.get("image")),
+        language: one("inLanguage"),
+    }
+}
+
+fn strings(value: Option<&Value>) -> Vec<String> {
+    match value {
+        Some(Value::String(text)) => vec![text.clone()],
+        Some(Value::Array(values)) => values.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => Vec::new(),
+    }
+}
+
+/// Names of people and organisations, which may stand there, be told by their `name`, or be told elsewhere by their `@id`.
+fn named(value: Option<&Value>, things: &[&Map<String, Value>]) -> Vec<String> {
+    let name = |thing: &Map<String, Value>| thing.get("name").and_then(Value::as_str).map(str::to_owned);
+    match value {
+        Some(Value::String(text)) => vec![text.clone()],
+        Some(Value::Array(values)) => values
+            .iter()
+            .filter(|value| !value.is_array())
+            .flat_map(|value| named(Some(value), things))
+            .collect(),
+        Some(Value::Object(thing)) => {
+            let id = thing.get("@id").filter(|id| id.is_string());
+            let elsewhere = || {
+                id.and_then(|id| {
+                    things.iter().find(|other| other.get("@id") == Some(id) && other.contains_key("name"))
+                })
+            };
+            name(thing).or_else(|| elsewhere().and_then(|other| name(other))).into_iter().collect()
+        }
+        Some(Value::Null | Value::Bool(_) | Value::Number(_)) | None => Vec::new(),
+    }
+}
+
+fn address(value: Option<&Value>) -> Option<String> {
+    match value? {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(values) => {
+            values.iter().filter(|value| !value.is_array()).find_map(|value| address(Some(value)))
+        }
+        Value::Object(image) => image.get("url").and_then(Value::as_str).map(str::to_owned),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notes_of(json: &str) -> JsonLdArticle {
+        read(&Document::parse(&format!("<script type=\"application/ld+json\">{json}</script>")))
+    }
+
+    #[test]
+    fn an_article_is_found_among_other_things() {
+        let notes = notes_of(
+            r#"{"@graph": [{"@type": "WebSite", "name": "Site"}, {"@type": ["NewsArticle"], "headline": "Herons wait",
+            "author": [{"@type": "Person", "name": "Ada Writer"}, "Jo Bird"], "datePublished": "2026-01-02",
+            "publisher": {"name": "The Review"}, "image": [{"url": "https://example.org/a.png"}]}]}"#,
+        );
+
+        assert_eq!(notes.headline.as_deref(), Some("Herons wait"));
+        assert_eq!(notes.authors, ["Ada Writer", "Jo Bird"]);
+        assert_eq!(notes.publisher.as_deref(), Some("The Review"));
+        assert_eq!(notes.image.as_deref(), Some("https://example.org/a.png"));
+    }
+
+    #[test]
+    fn an_author_may_be_told_elsewhere() {
+        let notes = notes_of(
+            r##"[{"@type": "BlogPosting", "author": {"@id": "#ada"}}, {"@id": "#ada", "@type": "Person", "name": "Ada"}]"##,
+        );
+
+        assert_eq!(notes.authors, ["Ada"]);
+    }
+
+    #[test]
+    fn a_line_break_within_a_string_is_forgiven() {
+        assert_eq!(
+            notes_of("{\"@type\": \"Article\", \"headline\": \"one\ntwo\"}").headline.as_deref(),
+            Some("one two")
+        );
+    }
+
+    #[test]
+    fn what_is_no_json_says_nothing() {
+        for text in ["", "null", "{", "[[[]]]", "{\"@type\": 3, \"author\": 4}"] {
+            assert_eq!(notes_of(text), JsonLdArticle::default());
+        }
+        assert_eq!(notes_of(&"[".repeat(100_000)), JsonLdArticle::default());
+    }
+}

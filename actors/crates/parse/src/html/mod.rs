@@ -1,0 +1,172 @@
+//! A web page becomes an article: plain text in reading order, and what the page says about itself.
+//!
+//! Pure functions of the page, in this order: [`guard`] checks the markup before a tree is built from it; [`extractor`] asks an
+//! extractor for the article; [`walk`] reads the page from top to bottom into blocks; [`selection`] finds the extraction among
+//! the blocks and corrects it by rules; [`rendition`] writes the selected blocks as text and as HTML; [`metadata`] reads title,
+//! author and the like.
+
+mod align;
+mod author_names;
+mod blocks;
+mod boilerplate;
+mod containers;
+mod extractor;
+mod guard;
+mod inline;
+mod inline_marks;
+mod json_ld;
+mod meta_tags;
+mod metadata;
+mod pictures;
+mod plain_text;
+mod removal;
+mod rendition;
+mod restoration;
+mod sanitize;
+mod selection;
+#[cfg(test)]
+mod tests;
+mod timestamp;
+mod title;
+mod walk;
+#[cfg(test)]
+mod xss_tests;
+
+use serde::{Deserialize, Serialize};
+use trafilatura::dom::Document;
+use url::Url;
+
+use self::blocks::Block;
+use self::extractor::Extraction;
+use self::walk::PageContent;
+
+pub(crate) use guard::has_attribute_flood;
+pub(crate) use metadata::{MAX_NAME_CHARS, clean_line};
+pub(crate) use plain_text::{normalize_verbatim, truncate};
+pub use rendition::Heading;
+pub(crate) use rendition::{MAX_HEADINGS, Rendition};
+pub(crate) use sanitize::sanitize_for_text;
+pub(crate) use timestamp::with_offset_colon;
+
+/// The article of a page, and what the page says about itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Article {
+    /// The title, without the site's name; at most 300 characters.
+    pub title: Option<String>,
+    /// Its authors, separated by `; `; at most 300 characters.
+    pub author: Option<String>,
+    /// The site's name; at most 300 characters.
+    pub site_name: Option<String>,
+    /// When it was published: a date, or a time with its offset, as in RFC 3339.
+    pub published_at: Option<String>,
+    /// The page's description of itself; at most 2,000 characters.
+    pub description: Option<String>,
+    /// The URL of the page's picture, `http` or `https`.
+    pub image_url: Option<String>,
+    /// The language code, such as `en` or `pt`.
+    pub language: Option<String>,
+    /// The canonical URL of the page, `http` or `https`.
+    pub canonical_url: Option<String>,
+    /// The target of a redirect by `http-equiv="refresh"`, `http` or `https`.
+    pub moved_to: Option<String>,
+    /// The headings of the text.
+    pub outline: Vec<Heading>,
+    /// Plain text in NFC: paragraphs and headings with an empty line between them, list items and table rows one to a line. Empty
+    /// only if there is a title or a redirect.
+    #[serde(skip)]
+    pub text: String,
+    /// The same text as HTML that is safe to show: see [`rendition`]. `None` if it is too long.
+    #[serde(skip)]
+    pub html: Option<String>,
+}
+
+/// Why a page has no article.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum ArticleError {
+    /// The page has no words.
+    #[error("the page has no text")]
+    NoText,
+    /// The page says in words that it does not exist, with a status that says it does.
+    #[error("the page says that it is not there")]
+    NotFound,
+    /// Elements are nested deeper than browsers show.
+    #[error("the page nests its elements too deeply")]
+    TooDeep,
+    /// A tag has hundreds of attributes.
+    #[error("a tag of the page has too many attributes")]
+    TooManyAttributes,
+}
+
+/// Reads the article of a page. Links are resolved against `url`. If `user_title`, the title that the user gave the page, differs
+/// from the page's own title, the headline stays in the text.
+///
+/// # Errors
+/// [`ArticleError`].
+pub fn read(html: &str, url: &str, user_title: Option<&str>) -> Result<Article, ArticleError> {
+    let extent = guard::check(html)?;
+    let page = Document::parse(html);
+    let extraction = if extent.is_ordinary() { extractor::extract(&page, url) } else { None };
+    let article = metadata::read(&page, url, extraction.as_ref().map(|extraction| &extraction.metadata));
+    let Rendition { text, html, outline } =
+        select_rendition(&page, Url::parse(url).ok().as_ref(), extraction.as_ref(), &article, user_title);
+    if article.title.as_deref().is_some_and(|title| boilerplate::is_error_page(title, &text)) {
+        return Err(ArticleError::NotFound);
+    }
+    // A notice that takes the place of the page is not its text.
+    let (text, html, outline) =
+        if boilerplate::is_script_wall(&text) { Default::default() } else { (text, html, outline) };
+    match article.title.as_ref().or(article.moved_to.as_ref()) {
+        None if text.is_empty() => Err(ArticleError::NoText),
+        Some(_) | None => Ok(Article { text, html, outline, ..article }),
+    }
+}
+
+/// Whether a tree may be built from this markup: it is nested no deeper than an honest page.
+pub(crate) fn is_buildable(html: &str) -> bool {
+    guard::check(html).is_ok()
+}
+
+/// Renders all of a piece of markup, as that of a feed's entry, which is content only. Links are resolved against `url`. Markup
+/// without words is an empty text.
+///
+/// # Errors
+/// [`ArticleError`], if the markup is nested too deeply or has too many attributes.
+pub(crate) fn render_all(html: &str, url: Option<&Url>) -> Result<Rendition, ArticleError> {
+    guard::check(html)?;
+    let page = Document::parse(html);
+    let PageContent { blocks, pictures } = walk_body(&page);
+    Ok(rendition::render(&page, url, &blocks.iter().collect::<Vec<_>>(), &pictures))
+}
+
+fn walk_body(page: &Document) -> PageContent {
+    walk::walk(page, page.body().unwrap_or_else(|| page.root()))
+}
+
+/// Renders the selected blocks; if that is no text, the extraction, then the page without its frame, then all of it.
+fn select_rendition(
+    page: &Document,
+    url: Option<&Url>,
+    extraction: Option<&Extraction>,
+    article: &Article,
+    user_title: Option<&str>,
+) -> Rendition {
+    let PageContent { blocks: all, pictures } = walk_body(page);
+    let title = article.title.as_deref().unwrap_or_default();
+    let hints = selection::Hints {
+        title,
+        shown: user_title.unwrap_or(title),
+        description: article.description.as_deref().unwrap_or_default(),
+        author: article.author.as_deref().unwrap_or_default(),
+    };
+    let drafted = extraction.map(|extraction| extraction.content.blocks.as_slice()).unwrap_or_default();
+    let chosen = selection::select_blocks(page, &all, drafted, &hints);
+    let render = |blocks: Vec<&Block>| rendition::render(page, url, &blocks, &pictures);
+    let sources: [&dyn Fn() -> Rendition; 4] = [
+        &|| render(chosen.iter().flatten().collect()),
+        &|| extraction.map(|extraction| extraction.rendition(url)).unwrap_or_default(),
+        &|| render(all.iter().filter(|block| !block.regions.is_frame()).collect()),
+        &|| render(all.iter().collect()),
+    ];
+    sources.into_iter().map(|source| source()).find(|found| !found.text.is_empty()).unwrap_or_default()
+}

@@ -1,0 +1,164 @@
+//! The pictures of an article, out of all on its page.
+
+use std::collections::HashSet;
+
+use trafilatura::dom::{Document, NodeId};
+use url::Url;
+
+use super::blocks::Block;
+use super::containers::path_from_root;
+use super::inline::{WEB_SCHEMES, resolve_url};
+use super::metadata::clean_line;
+use super::walk::{self, Picture};
+use super::{boilerplate, plain_text};
+
+/// A picture that opens an article stands at most so many blocks before its first words: title and byline are between.
+const MAX_BLOCKS_BEFORE: usize = 6;
+/// A picture with a shorter side, in pixels, is a sign for a person or a network.
+const MIN_SIDE_PIXELS: u32 = 48;
+/// One amid words with such a side, in pixels, is there to be counted.
+const MAX_DOT_PIXELS: u32 = 2;
+/// Captions and what stands in the place of a picture are cut here, in characters.
+const MAX_CAPTION_CHARS: usize = 1_000;
+/// Pictures of one article.
+const MAX_PICTURES: usize = 500;
+/// Pictures that are looked at for it.
+const MAX_CANDIDATES: usize = 2_000;
+/// Where pages name a picture, most trusted first: what is loaded late has a blank one in its `src`.
+const SOURCE_ATTRIBUTES: [&str; 5] = ["data-src", "data-lazy-src", "data-original", "data-hi-res-src", "src"];
+const SOURCE_SET_ATTRIBUTES: [&str; 2] = ["srcset", "data-srcset"];
+/// Offers of a set that are looked at.
+const MAX_OFFERS: usize = 30;
+
+/// A picture of an article.
+#[derive(Debug)]
+pub struct ArticlePicture {
+    /// How many blocks of the page stand before it.
+    pub at: usize,
+    /// Its element.
+    pub element: NodeId,
+    /// Where it is.
+    pub source: PictureSource,
+    /// The words under it, where they are not in the text.
+    pub caption: Option<String>,
+}
+
+/// Where a picture is, and what it shows.
+#[derive(Debug)]
+pub struct PictureSource {
+    /// `http` or `https`.
+    pub url: String,
+    /// What stands in its place.
+    pub alt: String,
+}
+
+/// Returns the pictures that belong to these blocks.
+pub fn select_pictures(
+    page: &Document,
+    base: Option<&Url>,
+    blocks: &[&Block],
+    all: &[Picture],
+) -> Vec<ArticlePicture> {
+    let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Vec::new() };
+    let chosen: HashSet<usize> = blocks.iter().map(|block| block.at).collect();
+    let around = common(page, first.element, last.element);
+    let among = |picture: &&Picture| picture.at + MAX_BLOCKS_BEFORE >= first.at && picture.at <= last.at + 1;
+    let beside = |at: Option<usize>| at.is_some_and(|at| chosen.contains(&at));
+    let (mut sources, mut figures) = (HashSet::new(), HashSet::new());
+    // What has a caption in the text needs none under its picture.
+    figures.extend(blocks.iter().filter_map(|block| figure(page, block.element)));
+    let mut shown = Vec::new();
+    for picture in all.iter().filter(among).take(MAX_CANDIDATES) {
+        let neighbours = [beside(picture.at.checked_sub(1)), beside(Some(picture.at))];
+        if picture.at > first.at && neighbours == [false, false] || shown.len() >= MAX_PICTURES {
+            continue;
+        }
+        let Some(source) = source(page, base, picture.element) else { continue };
+        if !is_own(page, picture, &around, neighbours == [true, true]) || !sources.insert(source.url.clone())
+        {
+            continue;
+        }
+        let figure = figure(page, picture.element).filter(|figure| figures.insert(*figure));
+        let caption = figure.and_then(|figure| caption(page, figure));
+        shown.push(ArticlePicture { at: picture.at, element: picture.element, source, caption });
+    }
+    shown
+}
+
+/// The elements that hold both.
+fn common(page: &Document, one: NodeId, other: NodeId) -> HashSet<NodeId> {
+    let pairs = path_from_root(page, one).into_iter().zip(path_from_root(page, other));
+    pairs.take_while(|(one, other)| one == other).map(|(one, _)| one).collect()
+}
+
+/// A picture in a line of words, such as a formula.
+pub fn inline_source(page: &Document, base: Option<&Url>, element: NodeId) -> Option<PictureSource> {
+    let is_dot = sides(page, element).into_iter().flatten().any(|side| side <= MAX_DOT_PIXELS);
+    if is_dot { None } else { source(page, base, element) }
+}
+
+/// Not of a menu or a box about others; no sign; a link to another page only amid the article's words.
+fn is_own(page: &Document, picture: &Picture, around: &HashSet<NodeId>, amid: bool) -> bool {
+    let own = || walk::ancestors(page, picture.element).take_while(|node| !around.contains(node));
+    let is_teaser = |node| page.tag_name(node) == "a" && !leads_to_picture(page, node);
+    let is_sign = sides(page, picture.element).into_iter().flatten().any(|side| side < MIN_SIDE_PIXELS);
+    !picture.regions.is_frame()
+        && !is_sign
+        && !own().any(|node| {
+            boilerplate::is_boilerplate(&boilerplate::class_and_id(page, node))
+                || !amid && is_teaser(node) && figure(page, node).is_none()
+        })
+}
+
+fn leads_to_picture(page: &Document, link: NodeId) -> bool {
+    let href = page.get_attribute(link, "href").unwrap_or_default().to_ascii_lowercase();
+    let path = href.split(['?', '#']).next().unwrap_or_default();
+    [".jpg", ".jpeg", ".png", ".gif", ".webp", ".avif", ".svg"].iter().any(|ending| path.ends_with(ending))
+}
+
+fn sides(page: &Document, element: NodeId) -> [Option<u32>; 2] {
+    ["width", "height"]
+        .map(|side| page.get_attribute(element, side)?.trim().trim_end_matches("px").parse().ok())
+}
+
+fn source(page: &Document, base: Option<&Url>, element: NodeId) -> Option<PictureSource> {
+    let stated = |element: NodeId, names: &[&str]| -> Vec<String> {
+        names.iter().filter_map(|name| page.get_attribute(element, name)).collect()
+    };
+    let sets =
+        |element: NodeId| stated(element, &SOURCE_SET_ATTRIBUTES).into_iter().filter_map(|set| largest(&set));
+    let around = page.parent(element).filter(|around| page.tag_name(*around) == "picture");
+    let offered = around.map(|around| page.children(around)).unwrap_or_default().into_iter();
+    let offered = offered.filter(|offer| page.tag_name(*offer) == "source").take(MAX_OFFERS);
+    let all =
+        stated(element, &SOURCE_ATTRIBUTES).into_iter().chain(sets(element)).chain(offered.flat_map(sets));
+    let mut all = all.filter(|address| !address.trim().is_empty());
+    let url = all.find_map(|stated| resolve_url(base, &stated, &WEB_SCHEMES))?;
+    let alt = page.get_attribute(element, "alt").unwrap_or_default();
+    Some(PictureSource {
+        url,
+        alt: plain_text::truncate(&plain_text::normalize_line(&alt), MAX_CAPTION_CHARS),
+    })
+}
+
+/// The picture of a set that is the widest, or has the most points.
+fn largest(set: &str) -> Option<String> {
+    let offers = set.split(", ").take(MAX_OFFERS).filter_map(|offer| {
+        let mut words = offer.split_whitespace();
+        let (address, size) = (words.next()?, words.next().unwrap_or("1x"));
+        Some((
+            address.trim_end_matches(','),
+            size.trim_end_matches(['w', 'x', ',']).parse::<f64>().unwrap_or(1.0),
+        ))
+    });
+    offers.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(address, _)| address.to_owned())
+}
+
+fn figure(page: &Document, element: NodeId) -> Option<NodeId> {
+    walk::ancestors(page, element).take(6).find(|node| page.tag_name(*node) == "figure")
+}
+
+fn caption(page: &Document, figure: NodeId) -> Option<String> {
+    let caption = page.iter_descendants(figure, &["figcaption"]).into_iter().next()?;
+    clean_line(&page.text_content(caption), MAX_CAPTION_CHARS)
+}

@@ -1,0 +1,159 @@
+//! Rules that remove what an extractor should not have kept.
+
+use std::collections::HashSet;
+
+use super::{
+    blocks::{self, Block, BlockKind},
+    boilerplate,
+    selection::Selection,
+};
+
+/// What a rule takes out may be this share of the text, in hundredths. Some pages call the article itself after what it is
+/// shared or commented for, and some articles are lists of links.
+const MAX_REMOVED_PERCENT: usize = 35;
+/// A label has at most so many characters.
+const MAX_LABEL_CHARS: usize = 80;
+/// A label without a colon, a link or a heading's rank is shorter.
+const MAX_BARE_LABEL_CHARS: usize = 40;
+/// A line that names a picture's source is shorter than this.
+const MAX_CREDIT_CHARS: usize = 100;
+/// A linked paragraph of fewer characters may be a word that the article says.
+const MAX_LINKED_WORD_CHARS: usize = 25;
+/// A line that names the author has so many letters more at most.
+const MAX_BYLINE_EXTRA_BYTES: usize = 6;
+/// What stands between a title and the name of its site.
+const SEPARATORS: [&str; 6] = [" | ", " - ", " – ", " — ", " · ", " :: "];
+/// Repeated lines of fewer letters may be meant.
+const MIN_REPEATED_CHARS: usize = 20;
+
+impl Selection<'_> {
+    /// Takes out newsletters, share bars, boxes about authors and other parts by what their elements are called.
+    pub(super) fn drop_foreign_parts(&mut self) {
+        let is_foreign = |block: &Block| {
+            self.own_elements(block).any(|element| boilerplate::is_boilerplate(&self.class_and_id(element)))
+        };
+        let foreign: Vec<usize> =
+            self.chosen().filter(|(_, block)| is_foreign(block)).map(|(at, _)| at).collect();
+        self.drop_small(foreign);
+    }
+
+    /// Takes these blocks out, unless they are so much of the article that they must be what it is about.
+    fn drop_small(&mut self, places: Vec<usize>) {
+        let all: usize = self.chosen().map(|(_, block)| block.key.len()).sum();
+        let size: usize =
+            places.iter().filter_map(|at| self.blocks.get(*at)).map(|block| block.key.len()).sum();
+        if size * 100 <= all * MAX_REMOVED_PERCENT {
+            places.into_iter().for_each(|at| self.set_kept(at, false));
+        }
+    }
+
+    /// Takes out the words under pictures.
+    pub(super) fn drop_captions(&mut self) {
+        let captions: Vec<usize> =
+            self.chosen().filter(|(_, block)| self.is_caption(block)).map(|(at, _)| at).collect();
+        self.drop_small(captions);
+    }
+
+    fn is_caption(&self, block: &Block) -> bool {
+        self.own_elements(block).take(3).any(|element| {
+            self.page.tag_name(element) == "figcaption"
+                || boilerplate::is_caption(&self.class_and_id(element))
+        })
+    }
+
+    /// Takes out "Read also" and the links that follow it.
+    pub(super) fn drop_labelled_lists(&mut self) {
+        let mut under_label = false;
+        let mut lists = Vec::new();
+        for (at, block) in self.blocks.iter().enumerate() {
+            if !self.is_kept(at) {
+                continue;
+            }
+            under_label = is_label(block) || under_label && block.is_linked_over(7);
+            if under_label {
+                lists.push(at);
+            }
+        }
+        self.drop_small(lists);
+    }
+
+    /// A paragraph that is one link leads to another page.
+    pub(super) fn drop_linked_paragraphs(&mut self) {
+        let is_link = |block: &Block| {
+            block.kind == BlockKind::Paragraph
+                && block.is_linked_over(8)
+                && block.text.chars().nth(MAX_LINKED_WORD_CHARS).is_some()
+        };
+        let links: Vec<usize> = self.chosen().filter(|(_, block)| is_link(block)).map(|(at, _)| at).collect();
+        self.drop_small(links);
+    }
+
+    /// Headings without a text under them and links at the very end are not the article's.
+    pub(super) fn drop_loose_end(&mut self) {
+        let is_loose = |block: &Block| {
+            block.is_linked_over(8)
+                || block.kind == BlockKind::Heading && block.text.chars().nth(MAX_LABEL_CHARS).is_none()
+        };
+        let loose: Vec<usize> =
+            self.chosen().rev().take_while(|(_, block)| is_loose(block)).map(|(at, _)| at).collect();
+        self.drop_small(loose);
+    }
+
+    /// Takes out claims of rights and the sources of pictures.
+    pub(super) fn drop_notices(&mut self) {
+        self.drop_where(|block| {
+            boilerplate::is_notice(&block.text)
+                || boilerplate::is_credit(&block.text) && block.text.chars().nth(MAX_CREDIT_CHARS).is_none()
+        });
+    }
+
+    /// Takes out paragraphs that stood before: pages repeat captions and pulled quotes.
+    pub(super) fn drop_repetitions(&mut self) {
+        let mut seen = HashSet::new();
+        let mut again = Vec::new();
+        for (at, block) in self.chosen() {
+            let counts =
+                block.kind == BlockKind::Paragraph && block.key.chars().nth(MIN_REPEATED_CHARS - 1).is_some();
+            if counts && !seen.insert(block.key.as_str()) {
+                again.push(at);
+            }
+        }
+        self.drop_small(again);
+    }
+
+    /// The title stands in its own field, by itself or beside the name of its site.
+    pub(super) fn drop_title(&mut self) {
+        let says = |words: &String| self.shown.contains(words);
+        let is_title = |block: &Block| block.kind == BlockKind::Heading && says(&block.key.to_lowercase());
+        let titles: Vec<usize> =
+            self.chosen().take(3).filter(|(_, block)| is_title(block)).map(|(at, _)| at).collect();
+        titles.into_iter().for_each(|at| self.set_kept(at, false));
+    }
+
+    /// The author stands in a field of its own too.
+    pub(super) fn drop_byline(&mut self) {
+        let most = self.author.len() + MAX_BYLINE_EXTRA_BYTES;
+        let is_byline = |block: &Block| {
+            !self.author.is_empty()
+                && block.key.len() <= most
+                && block.key.to_lowercase().contains(&self.author)
+        };
+        let found = self.chosen().take(3).find(|(_, block)| is_byline(block)).map(|(at, _)| at);
+        self.drop_small(found.into_iter().collect());
+    }
+}
+
+/// The letters of a title, and of its parts where it stands beside the name of its site.
+pub(super) fn names_of(title: &str) -> Vec<String> {
+    let parts = SEPARATORS.iter().flat_map(|between| title.split(between));
+    let names = std::iter::once(title).chain(parts).map(|name| blocks::key(name).to_lowercase());
+    names.filter(|name| !name.is_empty()).collect()
+}
+
+fn is_label(block: &Block) -> bool {
+    let text = block.text.trim_end();
+    let stands_alone = block.kind == BlockKind::Heading || text.ends_with(':') || block.is_linked_over(5);
+    text.chars().nth(MAX_LABEL_CHARS).is_none()
+        && (stands_alone || text.chars().nth(MAX_BARE_LABEL_CHARS - 1).is_none())
+        && boilerplate::is_label(text)
+}

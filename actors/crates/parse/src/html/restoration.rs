@@ -1,0 +1,102 @@
+//! Rules that restore what an extractor left out.
+
+use super::{
+    blocks::{Block, BlockKind},
+    boilerplate,
+    selection::Selection,
+};
+
+/// A paragraph has at least so many characters; shorter ones are labels, dates and names.
+const MIN_PROSE_CHARS: usize = 60;
+/// The description is looked up by its first characters: the rest is often cut.
+const DESCRIPTION_PREFIX_CHARS: usize = 60;
+/// A shorter description says too little to be told from other lines.
+const MIN_DESCRIPTION_CHARS: usize = 40;
+/// How far before the first chosen block a description may stand, and how far behind it.
+const DESCRIPTION_BLOCKS_BEFORE: usize = 25;
+const DESCRIPTION_BLOCKS_BEHIND: usize = 3;
+/// How far apart two chosen blocks may stand for what is between them to be of the article.
+const MAX_HOLE_BLOCKS: usize = 6;
+
+impl Selection<'_> {
+    /// Between the headline and the body there is often a lead in a part of its own.
+    pub(super) fn add_lead(&mut self) {
+        let is_body =
+            |block: &Block| block.kind == BlockKind::Paragraph && block.text.chars().nth(39).is_some();
+        let body = self.chosen().find(|(_, block)| is_body(block)).or_else(|| self.chosen().next());
+        let Some((body, _)) = body else { return };
+        let headline = self.blocks.iter().take(body).rposition(|block| self.is_headline(block));
+        let Some(headline) = headline else { return };
+        for at in headline + 1..body {
+            if self.blocks.get(at).is_some_and(|block| self.is_lead(block)) {
+                self.set_kept(at, true);
+            }
+        }
+    }
+
+    fn is_headline(&self, block: &Block) -> bool {
+        let key = block.key.to_lowercase();
+        block.kind == BlockKind::Heading
+            && key.chars().nth(9).is_some()
+            && (self.title.contains(&key) || !self.title.is_empty() && key.contains(&self.title))
+    }
+
+    fn is_lead(&self, block: &Block) -> bool {
+        let regions = block.regions;
+        is_prose(block)
+            && matches!(block.kind, BlockKind::Paragraph | BlockKind::Heading)
+            && !(regions.menu || regions.aside || regions.footer || regions.figure)
+            && !self
+                .own_elements(block)
+                .map(|element| self.class_and_id(element))
+                .any(|names| boilerplate::is_boilerplate(&names) || boilerplate::is_caption(&names))
+    }
+
+    /// What the page says of itself in its head is often its lead, word for word.
+    pub(super) fn add_description(&mut self) {
+        let Some((first, _)) = self.chosen().next() else { return };
+        let begin: String = self.description.chars().take(DESCRIPTION_PREFIX_CHARS).collect();
+        if begin.chars().count() < MIN_DESCRIPTION_CHARS {
+            return;
+        }
+        for at in first.saturating_sub(DESCRIPTION_BLOCKS_BEFORE)..first + DESCRIPTION_BLOCKS_BEHIND {
+            let says_so = |block: &Block| {
+                matches!(block.kind, BlockKind::Paragraph | BlockKind::Heading)
+                    && block.key.to_lowercase().contains(&begin)
+            };
+            if self.blocks.get(at).is_some_and(says_so) {
+                self.set_kept(at, true);
+            }
+        }
+    }
+
+    /// A paragraph between two chosen ones, in the same part of the page, is of the same text.
+    pub(super) fn fill_holes(&mut self) {
+        for (at, block) in self.blocks.iter().enumerate() {
+            if self.is_kept(at)
+                || !is_prose(block)
+                || !matches!(block.kind, BlockKind::Paragraph | BlockKind::Item)
+            {
+                continue;
+            }
+            let before = (at.saturating_sub(MAX_HOLE_BLOCKS)..at).rev().find(|near| self.is_kept(*near));
+            let behind = (at + 1..=at + MAX_HOLE_BLOCKS).find(|near| self.is_kept(*near));
+            if let (Some(before), Some(behind)) = (before, behind)
+                && self.is_beside(block, [before, behind])
+            {
+                self.set_kept(at, true);
+            }
+        }
+    }
+
+    fn is_beside(&self, block: &Block, near: [usize; 2]) -> bool {
+        let Some(container) = self.container(block) else { return false };
+        let same = |at: usize| self.blocks.get(at).and_then(|near| self.container(near)) == Some(container);
+        near.into_iter().any(same)
+            || self.is_main_container(container) && self.page.tag_name(container) != "body"
+    }
+}
+
+fn is_prose(block: &Block) -> bool {
+    !block.is_linked_over(3) && block.text.chars().nth(MIN_PROSE_CHARS - 1).is_some()
+}

@@ -1,0 +1,160 @@
+//! Selects the article's blocks of a page: an extractor's choice, corrected by rules.
+//!
+//! An extractor decides by tags, lengths and links. It misses leads outside the body, and it keeps labels, captions and calls to
+//! subscribe. Each rule handles one such case by the block and what surrounds it; a rule is a method of [`Selection`] in
+//! `restoration.rs` or `removal.rs` and one line in [`select_blocks`]. `score.py extraction` measures each of them.
+
+use std::collections::{HashMap, HashSet};
+
+use trafilatura::dom::{Document, NodeId};
+
+use super::{
+    align::align,
+    blocks::{self, Block},
+    boilerplate, removal, walk,
+};
+
+/// Below this the page and the extraction are different texts: the extractor read a script, or the walk a shell.
+const MIN_COVERAGE: f64 = 0.6;
+/// A shorter extraction, in bytes of letters, is the extractor's last resort: every word of the page.
+const MIN_EXTRACTION_BYTES: usize = 250;
+/// The article's root is the innermost element that holds this share of the chosen text.
+const MIN_CONTAINER_SHARE: f64 = 0.6;
+
+/// What is known about a page when its blocks are selected.
+pub struct Hints<'a> {
+    /// The title of the article.
+    pub title: &'a str,
+    /// The title that is shown above its text: the same, or the one that the user gave it.
+    pub shown: &'a str,
+    /// The page's own description of itself.
+    pub description: &'a str,
+    /// Who wrote it.
+    pub author: &'a str,
+}
+
+/// Returns the article's blocks, in the order of the page; `None` if the extraction is not from these blocks.
+pub fn select_blocks(
+    page: &Document,
+    all: &[Block],
+    extraction: &[Block],
+    hints: &Hints<'_>,
+) -> Option<Vec<Block>> {
+    let kept = if extraction.iter().map(|block| block.key.len()).sum::<usize>() < MIN_EXTRACTION_BYTES {
+        outside_page_frame(all)
+    } else {
+        let alignment = align(all, extraction);
+        (alignment.coverage >= MIN_COVERAGE).then_some(alignment.kept)?
+    };
+    let mut selection = Selection::new(page, all, kept, hints);
+    selection.add_lead();
+    selection.add_description();
+    selection.fill_holes();
+    selection.drop_foreign_parts();
+    selection.drop_captions();
+    selection.drop_labelled_lists();
+    selection.drop_linked_paragraphs();
+    selection.drop_loose_end();
+    selection.drop_notices();
+    selection.drop_repetitions();
+    selection.drop_title();
+    selection.drop_byline();
+    Some(selection.into_blocks())
+}
+
+/// What the page itself marks as its article, else everything but menus and the like.
+fn outside_page_frame(all: &[Block]) -> Vec<bool> {
+    let marked: Vec<bool> =
+        all.iter().map(|block| block.regions.article && !block.regions.is_frame()).collect();
+    if marked.contains(&true) { marked } else { all.iter().map(|block| !block.regions.is_frame()).collect() }
+}
+
+/// The blocks of a page, and which of them are selected so far.
+pub struct Selection<'a> {
+    pub(super) page: &'a Document,
+    pub(super) blocks: &'a [Block],
+    pub(super) kept: Vec<bool>,
+    pub(super) title: String,
+    /// Keys of headings that repeat the shown title.
+    pub(super) shown: Vec<String>,
+    pub(super) description: String,
+    pub(super) author: String,
+    main_containers: HashSet<NodeId>,
+}
+
+impl<'a> Selection<'a> {
+    fn new(page: &'a Document, blocks: &'a [Block], kept: Vec<bool>, hints: &Hints<'_>) -> Self {
+        let main_containers = main_containers(
+            page,
+            blocks.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(block, _)| block),
+        );
+        let [title, description, author] =
+            [hints.title, hints.description, hints.author].map(|text| blocks::key(text).to_lowercase());
+        // The page's own title is without the name of its site.
+        let shown =
+            if hints.shown == hints.title { vec![title.clone()] } else { removal::names_of(hints.shown) };
+        Self { page, blocks, kept, title, shown, description, author, main_containers }
+    }
+
+    fn into_blocks(self) -> Vec<Block> {
+        self.blocks.iter().zip(self.kept).filter(|(_, kept)| *kept).map(|(block, _)| block.clone()).collect()
+    }
+
+    /// The chosen blocks and their places on the page.
+    pub(super) fn chosen(&self) -> impl DoubleEndedIterator<Item = (usize, &'a Block)> {
+        self.blocks.iter().enumerate().filter(|(at, _)| self.is_kept(*at))
+    }
+
+    pub(super) fn is_kept(&self, at: usize) -> bool {
+        self.kept.get(at).is_some_and(|kept| *kept)
+    }
+
+    pub(super) fn set_kept(&mut self, at: usize, chosen: bool) {
+        if let Some(kept) = self.kept.get_mut(at) {
+            *kept = chosen;
+        }
+    }
+
+    /// Removes every selected block of which this is true.
+    pub(super) fn drop_where(&mut self, is_wrong: impl Fn(&Block) -> bool) {
+        for (block, kept) in self.blocks.iter().zip(&mut self.kept) {
+            *kept = *kept && !is_wrong(block);
+        }
+    }
+
+    /// Whether the element holds most of the article.
+    pub(super) fn is_main_container(&self, element: NodeId) -> bool {
+        self.main_containers.contains(&element)
+    }
+
+    /// The element that holds the block's element, list or row.
+    pub(super) fn container(&self, block: &Block) -> Option<NodeId> {
+        self.page.parent(block.group)
+    }
+
+    /// The elements around a block, from the inside out, up to those that hold most of the article.
+    pub(super) fn own_elements(&self, block: &Block) -> impl Iterator<Item = NodeId> {
+        walk::ancestors(self.page, block.group).take_while(|node| !self.is_main_container(*node))
+    }
+
+    /// Class and id of an element, in small letters.
+    pub(super) fn class_and_id(&self, element: NodeId) -> String {
+        boilerplate::class_and_id(self.page, element)
+    }
+}
+
+/// The elements that hold most of these blocks' text.
+fn main_containers<'a>(page: &Document, blocks: impl Iterator<Item = &'a Block>) -> HashSet<NodeId> {
+    let mut held: HashMap<NodeId, usize> = HashMap::new();
+    let mut total = 0;
+    for block in blocks {
+        total += block.key.len();
+        for element in walk::ancestors(page, block.group) {
+            *held.entry(element).or_default() += block.key.len();
+        }
+    }
+    held.into_iter()
+        .filter(|(_, held)| *held as f64 >= MIN_CONTAINER_SHARE * total as f64)
+        .map(|(element, _)| element)
+        .collect()
+}

@@ -1,0 +1,102 @@
+//! A page's title without the name of its site.
+
+use super::blocks::key;
+
+/// What stands between the parts of a title, with a space on each side.
+const SEPARATORS: [&str; 12] =
+    [" | ", " - ", " – ", " — ", " · ", " • ", " » ", " :: ", " // ", " ~ ", " < ", " : "];
+/// A headline of fewer letters may begin a title by chance.
+const MIN_HEADLINE_CHARS: usize = 10;
+/// A site's name is at most this share of a title whose other part it is not known to name, in hundredths.
+const MIN_NAME_BYTES: usize = 4;
+
+/// The title's own part. `headlines` are the page's first-rank headings: where the title begins with one, that is it.
+pub fn without_site(
+    title: &str,
+    headlines: &[String],
+    site_name: Option<&str>,
+    host: Option<&str>,
+) -> String {
+    let names: Vec<String> = site_name
+        .into_iter()
+        .chain(host.into_iter().flat_map(labels))
+        .map(|name| key(name).to_lowercase())
+        .collect();
+    let whole = key(title).to_lowercase();
+    let begins = |headline: &&String| {
+        let headline = key(headline).to_lowercase();
+        headline.chars().count() >= MIN_HEADLINE_CHARS
+            && whole.starts_with(&headline)
+            && !names.contains(&headline)
+    };
+    if let Some(headline) = headlines.iter().find(begins) {
+        return headline.clone();
+    }
+    let mut rest = title;
+    while let Some(shorter) = without_one(rest, &names) {
+        rest = shorter;
+    }
+    rest.trim().to_owned()
+}
+
+/// The labels of a host that may be the site's name: not `www`, not the ending.
+fn labels(host: &str) -> impl Iterator<Item = &str> {
+    let labels: Vec<&str> = host.split('.').collect();
+    let inner = labels.len().saturating_sub(1);
+    labels.into_iter().take(inner).filter(|label| label.len() >= MIN_NAME_BYTES).chain([host])
+}
+
+fn without_one<'a>(title: &'a str, names: &[String]) -> Option<&'a str> {
+    let is_site = |part: &str| {
+        let part = key(part).to_lowercase();
+        part.chars().count() >= 2 && names.iter().any(|name| is_same(&part, name))
+    };
+    let last =
+        SEPARATORS.iter().filter_map(|between| title.rsplit_once(between)).min_by_key(|(_, tail)| tail.len());
+    let first =
+        SEPARATORS.iter().filter_map(|between| title.split_once(between)).min_by_key(|(head, _)| head.len());
+    match (last, first) {
+        (Some((head, tail)), _) if is_site(tail) => Some(head),
+        (_, Some((head, tail))) if is_site(head) => Some(tail),
+        (Some(_) | None, Some(_) | None) => None,
+    }
+}
+
+/// One names the other: `Harper's Magazine` and `harpers`.
+fn is_same(part: &str, name: &str) -> bool {
+    part == name
+        || name.len() >= MIN_NAME_BYTES && part.contains(name) && part.len() <= name.len() * 3
+        || part.len() >= MIN_NAME_BYTES && name.contains(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn title(title: &str, site: Option<&str>) -> String {
+        without_site(title, &[], site, Some("www.harpers.org"))
+    }
+
+    #[test]
+    fn the_sites_name_goes_from_the_end_and_the_beginning() {
+        assert_eq!(title("A Letter on Justice | Harper's Magazine", None), "A Letter on Justice");
+        assert_eq!(title("The Review - Herons - and more", Some("The Review")), "Herons - and more");
+        assert_eq!(title("Herons - News | Harpers", Some("Harpers")), "Herons - News");
+    }
+
+    #[test]
+    fn other_parts_stay() {
+        assert_eq!(title("Murdered - Melas - A tale", None), "Murdered - Melas - A tale");
+        assert_eq!(title("Harpers", None), "Harpers");
+    }
+
+    #[test]
+    fn a_headline_that_begins_the_title_is_the_title() {
+        let headlines = ["Herons wait for fish".to_owned()];
+
+        assert_eq!(
+            without_site("Herons wait for fish – Nature, Birds :: Site", &headlines, None, None),
+            "Herons wait for fish"
+        );
+    }
+}

@@ -1,0 +1,34 @@
+//! # Parsers of untrusted bytes
+//!
+//! Turns bytes that come from outside, such as web pages, PDFs, feeds, recordings and files of other programs, into values
+//! that the library stores.
+//!
+//! | To | Call |
+//! |---|---|
+//! | decode text whose encoding is declared in it, in a header, or nowhere | [`charset::decode`], [`charset::decode_file`] |
+//! | read the article of a web page, with its title, author and the like | [`html::read`] |
+//! | read the text of a PDF in reading order | [`pdf::read`] |
+//! | read a feed, or find the feeds that a page names | [`feed::read`] |
+//! | read a list of feeds (OPML) | [`feed::read_opml`] |
+//! | decode a recording to samples of one channel | [`audio::Recording::open`] |
+//! | read the bookmarks of another program, or an export of this one | [`bookmarks::ImportSource::open`] |
+//! | read or write a line of an export | [`archive::Record`] |
+//!
+//! Every result is bounded, whatever the input: names to 300 characters, the texts of one feed to 6 MiB, the elements of a page
+//! to 512 within each other, an archive to 100 times its length when it is unpacked. A text is normalised (NFC), and HTML in a
+//! result is safe to show. Offsets count Unicode scalar values.
+//!
+//! The caller bounds time, memory and stack. Most parsers take time that grows with the length of the input; those of
+//! other libraries may still take long, overflow the stack or panic, so the service calls this crate in the child processes of
+//! the sandbox, and a file is given as a descriptor that is open for reading. In the service's own process it uses
+//! [`charset`] and the values.
+//!
+//! This crate opens no file, no socket and no process, keeps no state and writes no log. No error holds a word of the input.
+
+pub mod archive;
+pub mod audio;
+pub mod bookmarks;
+pub mod charset;
+pub mod feed;
+pub mod html;
+pub mod pdf;

@@ -1,0 +1,285 @@
+//! The text of a page out of its lines: paragraphs, headings, words that a line's end had broken.
+
+use std::collections::HashSet;
+
+use super::bidi;
+use super::letters;
+use super::lines::TextLine;
+use super::words::Word;
+
+/// The largest gap between the pieces of one word, in heights of the font.
+const MAX_GLUED_GAP: f64 = 0.1;
+/// The least step between paragraphs, as a multiple of the usual step between lines.
+const MIN_PARAGRAPH_STEP: f64 = 1.3;
+/// The least ratio of sizes between a line and one that begins something new.
+const MIN_SIZE_RATIO: f64 = 1.15;
+/// Before these words a hyphen at a line's end stands for what both words share: "in- and output" is "input and output".
+const CONJUNCTIONS: [&str; 14] =
+    ["und", "oder", "bzw", "bzw.", "bis", "sowie", "and", "or", "to", "en", "of", "och", "eller", "og"];
+
+/// Small words that stand within compounds, as in "state-of-the-art", beside those of one and two letters ("c'est-à-dire",
+/// "arc-en-ciel"); other short parts are halves of words.
+const COMPOUND_PARTS: [&str; 32] = [
+    "all", "and", "aux", "das", "del", "der", "des", "die", "for", "from", "les", "los", "non", "not", "off",
+    "one", "out", "par", "pas", "pour", "sous", "sur", "the", "two", "und", "van", "vom", "von", "with",
+    "you", "zum", "zur",
+];
+
+/// What is known about a page besides its lines.
+#[derive(Debug, Default)]
+pub struct PageContext {
+    /// Whether it is read from right to left.
+    pub right_to_left: bool,
+    /// What the outline of the document calls the parts that begin on it, as [`key`] gives it.
+    pub headings: HashSet<String>,
+}
+
+/// The text of a page, its parts in the order in which they are read.
+pub fn text(parts: &[Vec<TextLine>], page: &PageContext) -> String {
+    let mut text = String::new();
+    for part in parts {
+        let step = usual_step(part);
+        let mut before: Option<(&TextLine, bool)> = None;
+        for line in part {
+            let written = write(line, page);
+            let heading = page.headings.contains(&key(&written));
+            let new =
+                before.is_none_or(|(above, was_heading)| heading || was_heading || is_new(above, line, step));
+            append(&mut text, &written, new);
+            before = Some((line, heading));
+        }
+    }
+    text
+}
+
+/// What of a line is compared with an outline's: its letters and digits.
+pub fn key(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+fn usual_step(lines: &[TextLine]) -> f64 {
+    let mut steps: Vec<f64> =
+        pairs(lines).map(|(above, below)| below.y - above.y).filter(|step| *step > 0.0).collect();
+    steps.sort_by(f64::total_cmp);
+    steps.get(steps.len() / 2).copied().unwrap_or_default()
+}
+
+fn pairs(lines: &[TextLine]) -> impl Iterator<Item = (&TextLine, &TextLine)> {
+    lines.iter().zip(lines.iter().skip(1))
+}
+
+fn is_new(above: &TextLine, line: &TextLine, step: f64) -> bool {
+    let (large, small) = (above.size.max(line.size), above.size.min(line.size));
+    let wide = line.y - above.y > (step * MIN_PARAGRAPH_STEP).max(large * 1.5);
+    let alike = above.words.len() > 1 || line.words.len() > 1;
+    wide || (alike && large > small * MIN_SIZE_RATIO)
+}
+
+/// A line as it is read.
+pub fn write(line: &TextLine, page: &PageContext) -> String {
+    if line.turned {
+        let direction = bidi::direction(line.words.iter().flat_map(|word| &word.glyphs));
+        return bidi::logical(units(line), direction.unwrap_or(page.right_to_left));
+    }
+    let mut text = String::new();
+    let mut before: Option<&Word> = None;
+    for word in &line.words {
+        if before.is_some_and(|before| !is_glued(before, word)) {
+            text.push(' ');
+        }
+        text.extend(word.chars());
+        before = Some(word);
+    }
+    text
+}
+
+fn is_glued(before: &Word, word: &Word) -> bool {
+    let size = before.size.max(word.size);
+    let gap = (word.x0 - before.x1) / size;
+    !word.spaced && (-0.8..MAX_GLUED_GAP).contains(&gap)
+}
+
+/// What stands on the line from left to right.
+fn units(line: &TextLine) -> Vec<bidi::Unit> {
+    let mut words: Vec<&Word> = line.words.iter().collect();
+    words.sort_by(|a, b| a.x0.total_cmp(&b.x0));
+    let mut units: Vec<bidi::Unit> = Vec::new();
+    let mut before: Option<&Word> = None;
+    for word in words {
+        if before.is_some_and(|before| (word.x0 - before.x1) / word.size > MAX_GLUED_GAP || word.spaced) {
+            units.push(" ".to_owned());
+        }
+        let mut glyphs: Vec<_> = word.glyphs.iter().collect();
+        glyphs.sort_by(|a, b| a.x0.total_cmp(&b.x0));
+        for glyph in glyphs {
+            let mark = glyph.text.chars().all(letters::is_mark);
+            match units.last_mut().filter(|_| mark) {
+                Some(letter) => letter.push_str(&glyph.text),
+                None => units.push(glyph.text.clone()),
+            }
+        }
+        before = Some(word);
+    }
+    units
+}
+
+/// Adds a line, a paragraph of its own or going on with the text.
+fn append(text: &mut String, line: &str, new: bool) {
+    if line.is_empty() {
+        return;
+    }
+    match broken(text, line) {
+        Some(broken @ (LineBreak::Word | LineBreak::Compound)) => {
+            if broken == LineBreak::Word {
+                text.pop();
+            }
+            let (half, rest) = line.split_once(' ').unwrap_or((line, ""));
+            text.push_str(half);
+            if !rest.is_empty() {
+                text.push('\n');
+                text.push_str(rest);
+            }
+        }
+        Some(LineBreak::Shared) => {
+            text.push(' ');
+            text.push_str(line);
+        }
+        None => {
+            let between = if text.is_empty() {
+                ""
+            } else if new {
+                "\n\n"
+            } else {
+                "\n"
+            };
+            text.push_str(between);
+            text.push_str(line);
+        }
+    }
+}
+
+/// What a hyphen at the end of a text means before the next line.
+#[derive(Debug, PartialEq, Eq)]
+enum LineBreak {
+    /// The two halves are a word.
+    Word,
+    /// They are one with its hyphen, as other words of the same run have theirs, or an address.
+    Compound,
+    /// The word is whole; the next one shares its end.
+    Shared,
+}
+
+/// Characters before a line's end that are searched for the start of the broken word.
+const MAX_RUN_CHARS: usize = 200;
+
+fn broken(text: &str, line: &str) -> Option<LineBreak> {
+    let mut last = text.chars().rev();
+    let hyphen = last.next().filter(|c| matches!(c, '-' | '\u{2010}' | '\u{ad}'))?;
+    let goes_on = line.chars().next().is_some_and(char::is_lowercase);
+    if !last.next().is_some_and(char::is_alphabetic) || !goes_on {
+        return None;
+    }
+    let first = line.split(' ').next().unwrap_or_default();
+    let near = text.char_indices().rev().nth(MAX_RUN_CHARS).map_or(0, |(at, _)| at);
+    let near = text.get(near..).unwrap_or_default();
+    let run = near.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let half = run.strip_suffix(hyphen).unwrap_or(run);
+    Some(match hyphen {
+        '\u{ad}' => LineBreak::Word,
+        // Who breaks lines writes U+2010; the hyphens of this run were written by somebody else.
+        '\u{2010}' if half.contains('-') => LineBreak::Word,
+        _ if CONJUNCTIONS.contains(&first) => LineBreak::Shared,
+        _ if keeps_hyphen(half) => LineBreak::Compound,
+        _ => LineBreak::Word,
+    })
+}
+
+/// Whether what a line's end broke has a hyphen there anyway: an address, a letter by itself, and behind a small word within a
+/// run of them (`state-of-the-`). Other parts of such runs are broken as words are.
+fn keeps_hyphen(half: &str) -> bool {
+    let tiny = |part: &str| part.chars().count() <= 2 && part.chars().all(char::is_lowercase);
+    let small = |part: &str| tiny(part) || COMPOUND_PARTS.contains(&part);
+    let part = half.rsplit_once(['-', '\u{2010}']).map(|(_, part)| part);
+    half.contains("://") || half.chars().count() == 1 || part.is_some_and(small)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::lines::lines;
+    use super::super::words::{self, tests::painted};
+    use super::*;
+
+    fn page(lines_of: &[(&str, f64, f64)]) -> String {
+        let words =
+            lines_of.iter().flat_map(|(line, y, size)| words::words(painted(line, 0.0, *y, *size))).collect();
+        text(&[lines(words)], &PageContext::default())
+    }
+
+    #[test]
+    fn a_word_that_a_lines_end_broke_is_whole_again() {
+        assert_eq!(page(&[("an auto-", 0.0, 10.0), ("matic car", 12.0, 10.0)]), "an automatic\ncar");
+    }
+
+    #[test]
+    fn a_hyphen_that_is_meant_stays() {
+        assert_eq!(page(&[("Vor- ", 0.0, 10.0), ("und Nachteile", 12.0, 10.0)]), "Vor- und Nachteile");
+        assert_eq!(page(&[("Anglo-", 0.0, 10.0), ("Saxon", 12.0, 10.0)]), "Anglo-\nSaxon");
+        for (first, second) in [
+            ("state-of-the-", "art"),
+            ("c'est-à-", "dire"),
+            ("Boulogne-sur-", "mer"),
+            ("http://ex.org/some-", "path/page"),
+            ("x-", "ray"),
+        ] {
+            let whole = format!("{first}{second}\nand more");
+            assert_eq!(page(&[(first, 0.0, 10.0), (&format!("{second} and more"), 12.0, 10.0)]), whole);
+        }
+        assert_eq!(page(&[("Open-Source-Soft-", 0.0, 10.0), ("ware", 12.0, 10.0)]), "Open-Source-Software");
+        assert_eq!(page(&[("a fine-gra-", 0.0, 10.0), ("ined sieve", 12.0, 10.0)]), "a fine-grained\nsieve");
+        assert_eq!(page(&[("well-in\u{2010}", 0.0, 10.0), ("formed", 12.0, 10.0)]), "well-informed");
+    }
+
+    #[test]
+    fn headings_and_paragraphs_stand_apart() {
+        let found = page(&[
+            ("A heading", 0.0, 14.0),
+            ("goes over", 16.0, 10.0),
+            ("two lines", 28.0, 10.0),
+            ("and three.", 40.0, 10.0),
+            ("New one.", 62.0, 10.0),
+        ]);
+
+        assert_eq!(found, "A heading\n\ngoes over\ntwo lines\nand three.\n\nNew one.");
+    }
+
+    #[test]
+    fn the_outline_tells_headings_that_look_like_text() {
+        let lines = lines(
+            [("One", 0.0), ("two three", 12.0), ("four", 24.0)]
+                .iter()
+                .flat_map(|(line, y)| words::words(painted(line, 0.0, *y, 10.0)))
+                .collect(),
+        );
+        let page = PageContext { headings: HashSet::from([key("Two Three")]), ..PageContext::default() };
+
+        assert_eq!(text(&[lines], &page), "One\n\ntwo three\n\nfour");
+    }
+
+    proptest! {
+        #[test]
+        fn no_letter_is_lost(placed in prop::collection::vec(("[a-zא-ת]{1,6}", 0.0..300.0f64, 0.0..300.0f64, 5.0..20.0f64), 0..40)) {
+            let words: Vec<Word> = placed.iter().flat_map(|(text, x, y, size)| words::words(painted(text, *x, *y, *size))).collect();
+            let sorted = |chars: &mut Vec<char>| chars.sort_unstable();
+            let mut expected: Vec<char> = words.iter().flat_map(|word| word.chars().collect::<Vec<_>>()).collect();
+
+            let found = text(&[lines(words)], &PageContext::default());
+
+            let mut found: Vec<char> = found.chars().filter(|c| !c.is_whitespace()).collect();
+            sorted(&mut expected);
+            sorted(&mut found);
+            prop_assert_eq!(found, expected);
+        }
+    }
+}

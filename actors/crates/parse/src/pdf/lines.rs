@@ -1,0 +1,315 @@
+//! Lines of one part of a page: words in the order of painting as long as they go on, then what stands level joined.
+
+use super::letters;
+use super::words::Word;
+
+/// The largest distance of a word from the base line, in heights of the font: indices and limits of formulas.
+const MAX_SHIFT: f64 = 0.6;
+/// The most that a word overlaps the one before it, in heights of the font.
+const MAX_BACK_STEP: f64 = 0.4;
+/// The largest distance between base lines of one line, in heights of the font.
+const MAX_LEVEL_DISTANCE: f64 = 0.3;
+/// The largest steps up and down between the lines of a block, in heights of the font.
+const MAX_STEP_UP: f64 = 2.5;
+const MAX_STEP_DOWN: f64 = 4.0;
+/// The fewest lines of a table's column.
+const MIN_COLUMN_LINES: usize = 3;
+/// The most letters of a figure's labels, and the largest distance between them, in heights of the font.
+const MAX_LABEL_CHARS: usize = 30;
+const MAX_LABEL_DISTANCE: f64 = 12.0;
+
+/// Words on one line.
+#[derive(Clone, Debug)]
+pub struct TextLine {
+    /// From left to right but for formulas, whose parts stand in the order of painting; at least one.
+    pub words: Vec<Word>,
+    /// Left.
+    pub x0: f64,
+    /// Right.
+    pub x1: f64,
+    /// The base line of its largest word.
+    pub y: f64,
+    /// The height of its largest word's font.
+    pub size: f64,
+    /// Whether any of it is written from right to left.
+    pub turned: bool,
+}
+
+impl TextLine {
+    fn new(word: Word) -> Self {
+        let turned = is_turned(&word);
+        Self { x0: word.x0, x1: word.x1, y: word.y, size: word.size, turned, words: vec![word] }
+    }
+
+    fn push(&mut self, word: Word) {
+        self.x0 = self.x0.min(word.x0);
+        self.x1 = self.x1.max(word.x1);
+        if word.size > self.size {
+            (self.y, self.size) = (word.y, word.size);
+        }
+        self.turned |= is_turned(&word);
+        self.words.push(word);
+    }
+
+    /// Whether the word goes on with the line that was painted just before it.
+    fn goes_on(&self, word: &Word) -> bool {
+        let size = self.size.max(word.size);
+        if (word.y - self.y).abs() > MAX_SHIFT * size {
+            return false;
+        }
+        let Some(last) = self.words.last() else { return false };
+        // Runs of both directions take turns, so that painting goes to and fro.
+        let turned = (self.turned || is_turned(word)) && (word.y - self.y).abs() < MAX_LEVEL_DISTANCE * size;
+        let small = word.size < 0.85 * self.size && word.x0 > last.x0 - MAX_BACK_STEP * size;
+        word.x0 > self.x1 - MAX_BACK_STEP * size || small || turned
+    }
+
+    /// Whether the two stand beside each other on one line.
+    fn is_level_with(&self, other: &TextLine) -> bool {
+        let size = self.size.min(other.size);
+        let beside = self.x1 < other.x0 + 0.2 * size || other.x1 < self.x0 + 0.2 * size;
+        beside && (self.y - other.y).abs() < MAX_LEVEL_DISTANCE * size
+    }
+
+    /// Whether `small` is an index of this line: smaller, a little up or down, and close to a word.
+    fn has_index(&self, small: &TextLine) -> bool {
+        let shift = small.y - self.y;
+        let fits = small.size < 0.85 * self.size && shift > -0.8 * self.size && shift < 0.35 * self.size;
+        let beside =
+            |word: &Word| small.x0 > word.x1 - 0.1 * self.size || small.x1 < word.x0 + 0.1 * self.size;
+        let close = |word: &Word| (small.x0 - word.x1).abs() < 0.3 * self.size;
+        fits && self.words.iter().all(beside) && self.words.iter().any(close)
+    }
+
+    /// Whether `mark` is the number of a note at one of its words.
+    fn has_mark(&self, mark: &TextLine) -> bool {
+        let short = matches!(mark.words.as_slice(), [word] if word.chars().count() <= 2);
+        short
+            && mark.words.iter().flat_map(Word::chars).all(|c| c.is_numeric() || c == '*')
+            && self.has_index(mark)
+    }
+
+    fn join(&mut self, other: TextLine) {
+        for word in other.words {
+            self.push(word);
+        }
+        self.words.sort_by(|a, b| a.x0.total_cmp(&b.x0));
+    }
+}
+
+fn is_turned(word: &Word) -> bool {
+    word.chars().any(letters::is_right_to_left)
+}
+
+/// The lines of words that are given in the order of painting, from top to bottom.
+pub fn lines(words: Vec<Word>) -> Vec<TextLine> {
+    let mut lines: Vec<TextLine> = Vec::new();
+    for word in words {
+        match lines.last_mut() {
+            Some(line) if line.goes_on(&word) => line.push(word),
+            Some(_) | None => lines.push(TextLine::new(word)),
+        }
+    }
+    let mut blocks = blocks(lines);
+    blocks.sort_by(|a, b| a.top.total_cmp(&b.top));
+    groups(blocks).into_iter().flat_map(BlockGroup::lines).collect()
+}
+
+/// Lines that were painted one below the other. Their order is kept: a formula's parts stand up and down, and who painted
+/// it knew how they go on.
+struct LineBlock {
+    lines: Vec<TextLine>,
+    painted: usize,
+    top: f64,
+    bottom: f64,
+}
+
+fn blocks(lines: Vec<TextLine>) -> Vec<LineBlock> {
+    let mut blocks: Vec<LineBlock> = Vec::new();
+    for line in lines {
+        let (y, size, painted) = (line.y, line.size, blocks.len());
+        match blocks.last_mut() {
+            Some(block) if block.goes_on(&line) => {
+                block.top = block.top.min(y);
+                block.bottom = block.bottom.max(y);
+                block.lines.push(line);
+            }
+            Some(_) | None => blocks.push(LineBlock {
+                lines: vec![line],
+                painted,
+                top: y,
+                bottom: y + MAX_LEVEL_DISTANCE * size,
+            }),
+        }
+    }
+    with_labels(blocks)
+}
+
+/// Labels of a figure are painted up and down and in an order of their own, which is kept.
+fn with_labels(blocks: Vec<LineBlock>) -> Vec<LineBlock> {
+    let mut kept: Vec<LineBlock> = Vec::new();
+    for block in blocks {
+        match kept.last_mut() {
+            Some(before) if block.is_label_near(before) => {
+                before.top = before.top.min(block.top);
+                before.bottom = before.bottom.max(block.bottom);
+                before.lines.extend(block.lines);
+            }
+            Some(_) | None => kept.push(block),
+        }
+    }
+    kept
+}
+
+impl LineBlock {
+    fn is_label_near(&self, before: &LineBlock) -> bool {
+        let words = self.lines.iter().flat_map(|line| &line.words);
+        let apart = (self.top - before.bottom).max(before.top - self.bottom);
+        let size = self.lines.iter().map(|line| line.size).fold(0.0, f64::max);
+        self.lines.len() < MIN_COLUMN_LINES
+            && words.map(|word| word.glyphs.len()).sum::<usize>() <= MAX_LABEL_CHARS
+            && apart < MAX_LABEL_DISTANCE * size
+    }
+
+    fn goes_on(&self, line: &TextLine) -> bool {
+        let Some(last) = self.lines.last() else { return false };
+        let step = (line.y - last.y) / last.size.max(line.size);
+        (-MAX_STEP_UP..MAX_STEP_DOWN).contains(&step) && line.y > self.bottom - MAX_STEP_UP * line.size
+    }
+
+    /// Whether it may be a column of a table: lines of one size, each below the one before it.
+    fn is_column(&self) -> bool {
+        let pairs = || self.lines.iter().zip(self.lines.iter().skip(1));
+        let alike =
+            |(a, b): (&TextLine, &TextLine)| a.size.max(b.size) < 1.2 * a.size.min(b.size) && b.y > a.y;
+        self.lines.len() >= MIN_COLUMN_LINES && pairs().all(alike)
+    }
+}
+
+/// Blocks that stand beside each other.
+struct BlockGroup {
+    blocks: Vec<LineBlock>,
+    bottom: f64,
+}
+
+fn groups(blocks: Vec<LineBlock>) -> Vec<BlockGroup> {
+    let mut groups: Vec<BlockGroup> = Vec::new();
+    for block in blocks {
+        match groups.last_mut() {
+            Some(group) if block.top < group.bottom => {
+                group.bottom = group.bottom.max(block.bottom);
+                group.blocks.push(block);
+            }
+            Some(_) | None => groups.push(BlockGroup { bottom: block.bottom, blocks: vec![block] }),
+        }
+    }
+    groups
+}
+
+impl BlockGroup {
+    /// Its lines: from top to bottom where blocks stand level line by line, as the columns of a table do; as painted
+    /// elsewhere.
+    fn lines(mut self) -> Vec<TextLine> {
+        if self.is_table() {
+            return sorted(self.blocks.into_iter().flat_map(|block| block.lines).collect());
+        }
+        self.blocks.sort_by_key(|block| block.painted);
+        join(self.blocks.into_iter().flat_map(|block| block.lines), TextLine::has_mark)
+    }
+
+    /// Whether the blocks are columns of cells, or words painted in no order; pieces of formulas are neither.
+    fn is_table(&self) -> bool {
+        let pieces = self.blocks.iter().all(|block| block.lines.len() == 1);
+        let cells = |block: &&LineBlock| pieces || block.is_column();
+        let all = || {
+            self.blocks
+                .iter()
+                .filter(cells)
+                .flat_map(|block| block.lines.iter().map(|line| (block.painted, line)))
+        };
+        let level = |(of, line): &(usize, &TextLine)| {
+            all().any(|(other, beside)| other != *of && line.is_level_with(beside))
+        };
+        let lines: usize = self.blocks.iter().map(|block| block.lines.len()).sum();
+        self.blocks.len() > 1 && all().filter(level).count() * 2 >= lines
+    }
+}
+
+/// From top to bottom, whatever the order of painting.
+fn sorted(mut lines: Vec<TextLine>) -> Vec<TextLine> {
+    // A stable sort: what stands level stays as it was painted.
+    lines.sort_by(|a, b| a.y.total_cmp(&b.y));
+    join(lines.into_iter(), |a, b| a.is_level_with(b) || a.has_index(b) || b.has_index(a))
+}
+
+/// The number of lines back in which the other half of a line is searched.
+const MAX_LINES_BACK: usize = 6;
+
+fn join(
+    lines: impl Iterator<Item = TextLine>,
+    belong: impl Fn(&TextLine, &TextLine) -> bool,
+) -> Vec<TextLine> {
+    let mut joined: Vec<TextLine> = Vec::new();
+    for line in lines {
+        let near = joined.len().saturating_sub(MAX_LINES_BACK);
+        match joined.iter_mut().skip(near).rev().find(|other| belong(other, &line)) {
+            Some(other) => other.join(line),
+            None => joined.push(line),
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::words::{self, tests::painted};
+    use super::*;
+
+    fn texts(words: Vec<Word>) -> Vec<String> {
+        let text = |line: &TextLine| {
+            let words: Vec<String> = line.words.iter().map(|word| word.chars().collect()).collect();
+            words.join(" ")
+        };
+        lines(words).iter().map(text).collect()
+    }
+
+    fn words(text: &str, x: f64, y: f64, size: f64) -> Vec<Word> {
+        words::words(painted(text, x, y, size))
+    }
+
+    #[test]
+    fn lines_go_from_top_to_bottom_whatever_was_painted_first() {
+        let (first, second) = (
+            "the first line is quite a bit longer than a label",
+            "and so is the second one, which stands below it",
+        );
+        let page = [words(second, 0.0, 50.0, 10.0), words(first, 0.0, 5.0, 10.0)].concat();
+
+        assert_eq!(texts(page), [first, second]);
+    }
+
+    #[test]
+    fn cells_that_were_painted_by_column_stand_in_their_row() {
+        let page = [
+            words("a", 0.0, 0.0, 10.0),
+            words("c", 0.0, 15.0, 10.0),
+            words("e", 0.0, 30.0, 10.0),
+            words("b", 50.0, 0.0, 10.0),
+            words("d", 50.0, 15.0, 10.0),
+            words("f", 50.0, 30.0, 10.0),
+        ];
+
+        assert_eq!(texts(page.concat()), ["a b", "c d", "e f"]);
+    }
+
+    #[test]
+    fn a_mark_of_a_note_that_was_painted_later_goes_to_its_word() {
+        let page = [
+            words("word next", 0.0, 0.0, 10.0),
+            words("below it all", 0.0, 12.0, 10.0),
+            words("1", 20.0, -4.0, 5.0),
+        ];
+
+        assert_eq!(texts(page.concat()), ["word 1 next", "below it all"]);
+    }
+}

@@ -1,0 +1,126 @@
+//! The metadata of a document: title, author, subject, date, language.
+
+use hayro_syntax::Pdf;
+use hayro_syntax::object::{DateTime, Dict, String as PdfString};
+use serde::{Deserialize, Serialize};
+use time::{Date, Month, OffsetDateTime};
+
+use super::outline::OutlineEntry;
+use super::strings;
+
+/// Extensions of file names that programs use as a title.
+const FILE_EXTENSIONS: [&str; 16] = [
+    ".pdf", ".doc", ".docx", ".dvi", ".tex", ".indd", ".qxd", ".odt", ".rtf", ".ps", ".eps", ".ppt", ".pptx",
+    ".xls", ".xlsx", ".txt",
+];
+/// The longest field, in characters.
+const MAX_CHARS: usize = 2000;
+
+/// The metadata of a document.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PdfMetadata {
+    /// Its title.
+    pub title: Option<String>,
+    /// Its author.
+    pub author: Option<String>,
+    /// Its subject.
+    pub subject: Option<String>,
+    /// The date of creation, as in RFC 3339.
+    pub created_on: Option<String>,
+    /// Its language, ISO 639-1.
+    pub language: Option<String>,
+    /// Its outline, in order.
+    pub outline: Vec<OutlineEntry>,
+    /// Pages that show an image and no words, such as scans.
+    pub image_only_pages: usize,
+    /// Pages on which the parser failed.
+    pub unreadable_pages: usize,
+    /// The file is truncated: words may be missing on any page.
+    pub is_truncated: bool,
+}
+
+/// Reads the metadata of a document; what concerns its pages is left at 0.
+pub fn read(pdf: &Pdf) -> PdfMetadata {
+    let info = pdf.metadata();
+    PdfMetadata {
+        title: info.title.as_deref().and_then(clean_line).filter(|title| is_title(title)),
+        author: info.author.as_deref().and_then(clean_line).filter(|author| is_name(author)),
+        subject: info.subject.as_deref().and_then(clean_line),
+        created_on: info.creation_date.as_ref().and_then(day),
+        language: language(pdf),
+        outline: Vec::new(),
+        image_only_pages: 0,
+        unreadable_pages: 0,
+        is_truncated: false,
+    }
+}
+
+fn clean_line(bytes: &[u8]) -> Option<String> {
+    let text = strings::text(bytes);
+    let words: Vec<&str> =
+        text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
+    let text: String = words.join(" ").chars().take(MAX_CHARS).collect();
+    text.chars().any(char::is_alphanumeric).then_some(text)
+}
+
+/// A date between 1993, when PDF appeared, and tomorrow: programs write zeros, and clocks are wrong.
+fn day(date: &DateTime) -> Option<String> {
+    let month = Month::try_from(date.month).ok()?;
+    let day = Date::from_calendar_date(date.year.into(), month, date.day).ok()?;
+    // In some time zones it is tomorrow already.
+    let tomorrow = OffsetDateTime::now_utc().date().next_day()?;
+    ((1993..).contains(&day.year()) && day <= tomorrow).then(|| day.to_string())
+}
+
+/// Whether a title is not a placeholder that a program writes when it knows none.
+fn is_title(title: &str) -> bool {
+    let lower = title.to_lowercase();
+    let file = FILE_EXTENSIONS.iter().any(|ending| lower.ends_with(ending));
+    let program = ["microsoft word - ", "microsoft powerpoint - ", "untitled", "unbenannt"];
+    let placeholder = ["(anonymous)", "title", "document", "none", "unknown"];
+    !file && !program.iter().any(|start| lower.starts_with(start)) && !placeholder.contains(&lower.as_str())
+}
+
+fn is_name(author: &str) -> bool {
+    let lower = author.to_lowercase();
+    ![
+        "(anonymous)",
+        "anonymous",
+        "author",
+        "admin",
+        "administrator",
+        "user",
+        "unknown",
+        "none",
+        "root",
+        "owner",
+    ]
+    .contains(&lower.as_str())
+}
+
+/// The first part of a language tag, where it has two letters.
+fn language(pdf: &Pdf) -> Option<String> {
+    let catalog = pdf.xref().get::<Dict<'_>>(pdf.xref().root_id())?;
+    let tag = strings::text(catalog.get::<PdfString<'_>>("Lang")?.as_bytes());
+    let code = tag.trim().split(['-', '_']).next()?.to_ascii_lowercase();
+    (code.len() == 2 && code.chars().all(|c| c.is_ascii_lowercase())).then_some(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_programs_write_is_no_title() {
+        for none in ["Microsoft Word - thesis.doc", "paper.dvi", "untitled", "Untitled-1", "(anonymous)"] {
+            assert!(!is_title(none), "{none}");
+        }
+        assert!(is_title("On the Origin of Species"));
+    }
+
+    #[test]
+    fn white_space_and_controls_are_made_one_space() {
+        assert_eq!(clean_line(b"  Two\r\n words\0 ").as_deref(), Some("Two words"));
+        assert_eq!(clean_line(b" -- "), None);
+    }
+}

@@ -1,0 +1,200 @@
+//! The text of a PDF: pages in reading order, and what the document says about itself.
+//!
+//! Each step is a file and sees only the result of the step before: [`glyphs`] (characters with positions), [`rotation`] (each
+//! direction upright), [`accents`], [`words`], [`initials`], [`columns`] (reading order), [`lines`], [`bidi`] (right to left),
+//! [`flow`] (paragraphs, hyphenation). No step loses a letter; the time of each is bounded for a page.
+
+mod accents;
+mod bidi;
+mod columns;
+mod flow;
+mod glyphs;
+mod initials;
+mod letters;
+mod lines;
+mod metadata;
+mod outline;
+mod rotation;
+mod rows;
+#[cfg(test)]
+mod sample;
+mod strings;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use hayro_interpret::kurbo::{Affine, Rect};
+use hayro_interpret::{Context, InterpreterCache, InterpreterSettings, interpret_page};
+use hayro_syntax::page::Page;
+use hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
+use serde::{Deserialize, Serialize};
+
+pub use metadata::PdfMetadata;
+pub(crate) use outline::MAX_HEADING_LEVEL;
+pub use outline::OutlineEntry;
+
+use glyphs::{Glyph, GlyphCollector};
+
+/// Separates the pages in the text that [`read`] returns; it occurs nowhere else in it.
+pub const PAGE_SEPARATOR: char = '\u{c}';
+
+/// The most pages of a document: more than any book has.
+const MAX_PAGES: usize = 20_000;
+
+/// Why a PDF has no text, in words for the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum PdfError {
+    /// It opens only with a password.
+    #[error("the file is protected by a password")]
+    PasswordProtected,
+    /// Its encryption is not supported.
+    #[error("the file is encrypted in a way that is not read")]
+    UnknownEncryption,
+    /// It is not a PDF, or too little of one.
+    #[error("the file is damaged, or no PDF")]
+    Damaged,
+    /// Its pages are images, as those of a scan.
+    #[error("the pages are pictures: there is no text")]
+    ImagesOnly,
+    /// Its pages are empty.
+    #[error("the pages are empty")]
+    Empty,
+    /// It shows text, but its fonts do not map glyphs to characters.
+    #[error("the file's fonts do not tell which letters they show")]
+    UnmappedFonts,
+    /// It has more than 20,000 pages.
+    #[error("the file has more than 20,000 pages")]
+    TooManyPages,
+}
+
+/// Reads a PDF: its metadata, and the text of its pages with [`PAGE_SEPARATOR`] between them.
+///
+/// # Errors
+/// [`PdfError`].
+pub fn read(bytes: Vec<u8>) -> Result<(PdfMetadata, String), PdfError> {
+    let is_truncated = is_truncated(&bytes);
+    let pdf = Pdf::new(bytes).map_err(pdf_error)?;
+    match pdf.pages().len() {
+        0 => return Err(PdfError::Damaged),
+        1..=MAX_PAGES => {}
+        _ => return Err(PdfError::TooManyPages),
+    }
+    let outline = outline::read(&pdf);
+    let metadata = metadata::read(&pdf);
+    let (text, statistics) = extract_text(&pdf, &outline)?;
+    Ok((
+        PdfMetadata {
+            outline,
+            image_only_pages: statistics.scans,
+            unreadable_pages: statistics.broken,
+            is_truncated,
+            ..metadata
+        },
+        text,
+    ))
+}
+
+/// Whether a file has no end marker (ISO 32000-1, section 7.5.5), or begins another object behind the last one. A linearised file
+/// has a marker near its beginning too, and some files have other bytes behind the last.
+fn is_truncated(bytes: &[u8]) -> bool {
+    const END: &[u8] = b"%%EOF";
+    let Some(end) = bytes.windows(END.len()).rposition(|window| window == END) else { return true };
+    bytes.get(end..).is_some_and(|rest| rest.windows(OBJECT_HEADER_BYTES).any(begins_object))
+}
+
+/// The shortest header of an object, in bytes.
+const OBJECT_HEADER_BYTES: usize = 8;
+
+/// Whether these bytes end as an object begins: `7 0 obj`, and no more letters.
+fn begins_object(bytes: &[u8]) -> bool {
+    let [number, b' ', version, b' ', b'o', b'b', b'j', behind] = bytes else { return false };
+    number.is_ascii_digit() && version.is_ascii_digit() && !behind.is_ascii_alphanumeric()
+}
+
+fn pdf_error(error: LoadPdfError) -> PdfError {
+    match error {
+        LoadPdfError::Decryption(DecryptionError::PasswordProtected) => PdfError::PasswordProtected,
+        LoadPdfError::Decryption(DecryptionError::UnsupportedAlgorithm) => PdfError::UnknownEncryption,
+        LoadPdfError::Decryption(DecryptionError::MissingIDEntry | DecryptionError::InvalidEncryption)
+        | LoadPdfError::Invalid => PdfError::Damaged,
+    }
+}
+
+/// Counts over all pages.
+#[derive(Default)]
+struct PageStatistics {
+    unknown: usize,
+    pictures: usize,
+    /// Pages without a word that show a picture.
+    scans: usize,
+    broken: usize,
+}
+
+fn extract_text(pdf: &Pdf, outline: &[OutlineEntry]) -> Result<(String, PageStatistics), PdfError> {
+    let mut cache = InterpreterCache::new();
+    let (mut text, mut statistics) = (String::new(), PageStatistics::default());
+    for (page, number) in pdf.pages().iter().zip(1u32..) {
+        if number > 1 {
+            text.push(PAGE_SEPARATOR);
+        }
+        let headings =
+            outline.iter().filter(|entry| entry.page == Some(number)).map(|entry| flow::key(&entry.title));
+        // A panic of the parser costs one page; its cache may be inconsistent then.
+        match catch_unwind(AssertUnwindSafe(|| collect(page, pdf, &cache))) {
+            Ok(collected) => {
+                statistics.unknown += collected.unknown;
+                statistics.pictures += collected.pictures;
+                let has_picture = collected.pictures > 0;
+                let page = lay_out(collected, headings.collect());
+                statistics.scans += usize::from(has_picture && page.trim().is_empty());
+                text.push_str(&page);
+            }
+            Err(_) => {
+                statistics.broken += 1;
+                cache = InterpreterCache::new();
+            }
+        }
+    }
+    match statistics {
+        _ if text.chars().any(|c| !c.is_whitespace()) => Ok((text, statistics)),
+        PageStatistics { broken: 1.., .. } => Err(PdfError::Damaged),
+        PageStatistics { unknown: 1.., .. } => Err(PdfError::UnmappedFonts),
+        PageStatistics { pictures: 1.., .. } => Err(PdfError::ImagesOnly),
+        PageStatistics { .. } => Err(PdfError::Empty),
+    }
+}
+
+/// The glyphs of a page in a frame whose y grows downwards.
+fn collect<'a>(page: &Page<'a>, pdf: &'a Pdf, cache: &InterpreterCache<'a>) -> GlyphCollector {
+    let (width, height) = page.render_dimensions();
+    let (width, height) = (f64::from(width), f64::from(height));
+    let frame = Affine::new(page.initial_transform(true).as_coeffs());
+    let seen = Rect::new(0.0, 0.0, width, height);
+    let mut context = Context::new(frame, seen, cache, pdf.xref(), InterpreterSettings::default());
+    let mut collector = GlyphCollector::new(width, height);
+    interpret_page(page, &mut context, &mut collector);
+    collector
+}
+
+fn lay_out(collected: GlyphCollector, headings: HashSet<String>) -> String {
+    let right_to_left = |glyphs: &[Glyph]| bidi::direction(glyphs.iter()).unwrap_or(false);
+    let mut page = flow::PageContext { right_to_left: false, headings };
+    let mut text = String::new();
+    for glyphs in rotation::rotate_upright(collected.glyphs) {
+        page.right_to_left = right_to_left(&glyphs);
+        let words = words::words(accents::join(glyphs));
+        let size = columns::usual_size(&words);
+        let parts = columns::regions(initials::join(words, size), page.right_to_left);
+        let parts: Vec<_> = parts.into_iter().map(lines::lines).collect();
+        let turned = flow::text(&parts, &page);
+        if !text.is_empty() && !turned.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str(&turned);
+    }
+    text
+}

@@ -1,0 +1,139 @@
+//! The outline of a document: its parts by name, each with the page on which it begins.
+
+use std::collections::{HashMap, HashSet};
+
+use super::strings;
+use hayro_syntax::Pdf;
+use hayro_syntax::object::{Array, Dict, MaybeRef, Object, ObjectIdentifier, String as PdfString};
+use serde::{Deserialize, Serialize};
+
+/// The most entries of an outline.
+const MAX_ENTRIES: usize = 2000;
+/// The deepest nesting of entries below the first level.
+const MAX_DEPTH: u8 = 16;
+/// The deepest level of a heading.
+pub const MAX_HEADING_LEVEL: u8 = MAX_DEPTH + 1;
+/// The longest title of an entry, in characters.
+const MAX_TITLE_CHARS: usize = 200;
+/// Nodes of the name tree that are visited for one name.
+const MAX_NODES: usize = 2000;
+
+/// An entry of a document's outline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutlineEntry {
+    /// Its title.
+    pub title: String,
+    /// Its level, from 1.
+    pub level: u8,
+    /// The page that it leads to, from 1, if it says so.
+    pub page: Option<u32>,
+}
+
+/// Reads the outline, each entry before its children.
+pub fn read(pdf: &Pdf) -> Vec<OutlineEntry> {
+    let Some(catalog) = pdf.xref().get::<Dict<'_>>(pdf.xref().root_id()) else { return Vec::new() };
+    let Some(root) = catalog.get::<Dict<'_>>("Outlines") else { return Vec::new() };
+    let pages =
+        pdf.pages().iter().zip(1u32..).filter_map(|(page, number)| Some((page.raw().obj_id()?, number)));
+    let mut reader =
+        OutlineReader { catalog, pages: pages.collect(), seen: HashSet::new(), entries: Vec::new() };
+    if let Some(first) = root.get::<Dict<'_>>("First") {
+        reader.walk(first);
+    }
+    reader.entries
+}
+
+struct OutlineReader<'a> {
+    catalog: Dict<'a>,
+    pages: HashMap<ObjectIdentifier, u32>,
+    seen: HashSet<ObjectIdentifier>,
+    entries: Vec<OutlineEntry>,
+}
+
+impl<'a> OutlineReader<'a> {
+    fn walk(&mut self, first: Dict<'a>) {
+        let mut open = vec![(first, 0)];
+        while let Some((item, depth)) = open.pop() {
+            let again = item.obj_id().is_some_and(|id| !self.seen.insert(id));
+            if again || self.entries.len() >= MAX_ENTRIES {
+                continue;
+            }
+            self.note(&item, depth + 1);
+            open.extend(item.get::<Dict<'_>>("Next").map(|next| (next, depth)));
+            let child = item.get::<Dict<'_>>("First").filter(|_| depth < MAX_DEPTH);
+            open.extend(child.map(|child| (child, depth + 1)));
+        }
+    }
+
+    fn note(&mut self, item: &Dict<'a>, level: u8) {
+        let title = item.get::<PdfString<'_>>("Title").map(|title| strings::text(title.as_bytes()));
+        let title =
+            title.map(|title| title.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default();
+        if !title.is_empty() {
+            let title = title.chars().take(MAX_TITLE_CHARS).collect();
+            self.entries.push(OutlineEntry { title, level, page: self.page(item) });
+        }
+    }
+
+    fn page(&self, item: &Dict<'a>) -> Option<u32> {
+        let place =
+            item.get::<Object<'_>>("Dest").or_else(|| item.get::<Dict<'_>>("A")?.get::<Object<'_>>("D"))?;
+        self.page_of(place, 3)
+    }
+
+    /// The page of a place: given itself, under a name, or in a dictionary.
+    fn page_of(&self, place: Object<'a>, left: u32) -> Option<u32> {
+        let left = left.checked_sub(1)?;
+        match place {
+            Object::Array(place) => self.page_in(&place),
+            Object::Dict(place) => self.page_of(place.get::<Object<'_>>("D")?, left),
+            Object::Name(name) => self.page_of(self.named(name.as_ref())?, left),
+            Object::String(name) => self.page_of(self.named(name.as_bytes())?, left),
+            Object::Null(_) | Object::Boolean(_) | Object::Number(_) | Object::Stream(_) => None,
+        }
+    }
+
+    fn page_in(&self, place: &Array<'a>) -> Option<u32> {
+        match place.raw_iter().next()? {
+            MaybeRef::Ref(page) => {
+                self.pages.get(&ObjectIdentifier::new(page.obj_number, page.gen_number)).copied()
+            }
+            MaybeRef::NotRef(page) => {
+                let number = u32::try_from(page.into_i32()?).ok()?.checked_add(1)?;
+                (number as usize <= self.pages.len()).then_some(number)
+            }
+        }
+    }
+
+    fn named(&self, name: &[u8]) -> Option<Object<'a>> {
+        let old = self.catalog.get::<Dict<'_>>("Dests").and_then(|places| places.get::<Object<'_>>(name));
+        old.or_else(|| find(self.catalog.get::<Dict<'_>>("Names")?.get::<Dict<'_>>("Dests")?, name))
+    }
+}
+
+/// Looks a name up in a tree of names (ISO 32000-1, 7.9.6).
+fn find<'a>(root: Dict<'a>, name: &[u8]) -> Option<Object<'a>> {
+    let mut open = vec![root];
+    for _ in 0..MAX_NODES {
+        let node = open.pop()?;
+        if let Some(names) = node.get::<Array<'_>>("Names") {
+            let mut pairs = names.flex_iter();
+            while let Some(key) = pairs.next::<PdfString<'_>>() {
+                let place = pairs.next::<Object<'_>>()?;
+                if key.as_bytes() == name {
+                    return Some(place);
+                }
+            }
+        }
+        let kids = node.get::<Array<'_>>("Kids");
+        open.extend(kids.iter().flat_map(|kids| kids.iter::<Dict<'_>>()).filter(|kid| may_hold(kid, name)));
+    }
+    None
+}
+
+fn may_hold(node: &Dict<'_>, name: &[u8]) -> bool {
+    let Some(limits) = node.get::<Array<'_>>("Limits") else { return true };
+    let mut limits = limits.iter::<PdfString<'_>>();
+    let (least, most) = (limits.next(), limits.next());
+    least.is_none_or(|least| least.as_bytes() <= name) && most.is_none_or(|most| name <= most.as_bytes())
+}

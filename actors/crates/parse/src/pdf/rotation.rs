@@ -1,0 +1,80 @@
+//! Turns text of each direction upright, so that everything after sees lines that run from left to right.
+
+use std::collections::BTreeMap;
+
+use super::glyphs::{Glyph, PaintedGlyph};
+
+/// Directions nearer to each other than this are one, in degrees: a scan may be slightly rotated.
+const ANGLE_STEP_DEGREES: f64 = 5.0;
+
+/// The glyphs of a page by their direction, the one with most glyphs first; each in the order of painting.
+pub fn rotate_upright(painted: Vec<PaintedGlyph>) -> Vec<Vec<Glyph>> {
+    let mut groups: BTreeMap<i64, Vec<(f64, PaintedGlyph)>> = BTreeMap::new();
+    for glyph in painted {
+        let angle = direction(&glyph);
+        let step = (angle / ANGLE_STEP_DEGREES).round() as i64;
+        let whole_turn = (360.0 / ANGLE_STEP_DEGREES) as i64;
+        groups.entry(step.rem_euclid(whole_turn)).or_default().push((angle, glyph));
+    }
+    let mut groups: Vec<_> = groups.into_values().collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
+    groups.into_iter().map(turn).collect()
+}
+
+/// The direction in which a glyph advances, in degrees from the page's own.
+fn direction(glyph: &PaintedGlyph) -> f64 {
+    let along = glyph.end - glyph.origin;
+    if along.hypot() < glyph.size * 0.01 { 0.0 } else { along.y.atan2(along.x).to_degrees() }
+}
+
+fn turn(mut group: Vec<(f64, PaintedGlyph)>) -> Vec<Glyph> {
+    let mut angles: Vec<f64> = group.iter().map(|(angle, _)| angle.rem_euclid(360.0)).collect();
+    angles.sort_by(f64::total_cmp);
+    // Around zero the middle of 359 and 1 is not 180, but one of the two.
+    let angle = angles.get(angles.len() / 2).copied().unwrap_or_default().to_radians();
+    let (sin, cos) = angle.sin_cos();
+    let upright = |(_, glyph): (f64, PaintedGlyph)| {
+        let along = |x: f64, y: f64| x * cos + y * sin;
+        let (a, b) = (along(glyph.origin.x, glyph.origin.y), along(glyph.end.x, glyph.end.y));
+        let y = glyph.origin.y * cos - glyph.origin.x * sin;
+        Glyph { text: glyph.text, x0: a.min(b), x1: a.max(b), y, size: glyph.size }
+    };
+    group.drain(..).map(upright).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use hayro_interpret::kurbo::Point;
+
+    use super::*;
+
+    fn painted(text: &str, origin: (f64, f64), end: (f64, f64)) -> PaintedGlyph {
+        PaintedGlyph { text: text.to_owned(), origin: Point::from(origin), end: Point::from(end), size: 10.0 }
+    }
+
+    #[test]
+    fn text_that_runs_down_the_page_is_turned() {
+        let groups = rotate_upright(vec![
+            painted("a", (100.0, 10.0), (100.0, 15.0)),
+            painted("b", (100.0, 15.0), (100.0, 20.0)),
+            painted("x", (0.0, 0.0), (5.0, 0.0)),
+        ]);
+
+        let [down, across] = groups.as_slice() else { panic!("two directions") };
+        assert_eq!(across.len(), 1);
+        let [a, b] = down.as_slice() else { panic!("two glyphs") };
+        assert!((a.x1 - b.x0).abs() < 1e-9 && (a.y - b.y).abs() < 1e-9 && a.x0 < b.x0);
+    }
+
+    #[test]
+    fn a_page_that_lies_askew_is_straightened() {
+        let slope = 1f64.to_radians().tan();
+        let at = |x: f64| (x, 50.0 + x * slope);
+        let groups = rotate_upright(
+            (0..20).map(|n| f64::from(n) * 5.0).map(|x| painted("a", at(x), at(x + 5.0))).collect(),
+        );
+
+        let [line] = groups.as_slice() else { panic!("one direction") };
+        assert!(line.windows(2).all(|pair| (pair[0].y - pair[1].y).abs() < 1e-6));
+    }
+}

@@ -1,0 +1,117 @@
+//! Words that stand level, and what their rows say about a column: whether it is prose, whether two columns go together.
+
+use super::letters;
+use super::words::Word;
+
+/// The largest distance between base lines of one row, in heights of the text.
+const MAX_LEVEL_DISTANCE: f64 = 0.35;
+/// The least gap between words of different columns, in heights of the text.
+const MIN_COLUMN_GAP: f64 = 1.5;
+
+/// Words that stand level, from left to right.
+#[derive(Debug)]
+pub struct WordRow<'a> {
+    /// The base line of the first of them.
+    pub y: f64,
+    /// At least one.
+    pub words: Vec<&'a Word>,
+}
+
+impl<'a> WordRow<'a> {
+    /// The words from the left edge up to the first wide gap.
+    pub fn head(&self, size: f64) -> Vec<&'a Word> {
+        unbroken(self.words.iter().copied(), |before, after| after.x0 - before.x1, size)
+    }
+
+    /// The words from the last wide gap to the right edge.
+    pub fn tail(&self, size: f64) -> Vec<&'a Word> {
+        unbroken(self.words.iter().rev().copied(), |before, after| before.x0 - after.x1, size)
+    }
+}
+
+fn unbroken<'a>(
+    words: impl Iterator<Item = &'a Word>,
+    gap: impl Fn(&Word, &Word) -> f64,
+    size: f64,
+) -> Vec<&'a Word> {
+    let mut kept: Vec<&Word> = Vec::new();
+    for word in words {
+        if kept.last().is_some_and(|last| gap(last, word) > MIN_COLUMN_GAP * size) {
+            break;
+        }
+        kept.push(word);
+    }
+    kept
+}
+
+/// The rows of some words, from top to bottom.
+pub fn rows<'a>(words: impl IntoIterator<Item = &'a Word>, size: f64) -> Vec<WordRow<'a>> {
+    let mut words: Vec<&Word> = words.into_iter().collect();
+    words.sort_by(|a, b| a.y.total_cmp(&b.y));
+    let mut rows: Vec<WordRow<'_>> = Vec::new();
+    for word in words {
+        match rows.last_mut() {
+            Some(row) if word.y - row.y < MAX_LEVEL_DISTANCE * size => row.words.push(word),
+            Some(_) | None => rows.push(WordRow { y: word.y, words: vec![word] }),
+        }
+    }
+    for row in &mut rows {
+        row.words.sort_by(|a, b| a.x0.total_cmp(&b.x0));
+    }
+    rows
+}
+
+/// Whether a column is prose: most lines are as long as they can be, with several words each, close under each other.
+pub fn is_prose<'a>(
+    rows: &[WordRow<'a>],
+    line: impl Fn(&WordRow<'a>, f64) -> Vec<&'a Word>,
+    size: f64,
+) -> bool {
+    let lines: Vec<Vec<&Word>> = rows.iter().map(|row| line(row, size)).collect();
+    let count = lines.len().max(1) as f64;
+    let chars = lines.iter().flatten().map(|word| word.chars().count()).sum::<usize>();
+    let words = lines.iter().map(Vec::len).sum::<usize>();
+    let wordy = words as f64 / count >= 2.3 || is_unspaced(&lines);
+    chars as f64 / count >= 14.0 && wordy && pitch(rows) < 2.0 * size && are_full(&lines, size)
+}
+
+/// Whether most lines end where the first word of the next one would not have fit: cells of a table end sooner.
+fn are_full(lines: &[Vec<&Word>], size: f64) -> bool {
+    let mut widths: Vec<f64> = lines.iter().map(|line| width(line)).collect();
+    widths.sort_by(f64::total_cmp);
+    let room = widths.get(widths.len() * 9 / 10).copied().unwrap_or_default();
+    let pairs = || lines.iter().zip(lines.iter().skip(1));
+    let full = pairs().filter(|(line, next)| width(line) + first_width(next) + 0.2 * size > room).count();
+    full * 10 >= pairs().count() * 6
+}
+
+fn first_width(line: &[&Word]) -> f64 {
+    let first = line.iter().min_by(|a, b| a.x0.total_cmp(&b.x0));
+    first.map_or(0.0, |word| word.x1 - word.x0)
+}
+
+fn width(line: &[&Word]) -> f64 {
+    let left = line.iter().map(|word| word.x0).fold(f64::INFINITY, f64::min);
+    let right = line.iter().map(|word| word.x1).fold(f64::NEG_INFINITY, f64::max);
+    (right - left).max(0.0)
+}
+
+fn is_unspaced(lines: &[Vec<&Word>]) -> bool {
+    let all = lines.iter().flatten().flat_map(|word| word.chars());
+    let (unspaced, other): (Vec<char>, Vec<char>) = all.partition(|c| letters::is_unspaced(*c));
+    unspaced.len() > other.len()
+}
+
+/// The usual distance from one row to the next.
+pub fn pitch(rows: &[WordRow<'_>]) -> f64 {
+    let mut steps: Vec<f64> = rows.iter().zip(rows.iter().skip(1)).map(|(a, b)| b.y - a.y).collect();
+    steps.sort_by(f64::total_cmp);
+    steps.get(steps.len() / 2).copied().unwrap_or_default()
+}
+
+/// Whether most lines of the shorter column have a line beside them at the same height.
+pub fn are_level(left: &[WordRow<'_>], right: &[WordRow<'_>], size: f64) -> bool {
+    let (few, many) = if left.len() < right.len() { (left, right) } else { (right, left) };
+    let beside = |row: &&WordRow<'_>| many.iter().any(|other| (other.y - row.y).abs() < 0.12 * size);
+    few.iter().filter(beside).count() * 2 >= few.len()
+}

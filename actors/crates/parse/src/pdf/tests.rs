@@ -1,0 +1,83 @@
+//! Whole PDFs, made here.
+
+use super::sample::{pdf, said};
+use super::{PAGE_SEPARATOR, PdfError, read};
+
+#[test]
+fn a_file_that_stops_before_its_end_says_so() {
+    let whole = pdf(&[&said("Words.")], &[]);
+    let end = whole.windows(9).rposition(|window| window == b"startxref").unwrap();
+
+    let (metadata, text) = read(whole[..end].to_vec()).unwrap();
+    assert_eq!((metadata.is_truncated, text.as_str()), (true, "Words."));
+    assert!(!read(whole.clone()).unwrap().0.is_truncated);
+    for other in [&[0; 5_000][..], b" 2026 objects were 7 0 objective, in 5 object"] {
+        assert!(!read([&whole[..], other].concat()).unwrap().0.is_truncated, "something else behind it");
+    }
+    assert!(
+        read([&whole[..], b"7 0 obj << /Length 9"].concat()).unwrap().0.is_truncated,
+        "another part was begun"
+    );
+}
+
+#[test]
+fn pages_and_what_the_document_says_of_itself_are_read() {
+    let (metadata, text) = read(pdf(&[&said("First page."), &said("Second page.")], &[])).unwrap();
+
+    assert_eq!(text, format!("First page.{PAGE_SEPARATOR}Second page."));
+    assert_eq!(metadata.title.as_deref(), Some("A paper"));
+    assert_eq!(metadata.author.as_deref(), Some("Ü"));
+    assert_eq!((metadata.subject.as_deref(), metadata.language.as_deref()), (Some("Ants"), Some("de")));
+    assert_eq!(metadata.created_on.as_deref(), Some("2024-05-06"));
+}
+
+#[test]
+fn pages_that_are_pictures_among_others_are_counted() {
+    let picture = "<</Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8/Length 1>>stream\na\nendstream";
+    let scan = "q 600 0 0 800 0 0 cm /X Do Q";
+
+    let (metadata, text) = read(pdf(&[&said("Words."), scan, scan, ""], &[(101, picture)])).unwrap();
+
+    assert_eq!((metadata.image_only_pages, metadata.unreadable_pages), (2, 0));
+    assert_eq!(text, format!("Words.{PAGE_SEPARATOR}{PAGE_SEPARATOR}{PAGE_SEPARATOR}"));
+}
+
+#[test]
+fn parts_of_the_outline_are_headings() {
+    let page = "BT /F 12 Tf 14 TL 50 700 Td (Above) Tj T* (The part) Tj T* (below it) Tj ET";
+    let outline = [(100, "<</First 102 0 R>>"), (102, "<</Title(The Part)/Dest[10 0 R/Fit]>>")];
+
+    let (_, text) = read(pdf(&[page], &outline)).unwrap();
+
+    assert_eq!(text, "Above\n\nThe part\n\nbelow it");
+}
+
+#[test]
+fn a_replacement_stands_for_what_is_painted() {
+    let page = "BT /F 12 Tf 50 700 Td (e) Tj /Span<</ActualText(ffi)>>BDC (x) Tj (y) Tj EMC (cient) Tj ET";
+
+    assert_eq!(read(pdf(&[page], &[])).unwrap().1, "efficient");
+}
+
+#[test]
+fn text_painted_twice_to_look_bold_is_read_once() {
+    let page = "BT /F 12 Tf 50 700 Td (bold) Tj ET BT /F 12 Tf 50.3 700 Td (bold) Tj ET";
+
+    assert_eq!(read(pdf(&[page], &[])).unwrap().1, "bold");
+}
+
+#[test]
+fn text_that_runs_up_the_page_stands_behind_the_rest() {
+    let page = format!("BT /F 12 Tf 0 1 -1 0 30 100 Tm (aside) Tj ET {}", said("the main text"));
+
+    assert_eq!(read(pdf(&[&page], &[])).unwrap().1, "the main text\n\naside");
+}
+
+#[test]
+fn what_has_no_text_says_why() {
+    assert_eq!(read(Vec::new()).unwrap_err(), PdfError::Damaged);
+    assert_eq!(read(b"<html>no PDF</html>".to_vec()).unwrap_err(), PdfError::Damaged);
+    assert_eq!(read(pdf(&["0 0 100 100 re f"], &[])).unwrap_err(), PdfError::Empty);
+    let picture = "<</Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8/Length 1>>stream\nA\nendstream";
+    assert_eq!(read(pdf(&["/X Do"], &[(101, picture)])).unwrap_err(), PdfError::ImagesOnly);
+}

@@ -1,0 +1,127 @@
+//! The child process: confines itself, reports how far that went, then answers one task after the other.
+//!
+//! Frames go both ways over the socket that the parent passed as standard input, so that nothing that a parser prints can get
+//! between them. The child ends when the parent does. A panic, a stack overflow or a failed allocation ends it too: the parent
+//! treats that as the outcome of the task and starts another child. The parent reads standard error only when the child has
+//! died, so the child writes next to nothing to it.
+
+use std::{
+    io,
+    os::{fd::AsFd, unix::net::UnixStream},
+    panic,
+    process::ExitCode,
+    thread,
+};
+
+use parse::{feed, html, pdf};
+use serde::Serialize;
+
+use super::{
+    audio,
+    confinement::{self, Confinement, CpuMeter},
+    import,
+    wire::{self, Handshake, Setup, Task, TaskResponse, WireError, WorkerMode},
+};
+
+/// The stack of parsers that recurse into a document. Only the pages that are touched take memory.
+const STACK_BYTES: usize = 128 * 1024 * 1024;
+
+/// Added to the nice value of a child: nobody waits for most files, and a PDF takes seconds of a core.
+const NICE_INCREMENT: i32 = 10;
+
+/// Turns a task and its bytes into a response and its text.
+pub(super) type TaskHandler = fn(Task, Vec<u8>) -> (TaskResponse, String);
+
+/// Serves one parent until it closes the socket: all that `carrel parse-worker` does. Call it before anything else in the
+/// process, while it has one thread.
+pub fn run() -> ExitCode {
+    serve(perform)
+}
+
+/// As [`run`], with another handler of tasks.
+pub(super) fn serve(handler: TaskHandler) -> ExitCode {
+    match start(handler) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn start(handler: TaskHandler) -> Result<(), WireError> {
+    // The parent sees a panic by how the child ends. The message may quote the page, and would fill the pipe of stderr.
+    panic::set_hook(Box::new(|_| {}));
+    let mut parent = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let (setup, _) = wire::read::<Setup>(&mut parent, 0)?;
+    lower_priority();
+    let (confinement, meter) = confinement::confine(&setup);
+    let thread = thread::Builder::new().stack_size(STACK_BYTES);
+    let thread = thread.spawn(move || serve_mode(parent, &setup, confinement, meter, handler))?;
+    thread.join().unwrap_or_else(|_| Err(io::Error::other("a parser panicked").into()))
+}
+
+/// Lowers the priority of the calling thread and of those that it starts. Does nothing where nice values belong to processes, as
+/// everywhere but on Linux.
+fn lower_priority() {
+    if cfg!(target_os = "linux") {
+        // At full priority the work is done as well.
+        let _ = rustix::process::nice(NICE_INCREMENT);
+    }
+}
+
+fn serve_mode(
+    mut parent: UnixStream,
+    setup: &Setup,
+    mut confinement: Confinement,
+    mut meter: CpuMeter,
+    handler: TaskHandler,
+) -> Result<(), WireError> {
+    confinement::forbid_new_processes(&mut confinement);
+    wire::write(&mut parent, &Handshake { confinement }, &[])?;
+    match setup.mode {
+        WorkerMode::Tasks => {}
+        WorkerMode::Audio => return audio::child::serve_recording(parent, meter),
+        WorkerMode::Import => return import::child::serve_file(parent, meter),
+    }
+    loop {
+        let (task, bytes) = wire::read::<Task>(&mut parent, setup.input_bytes)?;
+        // Without a share of its own the task still has what the time limit of the parent leaves it.
+        let _ = meter.renew();
+        let (response, text) = handler(task, bytes);
+        match text.len() > setup.output_bytes {
+            true => wire::write(&mut parent, &TaskResponse::TooLarge, &[])?,
+            false => wire::write(&mut parent, &response, text.as_bytes())?,
+        }
+    }
+}
+
+/// Performs a task.
+pub(super) fn perform(task: Task, bytes: Vec<u8>) -> (TaskResponse, String) {
+    match task {
+        Task::Article { url, user_title } => {
+            match html::read(&String::from_utf8_lossy(&bytes), &url, user_title.as_deref()) {
+                Ok(mut article) => {
+                    let mut text = std::mem::take(&mut article.text);
+                    if let Some(html) = article.html.take() {
+                        text.push(wire::HTML_SEPARATOR);
+                        text.push_str(&html);
+                    }
+                    (TaskResponse::Article(Box::new(article)), text)
+                }
+                Err(reason) => (TaskResponse::ArticleFailed { reason }, String::new()),
+            }
+        }
+        Task::Pdf => match pdf::read(bytes) {
+            Ok((metadata, text)) => (TaskResponse::Pdf(Box::new(metadata)), text),
+            Err(reason) => (TaskResponse::PdfFailed { reason }, String::new()),
+        },
+        Task::Feed { url } => json_response(&feed::read(&bytes, &url)),
+        Task::Opml => json_response(&feed::read_opml(&String::from_utf8_lossy(&bytes))),
+    }
+}
+
+/// Values that may be too large for a header are sent as text.
+fn json_response(value: &impl Serialize) -> (TaskResponse, String) {
+    match serde_json::to_string(value) {
+        Ok(text) => (TaskResponse::Json, text),
+        Err(_) => (TaskResponse::TooLarge, String::new()),
+    }
+}

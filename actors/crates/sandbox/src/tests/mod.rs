@@ -1,0 +1,351 @@
+//! The sandbox with real children: this test binary, started once more for [`a_child`] alone.
+
+mod pdf;
+
+use std::{
+    env,
+    fs::{self, File},
+    io::Write,
+    net::{TcpStream, UdpSocket},
+    os::unix::net::UnixDatagram,
+    path::{Path, PathBuf},
+    process::abort,
+    time::{Duration, Instant},
+};
+
+use parse::html::{Article, ArticleError};
+
+use super::{
+    Mechanism, Page, Sandbox, SandboxCommand, SandboxError, SandboxSettings, child,
+    wire::{Task, TaskResponse},
+};
+
+/// Stands in the arguments of a child, where the test runner takes it for the name of a test to leave out.
+const CHILD_ARGUMENT: &str = "parse-worker-of-a-test";
+
+/// No test: the process that the others start.
+#[test]
+fn a_child() {
+    if env::args().any(|argument| argument == CHILD_ARGUMENT) {
+        child::serve(misbehave);
+    }
+}
+
+/// As a real child, but for addresses that ask for trouble.
+fn misbehave(task: Task, bytes: Vec<u8>) -> (TaskResponse, String) {
+    let Task::Article { url, .. } = &task else { return child::perform(task, bytes) };
+    match url.as_str() {
+        "probe:hang" => loop {
+            std::hint::spin_loop();
+        },
+        "probe:sleep" => loop {
+            std::thread::park();
+        },
+        "probe:noise" => loop {
+            let _ = std::io::stderr().write_all(&[b'x'; 4096]);
+            let _ = std::io::stdout().write_all(&[b'x'; 4096]);
+        },
+        "probe:memory" => {
+            (TaskResponse::TooLarge, String::from_utf8_lossy(&vec![b'x'; 4 << 30]).into_owned())
+        }
+        "probe:abort" => abort(),
+        // As the kernel does when memory is short.
+        "probe:kill" => {
+            let own = rustix::process::getpid();
+            rustix::process::kill_process(own, rustix::process::Signal::KILL).unwrap();
+            unreachable!("it is dead")
+        }
+        "probe:panic" => panic!("a parser gave up"),
+        "probe:stack" => (TaskResponse::TooLarge, descend(0).to_string()),
+        "probe:flood" => (child::perform(task, bytes).0, "x".repeat(3 << 20)),
+        "probe:reach" => (TaskResponse::Article(Box::new(reach())), String::new()),
+        _ => child::perform(task, bytes),
+    }
+}
+
+/// Uses up any stack.
+fn descend(depth: u64) -> u64 {
+    if std::hint::black_box(depth) == u64::MAX { 0 } else { std::hint::black_box(descend(depth + 1)) + 1 }
+}
+
+/// Tries what a confined child must not be able to do. Each that works is named.
+fn reach() -> Article {
+    let mut reached = Vec::new();
+    if File::open("/etc/passwd").is_ok() || fs::read_dir("/").is_ok() {
+        reached.push("files");
+    }
+    if TcpStream::connect("127.0.0.1:1").is_err_and(|refused| refused.raw_os_error() != Some(13)) {
+        reached.push("tcp");
+    }
+    if UdpSocket::bind("127.0.0.1:0").is_ok() || UnixDatagram::unbound().is_ok() {
+        reached.push("sockets");
+    }
+    if std::process::Command::new("/bin/true").spawn().is_ok() {
+        reached.push("programs");
+    }
+    if env::vars_os().next().is_some() {
+        reached.push("environment");
+    }
+    Article { description: Some(reached.join(" ")), ..Article::default() }
+}
+
+pub(super) fn command() -> SandboxCommand {
+    let (_, path) = module_path!().split_once("::").unwrap();
+    let name = format!("{path}::a_child");
+    let args = ["--exact", &name, "--nocapture", "--test-threads=1", "--skip", CHILD_ARGUMENT];
+    SandboxCommand { program: env::current_exe().unwrap(), args: args.map(Into::into).to_vec() }
+}
+
+fn settings() -> SandboxSettings {
+    SandboxSettings {
+        children: 2,
+        wall_time: Duration::from_secs(60),
+        output_bytes: 2 << 20,
+        idle_timeout: Duration::from_secs(600),
+        ..SandboxSettings::default()
+    }
+}
+
+pub(super) fn sandbox() -> Sandbox {
+    sandbox_with(settings())
+}
+
+pub(super) fn sandbox_with(settings: SandboxSettings) -> Sandbox {
+    Sandbox::new(command(), settings)
+}
+
+/// Time enough for a page on a busy machine.
+const SHORT_WALL_TIME: Duration = Duration::from_secs(3);
+
+fn hurried() -> Sandbox {
+    Sandbox::new(command(), SandboxSettings { children: 3, wall_time: SHORT_WALL_TIME, ..settings() })
+}
+
+fn page(url: &str) -> Page {
+    let prose = "<p>The heron stands still in the water for an hour, waiting.</p>".repeat(9);
+    Page {
+        html: format!(
+            "<html><head><title>Patience</title></head><body><article>{prose}</article></body></html>"
+        ),
+        url: url.to_owned(),
+        user_title: None,
+    }
+}
+
+async fn works(sandbox: &Sandbox) {
+    let article = sandbox.read_article(page("https://example.org/heron")).await.unwrap();
+
+    assert_eq!(article.title.as_deref(), Some("Patience"));
+    assert!(article.text.starts_with("The heron stands still"));
+}
+
+#[tokio::test]
+async fn a_page_comes_back_as_its_article() {
+    works(&sandbox()).await;
+}
+
+#[tokio::test]
+async fn one_child_serves_one_page_after_the_other() {
+    let sandbox = sandbox();
+
+    for _ in 0..5 {
+        works(&sandbox).await;
+    }
+
+    assert_eq!(sandbox.idle_count(), 1);
+}
+
+/// Of the fault table (row 35).
+#[tokio::test]
+async fn a_child_that_hangs_is_killed_in_time_and_the_next_page_is_read() {
+    let sandbox = hurried();
+    works(&sandbox).await;
+
+    let began = Instant::now();
+    let urls = ["probe:hang", "probe:sleep", "probe:noise"];
+    let ended = futures_util::future::join_all(urls.map(|url| sandbox.read_article(page(url)))).await;
+
+    for (url, ended) in urls.iter().zip(ended) {
+        assert!(matches!(ended, Err(SandboxError::TimedOut)), "{url}: {ended:?}");
+    }
+    assert!(began.elapsed() < 5 * SHORT_WALL_TIME);
+    works(&sandbox).await;
+}
+
+/// Of the fault table (row 35).
+#[tokio::test]
+async fn a_job_ends_when_its_processor_time_is_used_up_and_each_job_has_its_own() {
+    let sandbox = Sandbox::new(command(), SandboxSettings { cpu_seconds: 1, ..settings() });
+
+    let ended = sandbox.read_article(page("probe:hang")).await;
+
+    assert!(matches!(ended, Err(SandboxError::TimedOut)), "{ended:?}");
+    works(&sandbox).await;
+}
+
+/// Of the fault table (row 35).
+#[tokio::test]
+async fn a_crash_costs_one_job_and_no_other() {
+    let sandbox = sandbox();
+
+    for url in ["probe:abort", "probe:panic", "probe:stack"] {
+        let (ended, _) = tokio::join!(sandbox.read_article(page(url)), works(&sandbox));
+        assert!(matches!(ended, Err(SandboxError::Crashed)), "{url}: {ended:?}");
+        works(&sandbox).await;
+    }
+}
+
+/// Of the fault table (rows 35, 38).
+#[tokio::test]
+async fn memory_over_the_bound_costs_one_job_and_no_other() {
+    let sandbox = sandbox();
+
+    for url in ["probe:memory", "probe:kill"] {
+        let (ended, _) = tokio::join!(sandbox.read_article(page(url)), works(&sandbox));
+        assert!(matches!(ended, Err(SandboxError::OutOfMemory)), "{url}: {ended:?}");
+        works(&sandbox).await;
+    }
+}
+
+#[tokio::test]
+async fn reasons_say_what_ended_the_reading() {
+    let (sandbox, brief) =
+        (sandbox(), Sandbox::new(command(), SandboxSettings { wall_time: SHORT_WALL_TIME, ..settings() }));
+
+    for (sandbox, url, reason) in [
+        (&sandbox, "probe:abort", "the process that read it crashed"),
+        (&sandbox, "probe:panic", "the process that read it crashed"),
+        (&sandbox, "probe:memory", "reading it needed more memory than is allowed, so it was stopped"),
+        (&sandbox, "probe:flood", "it is too large to be read at once"),
+        (&brief, "probe:sleep", "reading it took longer than is allowed, so it was stopped"),
+    ] {
+        let ended = sandbox.read_article(page(url)).await;
+
+        assert_eq!(ended.unwrap_err().to_string(), reason, "{url}");
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_nobody_waits_for_ends_with_its_child() {
+    let sandbox = Sandbox::new(command(), SandboxSettings { children: 1, ..settings() });
+
+    let left =
+        tokio::time::timeout(Duration::from_millis(200), sandbox.read_article(page("probe:sleep"))).await;
+
+    assert!(left.is_err());
+    works(&sandbox).await;
+}
+
+#[tokio::test]
+async fn a_text_over_the_bound_is_refused() {
+    let sandbox = sandbox();
+
+    let refused = sandbox.read_article(page("probe:flood")).await;
+
+    assert!(matches!(refused, Err(SandboxError::TooLarge)), "{refused:?}");
+    works(&sandbox).await;
+}
+
+#[tokio::test]
+async fn a_page_over_the_bound_never_reaches_a_child() {
+    let sandbox = Sandbox::new(command(), SandboxSettings { input_bytes: 100, ..settings() });
+
+    let refused = sandbox.read_article(page("https://example.org/")).await;
+
+    assert!(matches!(refused, Err(SandboxError::TooLarge)), "{refused:?}");
+    assert_eq!(sandbox.idle_count(), 0);
+}
+
+#[tokio::test]
+async fn twenty_pages_at_once_share_two_children() {
+    let sandbox = sandbox();
+
+    futures_util::future::join_all((0..20).map(|_| works(&sandbox))).await;
+
+    assert_eq!(sandbox.idle_count(), 2);
+}
+
+/// Of the threat table (row P6).
+#[tokio::test]
+async fn a_bomb_of_nested_elements_is_refused_at_once() {
+    let bomb = Page {
+        html: "<div>".repeat(1_000_000),
+        url: "https://example.org/bomb".to_owned(),
+        user_title: None,
+    };
+    let sandbox = hurried();
+
+    let refused = sandbox.read_article(bomb).await;
+
+    assert!(matches!(refused, Err(SandboxError::Article(ArticleError::TooDeep))), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_child_with_nothing_to_do_ends() {
+    let sandbox = Sandbox::new(command(), SandboxSettings { idle_timeout: Duration::ZERO, ..settings() });
+    works(&sandbox).await;
+
+    while sandbox.idle_count() > 0 {
+        tokio::task::yield_now().await;
+    }
+
+    works(&sandbox).await;
+}
+
+#[tokio::test]
+async fn a_child_makes_room_after_its_jobs() {
+    let sandbox = Sandbox::new(command(), SandboxSettings { max_jobs: 1, ..settings() });
+
+    works(&sandbox).await;
+
+    assert_eq!(sandbox.idle_count(), 0);
+}
+
+/// Of the threat table (row P1).
+#[tokio::test]
+async fn a_child_reaches_nothing_that_it_says_it_cannot() {
+    let sandbox = sandbox();
+    let confinement = sandbox.confinement().await.unwrap();
+
+    let reached = sandbox.read_article(page("probe:reach")).await.unwrap().description.unwrap();
+
+    assert!(!reached.contains("environment"));
+    assert_eq!(reached.contains("files"), confinement.missing.contains(&Mechanism::NoFiles));
+    let sockets = confinement.missing.contains(&Mechanism::NoSockets);
+    assert_eq!(reached.contains("tcp"), sockets && confinement.missing.contains(&Mechanism::NoTcp));
+    assert_eq!(reached.contains("sockets"), sockets);
+    assert!(sockets || !reached.contains("programs"));
+    assert!(confinement.applied.contains(&Mechanism::Memory));
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_told_as_such() {
+    let command = SandboxCommand { program: PathBuf::from("/nowhere/carrel"), args: Vec::new() };
+
+    let ended = Sandbox::new(command, settings()).read_article(page("https://example.org/")).await;
+
+    assert!(matches!(ended, Err(SandboxError::Unavailable(_))), "{ended:?}");
+}
+
+#[tokio::test]
+async fn a_program_that_speaks_otherwise_is_told_as_such() {
+    let command = SandboxCommand { program: PathBuf::from("/bin/true"), args: Vec::new() };
+
+    let ended = Sandbox::new(command, settings()).read_article(page("https://example.org/")).await;
+
+    assert!(matches!(ended, Err(SandboxError::Unavailable(_))), "{ended:?}");
+}
+
+/// The files of a folder of the shared set; none where there is no such set beside the project.
+pub fn shared(folder: &str) -> Vec<PathBuf> {
+    let named = env::var_os("CARREL_DATA").map(PathBuf::from);
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/data");
+    let Some(root) = named.into_iter().chain([beside]).find(|root| root.is_dir()) else {
+        eprintln!("skipped: there is no folder ../shared/data beside the project");
+        return Vec::new();
+    };
+    let mut files: Vec<_> =
+        fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}

@@ -1,0 +1,154 @@
+//! Whole PDFs with real children: made here, mutilated here, and those of the shared set where it is there.
+
+use std::io::{Seek, SeekFrom, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use parse::pdf::PdfError;
+
+use super::{command, shared};
+use crate::{PdfText, Sandbox, SandboxError, SandboxSettings};
+use sample::{pdf, said};
+
+#[path = "../../../parse/src/pdf/sample.rs"]
+mod sample;
+
+/// A file with a bit wrong in some of its bytes. A walk without chance: the same ones at every run.
+fn flipped(whole: &[u8], step: usize) -> Vec<u8> {
+    let wrong = |n: usize| u8::from((n * 7919 + step * 104_729).is_multiple_of(61)) << (step % 8);
+    whole.iter().enumerate().map(|(n, byte)| byte ^ wrong(n)).collect()
+}
+
+/// Files that ask for trouble, each with a name.
+fn mutilated() -> Vec<(String, Vec<u8>)> {
+    let whole = pdf(&[&said("A whole page."), &said("And another.")], &[]);
+    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+    for part in 1..8 {
+        files.push((format!("cut after {part}/8"), whole[..whole.len() * part / 8].to_vec()));
+    }
+    for step in 0..24 {
+        files.push((format!("flipped {step}"), flipped(&whole, step)));
+    }
+    let form = "<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X 101 0 R>>>>/Length 11>>stream\n/X Do /X Do\nendstream";
+    files.push(("a form within itself".to_owned(), pdf(&["/X Do"], &[(101, form)])));
+    let huge = "BT /F 99999999999999999999 Tf 1e38 0 0 1e38 1e38 -1e38 Tm (far) Tj ET 1e308 0 0 1e308 0 0 cm BT /F 1 Tf (x) Tj ET";
+    files.push(("huge numbers".to_owned(), pdf(&[huge], &[])));
+    files.push(("arrays within arrays".to_owned(), pdf(&[&"[".repeat(200_000)], &[])));
+    files.push(("dictionaries within dictionaries".to_owned(), pdf(&[], &[(101, &"<</A".repeat(100_000))])));
+    files.push((
+        "saved states".to_owned(),
+        pdf(&[&format!("{} {}", "q ".repeat(300_000), said("deep"))], &[]),
+    ));
+    files.push((
+        "a tree of pages that is its own child".to_owned(),
+        pdf(&[], &[(10, "<</Type/Pages/Kids[2 0 R 10 0 R]>>")]),
+    ));
+    files.push((
+        "an outline in a circle".to_owned(),
+        pdf(
+            &[&said("round")],
+            &[(100, "<</First 102 0 R>>"), (102, "<</Title(a)/Next 102 0 R/First 102 0 R>>")],
+        ),
+    ));
+    files.push(("zeros".to_owned(), vec![0; 100_000]));
+    files
+}
+
+fn sandbox() -> Sandbox {
+    let documents = SandboxSettings {
+        children: 2,
+        wall_time: Duration::from_secs(60),
+        cpu_seconds: 10,
+        idle_timeout: Duration::from_secs(600),
+        ..SandboxSettings::documents()
+    };
+    Sandbox::with_documents(command(), SandboxSettings::default(), documents)
+}
+
+async fn read_file(sandbox: &Sandbox, bytes: &[u8]) -> Result<PdfText, SandboxError> {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(bytes).unwrap();
+    file.seek(SeekFrom::End(0)).unwrap();
+    sandbox.read_pdf(&mut tokio::fs::File::from_std(file)).await
+}
+
+/// A file is read, or it is told why not.
+async fn ends_well(sandbox: &Sandbox, name: &str, bytes: &[u8]) {
+    match read_file(sandbox, bytes).await {
+        Ok(_) | Err(SandboxError::Pdf(_) | SandboxError::Crashed | SandboxError::TimedOut) => {}
+        Err(other) => panic!("{name}: {other:?}"),
+    }
+}
+
+/// The PDFs of the shared set, all of them where it is there at all.
+fn papers() -> Vec<PathBuf> {
+    let files: Vec<_> = ["pdf", "pdf-layout"].into_iter().flat_map(shared).collect();
+    let is_there = !files.is_empty();
+    let is_paper = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "pdf");
+    let papers: Vec<_> = files.into_iter().filter(is_paper).collect();
+    assert!(!is_there || papers.len() == 29 + 3, "{papers:?}");
+    papers
+}
+
+/// A good file is read, whatever was read before it.
+async fn works(sandbox: &Sandbox) {
+    let read = read_file(sandbox, &pdf(&[&said("Still here.")], &[])).await.unwrap();
+
+    assert_eq!(read.pages, ["Still here."]);
+}
+
+/// Of the threat table (row P1).
+#[tokio::test]
+async fn a_mutilated_file_ends_in_text_or_a_reason_and_the_next_one_is_read() {
+    let sandbox = sandbox();
+
+    for (name, bytes) in mutilated() {
+        ends_well(&sandbox, &name, &bytes).await;
+        works(&sandbox).await;
+    }
+}
+
+/// Of the threat table (row P1).
+#[tokio::test]
+async fn files_of_real_programs_end_in_text_or_a_reason_however_they_are_mutilated() {
+    let sandbox = sandbox();
+
+    for path in papers() {
+        let (name, whole) = (path.display().to_string(), std::fs::read(&path).unwrap());
+        let (start, end) = whole.split_at(whole.len() / 2);
+        // In halves, with its halves the wrong way round, and with bits wrong in its streams and tables.
+        for bytes in [start, end, &[end, start].concat(), &flipped(&whole, 1), &flipped(&whole, 6)] {
+            ends_well(&sandbox, &name, bytes).await;
+        }
+    }
+    works(&sandbox).await;
+}
+
+#[tokio::test]
+async fn a_file_over_the_bound_is_not_sent() {
+    let documents = SandboxSettings { input_bytes: 100, ..SandboxSettings::documents() };
+    let sandbox = Sandbox::with_documents(command(), SandboxSettings::default(), documents);
+
+    let refused = read_file(&sandbox, &[b'%'; 101]).await;
+
+    assert!(matches!(refused, Err(SandboxError::TooLarge)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn every_pdf_of_the_shared_set_ends_in_text_or_a_clear_reason() {
+    let sandbox = sandbox();
+
+    for path in papers() {
+        let mut file = tokio::fs::File::open(&path).await.unwrap();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        match sandbox.read_pdf(&mut file).await {
+            Ok(read) => assert!(read.pages.iter().any(|page| !page.is_empty()), "{name}"),
+            Err(SandboxError::Pdf(PdfError::PasswordProtected)) => {
+                assert!(name.contains("password"), "{name}")
+            }
+            Err(SandboxError::Pdf(PdfError::ImagesOnly)) => assert!(name.contains("image"), "{name}"),
+            Err(other) => panic!("{name}: {other:?}"),
+        }
+    }
+    works(&sandbox).await;
+}

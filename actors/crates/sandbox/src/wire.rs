@@ -1,0 +1,279 @@
+//! The frames that travel between the service and its child: two lengths, a JSON header, raw bytes.
+//!
+//! Both sides refuse a frame over their bound before they make room for it. Neither side's errors hold a byte of
+//! what was sent.
+
+use std::io::{self, Read, SeekFrom, Write};
+
+use parse::html::{Article, ArticleError};
+use parse::pdf::{PdfError, PdfMetadata};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use tokio::fs::File;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncSeekExt, AsyncWrite, AsyncWriteExt, BufReader};
+
+use super::confinement::Confinement;
+
+/// The longest header, in bytes: the metadata of a page or a document, with thousands of headings.
+const MAX_HEADER_BYTES: usize = 4 << 20;
+
+/// Separates the text of an article from its HTML: a control character, which is in neither.
+pub const HTML_SEPARATOR: char = '\0';
+
+/// Bytes of a file that are in memory while it is sent.
+const FILE_BUFFER_BYTES: usize = 256 * 1024;
+
+/// What a child does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkerMode {
+    /// Answers one task after the other, each with its bytes.
+    Tasks,
+    /// Decodes one recording, a piece for each request.
+    Audio,
+    /// Reads one file of another program, some rows for each request.
+    Import,
+}
+
+/// The first frame to a child: what it does, and its limits.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Setup {
+    /// What the child does.
+    pub mode: WorkerMode,
+    /// Address space of the child, in bytes.
+    pub memory_bytes: u64,
+    /// Processor seconds of one job.
+    pub cpu_seconds: u64,
+    /// The longest body of a task, in bytes.
+    pub input_bytes: usize,
+    /// The longest body of a reply, in bytes.
+    pub output_bytes: usize,
+}
+
+/// The child's first frame.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Handshake {
+    /// The means of confinement in force, and those that this kernel lacks.
+    pub confinement: Confinement,
+}
+
+/// A task for a child. The bytes to read are the frame's body.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "task", rename_all = "snake_case")]
+pub enum Task {
+    /// The article of a web page; the body is its HTML in UTF-8.
+    Article {
+        /// The page's URL, against which its links are resolved.
+        url: String,
+        /// The title that the user gave the page, if any.
+        user_title: Option<String>,
+    },
+    /// A feed, or a page that names feeds; the body is what the URL returned.
+    Feed {
+        /// The URL, against which links are resolved.
+        url: String,
+    },
+    /// A list of feeds; the body is OPML in UTF-8.
+    Opml,
+    /// The text of a PDF; the body is the file.
+    Pdf,
+}
+
+/// The response to a task. A text is the frame's body.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "reply", rename_all = "snake_case")]
+pub enum TaskResponse {
+    /// Everything about an article but its text.
+    Article(Box<Article>),
+    /// A feed or a list of feeds; the text is its JSON.
+    Json,
+    /// The page has no article.
+    ArticleFailed {
+        /// The cause, which never holds a word of the page.
+        reason: ArticleError,
+    },
+    /// Everything about a PDF but its text.
+    Pdf(Box<PdfMetadata>),
+    /// The PDF has no text.
+    PdfFailed {
+        /// The cause, which never holds a word of the file.
+        reason: PdfError,
+    },
+    /// The text is longer than the parent accepts.
+    TooLarge,
+}
+
+/// Why a frame was not sent or received.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// The other side ended, or the socket failed.
+    #[error("the connection to the other process failed")]
+    Io(#[from] io::Error),
+    /// A length over the limit of this side.
+    #[error("the frame is longer than its limit")]
+    TooLarge,
+    /// Bytes that are not a header of the expected type.
+    #[error("the frame's header is malformed")]
+    Malformed,
+}
+
+/// Writes one frame.
+pub fn write(to: &mut impl Write, header: &impl Serialize, body: &[u8]) -> Result<(), WireError> {
+    let (lengths, header) = encode(header, body)?;
+    to.write_all(&lengths)?;
+    to.write_all(&header)?;
+    to.write_all(body)?;
+    Ok(to.flush()?)
+}
+
+/// Reads one frame. A body over `max_body_bytes` is refused before it is read.
+pub fn read<H: DeserializeOwned>(
+    from: &mut impl Read,
+    max_body_bytes: usize,
+) -> Result<(H, Vec<u8>), WireError> {
+    let mut lengths = [0; 8];
+    from.read_exact(&mut lengths)?;
+    let (mut header, mut body) = allocate(lengths, max_body_bytes)?;
+    from.read_exact(&mut header)?;
+    from.read_exact(&mut body)?;
+    Ok((parse_header(&header)?, body))
+}
+
+/// Writes one frame without blocking.
+pub async fn send(
+    to: &mut (impl AsyncWrite + Unpin),
+    header: &impl Serialize,
+    body: &[u8],
+) -> Result<(), WireError> {
+    let (lengths, header) = encode(header, body)?;
+    to.write_all(&lengths).await?;
+    to.write_all(&header).await?;
+    to.write_all(body).await?;
+    Ok(to.flush().await?)
+}
+
+/// Writes one frame whose body is a file of `length` bytes, [`FILE_BUFFER_BYTES`] of it in memory at a time.
+pub async fn send_file(
+    to: &mut (impl AsyncWrite + Unpin),
+    header: &impl Serialize,
+    file: &mut File,
+    length: u64,
+) -> Result<(), WireError> {
+    let header = serde_json::to_vec(header).map_err(io::Error::from)?;
+    let body = usize::try_from(length).map_err(|_| WireError::TooLarge)?;
+    to.write_all(&encode_lengths(header.len(), body)?).await?;
+    to.write_all(&header).await?;
+    file.seek(SeekFrom::Start(0)).await?;
+    let mut file = BufReader::with_capacity(FILE_BUFFER_BYTES, file.take(length));
+    if tokio::io::copy_buf(&mut file, to).await? < length {
+        return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+    }
+    Ok(to.flush().await?)
+}
+
+/// Reads one frame without blocking. A body over `max_body_bytes` is refused before it is read.
+pub async fn receive<H: DeserializeOwned>(
+    from: &mut (impl AsyncRead + Unpin),
+    max_body_bytes: usize,
+) -> Result<(H, Vec<u8>), WireError> {
+    let mut lengths = [0; 8];
+    from.read_exact(&mut lengths).await?;
+    let (mut header, mut body) = allocate(lengths, max_body_bytes)?;
+    from.read_exact(&mut header).await?;
+    from.read_exact(&mut body).await?;
+    Ok((parse_header(&header)?, body))
+}
+
+fn encode(header: &impl Serialize, body: &[u8]) -> Result<([u8; 8], Vec<u8>), WireError> {
+    let header = serde_json::to_vec(header).map_err(io::Error::from)?;
+    Ok((encode_lengths(header.len(), body.len())?, header))
+}
+
+fn encode_lengths(header: usize, body: usize) -> Result<[u8; 8], WireError> {
+    let (Ok(head), Ok(tail)) = (u32::try_from(header), u32::try_from(body)) else {
+        return Err(WireError::TooLarge);
+    };
+    Ok(((u64::from(head) << 32) | u64::from(tail)).to_be_bytes())
+}
+
+fn allocate(lengths: [u8; 8], max_body_bytes: usize) -> Result<(Vec<u8>, Vec<u8>), WireError> {
+    let lengths = u64::from_be_bytes(lengths);
+    let [header, body] = [lengths >> 32, lengths & u64::from(u32::MAX)].map(usize::try_from);
+    match (header, body) {
+        (Ok(header), Ok(body)) if header <= MAX_HEADER_BYTES && body <= max_body_bytes => {
+            Ok((vec![0; header], vec![0; body]))
+        }
+        (Ok(_) | Err(_), Ok(_) | Err(_)) => Err(WireError::TooLarge),
+    }
+}
+
+fn parse_header<H: DeserializeOwned>(header: &[u8]) -> Result<H, WireError> {
+    // The parser's message may quote the header, and the header may quote a page.
+    serde_json::from_slice(header).map_err(|_| WireError::Malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn task(url: &str) -> Task {
+        Task::Article { url: url.to_owned(), user_title: None }
+    }
+
+    fn frame(header: &impl Serialize, body: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write(&mut bytes, header, body).unwrap();
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn a_frame_comes_out_as_it_went_in(url in ".*", body in any::<Vec<u8>>()) {
+            let bytes = frame(&task(&url), &body);
+
+            let (read_task, read_body) = read::<Task>(&mut bytes.as_slice(), body.len()).unwrap();
+
+            prop_assert_eq!((read_task, read_body), (task(&url), body));
+        }
+
+        #[test]
+        fn any_bytes_are_a_frame_or_an_error(bytes in any::<Vec<u8>>()) {
+            let _ = read::<Task>(&mut bytes.as_slice(), 1_000);
+        }
+    }
+
+    #[test]
+    fn a_body_over_the_bound_is_refused_before_it_is_read() {
+        let bytes = frame(&task("https://example.org/"), &[7; 11]);
+
+        let refused = read::<Task>(&mut bytes.as_slice(), 10);
+
+        assert!(matches!(refused, Err(WireError::TooLarge)));
+    }
+
+    #[test]
+    fn lengths_of_four_gigabytes_make_no_room() {
+        let refused = read::<Task>(&mut [0xff; 64].as_slice(), usize::MAX);
+
+        assert!(matches!(refused, Err(WireError::TooLarge)));
+    }
+
+    #[test]
+    fn a_frame_that_ends_early_is_an_error() {
+        let bytes = frame(&task("https://example.org/"), b"body");
+
+        let cut = read::<Task>(&mut &bytes[..bytes.len() - 1], 10);
+
+        assert!(matches!(cut, Err(WireError::Io(_))));
+    }
+
+    #[test]
+    fn an_error_says_nothing_of_the_header() {
+        let bytes = frame(&"a line of the page", b"");
+
+        let refused = read::<Task>(&mut bytes.as_slice(), 10).unwrap_err();
+
+        assert!(!format!("{refused} {refused:?}").contains("page"));
+    }
+}
