@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 const SOURCES: [&str; 5] = ["src", "entity", "migration", "actors", "tests"];
 
 /// The folders of our crates, and the names of those of ours that each may use.
-const ARROWS: [(&str, &[&str]); 6] = [
+const ARROWS: [(&str, &[&str]); 7] = [
     ("entity", &[]),
     ("migration", &[]),
     ("actors/crates/inference", &[]),
     ("actors/crates/text", &[]),
-    ("actors", &["entity", "inference", "migration", "text"]),
-    (".", &["entity", "inference", "migration", "text", "actors"]),
+    ("actors/crates/web", &["disk", "text"]),
+    ("actors", &["entity", "inference", "migration", "text", "web"]),
+    (".", &["entity", "inference", "migration", "text", "web", "actors"]),
 ];
 
 /// What a part of the tree does not speak of, and which files are excepted.

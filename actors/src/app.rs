@@ -9,11 +9,11 @@ use actix::{Arbiter, ArbiterHandle};
 use entity::id::UserId;
 use entity::plan::Plan;
 use tracing::{error, info, warn};
+use web::{FetchSettings, Fetcher, Hosts};
 
 use crate::activity::Activity;
 use crate::adapters::answerer::{Answerer, Chat, ChatSettings, Extractive};
 use crate::adapters::blobs::{Blobs, Scratch};
-use crate::adapters::fetch::{FetchSettings, Fetcher, Hosts};
 use crate::adapters::index::{IndexFolder, OpenedIndex};
 use crate::adapters::mail::Mail;
 use crate::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
@@ -152,7 +152,7 @@ pub struct Parts {
     /// The one door to the web.
     pub fetcher: Fetcher,
     /// Whose turn it is at hosts that the background asks much of.
-    pub hosts: Hosts,
+    pub hosts: Hosts<UserId>,
     /// Where foreign bytes are parsed.
     pub sandbox: Sandbox,
     /// What subscriptions of feeds are made with; none where no hub reaches this service.

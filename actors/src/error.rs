@@ -6,9 +6,9 @@ use std::time::Duration;
 use entity::scope::Scope;
 use sea_orm::{DbErr, RuntimeErr, SqlErr};
 use tracing::error;
+use web::Refusal;
 
 use crate::adapters::blobs::BlobError;
-use crate::address::Refusal;
 use crate::db::StorageFault;
 use crate::kit::Unanswered;
 

@@ -24,7 +24,6 @@
 pub mod accounts;
 pub mod activity;
 pub mod adapters;
-pub mod address;
 pub mod ai;
 pub mod app;
 pub mod caller;

@@ -6,8 +6,6 @@
 
 use std::net::IpAddr;
 
-use actors::adapters::fetch::{FetchError, Wanted};
-use actors::address::PageUrl;
 use actors::app::App;
 use actors::error::Error;
 use actors::fields;
@@ -19,6 +17,7 @@ use entity::oauth_client;
 use serde_json::{Map, Value};
 use tracing::warn;
 use url::Url;
+use web::{FetchError, PageUrl, Wanted};
 
 use super::register::{introduction, texts};
 

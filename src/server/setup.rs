@@ -5,13 +5,11 @@ use std::sync::Arc;
 
 use actors::adapters::answerer::ChatSettings;
 use actors::adapters::blobs::{Blobs, Bucket, BucketSettings, Folder, Scratch};
-use actors::adapters::fetch::FetchSettings;
 use actors::adapters::index::edge::Model as IndexModel;
 use actors::adapters::index::{IndexFolder, Marker, OpenedIndex};
 use actors::adapters::mail::{Mail, MailSettings, Way};
 use actors::adapters::sandbox::SandboxSettings;
 use actors::adapters::transcriber::EndpointSettings;
-use actors::address::PageUrl;
 use actors::app::{Setup, index_folder, scratch_folder};
 use actors::desk::Desk;
 use actors::disk::DiskSpace;
@@ -21,6 +19,7 @@ use actors::ingest::Room;
 use actors::ingest::queue::LeaseOwner;
 use actors::state::{self, Fact};
 use inference::models::Model;
+use web::{FetchSettings, PageUrl};
 
 use super::{Outside, StartError};
 use crate::data_dir::private_folder;

@@ -3,12 +3,12 @@
 use entity::kind::ImportedKind;
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
+use web::PageUrl;
 
 use super::take::{Became, Given, MAY_NOT, Taking, Took};
 use super::{line, restore};
 use crate::adapters::sandbox::Outline;
 use crate::adapters::sandbox::import::{Found, Save};
-use crate::address::PageUrl;
 use crate::error::Error;
 use crate::ops::bookmarks::save;
 use crate::ops::feeds;

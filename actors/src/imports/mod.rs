@@ -44,10 +44,10 @@ use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
 };
+use web::Guard;
 
 use crate::adapters::blobs::Blobs;
 use crate::adapters::sandbox::import::{Found, Row};
-use crate::address::Guard;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::desk::Desk;

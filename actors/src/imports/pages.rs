@@ -6,13 +6,13 @@ use entity::id::{BookmarkId, CollectionId};
 use entity::kind::{ContentType, ImportedKind};
 use entity::time::Timestamp;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use web::PageUrl;
 
 use super::folders::Folders;
 use super::restore::{self, Brought};
 use super::take::{Became, Taking, Took};
 use super::{added, line};
 use crate::adapters::sandbox::import::{Mark, Save};
-use crate::address::PageUrl;
 use crate::error::Error;
 use crate::exports::record::{File, Text};
 use crate::ingest::queue::Priority;

@@ -7,12 +7,12 @@ use entity::upload::{Column, Entity, Model};
 use entity::{bookmark, document, user};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
+use web::PageUrl;
 
 use super::announce::sent_by;
 use super::stored::{self, Held};
 use super::{MediaType, arrived_directly, stored_bytes};
 use crate::adapters::blobs::{Direct, incoming_path_of, path_of};
-use crate::address::PageUrl;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::db::Transaction;

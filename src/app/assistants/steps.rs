@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use actors::adapters::probe::{Probe, Reply, send};
-use actors::address::{Guard, PageUrl};
 use actors::app::App;
 use actors::error::Error;
 use actors::grants::{Browser, Request, pkce};
@@ -11,6 +9,8 @@ use actors::keys::secret::Secret;
 use entity::oauth_client;
 use entity::scope::{Scope, Scopes};
 use serde_json::{Value, json};
+use web::probe::{Probe, Reply, send};
+use web::{Guard, PageUrl};
 
 use super::walk::{Found, Outcome, Stopped};
 use crate::mcp::LEGACY;

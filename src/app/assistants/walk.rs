@@ -6,13 +6,13 @@
 //! the walk makes, it takes away: a client and its connection, for which there is no notice. Where it dies, the clean-up
 //! does that.
 
-use actors::adapters::probe::Probe;
 use actors::app::App;
 use actors::error::Error;
 use actors::grants::Browser;
 use entity::id::ClientId;
 use schemars::JsonSchema;
 use serde::Serialize;
+use web::probe::Probe;
 
 use super::steps;
 

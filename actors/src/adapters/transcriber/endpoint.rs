@@ -10,10 +10,10 @@ use futures_util::future::BoxFuture;
 use reqwest::Client;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, InvalidHeaderValue};
 use serde::Deserialize;
+use web::{retry_after, service_client};
 use zeroize::Zeroizing;
 
 use super::{Heard, RATE, Said, TranscribeError, Transcriber, cleaned};
-use crate::adapters::fetch::{self, retry_after};
 
 /// Ten minutes: 19 MB, below the 25 MB that such endpoints take.
 const LONGEST: usize = 600 * RATE as usize;
@@ -72,7 +72,7 @@ impl Endpoint {
             headers.insert(AUTHORIZATION, bearer);
         }
         Ok(Self {
-            client: fetch::service_client().connect_timeout(CONNECT).timeout(DEADLINE).build()?,
+            client: service_client().connect_timeout(CONNECT).timeout(DEADLINE).build()?,
             address: format!("{}/audio/transcriptions", settings.url.trim_end_matches('/')),
             model: settings.model,
             headers,

@@ -17,12 +17,12 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
+use web::PageUrl;
 
 use super::folders;
 use super::take::{Became, Taking};
 use crate::adapters::sandbox::Outline;
 use crate::adapters::sandbox::import::{Found, Row, Save};
-use crate::address::PageUrl;
 use crate::error::Error;
 use crate::exports::record::{Collection, Feed, File, Record};
 use crate::ops::feeds;

@@ -6,9 +6,9 @@ use entity::{document, transcript, transcript_segment};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use text::chunk::Piece;
+use web::PageUrl;
 
 use super::{NAME, WORDS};
-use crate::address::PageUrl;
 use crate::db::insert_all;
 use crate::error::Error;
 use crate::exports::record::{Spoken, Text};

@@ -14,11 +14,11 @@ use sea_orm::{
     QueryOrder, QuerySelect,
 };
 use sha2::{Digest, Sha256};
+use web::PageUrl;
 
 use super::super::media;
 use super::source;
 use crate::adapters::sandbox::{Feed, Item};
-use crate::address::PageUrl;
 use crate::app::App;
 use crate::db::insert_all;
 use crate::error::Error;

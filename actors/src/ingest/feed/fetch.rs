@@ -1,9 +1,9 @@
 //! One fetch of a feed's address, read in the sandbox.
 
+use web::{FetchError, Fetched, PageUrl, Wanted};
+
 use super::push::offer;
-use crate::adapters::fetch::{FetchError, Fetched, Wanted};
 use crate::adapters::sandbox::{Feed, FeedLink, Reading, SandboxError};
-use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
 use crate::kit::Lane;

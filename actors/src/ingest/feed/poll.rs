@@ -6,13 +6,12 @@ use std::collections::HashSet;
 use entity::id::{FeedSourceId, UserId};
 use entity::{feed, feed_source, job};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
+use web::{FetchError, PageUrl};
 
 use super::fetch::{self, Answer, Brought, Unfetched, Validators};
 use super::push;
 use super::source::{self, Fault};
-use crate::adapters::fetch::FetchError;
 use crate::adapters::sandbox::SandboxError;
-use crate::address::PageUrl;
 use crate::app::App;
 use crate::db::Transaction;
 use crate::error::Error;

@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use entity::kind::ContentType;
 use entity::{document, job};
+use web::{ContentType as SaidType, FetchError, Fetched, Got, PageUrl, Refusal, Take, Wanted};
 
 use super::super::attempt::Failure;
 use super::super::media::place;
@@ -11,8 +12,6 @@ use super::super::store::Text;
 use super::super::{file, magic};
 use super::article::{article, text_of};
 use crate::adapters::blobs::BlobError;
-use crate::adapters::fetch::{ContentType as SaidType, FetchError, Fetched, Got, Take, Wanted};
-use crate::address::PageUrl;
 use crate::app::App;
 use crate::kit::Lane;
 use crate::ops::notes;
@@ -147,7 +146,7 @@ pub fn failed(error: FetchError) -> Failure {
 }
 
 /// The code stands in the reason, so that a program can tell it (contract.md, section 2).
-fn rejected(refusal: &crate::address::Refusal) -> Failure {
+fn rejected(refusal: &Refusal) -> Failure {
     Failure::Permanent(format!("URL_REJECTED: the address {refusal}"))
 }
 

@@ -3,10 +3,11 @@
 mod article;
 mod fetch;
 
-use entity::id::DocumentId;
+use entity::id::{DocumentId, UserId};
 use entity::kind::SourceForm;
 use entity::{bookmark, document, job, source};
 use sea_orm::{ColumnTrait, ConnectionTrait, ModelTrait, QueryFilter, QuerySelect};
+use web::{PageUrl, Turn};
 
 use self::article::{article, text_of};
 use self::fetch::{called, fetch};
@@ -15,8 +16,6 @@ use super::feed::saved;
 use super::media;
 use super::queue::{self, Priority, Work};
 use super::store::{Split, Text, put_text};
-use crate::adapters::fetch::Turn;
-use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
 use crate::kit::Lane;
@@ -93,7 +92,7 @@ async fn fetch_in_turn(
 }
 
 /// A turn at the host of an address; what somebody waits for needs none.
-pub(super) fn turn_at(app: &App, job: &job::Model, url: &PageUrl) -> Result<Option<Turn>, Failure> {
+pub(super) fn turn_at(app: &App, job: &job::Model, url: &PageUrl) -> Result<Option<Turn<UserId>>, Failure> {
     if Priority::of(job) != Priority::Backlog {
         return Ok(None);
     }

@@ -12,8 +12,8 @@ use sea_orm::sea_query::{Expr, LockType, OnConflict};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect, Select,
 };
+use web::{Guard, PageUrl};
 
-use crate::address::{Guard, PageUrl};
 use crate::caller::Caller;
 use crate::db::insert_all;
 use crate::desk::Desk;

@@ -4,10 +4,9 @@
 use std::time::Duration;
 
 use entity::feed_source;
+use web::{FetchError, PageUrl};
 
-use crate::adapters::fetch::FetchError;
 use crate::adapters::sandbox::{Feed, FeedLink};
-use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
 use crate::ingest::feed::fetch::{self, Brought, Unfetched, Validators};

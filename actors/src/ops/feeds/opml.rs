@@ -10,12 +10,12 @@ use quick_xml::escape::escape;
 use schemars::JsonSchema;
 use sea_orm::{ConnectionTrait, QueryOrder};
 use serde::Serialize;
+use web::{Guard, PageUrl};
 
 use super::follow;
 use super::view::{self, FeedView};
 use crate::adapters::sandbox::import::Found;
 use crate::adapters::sandbox::{Outline, Outlines, SandboxError};
-use crate::address::{Guard, PageUrl};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;

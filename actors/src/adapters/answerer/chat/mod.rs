@@ -21,7 +21,6 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use zeroize::Zeroizing;
 
 use super::{Answerer, Draft, Failure, Question};
-use crate::adapters::fetch;
 use crate::clock::Clock;
 use circuit::CircuitBreaker;
 use stream::{Completion, Reading};
@@ -85,7 +84,7 @@ impl Chat {
             headers.insert(AUTHORIZATION, bearer);
         }
         Ok(Self {
-            client: fetch::service_client().connect_timeout(CONNECT).build()?,
+            client: web::service_client().connect_timeout(CONNECT).build()?,
             address: format!("{}/chat/completions", settings.url.trim_end_matches('/')),
             model: settings.model,
             headers,

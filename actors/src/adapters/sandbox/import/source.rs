@@ -14,7 +14,6 @@ use super::lines::{Line, Lines};
 use super::row::{Found, Row, Save};
 use super::wire::NoImport;
 use super::{browser, karakeep, links, linkwarden, objects, omnivore, onetab, own, tables};
-use crate::adapters::fetch;
 use crate::adapters::sandbox::feed;
 
 /// A file that is read whole may have so many bytes.
@@ -161,7 +160,7 @@ fn is_endless(value: &Value) -> bool {
 
 /// A file that was read whole.
 fn decoded(bytes: &[u8], wanted: Option<Format>) -> Result<Source, NoImport> {
-    let text = fetch::decoded(bytes);
+    let text = web::decoded(bytes);
     let start = start_of(&text);
     if start.starts_with('{') || start.starts_with('[') {
         return json(&text, wanted);

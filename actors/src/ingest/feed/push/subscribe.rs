@@ -9,9 +9,9 @@ use entity::time::Timestamp;
 use entity::{feed, job};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use web::PageUrl;
 
 use super::Push;
-use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
 use crate::ingest::attempt::Failure;

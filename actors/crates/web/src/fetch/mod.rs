@@ -12,27 +12,25 @@
 //! Dropping the future of a fetch ends it with its connection.
 
 mod body;
-mod charset;
 mod client;
 mod content_type;
 mod error;
 mod headers;
 mod hosts;
-mod prescan;
 mod resolve;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use disk::{Scratch, ScratchFile};
 use ipnet::IpNet;
 use reqwest::{Client, Response, StatusCode, header};
 use tokio::time::{Instant, timeout_at};
 
-use crate::adapters::blobs::{Scratch, ScratchFile};
 use crate::address::{Guard, PageUrl, Refusal};
+use crate::charset;
 
-pub use charset::decoded;
-pub(in crate::adapters) use client::service_client;
+pub use client::service_client;
 pub use content_type::ContentType;
 pub use error::{FetchError, SetupError};
 pub use headers::{Headers, retry_after};

@@ -8,7 +8,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Client, RequestBuilder};
 use serde_json::Value;
 
-use super::fetch;
+use crate::fetch;
 
 /// A name, a connection, TLS and the whole answer.
 const PATIENCE: Duration = Duration::from_secs(10);

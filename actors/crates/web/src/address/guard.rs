@@ -28,7 +28,7 @@ pub struct Guard {
 impl Guard {
     /// `allow`: networks that may be fetched although private (`fetch.allow_private`). `own`: `server.base_url`,
     /// whose whole origin is refused. The connection test, which must reach it, has another client
-    /// ([`crate::adapters::probe`]).
+    /// ([`crate::probe`]).
     pub fn new(allow: Vec<IpNet>, own: Option<&PageUrl>) -> Self {
         Self { allow, own: own.map(|own| (bare(own.host()), own.port())) }
     }

@@ -2,10 +2,10 @@
 //! process keeps them for itself.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use entity::id::UserId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::FetchError;
@@ -18,30 +18,30 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// Those who wait for a host come one after the other, so far apart.
 const APART: Duration = Duration::from_secs(1);
 
-/// The hosts that are being asked, or asked to be left alone. Clones share them.
+/// The hosts that are being asked, or asked to be left alone. `K` is the id of an account. Clones share them.
 #[derive(Clone, Debug)]
-pub struct Hosts {
-    known: Arc<Mutex<HashMap<String, Host>>>,
+pub struct Hosts<K> {
+    known: Arc<Mutex<HashMap<String, Host<K>>>>,
     searches: Arc<Semaphore>,
 }
 
 #[derive(Clone, Debug)]
-struct Host {
+struct Host<K> {
     /// Somebody has the turn.
     asked: bool,
     /// Nobody is to ask before.
     rests_until: Instant,
     /// When the last of those who wait comes again, for each person: a long list of one holds up no other's pages.
-    last: HashMap<Option<UserId>, Instant>,
+    last: HashMap<Option<K>, Instant>,
 }
 
-impl Host {
+impl<K> Host<K> {
     fn resting(rests_until: Instant) -> Self {
         Self { asked: false, rests_until, last: HashMap::new() }
     }
 }
 
-impl Default for Hosts {
+impl<K> Default for Hosts<K> {
     fn default() -> Self {
         Self { known: Arc::default(), searches: Arc::new(Semaphore::new(SEARCHES)) }
     }
@@ -49,15 +49,15 @@ impl Default for Hosts {
 
 /// A turn at a host; it ends when this is dropped.
 #[derive(Debug)]
-pub struct Turn {
-    hosts: Hosts,
+pub struct Turn<K> {
+    hosts: Hosts<K>,
     host: String,
 }
 
-impl Hosts {
+impl<K: Copy + Eq + Hash> Hosts<K> {
     /// A turn at the host of this address; or after how long to ask again: what a person waits for is told another time
     /// each. Nobody's are what serves many.
-    pub fn enter(&self, url: &PageUrl, user: Option<UserId>) -> Result<Turn, Duration> {
+    pub fn enter(&self, url: &PageUrl, user: Option<K>) -> Result<Turn<K>, Duration> {
         let (name, now) = (name(url), Instant::now());
         let mut known = self.known();
         known.retain(|_, host| {
@@ -92,8 +92,10 @@ impl Hosts {
     pub fn search(&self) -> Option<OwnedSemaphorePermit> {
         self.searches.clone().try_acquire_owned().ok()
     }
+}
 
-    fn known(&self) -> MutexGuard<'_, HashMap<String, Host>> {
+impl<K> Hosts<K> {
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Host<K>>> {
         // Each use leaves the map whole, whatever panics.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -110,7 +112,7 @@ pub(super) fn name(url: &PageUrl) -> String {
     }
 }
 
-impl Drop for Turn {
+impl<K> Drop for Turn<K> {
     fn drop(&mut self) {
         if let Some(host) = self.hosts.known().get_mut(&self.host) {
             host.asked = false;
@@ -128,13 +130,13 @@ mod tests {
 
     #[test]
     fn a_host_is_asked_by_one_at_a_time() {
-        let hosts = Hosts::default();
+        let hosts = Hosts::<u8>::default();
 
         let turn = hosts.enter(&page("https://a.example/1"), None);
         assert!(turn.is_ok());
         let waits = [2, 3].map(|_| hosts.enter(&page("https://A.example/2"), None).unwrap_err());
         assert!(waits[0] <= APART && waits[1] > APART, "{waits:?}");
-        let other = Some(UserId(uuid::Uuid::nil()));
+        let other = Some(1);
         assert!(hosts.enter(&page("https://a.example/4"), other).unwrap_err() <= APART);
         assert!(hosts.enter(&page("https://b.example/1"), None).is_ok());
 
@@ -144,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_host_that_asks_for_it_is_left_alone_by_all() {
-        let hosts = Hosts::default();
+        let hosts = Hosts::<u8>::default();
 
         let refused = |host: &str, wait| {
             let retry_after = Some(wait);

@@ -1,11 +1,11 @@
 //! The body of an answer, read piece by piece and never beyond a bound. The bound counts unpacked bytes, so a
 //! small body that unpacks to gigabytes is dropped when it passes the bound, with its connection.
 
+use disk::{Scratch, ScratchFile};
 use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 use reqwest::{Response, Version};
 
 use super::error::{self, FetchError};
-use crate::adapters::blobs::{Scratch, ScratchFile};
 
 /// The whole body, of at most `most` bytes.
 pub(super) async fn read(mut response: Response, most: u64) -> Result<Vec<u8>, FetchError> {

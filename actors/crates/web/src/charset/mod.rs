@@ -5,16 +5,16 @@
 //! charset of `Content-Type`, a declaration at the start of the text. Without any, what is UTF-8 is UTF-8,
 //! and the rest is guessed, in which the top-level domain helps. Bytes that fit nothing become U+FFFD.
 
+mod prescan;
+
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, ISO_2022_JP, UTF_8};
-
-use super::prescan;
 
 /// Bytes that a guess looks at, from the first that is not ASCII: guessing is far slower than decoding.
 const GUESSED_BYTES: usize = 128 * 1024;
 
 /// The text of `bytes`, without its byte order mark. `declared`: the label of `Content-Type`. `host`: who sent it.
-pub(super) fn decode(bytes: &[u8], declared: Option<&str>, host: &str) -> String {
+pub(crate) fn decode(bytes: &[u8], declared: Option<&str>, host: &str) -> String {
     let encoding = Encoding::for_bom(bytes)
         .map(|(encoding, _)| encoding)
         // The few encodings that browsers refuse to decode count as none declared.
