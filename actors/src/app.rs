@@ -9,7 +9,7 @@ use actix::{Arbiter, ArbiterHandle};
 use entity::id::UserId;
 use entity::plan::Plan;
 use tracing::{error, info, warn};
-use web::{FetchSettings, Fetcher, Hosts};
+use web::{FetchSettings, Fetcher, HostThrottle};
 
 use crate::activity::Activity;
 use crate::adapters::answerer::{Answerer, Chat, ChatSettings, Extractive};
@@ -149,10 +149,10 @@ pub struct Parts {
     pub ingest: Ingest,
     /// As which this process claims jobs.
     pub lease_owner: LeaseOwner,
-    /// The one door to the web.
+    /// Fetches from the web.
     pub fetcher: Fetcher,
-    /// Whose turn it is at hosts that the background asks much of.
-    pub hosts: Hosts<UserId>,
+    /// Limits background fetches of each host.
+    pub host_throttle: HostThrottle<UserId>,
     /// Where foreign bytes are parsed.
     pub sandbox: Sandbox,
     /// What subscriptions of feeds are made with; none where no hub reaches this service.
@@ -237,7 +237,7 @@ impl App {
             ingest: Ingest::start(&long, move || later.get().cloned(), setup.room),
             lease_owner: setup.lease_owner,
             fetcher: Fetcher::new(setup.fetch).map_err(Error::internal)?,
-            hosts: Hosts::default(),
+            host_throttle: HostThrottle::default(),
             sandbox: Sandbox::new(setup.sandbox, setup.sandbox_settings),
             push: setup.push.then(|| Push::new(&desk.base_url, key)),
             uploads: Uploads {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use entity::scope::Scope;
 use sea_orm::{DbErr, RuntimeErr, SqlErr};
 use tracing::error;
-use web::Refusal;
+use web::UrlRejection;
 
 use crate::adapters::blobs::BlobError;
 use crate::db::StorageFault;
@@ -173,9 +173,9 @@ pub enum Error {
     Internal(#[source] Cause),
 }
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
-        Error::UrlRejected(format!("the address {refusal}"))
+impl From<UrlRejection> for Error {
+    fn from(rejection: UrlRejection) -> Self {
+        Error::UrlRejected(format!("the address {rejection}"))
     }
 }
 

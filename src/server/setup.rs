@@ -63,7 +63,7 @@ pub fn setup(
             file_timeout: settings.fetch.file_timeout,
             max_file_bytes: settings.fetch.max_file_bytes,
             allow_private: settings.fetch.allow_private.clone(),
-            own: PageUrl::parse(base_url).ok(),
+            own_url: PageUrl::parse(base_url).ok(),
         },
         sandbox: outside.sandbox,
         sandbox_settings: SandboxSettings::default(),

@@ -1,5 +1,5 @@
-//! Asking this service over HTTP as an assistant would, by the address that the world knows it by: answers are bounded in
-//! bytes and time, and failures are told in words for whoever runs the service.
+//! A client for the connection test: it sends requests to this service by its public URL, as an assistant would. Responses are
+//! bounded in bytes and time, and failures are messages for the operator of the service.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -10,76 +10,78 @@ use serde_json::Value;
 
 use crate::fetch;
 
-/// A name, a connection, TLS and the whole answer.
-const PATIENCE: Duration = Duration::from_secs(10);
-const MOST_BYTES: usize = 256 * 1024;
+/// Timeout for resolving the name, connecting, TLS and the whole response together.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum length of a response body.
+const MAX_BODY_BYTES: usize = 256 * 1024;
 
-/// See the file's head.
-pub struct Probe(Client);
+/// Builds requests, to be sent with [`send`].
+pub struct ProbeClient(Client);
 
-/// What was answered.
-pub struct Reply {
-    /// The status.
+/// A response with its whole body.
+pub struct ProbeResponse {
+    /// The HTTP status.
     pub status: u16,
     headers: HeaderMap,
     body: Vec<u8>,
 }
 
-impl Probe {
-    /// Asks nothing yet.
+impl ProbeClient {
+    /// Creates the client; nothing is sent yet.
     ///
     /// # Errors
-    /// The client cannot be made.
+    /// The client cannot be created.
     pub fn new() -> reqwest::Result<Self> {
-        fetch::service_client().timeout(PATIENCE).build().map(Self)
+        fetch::service_client().timeout(TIMEOUT).build().map(Self)
     }
 
-    /// A GET with these parameters, to be [sent](send).
+    /// Builds a GET request with these query parameters.
     pub fn get(&self, url: &str, parameters: &[(&str, &str)]) -> RequestBuilder {
-        let joint = if parameters.is_empty() { "" } else { "?" };
-        self.0.get(format!("{url}{joint}{}", form(parameters)))
+        let separator = if parameters.is_empty() { "" } else { "?" };
+        self.0.get(format!("{url}{separator}{}", form_urlencoded(parameters)))
     }
 
-    /// A POST of this form, to be [sent](send).
+    /// Builds a POST request with this form.
     pub fn post_form(&self, url: &str, fields: &[(&str, &str)]) -> RequestBuilder {
-        self.0.post(url).header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(form(fields))
+        let body = form_urlencoded(fields);
+        self.0.post(url).header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(body)
     }
 
-    /// A POST of this message, to be [sent](send).
+    /// Builds a POST request with this JSON body.
     pub fn post_json(&self, url: &str, message: &Value) -> RequestBuilder {
         self.0.post(url).header(CONTENT_TYPE, "application/json").body(message.to_string())
     }
 }
 
-fn form(fields: &[(&str, &str)]) -> String {
+fn form_urlencoded(fields: &[(&str, &str)]) -> String {
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 
-/// Sends it and reads the answer.
+/// Sends the request and reads the whole response.
 ///
 /// # Errors
-/// Why there was no answer, in words.
-pub async fn send(request: RequestBuilder) -> Result<Reply, String> {
-    let mut response = request.send().await.map_err(|error| in_words(&error))?;
+/// A message that says why there was no response.
+pub async fn send(request: RequestBuilder) -> Result<ProbeResponse, String> {
+    let mut response = request.send().await.map_err(|error| failure_message(&error))?;
     let (status, headers) = (response.status().as_u16(), std::mem::take(response.headers_mut()));
     let mut body = Vec::new();
-    while let Some(part) = response.chunk().await.map_err(|error| in_words(&error))? {
-        body.extend_from_slice(&part);
-        if body.len() > MOST_BYTES {
+    while let Some(chunk) = response.chunk().await.map_err(|error| failure_message(&error))? {
+        body.extend_from_slice(&chunk);
+        if body.len() > MAX_BODY_BYTES {
             return Err(
                 "the answer is too large to be Carrel's: something else answers at this address".to_owned()
             );
         }
     }
-    Ok(Reply { status, headers, body })
+    Ok(ProbeResponse { status, headers, body })
 }
 
-impl Reply {
-    /// The answer where it has this status.
+impl ProbeResponse {
+    /// Returns the response if it has this status. `subject` names in the message what was requested.
     ///
     /// # Errors
-    /// Which status it has, and what that may come from.
-    pub fn with(self, status: u16, of: &str) -> Result<Self, String> {
+    /// A message with the actual status and its likely cause.
+    pub fn expect_status(self, status: u16, subject: &str) -> Result<Self, String> {
         if self.status == status {
             return Ok(self);
         }
@@ -90,35 +92,36 @@ impl Reply {
             502..=504 => ": a proxy in front does not reach Carrel",
             _ => "",
         };
-        Err(format!("{of} answered {} where {} is wanted{hint}", self.status, status))
+        Err(format!("{subject} answered {} where {} is wanted{hint}", self.status, status))
     }
 
-    /// The answer's JSON.
+    /// Parses the body as JSON. `subject` names in the message what was requested.
     ///
     /// # Errors
-    /// It is none.
-    pub fn json(&self, of: &str) -> Result<Value, String> {
-        serde_json::from_slice(&self.body)
-            .map_err(|_| format!("{of} did not answer with JSON: something else answers at this address"))
+    /// A message that says that the body is not JSON.
+    pub fn json(&self, subject: &str) -> Result<Value, String> {
+        serde_json::from_slice(&self.body).map_err(|_| {
+            format!("{subject} did not answer with JSON: something else answers at this address")
+        })
     }
 
-    /// A header, where it is text.
+    /// The value of a header, if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 }
 
-/// Why there was no answer, without the address, which may hold a code.
-fn in_words(error: &reqwest::Error) -> String {
+/// Says why there was no response, without the URL, which may contain a code.
+fn failure_message(error: &reqwest::Error) -> String {
     if error.is_timeout() {
-        return format!("there was no answer within {} seconds", PATIENCE.as_secs());
+        return format!("there was no answer within {} seconds", TIMEOUT.as_secs());
     }
     let mut cause = error.source();
-    let mut last = None;
+    let mut root = None;
     while let Some(deeper) = cause {
-        last = Some(deeper);
+        root = Some(deeper);
         cause = deeper.source();
     }
     let what = if error.is_connect() { "no connection" } else { "the exchange broke off" };
-    last.map_or_else(|| what.to_owned(), |last| format!("{what}: {last}"))
+    root.map_or_else(|| what.to_owned(), |root| format!("{what}: {root}"))
 }

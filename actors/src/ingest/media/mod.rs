@@ -16,7 +16,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use tracing::warn;
-use web::{Got, PageUrl, Take, Wanted};
+use web::{BodyPolicy, FetchOutcome, FetchRequest, PageUrl};
 
 use super::attempt::{Failure, say_reason};
 use super::places::{Places, Spoken};
@@ -180,19 +180,19 @@ async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Resul
     let gone = || Failure::Permanent("the address leads to no recording".to_owned());
     let url = place::beside(app.db.read(), document).await?.or_else(|| document.url.clone());
     let url = url.and_then(|url| PageUrl::parse(&url).ok()).ok_or_else(gone)?;
-    let _turn = page::turn_at(app, job, &url)?;
-    let keep = |_: Option<&str>| Take::Keep;
-    match app.fetcher.get_or_keep(&url, Wanted::page(), &app.uploads.scratch, keep).await {
-        Ok(Got::File(file)) => {
+    let _permit = page::acquire_host(app, job, &url)?;
+    let policy = |_: Option<&str>| BodyPolicy::File;
+    match app.fetcher.get_or_save(&url, FetchRequest::page(), &app.uploads.scratch, policy).await {
+        Ok(FetchOutcome::File(file)) => {
             if let Err(error) = fetched::keep_file(app, document.id, file.path()).await {
                 let cause = error.chain();
                 warn!(job.id = %job.id, cause, "a fetched recording is heard without being kept");
             }
             Ok(LocalFile::Copied(file))
         }
-        Ok(Got::Page(_) | Got::Left) => Err(gone()),
+        Ok(FetchOutcome::Page(_) | FetchOutcome::Skipped) => Err(gone()),
         Err(error) => {
-            app.hosts.heed(&error);
+            app.host_throttle.record_retry_after(&error);
             Err(page::failed(error))
         }
     }

@@ -179,7 +179,7 @@ async fn read(app: &App, opml: &str) -> Result<Outlines, Error> {
 
 /// The address of a feed, where it may be fetched.
 pub fn followable(url: &str, guard: &Guard) -> Option<PageUrl> {
-    follow::parse(url).ok().filter(|url| guard.literal(url).is_ok())
+    follow::parse(url).ok().filter(|url| guard.check_url(url).is_ok())
 }
 
 /// Follows a feed of a list, whatever will be found at its address; `false` where it was followed already.

@@ -1,37 +1,36 @@
-//! Bytes of a page to text: the encoding that the page declares, and where it declares none, the one it
-//! seems to have.
+//! Decodes the bytes of a page, in the encoding that it declares, or else in one that is detected.
 //!
-//! In this order, as in browsers (WHATWG HTML, "determining the character encoding"): a byte order mark, the
-//! charset of `Content-Type`, a declaration at the start of the text. Without any, what is UTF-8 is UTF-8,
-//! and the rest is guessed, in which the top-level domain helps. Bytes that fit nothing become U+FFFD.
+//! The order is that of browsers (WHATWG HTML, "determining the character encoding"): a byte order mark, the charset of
+//! `Content-Type`, a declaration at the start of the text. Without any, valid UTF-8 is UTF-8, and other bytes are
+//! detected with the top-level domain as a hint. Bytes that are not valid in the encoding become U+FFFD.
 
 mod prescan;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, ISO_2022_JP, UTF_8};
 
-/// Bytes that a guess looks at, from the first that is not ASCII: guessing is far slower than decoding.
-const GUESSED_BYTES: usize = 128 * 1024;
+/// Bytes that are used to detect an encoding, from the first that is not ASCII: detection is far slower than decoding.
+const MAX_DETECTION_BYTES: usize = 128 * 1024;
 
-/// The text of `bytes`, without its byte order mark. `declared`: the label of `Content-Type`. `host`: who sent it.
+/// Decodes `bytes` without their byte order mark. `declared` is the label in `Content-Type`, `host` the host that sent them.
 pub(crate) fn decode(bytes: &[u8], declared: Option<&str>, host: &str) -> String {
     let encoding = Encoding::for_bom(bytes)
         .map(|(encoding, _)| encoding)
-        // The few encodings that browsers refuse to decode count as none declared.
+        // The few encodings that browsers refuse to decode count as no declaration.
         .or_else(|| Encoding::for_label_no_replacement(declared?.as_bytes()))
-        .or_else(|| prescan::declaration(bytes))
-        .unwrap_or_else(|| guess(bytes, host));
+        .or_else(|| prescan::declared_encoding(bytes))
+        .unwrap_or_else(|| detect(bytes, host));
     let (text, _) = encoding.decode_with_bom_removal(bytes);
     text.into_owned()
 }
 
-/// The text of a file that nobody sent.
-pub fn decoded(bytes: &[u8]) -> String {
+/// Decodes a file that came without a declared encoding, by its byte order mark, a declaration at its start, or detection.
+pub fn decode_text(bytes: &[u8]) -> String {
     decode(bytes, None, "")
 }
 
-fn guess(bytes: &[u8], host: &str) -> &'static Encoding {
-    // Seven bits: told by its escapes into two-byte characters and back.
+fn detect(bytes: &[u8], host: &str) -> &'static Encoding {
+    // A 7-bit encoding, recognised by its escape sequences to two-byte characters and back.
     let escapes = |to: &[u8]| bytes.windows(to.len()).any(|window| window == to);
     if bytes.is_ascii() && escapes(b"\x1b$B") && escapes(b"\x1b(B") {
         return ISO_2022_JP;
@@ -39,18 +38,19 @@ fn guess(bytes: &[u8], host: &str) -> &'static Encoding {
     if std::str::from_utf8(bytes).is_ok() {
         return UTF_8;
     }
-    let (_, telling) = bytes.split_at_checked(Encoding::ascii_valid_up_to(bytes)).unwrap_or_default();
-    let (sample, whole) =
-        telling.split_at_checked(GUESSED_BYTES).map_or((telling, true), |(start, _)| (start, false));
+    let (_, non_ascii) = bytes.split_at_checked(Encoding::ascii_valid_up_to(bytes)).unwrap_or_default();
+    let (sample, whole) = non_ascii
+        .split_at_checked(MAX_DETECTION_BYTES)
+        .map_or((non_ascii, true), |(start, _)| (start, false));
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(sample, whole);
     detector.guess(top_level_domain(host), Utf8Detection::Allow)
 }
 
-/// The last label of a host name, in the only form that the detector takes: lower case letters, digits, hyphens.
+/// The last label of a host name, if it has the form that the detector accepts: lower-case letters, digits, hyphens.
 fn top_level_domain(host: &str) -> Option<&[u8]> {
     let (_, last) = host.trim_end_matches('.').rsplit_once('.')?;
-    // The last number of an address is no domain.
+    // The last number of an IPv4 address is not a domain.
     let plain = last.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
         && !last.bytes().all(|byte| byte.is_ascii_digit());
     (plain && !last.is_empty()).then_some(last.as_bytes())
@@ -65,14 +65,14 @@ mod tests {
     const HOST: &str = "example.com";
 
     #[test]
-    fn a_byte_order_mark_wins_over_every_declaration() {
+    fn byte_order_mark_wins_over_every_declaration() {
         assert_eq!(decode(b"\xEF\xBB\xBFgr\xC3\xBCn", Some("windows-1252"), HOST), "grün");
         assert_eq!(decode(b"\xFF\xFEg\0\xFC\0", Some("utf-8"), HOST), "gü");
         assert_eq!(decode(b"\xFE\xFF\0g\0\xFC", None, HOST), "gü");
     }
 
     #[test]
-    fn the_header_wins_over_the_page() {
+    fn header_wins_over_the_page() {
         let page = b"<meta charset=utf-8><p>gr\xFCn";
 
         assert_eq!(decode(page, Some("ISO-8859-1"), HOST), "<meta charset=utf-8><p>grün");
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_says_what_the_header_does_not() {
+    fn declaration_in_the_page_is_used_without_a_header() {
         assert_eq!(
             decode(b"<meta charset=\"windows-1251\">\xCC\xE8\xF0", Some("nonsense"), HOST),
             "<meta charset=\"windows-1251\">Мир"
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_kana_is_known_whoever_sent_it() {
+    fn kana_is_detected_for_any_host() {
         let page = "<p>これはひらがなで書かれたページです。さぎは水の中に立って魚を待っています。</p>";
         let (bytes, ..) = encoding_rs::SHIFT_JIS.encode(page);
         for host in [HOST, "127.0.0.1", "example.jp"] {
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn seven_bit_japanese_is_known_by_its_escapes() {
+    fn iso_2022_jp_is_detected_by_its_escapes() {
         let bytes = b"<p>\x1b$B$3$s$K$A$O\x1b(B</p>";
         assert_eq!(decode(bytes, None, "127.0.0.1"), "<p>こんにちは</p>");
     }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_encoding_of_a_text_that_declares_none_is_guessed() {
+    fn undeclared_encoding_is_detected() {
         for (encoding, text, host) in [
             (
                 encoding_rs::WINDOWS_1251,
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_of_every_kind_are_taken() {
+    fn any_host_is_accepted() {
         for host in
             ["", ".", "localhost", "127.0.0.1", "[::1]", "Example.COM", "a.xn--p1ai", "a.b_c", "example.de."]
         {

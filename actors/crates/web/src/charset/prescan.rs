@@ -1,41 +1,41 @@
-//! The encoding that a text declares at its start: `<meta charset>`, `<meta http-equiv=content-type>` or an
-//! XML declaration. WHATWG HTML, "prescan a byte stream to determine its encoding", with 4 KiB for its 1 KiB,
-//! for pages that put much before their first meta element.
+//! Finds the encoding that a text declares at its start: `<meta charset>`, `<meta http-equiv=content-type>` or an XML
+//! declaration. This is WHATWG HTML, "prescan a byte stream to determine its encoding", over 4 KiB instead of 1 KiB,
+//! because some pages have much text before their first meta element.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
-/// Bytes in which a declaration counts.
+/// Bytes in which a declaration is looked for.
 const PRESCANNED_BYTES: usize = 4096;
 
-/// The encoding that is declared, if a known one is.
-pub(super) fn declaration(bytes: &[u8]) -> Option<&'static Encoding> {
+/// Returns the declared encoding, if there is one and it is known.
+pub(super) fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = bytes.get(..PRESCANNED_BYTES).unwrap_or(bytes);
-    // A declaration that can be read only in UTF-16 is one of UTF-16, whatever it says.
+    // A declaration that is itself in UTF-16 means UTF-16, whatever it names.
     if start.starts_with(b"<\0?\0x\0") {
         return Some(UTF_16LE);
     }
     if start.starts_with(b"\0<\0?\0x") {
         return Some(UTF_16BE);
     }
-    Scan { rest: start }.meta().or_else(|| of_xml(start))
+    Scan { rest: start }.meta().or_else(|| xml_encoding(start))
 }
 
-/// `<?xml version="1.0" encoding="...">`, at the very start only.
-fn of_xml(start: &[u8]) -> Option<&'static Encoding> {
+/// The encoding in `<?xml version="1.0" encoding="...">`, at the very start only.
+fn xml_encoding(start: &[u8]) -> Option<&'static Encoding> {
     let mut scan = Scan { rest: start.strip_prefix(b"<?xml")? };
     let end = scan.rest.iter().position(|byte| *byte == b'>')?;
     scan.rest = scan.rest.get(..end)?;
     while let Some((name, value)) = scan.attribute() {
         if name == b"encoding" {
-            return of_label(&value);
+            return for_label(&value);
         }
     }
     None
 }
 
-fn of_label(label: &[u8]) -> Option<&'static Encoding> {
+fn for_label(label: &[u8]) -> Option<&'static Encoding> {
     let encoding = Encoding::for_label_no_replacement(label)?;
-    // The label was read as ASCII, so it is not UTF-16; the other one pages say when they mean nothing.
+    // The label was read as ASCII, so the text is not UTF-16. Pages that name x-user-defined are in windows-1252.
     Some(match encoding {
         _ if encoding == UTF_16LE || encoding == UTF_16BE => UTF_8,
         _ if encoding == X_USER_DEFINED => WINDOWS_1252,
@@ -43,7 +43,7 @@ fn of_label(label: &[u8]) -> Option<&'static Encoding> {
     })
 }
 
-/// What is still to be read.
+/// The bytes that are not scanned yet.
 struct Scan<'a> {
     rest: &'a [u8],
 }
@@ -88,7 +88,7 @@ impl Scan<'_> {
         }
     }
 
-    /// `charset`, or `content` where `http-equiv` says that it is a content type. The first of each name counts.
+    /// `charset`, or `content` if `http-equiv` names a content type. The first attribute of each name is used.
     fn meta_attributes(&mut self) -> Option<&'static Encoding> {
         let (mut charset, mut content, mut is_content_type) = (None, None, false);
         while let Some((name, value)) = self.attribute() {
@@ -100,13 +100,13 @@ impl Scan<'_> {
             }
         }
         match charset {
-            Some(label) => of_label(&label),
-            None if is_content_type => of_label(charset_in(&content?)?),
+            Some(label) => for_label(&label),
+            None if is_content_type => for_label(charset_in(&content?)?),
             None => None,
         }
     }
 
-    /// The next attribute of a tag, name and value in lower case; none at the tag's end.
+    /// The next attribute of a tag, name and value in lower case; `None` at the end of the tag.
     fn attribute(&mut self) -> Option<(Vec<u8>, Vec<u8>)> {
         self.skip_while(|byte| byte.is_ascii_whitespace() || byte == b'/');
         if matches!(self.rest, [] | [b'>', ..]) {
@@ -139,7 +139,7 @@ impl Scan<'_> {
         }
     }
 
-    /// To behind the comment's end, which may share its hyphens with its beginning: `<!-->`.
+    /// Skips to after the end of the comment, which may share its hyphens with the start: `<!-->`.
     fn skip_comment(&mut self) {
         self.skip(b"<!".len());
         let end = self.rest.windows(3).position(|bytes| bytes == b"-->");
@@ -149,13 +149,13 @@ impl Scan<'_> {
 
 impl<'a> Scan<'a> {
     fn take(&mut self, count: usize) -> &'a [u8] {
-        let (taken, rest) = self.rest.split_at_checked(count).unwrap_or((self.rest, &[]));
+        let (head, rest) = self.rest.split_at_checked(count).unwrap_or((self.rest, &[]));
         self.rest = rest;
-        taken
+        head
     }
 
-    fn take_while(&mut self, belongs: impl Fn(u8) -> bool) -> &'a [u8] {
-        let end = self.rest.iter().position(|byte| !belongs(*byte)).unwrap_or(self.rest.len());
+    fn take_while(&mut self, matches: impl Fn(u8) -> bool) -> &'a [u8] {
+        let end = self.rest.iter().position(|byte| !matches(*byte)).unwrap_or(self.rest.len());
         self.take(end)
     }
 
@@ -163,8 +163,8 @@ impl<'a> Scan<'a> {
         self.take(count);
     }
 
-    fn skip_while(&mut self, belongs: impl Fn(u8) -> bool) {
-        self.take_while(belongs);
+    fn skip_while(&mut self, matches: impl Fn(u8) -> bool) {
+        self.take_while(matches);
     }
 }
 
@@ -175,12 +175,12 @@ fn charset_in(content: &[u8]) -> Option<&[u8]> {
         let at = rest.windows(b"charset".len()).position(|bytes| bytes == b"charset")?;
         rest = rest.get(at + b"charset".len()..)?.trim_ascii_start();
         if let [b'=', value @ ..] = rest {
-            return label_of(value.trim_ascii_start());
+            return unquoted_label(value.trim_ascii_start());
         }
     }
 }
 
-fn label_of(value: &[u8]) -> Option<&[u8]> {
+fn unquoted_label(value: &[u8]) -> Option<&[u8]> {
     match value {
         [quote @ (b'"' | b'\''), label @ ..] => {
             label.split(|byte| byte == quote).next().filter(|l| l.len() < label.len())
@@ -196,11 +196,11 @@ mod tests {
     use super::*;
 
     fn declared(text: &str) -> Option<&'static str> {
-        declaration(text.as_bytes()).map(Encoding::name)
+        declared_encoding(text.as_bytes()).map(Encoding::name)
     }
 
     #[test]
-    fn declarations_are_found_however_they_are_written() {
+    fn declarations_are_found_in_every_syntax() {
         for (text, encoding) in [
             ("<meta charset=utf-8>", "UTF-8"),
             ("<!doctype html><html lang='a>b'><head><title>x</title><META  CharSet = 'KOI8-R' />", "KOI8-R"),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_a_declaration_is_none() {
+    fn lookalikes_are_not_declarations() {
         for text in [
             "",
             "<",
@@ -243,21 +243,21 @@ mod tests {
     }
 
     #[test]
-    fn utf_16_is_told_by_its_xml_declaration() {
-        assert_eq!(declaration(b"<\0?\0x\0m\0l\0"), Some(UTF_16LE));
-        assert_eq!(declaration(b"\0<\0?\0x\0m\0l"), Some(UTF_16BE));
+    fn utf_16_is_recognised_by_its_xml_declaration() {
+        assert_eq!(declared_encoding(b"<\0?\0x\0m\0l\0"), Some(UTF_16LE));
+        assert_eq!(declared_encoding(b"\0<\0?\0x\0m\0l"), Some(UTF_16BE));
     }
 
     #[test]
-    fn declarations_beyond_the_first_4_kib_do_not_count() {
+    fn declarations_after_4_kib_are_ignored() {
         assert_eq!(declared(&format!("{}<meta charset=koi8-r>", " ".repeat(4000))), Some("KOI8-R"));
         assert_eq!(declared(&format!("{}<meta charset=koi8-r>", " ".repeat(4090))), None);
     }
 
     proptest! {
         #[test]
-        fn any_start_is_scanned_to_its_end(text in "(<meta|charset|=|'|\"|<!--|-->|>|<|/|;| |content|http-equiv|[a-z]){0,60}") {
-            declaration(text.as_bytes());
+        fn scan_of_any_text_terminates(text in "(<meta|charset|=|'|\"|<!--|-->|>|<|/|;| |content|http-equiv|[a-z]){0,60}") {
+            declared_encoding(text.as_bytes());
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The body of an answer, read piece by piece and never beyond a bound. The bound counts unpacked bytes, so a
-//! small body that unpacks to gigabytes is dropped when it passes the bound, with its connection.
+//! Reads the body of a response chunk by chunk, up to a maximum length. The maximum counts decompressed bytes, so a small
+//! body that decompresses to gigabytes is dropped, with its connection, when it exceeds the maximum.
 
 use disk::{Scratch, ScratchFile};
 use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
@@ -7,74 +7,75 @@ use reqwest::{Response, Version};
 
 use super::error::{self, FetchError};
 
-/// The whole body, of at most `most` bytes.
-pub(super) async fn read(mut response: Response, most: u64) -> Result<Vec<u8>, FetchError> {
-    may_come(&response, most)?;
-    let open_ended = is_open_ended(&response);
+/// Reads the whole body into memory.
+pub(super) async fn read(mut response: Response, max_bytes: u64) -> Result<Vec<u8>, FetchError> {
+    check_headers(&response, max_bytes)?;
+    let ends_with_connection = ends_with_connection(&response);
     let mut body = Vec::new();
-    while let Some(piece) = next(&mut response, open_ended).await? {
-        let piece = piece.as_ref();
-        if (body.len() as u64).saturating_add(piece.len() as u64) > most {
-            return Err(FetchError::TooLarge(most));
+    while let Some(chunk) = next_chunk(&mut response, ends_with_connection).await? {
+        let chunk = chunk.as_ref();
+        if (body.len() as u64).saturating_add(chunk.len() as u64) > max_bytes {
+            return Err(FetchError::TooLarge(max_bytes));
         }
-        body.extend_from_slice(piece);
+        body.extend_from_slice(chunk);
     }
     Ok(body)
 }
 
-/// The whole body, of at most `most` bytes, as a file: it is never in memory.
-pub(super) async fn keep(
+/// Writes the whole body to a file; it is never in memory as a whole.
+pub(super) async fn save(
     mut response: Response,
     scratch: &Scratch,
-    most: u64,
+    max_bytes: u64,
 ) -> Result<ScratchFile, FetchError> {
-    may_come(&response, most)?;
-    let open_ended = is_open_ended(&response);
-    // A length that is announced is not believed here either: it would hold space for bytes that may never come.
-    let mut file = scratch.writer(None).map_err(FetchError::Unkept)?;
-    let mut come = 0_u64;
-    while let Some(piece) = next(&mut response, open_ended).await? {
-        let piece = piece.as_ref();
-        come += piece.len() as u64;
-        if come > most {
-            return Err(FetchError::TooLarge(most));
+    check_headers(&response, max_bytes)?;
+    let ends_with_connection = ends_with_connection(&response);
+    // The announced length is not trusted here either: it would reserve space for bytes that may never arrive.
+    let mut file = scratch.writer(None).map_err(FetchError::Save)?;
+    let mut received = 0_u64;
+    while let Some(chunk) = next_chunk(&mut response, ends_with_connection).await? {
+        let chunk = chunk.as_ref();
+        received += chunk.len() as u64;
+        if received > max_bytes {
+            return Err(FetchError::TooLarge(max_bytes));
         }
-        file.write(piece).await.map_err(FetchError::Unkept)?;
+        file.write(chunk).await.map_err(FetchError::Save)?;
     }
-    file.finish().await.map_err(FetchError::Unkept)
+    file.finish().await.map_err(FetchError::Save)
 }
 
-fn may_come(response: &Response, most: u64) -> Result<(), FetchError> {
-    if is_packed(response) {
-        return Err(FetchError::UnknownPacking);
+/// Refuses a body that is encoded in an unknown way, or whose announced length exceeds the maximum.
+fn check_headers(response: &Response, max_bytes: u64) -> Result<(), FetchError> {
+    if has_unknown_encoding(response) {
+        return Err(FetchError::UnsupportedEncoding);
     }
-    // A length that is announced is only good for refusing: memory is taken for bytes that have come.
-    if response.content_length().is_some_and(|length| length > most) {
-        return Err(FetchError::TooLarge(most));
+    // An announced length can only refuse a body: memory is allocated for bytes that have arrived.
+    if response.content_length().is_some_and(|length| length > max_bytes) {
+        return Err(FetchError::TooLarge(max_bytes));
     }
     Ok(())
 }
 
-/// The next piece. Old servers end a body by closing the connection, without the goodbye that TLS asks for; browsers
-/// take such a page as whole, and so does this.
-async fn next(
+/// The next chunk. Old servers end a body by closing the connection without the close_notify message of TLS; browsers accept
+/// such a page as whole, and so does this function.
+async fn next_chunk(
     response: &mut Response,
-    open_ended: bool,
+    ends_with_connection: bool,
 ) -> Result<Option<impl AsRef<[u8]> + use<>>, FetchError> {
     match response.chunk().await {
-        Err(error) if open_ended && error::lacks_goodbye(&error) => Ok(None),
-        piece => piece.map_err(FetchError::of_exchange),
+        Err(error) if ends_with_connection && error::is_missing_close_notify(&error) => Ok(None),
+        chunk => chunk.map_err(FetchError::from_exchange),
     }
 }
 
-/// Whether only the end of the connection tells the end of the body, as far as the headers show.
-fn is_open_ended(response: &Response) -> bool {
+/// Whether the end of the connection is the end of the body, according to the headers.
+fn ends_with_connection(response: &Response) -> bool {
     let has = |name| response.headers().contains_key(name);
     response.version() < Version::HTTP_2 && !has(CONTENT_LENGTH) && !has(TRANSFER_ENCODING)
 }
 
-/// Whether the body is packed in a way that the client did not offer: what it unpacks, it takes from the headers.
-fn is_packed(response: &Response) -> bool {
+/// Whether the body is still encoded: the client removes the headers of what it decompresses.
+fn has_unknown_encoding(response: &Response) -> bool {
     let encodings = response.headers().get_all(CONTENT_ENCODING);
     encodings.iter().any(|encoding| !matches!(encoding.as_bytes(), b"" | b"identity"))
 }

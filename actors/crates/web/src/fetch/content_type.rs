@@ -1,8 +1,8 @@
-//! The `Content-Type` header: what a body is said to be.
+//! The `Content-Type` header (RFC 9110, section 8.3).
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 
-/// A media type and, for texts, the encoding that was named with it.
+/// A media type with its charset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContentType {
     essence: String,
@@ -10,7 +10,7 @@ pub struct ContentType {
 }
 
 impl ContentType {
-    /// Reads the header's value; none when it names no type.
+    /// Parses the value of the header; `None` if it contains no media type.
     pub fn parse(value: &str) -> Option<Self> {
         let (essence, parameters) = value.split_once(';').unwrap_or((value, ""));
         let essence = essence.trim().to_ascii_lowercase();
@@ -21,17 +21,17 @@ impl ContentType {
         Some(Self { essence, charset: charset(parameters) })
     }
 
-    /// `text/html`: lower case, without parameters.
+    /// The media type in lower case, without parameters: `text/html`.
     pub fn essence(&self) -> &str {
         &self.essence
     }
 
-    /// The label of the encoding, as it was written.
+    /// The label of the encoding, as sent.
     pub fn charset(&self) -> Option<&str> {
         self.charset.as_deref()
     }
 
-    pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
+    pub(super) fn from_headers(headers: &HeaderMap) -> Option<Self> {
         Self::parse(headers.get(CONTENT_TYPE)?.to_str().ok()?)
     }
 }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn type_and_charset_are_read_however_they_are_written() {
+    fn type_and_charset_are_parsed_in_any_syntax() {
         for (value, essence, charset) in [
             ("text/html", "text/html", None),
             (" Text/HTML ; Charset=\"UTF-8\" ", "text/html", Some("UTF-8")),
@@ -57,13 +57,13 @@ mod tests {
             ("application/rss+xml; a=b; charset = koi8-r;", "application/rss+xml", Some("koi8-r")),
             ("text/plain; charset=", "text/plain", None),
         ] {
-            let read = ContentType::parse(value).unwrap();
-            assert_eq!((read.essence(), read.charset()), (essence, charset), "{value}");
+            let parsed = ContentType::parse(value).unwrap();
+            assert_eq!((parsed.essence(), parsed.charset()), (essence, charset), "{value}");
         }
     }
 
     #[test]
-    fn what_names_no_type_is_none() {
+    fn value_without_a_media_type_is_none() {
         for value in ["", "html", "text/", "/html", "text /html", "; charset=utf-8"] {
             assert_eq!(ContentType::parse(value), None, "{value}");
         }

@@ -1,22 +1,22 @@
-//! The one door to the web: every request to an address that a user, a page or a feed named goes through
-//! `Fetcher`, and nothing else in the service opens a connection to such an address.
+//! Fetches pages, feeds and files from the web. Every request to a URL that a user, a page or a feed named goes through
+//! [`Fetcher`]; nothing else in the service connects to such a URL.
 //!
-//! What the door promises (faults-and-threats.md, S1 to S21):
-//! - no connection to an address that the `Guard` refuses, the service's own among them, whether written out,
-//!   resolved, resolved anew (the address that was checked is the one connected to) or reached over a redirect;
-//! - one deadline over names, connections, redirects and body together, at most ten redirects, and never
-//!   more unpacked bytes in memory than asked for;
-//! - no cookies, no credentials, no referrer, no proxy; one fixed User-Agent.
+//! [`Fetcher`] guarantees (faults-and-threats.md, S1 to S21):
+//! - no connection to an IP address that [`Guard`] refuses, the service's own origin included, whether the address is in the
+//!   URL, was resolved (the address that was checked is the one that is connected to), or is the target of a redirect;
+//! - one deadline for names, connections, redirects and the body together, at most [`MAX_REDIRECTS`] redirects, and a maximum
+//!   of decompressed bytes in memory;
+//! - no cookies, no credentials, no referrer, no proxy, and one fixed User-Agent.
 //!
-//! A redirect may lead from https to http, as in a browser's address bar: there is nothing secret to lose.
-//! Dropping the future of a fetch ends it with its connection.
+//! A redirect may lead from https to http, as in a browser's address bar: there is nothing secret to lose. Dropping the
+//! future of a fetch closes its connection.
 
 mod body;
 mod client;
 mod content_type;
 mod error;
 mod headers;
-mod hosts;
+mod host_throttle;
 mod resolve;
 
 use std::sync::Arc;
@@ -27,66 +27,67 @@ use ipnet::IpNet;
 use reqwest::{Client, Response, StatusCode, header};
 use tokio::time::{Instant, timeout_at};
 
-use crate::address::{Guard, PageUrl, Refusal};
 use crate::charset;
+use crate::guard::Guard;
+use crate::page_url::{PageUrl, UrlRejection};
 
 pub use client::service_client;
 pub use content_type::ContentType;
-pub use error::{FetchError, SetupError};
-pub use headers::{Headers, retry_after};
-pub use hosts::{Hosts, Turn};
-pub use resolve::{Lookup, SystemLookup};
+pub use error::{ClientSetupError, FetchError};
+pub use headers::{ResponseHeaders, retry_after};
+pub use host_throttle::{HostPermit, HostThrottle};
+pub use resolve::{HostLookup, SystemLookup};
 
-/// Most redirects of one fetch (faults-and-threats.md, S10).
+/// Maximum number of redirects of one fetch (faults-and-threats.md, S10).
 pub const MAX_REDIRECTS: usize = 10;
 
-/// What a fetcher may do.
+/// The bounds of a fetcher, and where it may connect to.
 #[derive(Debug, Clone)]
 pub struct FetchSettings {
-    /// Most time of one fetch, from the first name to the last byte (`fetch.timeout_seconds`).
+    /// Timeout of one fetch, from the first name to the last byte (`fetch.timeout_seconds`).
     pub timeout: Duration,
-    /// Most bytes of a body, unpacked (`fetch.max_bytes`).
+    /// Maximum length of a body in decompressed bytes (`fetch.max_bytes`).
     pub max_bytes: u64,
-    /// Most time of a fetch whose body goes into a file (`fetch.file_timeout_seconds`).
+    /// Timeout for the body of a fetch into a file (`fetch.file_timeout_seconds`).
     pub file_timeout: Duration,
-    /// Most bytes of such a body (`fetch.max_file_bytes`).
+    /// Maximum length of such a body in decompressed bytes (`fetch.max_file_bytes`).
     pub max_file_bytes: u64,
-    /// Networks that may be fetched although private (`fetch.allow_private`).
+    /// Networks that may be fetched although they are private (`fetch.allow_private`).
     pub allow_private: Vec<IpNet>,
     /// `server.base_url`, whose origin is never fetched.
-    pub own: Option<PageUrl>,
+    pub own_url: Option<PageUrl>,
 }
 
-/// What is asked of one fetch.
+/// What one fetch asks for.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct FetchRequest {
     /// The `Accept` header.
     pub accept: &'static str,
-    /// The `ETag` of what is already there; with it the answer may be 304.
+    /// The `ETag` of the stored copy; with it the response may be 304.
     pub if_none_match: Option<String>,
-    /// The `Last-Modified` of what is already there; with it the answer may be 304.
+    /// The `Last-Modified` of the stored copy; with it the response may be 304.
     pub if_modified_since: Option<String>,
-    /// Most bytes of the body, unpacked, instead of the setting's.
+    /// Maximum length of the body in decompressed bytes, instead of [`FetchSettings::max_bytes`].
     pub max_bytes: Option<u64>,
-    /// Whether redirects are followed; where not, the first is [`FetchError::TooManyRedirects`].
-    pub follow: bool,
+    /// Whether redirects are followed. If not, the first one is [`FetchError::TooManyRedirects`].
+    pub follow_redirects: bool,
 }
 
-impl Wanted {
-    /// A page to read; PDFs and media are as welcome.
+impl FetchRequest {
+    /// Asks for a page to read. PDFs and media are accepted too.
     pub fn page() -> Self {
-        Self::kind("text/html,application/xhtml+xml;q=0.9,application/pdf;q=0.9,*/*;q=0.8")
+        Self::accepting("text/html,application/xhtml+xml;q=0.9,application/pdf;q=0.9,*/*;q=0.8")
     }
 
-    /// A feed, or a page that names one.
+    /// Asks for a feed, or for a page that names one.
     pub fn feed() -> Self {
-        Self::kind(
+        Self::accepting(
             "application/feed+json,application/atom+xml,application/rss+xml,application/xml;q=0.9,text/xml;q=0.9,text/html;q=0.8,*/*;q=0.5",
         )
     }
 
-    fn kind(accept: &'static str) -> Self {
-        Self { accept, if_none_match: None, if_modified_since: None, max_bytes: None, follow: true }
+    fn accepting(accept: &'static str) -> Self {
+        Self { accept, if_none_match: None, if_modified_since: None, max_bytes: None, follow_redirects: true }
     }
 
     fn is_conditional(&self) -> bool {
@@ -94,25 +95,25 @@ impl Wanted {
     }
 }
 
-/// A page as its server gave it.
+/// A page with its body in memory, or the news that it has not changed.
 #[derive(Clone)]
-pub struct Fetched {
-    /// The address that answered, after redirects.
+pub struct FetchedPage {
+    /// The URL that responded, after redirects.
     pub url: PageUrl,
-    /// Whether there were redirects and each of them was permanent (301, 308): the old address is history.
+    /// Whether there were redirects and all of them were permanent (301, 308), so that the URL has moved.
     pub redirected_permanently: bool,
-    /// 200 to 299; or 304, only when validators were sent.
+    /// 200 to 299; or 304, only if the request had validators.
     pub status: u16,
-    /// What the body is said to be.
+    /// The `Content-Type` of the body.
     pub content_type: Option<ContentType>,
-    /// The other headers that somebody needs.
-    pub headers: Headers,
-    /// The whole body, unpacked.
+    /// The other headers that callers use.
+    pub headers: ResponseHeaders,
+    /// The whole body, decompressed.
     pub body: Vec<u8>,
 }
 
-impl Fetched {
-    /// Whether what is already there is still right; the body is empty then.
+impl FetchedPage {
+    /// Whether the stored copy is still current (304). The body is empty then.
     pub fn is_unchanged(&self) -> bool {
         self.status == StatusCode::NOT_MODIFIED.as_u16()
     }
@@ -122,7 +123,7 @@ impl Fetched {
         self.content_type.as_ref().map(ContentType::essence)
     }
 
-    /// The body as text, in the encoding that it declares or seems to have.
+    /// Decodes the body, in the encoding that it declares or else in one that is detected.
     pub fn text(&self) -> String {
         charset::decode(
             &self.body,
@@ -132,191 +133,210 @@ impl Fetched {
     }
 }
 
-/// What is to be done with a body, once its headers tell what it is.
+/// What to do with the body of a response, decided by its media type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Take {
+pub enum BodyPolicy {
     /// Read it into memory.
-    Read,
+    Memory,
     /// Write it to a file.
-    Keep,
-    /// Nothing: it is of no use.
-    Leave,
+    File,
+    /// Do not read it.
+    Skip,
 }
 
-/// What came of a fetch that decides by the headers.
-pub enum Got {
-    /// A page, read.
-    Page(Box<Fetched>),
-    /// A file.
+/// The result of a fetch whose body is handled by a [`BodyPolicy`].
+pub enum FetchOutcome {
+    /// [`BodyPolicy::Memory`].
+    Page(Box<FetchedPage>),
+    /// [`BodyPolicy::File`].
     File(ScratchFile),
-    /// The body was left where it is.
-    Left,
+    /// [`BodyPolicy::Skip`].
+    Skipped,
 }
 
-/// Opens the door. Cheap to clone; one for the whole service.
+/// The guarded HTTP client. Clones are cheap; the service has one.
 #[derive(Clone)]
 pub struct Fetcher {
     guard: Arc<Guard>,
-    web: Client,
+    client: Client,
     timeout: Duration,
     max_bytes: u64,
     file_timeout: Duration,
     max_file_bytes: u64,
 }
 
-/// An answer at the end of all redirects, its body still to come.
-struct Arrival {
+/// The response at the end of all redirects, its body not read yet.
+struct FinalResponse {
     url: PageUrl,
     redirected_permanently: bool,
     response: Response,
 }
 
-/// One hop: an answer to read, or the address that it points to.
-enum Hop {
-    Arrived(Response),
-    Onward { to: PageUrl, permanently: bool },
+/// A redirect to another URL, which is not checked by the guard yet.
+struct Redirect {
+    target: PageUrl,
+    is_permanent: bool,
+}
+
+/// The result of one request.
+enum Exchange {
+    Response(Response),
+    Redirect(Redirect),
 }
 
 impl Fetcher {
-    /// A fetcher that asks the system's resolver. Fails when the system's certificates cannot be read.
-    pub fn new(settings: FetchSettings) -> Result<Self, SetupError> {
+    /// Creates a fetcher that uses the resolver of the system.
+    ///
+    /// # Errors
+    /// The client cannot be created, most likely because the certificates of the system cannot be read.
+    pub fn new(settings: FetchSettings) -> Result<Self, ClientSetupError> {
         Self::with_lookup(settings, Arc::new(SystemLookup))
     }
 
-    /// A fetcher that asks another resolver; its answers are guarded like the system's.
-    pub fn with_lookup(settings: FetchSettings, lookup: Arc<dyn Lookup>) -> Result<Self, SetupError> {
-        let FetchSettings { timeout, max_bytes, file_timeout, max_file_bytes, allow_private, own } = settings;
-        let guard = Arc::new(Guard::new(allow_private, own.as_ref()));
-        let web = client::build(resolve::Resolver::guarded(lookup, guard.clone()))?;
-        Ok(Self { guard, web, timeout, max_bytes, file_timeout, max_file_bytes })
+    /// Creates a fetcher that uses another resolver; the IP addresses from it are checked in the same way.
+    ///
+    /// # Errors
+    /// As [`Fetcher::new`].
+    pub fn with_lookup(
+        settings: FetchSettings,
+        lookup: Arc<dyn HostLookup>,
+    ) -> Result<Self, ClientSetupError> {
+        let FetchSettings { timeout, max_bytes, file_timeout, max_file_bytes, allow_private, own_url } =
+            settings;
+        let guard = Arc::new(Guard::new(allow_private, own_url.as_ref()));
+        let client = client::build(resolve::GuardedResolver::new(lookup, guard.clone()))?;
+        Ok(Self { guard, client, timeout, max_bytes, file_timeout, max_file_bytes })
     }
 
-    /// The rules of where fetches may go, for a first answer before anything is fetched.
+    /// The rules of where fetches may go, for a check of a URL before it is fetched.
     pub fn guard(&self) -> &Guard {
         &self.guard
     }
 
-    /// Fetches a page, following redirects.
+    /// Fetches a page into memory, following redirects.
     ///
-    /// Errors: everything that is not a whole body with a status of 200 to 299, or a 304 that was asked for.
-    pub async fn get(&self, url: &PageUrl, wanted: Wanted) -> Result<Fetched, FetchError> {
-        let fetch = async { self.read(self.follow(url, &wanted).await?, &wanted).await };
+    /// # Errors
+    /// [`FetchError`], for everything but a whole body with a status of 200 to 299, or a 304 that was asked for.
+    pub async fn get(&self, url: &PageUrl, request: FetchRequest) -> Result<FetchedPage, FetchError> {
+        let fetch = async { self.read(self.follow(url, &request).await?, &request).await };
         within(self.timeout, fetch).await
     }
 
-    /// Fetches what may be a page or a file: `how` says by the media type, of which a page's server may say nothing. A file
-    /// has its own bounds of time and size.
+    /// Fetches what may be a page or a file: `policy` decides by the media type, which is `None` if the server declares
+    /// none. A file has a timeout and a maximum length of its own.
     ///
-    /// Errors: as [`Self::get`].
-    pub async fn get_or_keep(
+    /// # Errors
+    /// As [`Self::get`], and [`FetchError::Save`].
+    pub async fn get_or_save(
         &self,
         url: &PageUrl,
-        wanted: Wanted,
+        request: FetchRequest,
         scratch: &Scratch,
-        how: impl Fn(Option<&str>) -> Take,
-    ) -> Result<Got, FetchError> {
-        let until = Instant::now() + self.timeout;
-        let late = || FetchError::Timeout(self.timeout);
+        policy: impl Fn(Option<&str>) -> BodyPolicy,
+    ) -> Result<FetchOutcome, FetchError> {
+        let deadline = Instant::now() + self.timeout;
+        let timed_out = || FetchError::Timeout(self.timeout);
         let follow = async {
-            let arrival = self.follow(url, &wanted).await?;
-            answered(&arrival.response)?;
-            Ok(arrival)
+            let last = self.follow(url, &request).await?;
+            require_success(&last.response)?;
+            Ok(last)
         };
-        let arrival = timeout_at(until, follow).await.unwrap_or_else(|_| Err(late()))?;
-        match how(ContentType::of(arrival.response.headers()).as_ref().map(ContentType::essence)) {
-            Take::Leave => Ok(Got::Left),
-            Take::Read => {
-                let read = timeout_at(until, self.read(arrival, &wanted)).await;
-                Ok(Got::Page(Box::new(read.unwrap_or_else(|_| Err(late()))?)))
+        let last = timeout_at(deadline, follow).await.unwrap_or_else(|_| Err(timed_out()))?;
+        let content_type = ContentType::from_headers(last.response.headers());
+        match policy(content_type.as_ref().map(ContentType::essence)) {
+            BodyPolicy::Skip => Ok(FetchOutcome::Skipped),
+            BodyPolicy::Memory => {
+                let page = timeout_at(deadline, self.read(last, &request)).await;
+                Ok(FetchOutcome::Page(Box::new(page.unwrap_or_else(|_| Err(timed_out()))?)))
             }
-            Take::Keep => {
-                let keep = body::keep(arrival.response, scratch, self.max_file_bytes);
-                within(self.file_timeout, keep).await.map(Got::File)
+            BodyPolicy::File => {
+                let save = body::save(last.response, scratch, self.max_file_bytes);
+                within(self.file_timeout, save).await.map(FetchOutcome::File)
             }
         }
     }
 
-    /// Sends a form, as a hub wants it; whatever comes back beside its status is left, and no redirect is followed: what is
-    /// in the form is for this address alone.
+    /// Sends a form, as the hub of a feed expects it. The body of the response is not read, and no redirect is followed: the
+    /// form is meant for this URL only.
     ///
-    /// Errors: everything but a status of 200 to 299.
+    /// # Errors
+    /// [`FetchError`], for everything but a status of 200 to 299.
     pub async fn post(&self, url: &PageUrl, form: &[(&'static str, String)]) -> Result<(), FetchError> {
         let send = async {
-            self.guard.literal(url)?;
-            let asked = self.web.post(url.url().clone()).form(form).send();
-            answered(&asked.await.map_err(FetchError::of_exchange)?)
+            self.guard.check_url(url)?;
+            let response = self.client.post(url.url().clone()).form(form).send().await;
+            require_success(&response.map_err(FetchError::from_exchange)?)
         };
         within(self.timeout, send).await
     }
 
-    async fn follow(&self, start: &PageUrl, wanted: &Wanted) -> Result<Arrival, FetchError> {
+    async fn follow(&self, start: &PageUrl, request: &FetchRequest) -> Result<FinalResponse, FetchError> {
         let mut url = start.clone();
         let mut all_permanent = true;
-        let most = if wanted.follow { MAX_REDIRECTS } else { 0 };
-        for hops in 0..=most {
-            match self.hop(&url, wanted).await? {
-                Hop::Arrived(response) => {
-                    let redirected_permanently = hops > 0 && all_permanent;
-                    return Ok(Arrival { url, redirected_permanently, response });
+        let max_redirects = if request.follow_redirects { MAX_REDIRECTS } else { 0 };
+        for redirects in 0..=max_redirects {
+            match self.exchange(&url, request).await? {
+                Exchange::Response(response) => {
+                    let redirected_permanently = redirects > 0 && all_permanent;
+                    return Ok(FinalResponse { url, redirected_permanently, response });
                 }
-                Hop::Onward { to, permanently } => {
-                    url = to;
-                    all_permanent &= permanently;
+                Exchange::Redirect(Redirect { target, is_permanent }) => {
+                    url = target;
+                    all_permanent &= is_permanent;
                 }
             }
         }
         Err(FetchError::TooManyRedirects)
     }
 
-    async fn hop(&self, url: &PageUrl, wanted: &Wanted) -> Result<Hop, FetchError> {
-        // The resolver never sees an address that is written as a number: it is judged here.
-        self.guard.literal(url)?;
-        let response =
-            self.web.execute(client::request(url, wanted)).await.map_err(FetchError::of_exchange)?;
+    async fn exchange(&self, url: &PageUrl, request: &FetchRequest) -> Result<Exchange, FetchError> {
+        // The resolver never sees an IP address that is written in the URL, so it is checked here.
+        self.guard.check_url(url)?;
+        let sent = self.client.execute(client::get_request(url, request)).await;
+        let response = sent.map_err(FetchError::from_exchange)?;
         let status = response.status();
         match response.headers().get(header::LOCATION) {
             Some(location) if is_redirect(status) => {
-                let reference = std::str::from_utf8(location.as_bytes()).map_err(|_| Refusal::Malformed)?;
-                Ok(Hop::Onward { to: url.join(reference)?, permanently: is_permanent(status) })
+                let reference =
+                    std::str::from_utf8(location.as_bytes()).map_err(|_| UrlRejection::Malformed)?;
+                let target = url.join(reference)?;
+                Ok(Exchange::Redirect(Redirect { target, is_permanent: is_permanent(status) }))
             }
-            Some(_) | None => Ok(Hop::Arrived(response)),
+            Some(_) | None => Ok(Exchange::Response(response)),
         }
     }
 
-    async fn read(&self, arrival: Arrival, wanted: &Wanted) -> Result<Fetched, FetchError> {
-        let Arrival { url, redirected_permanently, response } = arrival;
+    async fn read(&self, last: FinalResponse, request: &FetchRequest) -> Result<FetchedPage, FetchError> {
+        let FinalResponse { url, redirected_permanently, response } = last;
         let status = response.status();
-        let headers = Headers::of(response.headers());
-        let unchanged = status == StatusCode::NOT_MODIFIED && wanted.is_conditional();
+        let headers = ResponseHeaders::from_map(response.headers());
+        let unchanged = status == StatusCode::NOT_MODIFIED && request.is_conditional();
         if !unchanged {
-            answered(&response)?;
+            require_success(&response)?;
         }
-        let content_type = ContentType::of(response.headers());
-        let body = if unchanged { Vec::new() } else { body::read(response, self.most(wanted)).await? };
-        Ok(Fetched { url, redirected_permanently, status: status.as_u16(), content_type, headers, body })
-    }
-
-    fn most(&self, wanted: &Wanted) -> u64 {
-        wanted.max_bytes.unwrap_or(self.max_bytes)
+        let content_type = ContentType::from_headers(response.headers());
+        let max_bytes = request.max_bytes.unwrap_or(self.max_bytes);
+        let body = if unchanged { Vec::new() } else { body::read(response, max_bytes).await? };
+        Ok(FetchedPage { url, redirected_permanently, status: status.as_u16(), content_type, headers, body })
     }
 }
 
 async fn within<T>(
-    time: Duration,
+    timeout: Duration,
     fetch: impl Future<Output = Result<T, FetchError>>,
 ) -> Result<T, FetchError> {
-    tokio::time::timeout(time, fetch).await.unwrap_or(Err(FetchError::Timeout(time)))
+    tokio::time::timeout(timeout, fetch).await.unwrap_or(Err(FetchError::Timeout(timeout)))
 }
 
-/// Whether the answer is one that has what was asked for.
-fn answered(response: &Response) -> Result<(), FetchError> {
+/// Fails unless the status is 200 to 299.
+fn require_success(response: &Response) -> Result<(), FetchError> {
     let status = response.status();
     if status.is_success() {
         return Ok(());
     }
-    let retry_after = Headers::of(response.headers()).retry_after;
-    let host =
-        PageUrl::parse(response.url().as_str()).map_or_else(|_| String::new(), |url| hosts::name(&url));
+    let retry_after = retry_after(response.headers());
+    let url = PageUrl::parse(response.url().as_str());
+    let host = url.map_or_else(|_| String::new(), |url| host_throttle::site_key(&url));
     Err(FetchError::Status { status: status.as_u16(), retry_after, host })
 }
 

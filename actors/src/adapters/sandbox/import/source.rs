@@ -160,7 +160,7 @@ fn is_endless(value: &Value) -> bool {
 
 /// A file that was read whole.
 fn decoded(bytes: &[u8], wanted: Option<Format>) -> Result<Source, NoImport> {
-    let text = web::decoded(bytes);
+    let text = web::decode_text(bytes);
     let start = start_of(&text);
     if start.starts_with('{') || start.starts_with('[') {
         return json(&text, wanted);

@@ -76,7 +76,7 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     let asked = match PageUrl::parse(&row.hub) {
         Ok(hub) => app.fetcher.post(&hub, &form(push, &row)).await.map_err(|error| {
             let reason = format!("the hub {error}");
-            (reason, error.permanent(), error.retry_after())
+            (reason, error.is_permanent(), error.retry_after())
         }),
         Err(refusal) => Err((format!("the hub's address {refusal}"), true, None)),
     };

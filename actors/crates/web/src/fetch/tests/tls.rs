@@ -1,4 +1,4 @@
-//! Servers behind TLS: one that nobody vouches for, and one that leaves without a word.
+//! Servers with TLS: an untrusted certificate, and connections that end without close_notify.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -17,8 +17,8 @@ const CERTIFICATE: &str = "MIIBpjCCAU2gAwIBAgIUe7EKpHEK3wVznQ9loiv5JQ9/VugwCgYIK
 /// Its key, which protects nothing.
 const KEY: &str = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg0ogKfupU14uCVjaWEMcvMLebJffbutblPoJYVinocAqhRANCAARiqAgbVvI6od3T5q4skC4tmgfUfRsQSz5jKPrh81Ung2e5R4sU+XK2lOjZDY2C/hzkXGb/Ujr+/zIdQly6TuC9";
 
-/// A server that gives one answer and hangs up without TLS's goodbye; its address.
-fn abrupt(answer: &'static str) -> PageUrl {
+/// Starts a server that sends one response and closes the connection without close_notify; returns its URL.
+fn start_abrupt_server(answer: &'static str) -> PageUrl {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
@@ -43,46 +43,48 @@ fn certificate() -> CertificateDer<'static> {
     CertificateDer::from(STANDARD.decode(CERTIFICATE).unwrap())
 }
 
-fn stranger() -> Fetcher {
-    naming(settings(), [("self-signed.test", vec!["127.0.0.1".parse().unwrap()])])
+fn distrusting_fetcher() -> Fetcher {
+    fetcher_with_names(settings(), [("self-signed.test", vec!["127.0.0.1".parse().unwrap()])])
 }
 
-/// A fetcher that vouches for the certificate.
-fn friend() -> Fetcher {
-    let turns = HashMap::from([("self-signed.test".to_owned(), vec![vec!["127.0.0.1".parse().unwrap()]])]);
-    let stranger = stranger();
-    let resolver =
-        resolve::Resolver::guarded(Arc::new(Names { turns: Mutex::new(turns) }), stranger.guard.clone());
-    let web = client::builder(resolver)
+/// A fetcher that trusts the certificate.
+fn trusting_fetcher() -> Fetcher {
+    let answers = HashMap::from([("self-signed.test".to_owned(), vec![vec!["127.0.0.1".parse().unwrap()]])]);
+    let fetcher = distrusting_fetcher();
+    let resolver = resolve::GuardedResolver::new(
+        Arc::new(ScriptedLookup { answers: Mutex::new(answers) }),
+        fetcher.guard.clone(),
+    );
+    let client = client::builder(resolver)
         .tls_certs_merge([Certificate::from_der(&certificate()).unwrap()])
         .build()
         .unwrap();
-    Fetcher { web, ..stranger }
+    Fetcher { client, ..fetcher }
 }
 
 #[tokio::test]
-async fn a_certificate_that_nobody_vouches_for_is_not_trusted() {
-    let url = abrupt("HTTP/1.1 200 OK\r\n\r\nsecret");
-    let error = fails(&stranger(), &url).await;
+async fn self_signed_certificate_is_not_trusted() {
+    let url = start_abrupt_server("HTTP/1.1 200 OK\r\n\r\nsecret");
+    let error = get_error(&distrusting_fetcher(), &url).await;
 
-    assert!(matches!(error, FetchError::Untrusted(_)) && error.permanent(), "{error:?}");
+    assert!(matches!(error, FetchError::Untrusted(_)) && error.is_permanent(), "{error:?}");
 }
 
 #[tokio::test]
-async fn a_page_that_ends_with_its_connection_is_whole_without_a_goodbye() {
-    let url = abrupt("HTTP/1.1 200 OK\r\n\r\nthe page");
+async fn body_may_end_with_the_connection_without_close_notify() {
+    let url = start_abrupt_server("HTTP/1.1 200 OK\r\n\r\nthe page");
 
-    assert_eq!(get(&friend(), &url).await.unwrap().text(), "the page");
+    assert_eq!(get(&trusting_fetcher(), &url).await.unwrap().text(), "the page");
 }
 
 #[tokio::test]
-async fn a_page_of_known_length_that_ends_early_is_broken() {
+async fn truncated_body_of_known_length_is_an_error() {
     for answer in [
         "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nthe page",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nthe page\r\n",
         "HTTP/1.1 200 OK\r\n",
     ] {
-        let error = fails(&friend(), &abrupt(answer)).await;
-        assert!(matches!(error, FetchError::Broken(_)), "{answer}: {error:?}");
+        let error = get_error(&trusting_fetcher(), &start_abrupt_server(answer)).await;
+        assert!(matches!(error, FetchError::InvalidResponse(_)), "{answer}: {error:?}");
     }
 }

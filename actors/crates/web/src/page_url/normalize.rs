@@ -1,14 +1,14 @@
-//! By what two addresses are the same page (contract.md, section 6): scheme and host case, default port,
-//! dot segments, fragment, and parameters that only tell a site where its reader came from. The order and
-//! the spelling of every other parameter count.
+//! The form in which URLs of the same page are equal (contract.md, section 6). It ignores the case of scheme and host, the
+//! default port, dot segments, the fragment, and parameters that only track where a visitor came from. The order and the
+//! spelling of all other parameters matter.
 
 use url::{Url, form_urlencoded};
 
-/// Beginnings of the names of campaign parameters: Google's, Matomo's, HubSpot's.
+/// Prefixes of campaign parameters: Google's, Matomo's, HubSpot's.
 const TRACKING_PREFIXES: &[&str] = &["utm_", "mtm_", "matomo_", "piwik_", "hsa_"];
 
-/// Names, in lower case, of parameters that advertisers, mailers and networks add to links of others.
-/// Only such as mean nothing to the page itself; `ref`, `source`, `id`, `si` and the like may.
+/// Names, in lower case, of parameters that advertisers, mailers and social networks append to links. Only those that the
+/// page itself never reads: `ref`, `source`, `id`, `si` and the like may mean something to it.
 const TRACKING_NAMES: &[&str] = &[
     // Click ids of advertisers: Google, Meta, Microsoft, Yandex, X, TikTok, LinkedIn, Pinterest, Snap, Reddit, Impact, Branch.
     "gclid",
@@ -82,9 +82,9 @@ const TRACKING_NAMES: &[&str] = &[
     "__twitter_impression",
 ];
 
-/// The text that equal pages have in common. Normalising it again changes nothing.
+/// Returns the normalised URL. The function is idempotent.
 pub(super) fn normalized(url: &Url) -> String {
-    // The parser has seen to case, port and dot segments.
+    // The parser has normalised case, port and dot segments already.
     let mut page = url.clone();
     page.set_fragment(None);
     let kept = url.query().map(kept_parameters).filter(|query| !query.is_empty());
@@ -108,14 +108,14 @@ fn is_tracking(pair: &str) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use crate::address::PageUrl;
+    use crate::page_url::PageUrl;
 
     fn normalized(text: &str) -> String {
         PageUrl::parse(text).unwrap().normalized()
     }
 
     #[test]
-    fn the_same_page_has_one_text() {
+    fn urls_of_the_same_page_normalise_to_one_string() {
         for (one, other, same) in [
             ("https://EXAMPLE.com/w", "https://example.com/w", true),
             ("HTTPS://example.com:443/w", "https://example.com/w", true),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_address_stays_as_it_is() {
+    fn url_without_tracking_is_unchanged() {
         for text in
             ["https://example.com/a?b=1&a=%20x+y&c", "http://127.0.0.1:20009/x", "http://[2606::1]/~a/%7Eb"]
         {
@@ -155,7 +155,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn normalising_twice_is_normalising_once(
+        fn normalising_is_idempotent(
             host in "[a-zA-Z0-9]{1,8}\\.[a-z]{2,5}", path in "[ -~é]{0,20}", query in "[a-z_=&%0-9A-F'\"#? é]{0,40}",
         ) {
             if let Ok(page) = PageUrl::parse(&format!("https://{host}/{path}?utm_x=1&{query}")) {
@@ -165,7 +165,7 @@ mod tests {
         }
 
         #[test]
-        fn what_normalises_still_leads_to_the_same_host(text in "https?://[!-~]{1,40}") {
+        fn normalised_url_keeps_host_and_port(text in "https?://[!-~]{1,40}") {
             if let Ok(page) = PageUrl::parse(&text) {
                 let again = PageUrl::parse(&page.normalized()).unwrap();
                 prop_assert_eq!((again.host(), again.port()), (page.host(), page.port()));

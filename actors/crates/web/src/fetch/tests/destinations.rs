@@ -1,10 +1,10 @@
-//! Where fetches go and where they never do.
+//! Where fetches may connect to.
 
-use super::site::{Site, ok, path, redirect};
+use super::test_server::{TestServer, ok, path, redirect};
 use super::*;
 
-async fn web() -> Site {
-    Site::start(|head| match path(head) {
+async fn web() -> TestServer {
+    TestServer::start(|head| match path(head) {
         "/page" => ok("text/html", "a page"),
         path => {
             let (status, to) = path.trim_start_matches('/').split_once('/').unwrap();
@@ -14,16 +14,16 @@ async fn web() -> Site {
     .await
 }
 
-fn refusal(error: FetchError) -> Refusal {
-    let FetchError::Rejected(refusal) = error else { panic!("{error:?}") };
-    refusal
+fn rejection(error: FetchError) -> UrlRejection {
+    let FetchError::Rejected(rejection) = error else { panic!("{error:?}") };
+    rejection
 }
 
 /// Of the threat table (row S1).
 #[tokio::test]
-async fn a_private_address_is_refused_without_a_connection() {
+async fn private_address_is_rejected_without_a_connection() {
     let web = web().await;
-    let canary = Site::canary(&web).await;
+    let canary = TestServer::canary(&web).await;
 
     for host in [
         "127.0.0.2",
@@ -35,28 +35,28 @@ async fn a_private_address_is_refused_without_a_connection() {
         "0.0.0.0",
         "[::1]",
     ] {
-        let error = fails(&fetcher(), &canary.named(host, "/")).await;
-        assert!(matches!(refusal(error), Refusal::Private | Refusal::LocalName), "{host}");
+        let error = get_error(&fetcher(), &canary.named(host, "/")).await;
+        assert!(matches!(rejection(error), UrlRejection::Private | UrlRejection::LocalName), "{host}");
     }
 
     assert!(canary.heads().is_empty());
 }
 
 #[tokio::test]
-async fn nothing_private_is_fetched_by_default() {
+async fn private_networks_are_rejected_by_default() {
     let web = web().await;
     let fetcher = Fetcher::new(FetchSettings { allow_private: Vec::new(), ..settings() }).unwrap();
 
-    assert_eq!(refusal(fails(&fetcher, &web.url("/page")).await), Refusal::Private);
+    assert_eq!(rejection(get_error(&fetcher, &web.url("/page")).await), UrlRejection::Private);
     assert!(web.heads().is_empty());
 }
 
 /// Of the threat table (row S9).
 #[tokio::test]
-async fn a_redirect_to_a_private_address_is_not_followed() {
+async fn redirect_to_a_private_address_is_not_followed() {
     let web = web().await;
-    let canary = Site::canary(&web).await;
-    let fetcher = naming(settings(), [("evil.test", vec![canary.ip()])]);
+    let canary = TestServer::canary(&web).await;
+    let fetcher = fetcher_with_names(settings(), [("evil.test", vec![canary.ip()])]);
     let port = web.address.port();
 
     for status in [301, 302, 303, 307, 308] {
@@ -77,10 +77,10 @@ async fn a_redirect_to_a_private_address_is_not_followed() {
             "gopher://127.0.0.1/".to_owned(),
             "http://[".to_owned(),
         ] {
-            let error = fails(&fetcher, &web.url(&format!("/{status}/{to}"))).await;
-            let said = error.to_string();
-            refusal(error);
-            assert!(!said.contains("127"), "{to}: {said}");
+            let error = get_error(&fetcher, &web.url(&format!("/{status}/{to}"))).await;
+            let message = error.to_string();
+            rejection(error);
+            assert!(!message.contains("127"), "{to}: {message}");
         }
     }
 
@@ -89,11 +89,11 @@ async fn a_redirect_to_a_private_address_is_not_followed() {
 
 /// Of the threat table (row S7).
 #[tokio::test]
-async fn a_name_is_fetched_when_every_address_of_it_may_be() {
+async fn name_is_fetched_only_if_all_its_addresses_are_allowed() {
     let web = web().await;
-    let canary = Site::canary(&web).await;
+    let canary = TestServer::canary(&web).await;
     let (good, bad) = (web.ip(), canary.ip());
-    let fetcher = naming(
+    let fetcher = fetcher_with_names(
         settings(),
         [
             ("good.test", vec![good]),
@@ -108,7 +108,11 @@ async fn a_name_is_fetched_when_every_address_of_it_may_be() {
 
     assert_eq!(get(&fetcher, &web.named("good.test", "/page")).await.unwrap().text(), "a page");
     for name in ["bad.test", "first.test", "last.test", "six.test", "mapped.test", "cloud.test"] {
-        assert_eq!(refusal(fails(&fetcher, &web.named(name, "/page")).await), Refusal::Private, "{name}");
+        assert_eq!(
+            rejection(get_error(&fetcher, &web.named(name, "/page")).await),
+            UrlRejection::Private,
+            "{name}"
+        );
     }
     assert_eq!(web.heads().len(), 1);
     assert!(canary.heads().is_empty());
@@ -116,46 +120,47 @@ async fn a_name_is_fetched_when_every_address_of_it_may_be() {
 
 /// Of the threat table (row S8).
 #[tokio::test]
-async fn a_name_that_turns_private_leads_to_the_checked_address_or_nowhere() {
+async fn rebinding_name_reaches_only_the_checked_address() {
     let web = web().await;
-    let canary = Site::canary(&web).await;
-    let turns = HashMap::from([("rebind.test".to_owned(), vec![vec![web.ip()], vec![canary.ip()]])]);
-    let fetcher = Fetcher::with_lookup(settings(), Arc::new(Names { turns: Mutex::new(turns) })).unwrap();
+    let canary = TestServer::canary(&web).await;
+    let answers = HashMap::from([("rebind.test".to_owned(), vec![vec![web.ip()], vec![canary.ip()]])]);
+    let fetcher =
+        Fetcher::with_lookup(settings(), Arc::new(ScriptedLookup { answers: Mutex::new(answers) })).unwrap();
     let url = web.named("rebind.test", "/page");
 
     assert_eq!(get(&fetcher, &url).await.unwrap().text(), "a page");
-    assert_eq!(refusal(fails(&fetcher, &url).await), Refusal::Private);
+    assert_eq!(rejection(get_error(&fetcher, &url).await), UrlRejection::Private);
     assert!(canary.heads().is_empty());
 }
 
 /// Of the threat table (row S16).
 #[tokio::test]
-async fn service_itself_is_not_fetched_and_not_reached_over_a_redirect() {
-    let (web, service) = (web().await, Site::start(|_| ok("text/html", "the service")).await);
+async fn own_origin_is_rejected_also_after_a_redirect() {
+    let (web, service) = (web().await, TestServer::start(|_| ok("text/html", "the service")).await);
     let (own, metrics) = (service.url("/"), service.url("/metrics"));
-    let fetcher = Fetcher::new(FetchSettings { own: Some(own), ..settings() }).unwrap();
+    let fetcher = Fetcher::new(FetchSettings { own_url: Some(own), ..settings() }).unwrap();
 
-    assert_eq!(refusal(fails(&fetcher, &metrics).await), Refusal::Own);
-    assert_eq!(refusal(fails(&fetcher, &web.url(&format!("/302/{metrics}"))).await), Refusal::Own);
+    assert_eq!(rejection(get_error(&fetcher, &metrics).await), UrlRejection::Own);
+    assert_eq!(rejection(get_error(&fetcher, &web.url(&format!("/302/{metrics}"))).await), UrlRejection::Own);
     assert_eq!(get(&fetcher, &web.url("/page")).await.unwrap().text(), "a page");
     assert!(service.heads().is_empty());
 }
 
 #[tokio::test]
-async fn a_name_that_is_not_known_may_be_tried_again() {
+async fn unknown_name_is_a_transient_error() {
     let web = web().await;
-    let fetcher = naming(settings(), [("empty.test", Vec::new())]);
+    let fetcher = fetcher_with_names(settings(), [("empty.test", Vec::new())]);
 
     for name in ["unknown.test", "empty.test"] {
-        let error = fails(&fetcher, &web.named(name, "/page")).await;
+        let error = get_error(&fetcher, &web.named(name, "/page")).await;
         assert!(matches!(error, FetchError::UnknownHost(_)), "{name}: {error:?}");
-        assert!(!error.permanent());
+        assert!(!error.is_permanent());
     }
 }
 
 #[tokio::test]
-async fn a_system_without_the_name_says_so() {
+async fn system_resolver_reports_an_unknown_name() {
     let url = PageUrl::parse("http://no-such-name.invalid/").unwrap();
 
-    assert!(matches!(fails(&fetcher(), &url).await, FetchError::UnknownHost(_)));
+    assert!(matches!(get_error(&fetcher(), &url).await, FetchError::UnknownHost(_)));
 }

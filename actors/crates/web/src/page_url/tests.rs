@@ -1,14 +1,14 @@
-//! Which texts are addresses of pages.
+//! Which strings are accepted as URLs of pages.
 
 use super::*;
 
-fn refused(text: &str) -> Refusal {
+fn rejected(text: &str) -> UrlRejection {
     PageUrl::parse(text).expect_err(text)
 }
 
 #[test]
-fn pages_of_the_web_are_read_as_a_browser_reads_them() {
-    for (text, read) in [
+fn url_is_parsed_as_in_a_browser() {
+    for (text, parsed) in [
         ("https://example.com", "https://example.com/"),
         ("  HTTP://EXAMPLE.com:80/a/../b?x=1#part ", "http://example.com/b?x=1#part"),
         ("https://bücher.example/ß", "https://xn--bcher-kva.example/%C3%9F"),
@@ -16,13 +16,13 @@ fn pages_of_the_web_are_read_as_a_browser_reads_them() {
         ("http:example.com", "http://example.com/"),
         ("http://[2606:4700::1111]:8080/", "http://[2606:4700::1111]:8080/"),
     ] {
-        assert_eq!(PageUrl::parse(text).unwrap().as_str(), read, "{text}");
+        assert_eq!(PageUrl::parse(text).unwrap().as_str(), parsed, "{text}");
     }
 }
 
 /// Of the threat table (row S11).
 #[test]
-fn other_schemes_and_relative_addresses_are_no_pages() {
+fn other_schemes_and_relative_urls_are_rejected() {
     for text in [
         "",
         "banana",
@@ -43,13 +43,13 @@ fn other_schemes_and_relative_addresses_are_no_pages() {
         "jar:http://a/!b",
         "dict://127.0.0.1:11211/stat",
     ] {
-        assert_eq!(refused(text), Refusal::NotHttp, "{text}");
+        assert_eq!(rejected(text), UrlRejection::NotHttp, "{text}");
     }
 }
 
 /// Of the threat table (row S12).
 #[test]
-fn credentials_are_refused_wherever_they_hide() {
+fn credentials_are_rejected() {
     for text in [
         "http://user@127.0.0.1:20009/",
         "http://user:pw@127.0.0.1:20009/",
@@ -57,13 +57,13 @@ fn credentials_are_refused_wherever_they_hide() {
         "http://good.test@127.0.0.1/",
         "https://a%40b@example.com/",
     ] {
-        assert_eq!(refused(text), Refusal::Credentials, "{text}");
+        assert_eq!(rejected(text), UrlRejection::Credentials, "{text}");
     }
 }
 
 /// Of the threat table (row S14).
 #[test]
-fn broken_addresses_and_control_characters_are_refused() {
+fn malformed_urls_and_control_characters_are_rejected() {
     for text in [
         "http://",
         "https://exa mple.com/",
@@ -79,34 +79,34 @@ fn broken_addresses_and_control_characters_are_refused() {
         "http://256.0.0.1/",
         "http://exa%00mple.com/",
     ] {
-        assert_eq!(refused(text), Refusal::Malformed, "{text:?}");
+        assert_eq!(rejected(text), UrlRejection::Malformed, "{text:?}");
     }
 }
 
 #[test]
-fn an_address_has_8192_characters_at_most() {
+fn url_over_8192_characters_is_rejected() {
     let start = "https://example.com/";
-    let longest = format!("{start}{}", "é".repeat(MAX_CHARS - start.len()));
+    let longest = format!("{start}{}", "é".repeat(MAX_URL_CHARS - start.len()));
 
     assert!(PageUrl::parse(&longest).is_ok());
-    assert_eq!(refused(&(longest + "x")), Refusal::TooLong);
+    assert_eq!(rejected(&(longest + "x")), UrlRejection::TooLong);
 }
 
 #[test]
-fn a_link_is_read_on_its_page_and_held_to_the_same_rules() {
+fn link_is_resolved_and_checked_like_a_url() {
     let page = PageUrl::parse("https://example.com/a/b?q=1#x").unwrap();
 
     assert_eq!(page.join("../c").unwrap().as_str(), "https://example.com/c");
     assert_eq!(page.join("//other.example/").unwrap().as_str(), "https://other.example/");
     assert_eq!(page.join(""), PageUrl::parse("https://example.com/a/b?q=1"));
-    assert_eq!(page.join("file:///etc/passwd"), Err(Refusal::NotHttp));
-    assert_eq!(page.join("//user@other.example/"), Err(Refusal::Credentials));
-    assert_eq!(page.join("/a\tb"), Err(Refusal::Malformed));
-    assert_eq!(page.join("http://[::1/"), Err(Refusal::Malformed));
+    assert_eq!(page.join("file:///etc/passwd"), Err(UrlRejection::NotHttp));
+    assert_eq!(page.join("//user@other.example/"), Err(UrlRejection::Credentials));
+    assert_eq!(page.join("/a\tb"), Err(UrlRejection::Malformed));
+    assert_eq!(page.join("http://[::1/"), Err(UrlRejection::Malformed));
 }
 
 #[test]
-fn a_debugged_address_shows_its_host_only() {
+fn debug_output_shows_the_host_only() {
     let page = PageUrl::parse("https://example.com/secret?token=secret#secret").unwrap();
 
     assert_eq!(format!("{page:?}"), "PageUrl(https://example.com/..)");

@@ -1,4 +1,4 @@
-//! A small web of loopback servers with the web's manners, good and bad, and a record of who came.
+//! Loopback servers that respond as scripted and record the requests.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::address::PageUrl;
+use crate::page_url::PageUrl;
 
-/// What a server does once it has the head of a request.
+/// What a server does when it has read the head of a request.
 pub(super) enum Answer {
     /// Sends this and closes.
     Whole(Vec<u8>),
@@ -24,27 +24,27 @@ pub(super) enum Answer {
 }
 
 /// A server on one loopback address.
-pub(super) struct Site {
+pub(super) struct TestServer {
     pub(super) address: SocketAddr,
     heads: Arc<Mutex<Vec<String>>>,
 }
 
-impl Site {
+impl TestServer {
     /// A server on 127.0.0.1, which the tests' fetchers may reach.
     pub(super) async fn start(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
         Self::at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), answer).await
     }
 
-    /// A server on 127.0.0.2, to which no fetcher may connect; at the same port as `site`.
-    pub(super) async fn canary(site: &Site) -> Self {
-        let address = SocketAddr::from((Ipv4Addr::new(127, 0, 0, 2), site.address.port()));
+    /// A server on 127.0.0.2, to which no fetcher may connect; on the same port as `server`.
+    pub(super) async fn canary(server: &TestServer) -> Self {
+        let address = SocketAddr::from((Ipv4Addr::new(127, 0, 0, 2), server.address.port()));
         Self::at(address, |_| ok("text/html", "the canary")).await
     }
 
     async fn at(address: SocketAddr, answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind(address).await.unwrap();
-        let site = Self { address: listener.local_addr().unwrap(), heads: Arc::default() };
-        let (heads, answer) = (site.heads.clone(), Arc::new(answer));
+        let server = Self { address: listener.local_addr().unwrap(), heads: Arc::default() };
+        let (heads, answer) = (server.heads.clone(), Arc::new(answer));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let at = push(&heads, String::new());
@@ -53,11 +53,11 @@ impl Site {
                     let mut stream = stream;
                     let head = read_head(&mut stream).await;
                     heads.lock().unwrap()[at] = head.clone();
-                    give(stream, answer(&head)).await
+                    send(stream, answer(&head)).await
                 });
             }
         });
-        site
+        server
     }
 
     pub(super) fn url(&self, path: &str) -> PageUrl {
@@ -69,7 +69,7 @@ impl Site {
         PageUrl::parse(&format!("http://{name}:{}{path}", self.address.port())).unwrap()
     }
 
-    /// The head of every request; empty for a connection that brought none.
+    /// The head of every request; empty for a connection without one.
     pub(super) fn heads(&self) -> Vec<String> {
         self.heads.lock().unwrap().clone()
     }
@@ -97,7 +97,7 @@ async fn read_head(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&head).into_owned()
 }
 
-async fn give(mut stream: TcpStream, answer: Answer) -> std::io::Result<()> {
+async fn send(mut stream: TcpStream, answer: Answer) -> std::io::Result<()> {
     match answer {
         Answer::Whole(bytes) => {
             stream.write_all(&bytes).await?;
@@ -111,23 +111,23 @@ async fn give(mut stream: TcpStream, answer: Answer) -> std::io::Result<()> {
         }
         Answer::Drip(head, piece) => {
             stream.write_all(&head).await?;
-            let mut beat = tokio::time::interval(Duration::from_millis(10));
+            let mut ticks = tokio::time::interval(Duration::from_millis(10));
             loop {
-                beat.tick().await;
+                ticks.tick().await;
                 stream.write_all(&piece).await?;
             }
         }
         Answer::Slow(bytes) => {
-            let mut beat = tokio::time::interval(Duration::from_millis(2));
+            let mut ticks = tokio::time::interval(Duration::from_millis(2));
             for byte in bytes {
-                beat.tick().await;
+                ticks.tick().await;
                 stream.write_u8(byte).await?;
             }
             stream.shutdown().await
         }
         Answer::Stall(bytes) => {
             stream.write_all(&bytes).await?;
-            // Until the other side leaves.
+            // Until the client closes the connection.
             stream.read_to_end(&mut Vec::new()).await.map(drop)
         }
     }

@@ -1,11 +1,11 @@
-//! Pages and their servers as they should be.
+//! Well-behaved servers: pages, redirects, validators and statuses.
 
-use super::site::{Site, ok, path, redirect, whole};
+use super::test_server::{TestServer, ok, path, redirect, whole};
 use super::*;
 
 #[tokio::test]
-async fn a_page_comes_whole_with_what_its_server_says_of_it() {
-    let web = Site::start(|_| {
+async fn page_is_returned_with_its_metadata() {
+    let web = TestServer::start(|_| {
         let headers = [
             ("Content-Type", "Text/HTML; charset=windows-1251"),
             ("ETag", "\"a\""),
@@ -24,8 +24,8 @@ async fn a_page_comes_whole_with_what_its_server_says_of_it() {
 
 /// Of the threat table (row S21).
 #[tokio::test]
-async fn a_fetch_says_who_it_is_and_nothing_else() {
-    let web = Site::start(|head| match path(head) {
+async fn request_has_no_headers_that_identify_a_user() {
+    let web = TestServer::start(|head| match path(head) {
         "/old" => redirect(302, "/new"),
         _ => ok("text/html", "new"),
     })
@@ -43,8 +43,8 @@ async fn a_fetch_says_who_it_is_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn redirects_are_followed_to_the_address_that_answers() {
-    let web = Site::start(|head| match path(head) {
+async fn redirects_are_followed_to_the_final_url() {
+    let web = TestServer::start(|head| match path(head) {
         "/moved" => redirect(301, "/also-moved"),
         "/also-moved" => redirect(308, "page"),
         "/mixed" => redirect(301, "/found"),
@@ -61,52 +61,52 @@ async fn redirects_are_followed_to_the_address_that_answers() {
 
 /// Of the threat table (row S10).
 #[tokio::test]
-async fn a_chain_of_ten_redirects_is_followed_and_one_of_eleven_is_not() {
-    let web = Site::start(|head| match path(head).trim_start_matches('/').parse::<u32>() {
+async fn at_most_ten_redirects_are_followed() {
+    let web = TestServer::start(|head| match path(head).trim_start_matches('/').parse::<u32>() {
         Ok(0) | Err(_) => ok("text/html", "the end"),
         Ok(left) => redirect(302, &format!("/{}", left - 1)),
     })
     .await;
 
     assert_eq!(get(&fetcher(), &web.url("/10")).await.unwrap().text(), "the end");
-    assert!(matches!(fails(&fetcher(), &web.url("/11")).await, FetchError::TooManyRedirects));
+    assert!(matches!(get_error(&fetcher(), &web.url("/11")).await, FetchError::TooManyRedirects));
 }
 
 /// Of the threat table (row S10).
 #[tokio::test]
-async fn a_redirect_loop_ends() {
-    let web = Site::start(|head| redirect(302, if path(head) == "/a" { "/b" } else { "/a" })).await;
-    let error = fails(&fetcher(), &web.url("/a")).await;
+async fn redirect_loop_is_an_error() {
+    let web = TestServer::start(|head| redirect(302, if path(head) == "/a" { "/b" } else { "/a" })).await;
+    let error = get_error(&fetcher(), &web.url("/a")).await;
 
-    assert!(matches!(error, FetchError::TooManyRedirects) && error.permanent());
+    assert!(matches!(error, FetchError::TooManyRedirects) && error.is_permanent());
     assert_eq!(web.heads().len(), MAX_REDIRECTS + 1);
 }
 
 #[tokio::test]
-async fn validators_are_sent_and_what_has_not_changed_is_not_sent_again() {
-    let web = Site::start(|head| {
+async fn validators_yield_304_for_an_unchanged_page() {
+    let web = TestServer::start(|head| {
         let known = head.contains("if-none-match: \"a\"")
             && head.contains("if-modified-since: Fri, 02 Jan 2026 03:04:05 GMT");
         if known { whole(304, &[("ETag", "\"a\"")], b"") } else { ok("application/atom+xml", "<feed/>") }
     })
     .await;
-    let wanted = Wanted {
+    let conditional = FetchRequest {
         if_none_match: Some("\"a\"".to_owned()),
         if_modified_since: Some("Fri, 02 Jan 2026 03:04:05 GMT".to_owned()),
-        ..Wanted::feed()
+        ..FetchRequest::feed()
     };
-    let broken = Wanted { if_none_match: Some("\"a\"\r\nX: y".to_owned()), ..Wanted::feed() };
+    let invalid = FetchRequest { if_none_match: Some("\"a\"\r\nX: y".to_owned()), ..FetchRequest::feed() };
 
-    let unchanged = fetcher().get(&web.url("/feed"), wanted).await.unwrap();
-    let whole = fetcher().get(&web.url("/feed"), broken).await.unwrap();
+    let unchanged = fetcher().get(&web.url("/feed"), conditional).await.unwrap();
+    let whole = fetcher().get(&web.url("/feed"), invalid).await.unwrap();
 
     assert!(unchanged.is_unchanged() && unchanged.body.is_empty() && unchanged.headers.etag.is_some());
     assert_eq!((whole.status, whole.text().as_str()), (200, "<feed/>"));
 }
 
 #[tokio::test]
-async fn a_status_that_is_no_page_is_an_error_with_the_wait_it_asks_for() {
-    let web = Site::start(|head| {
+async fn error_status_is_an_error_with_its_retry_after() {
+    let web = TestServer::start(|head| {
         let status = path(head).trim_start_matches('/').parse().unwrap();
         whole(status, &[("Retry-After", "120")], b"busy")
     })
@@ -119,16 +119,16 @@ async fn a_status_that_is_no_page_is_an_error_with_the_wait_it_asks_for() {
         (503, false, Some(120)),
         (304, true, None),
     ] {
-        let error = fails(&fetcher(), &web.url(&format!("/{status}"))).await;
+        let error = get_error(&fetcher(), &web.url(&format!("/{status}"))).await;
         assert_eq!(error.to_string(), format!("answered with status {status}"));
-        assert_eq!((error.permanent(), error.retry_after()), (permanent, wait.map(Duration::from_secs)));
+        assert_eq!((error.is_permanent(), error.retry_after()), (permanent, wait.map(Duration::from_secs)));
     }
     assert_eq!(get(&fetcher(), &web.url("/203")).await.unwrap().status, 203);
 }
 
 #[tokio::test]
-async fn a_redirect_without_a_place_is_a_status() {
-    let web = Site::start(|_| whole(302, &[], b"")).await;
+async fn redirect_without_a_location_is_a_status_error() {
+    let web = TestServer::start(|_| whole(302, &[], b"")).await;
 
-    assert_eq!(fails(&fetcher(), &web.url("/")).await.to_string(), "answered with status 302");
+    assert_eq!(get_error(&fetcher(), &web.url("/")).await.to_string(), "answered with status 302");
 }

@@ -1,9 +1,9 @@
 //! Which IP addresses belong to the public internet.
 //!
-//! IPv4: all but the special-purpose registry (RFC 6890 and its successors), multicast and the reserved end.
-//! IPv6: only global unicast, 2000::/3, and of that no network that is documentation, a protocol's own, or
-//! carries an IPv4 address inside. So every form of an embedded address is out: mapped (::ffff:0:0/96),
-//! compatible (::/96), translated (::ffff:0:0:0/96, 64:ff9b::/96, 64:ff9b:1::/48), 6to4 and Teredo.
+//! IPv4: all addresses except the special-purpose registry (RFC 6890 and its successors), multicast and the reserved range.
+//! IPv6: global unicast (2000::/3) only, without networks for documentation or protocols and without those that embed an
+//! IPv4 address. So no embedded address is public: mapped (::ffff:0:0/96), compatible (::/96), translated
+//! (::ffff:0:0:0/96, 64:ff9b::/96, 64:ff9b:1::/48), 6to4 and Teredo.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -45,7 +45,7 @@ const SPECIAL_V6: &[Ipv6Net] = &[
     v6(0x3fff, 0x0000, 20), // documentation (RFC 9637)
 ];
 
-/// Whether the address is one of the public internet, as far as its number tells.
+/// Whether the address belongs to the public internet, judged by its number.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !SPECIAL_V4.iter().any(|net| net.contains(&address)),
@@ -97,7 +97,7 @@ mod tests {
 
     /// Of the threat table (rows S1, S3).
     #[test]
-    fn the_edges_of_special_networks_are_not_public() {
+    fn edges_of_special_networks_are_not_public() {
         for text in [
             "0.0.0.0",
             "0.255.255.255",
@@ -155,7 +155,7 @@ mod tests {
     proptest! {
         /// Of the threat table (rows S1, S4).
         #[test]
-        fn what_the_standard_library_calls_special_is_not_public(number: u32) {
+        fn addresses_that_std_calls_special_are_not_public(number: u32) {
             let address = Ipv4Addr::from(number);
             let special = address.is_private() || address.is_loopback() || address.is_link_local() || address.is_multicast()
                 || address.is_broadcast() || address.is_documentation() || address.is_unspecified();

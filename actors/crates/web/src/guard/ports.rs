@@ -1,10 +1,10 @@
-//! Ports at which no page is fetched, so that a saved address cannot make the service talk HTTP to a mail
-//! server, a printer or a database of somebody else (faults-and-threats.md, S13).
+//! Ports from which no page is fetched, so that a saved URL cannot make the service send HTTP to a mail server, a printer
+//! or a database (faults-and-threats.md, S13).
 //!
-//! Pages do stand on odd ports, so this is a list of the refused: the bad ports of browsers (WHATWG Fetch,
-//! "port blocking"), and those of databases and control interfaces that browsers leave open.
+//! Some pages use unusual ports, so this is a deny list: the bad ports of browsers (WHATWG Fetch, "port blocking"), and
+//! ports of databases and control interfaces that browsers allow.
 
-/// WHATWG Fetch, "bad port"; ascending.
+/// WHATWG Fetch, "bad port"; sorted.
 const BAD_PORTS: &[u16] = &[
     0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103,
     104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514,
@@ -13,7 +13,7 @@ const BAD_PORTS: &[u16] = &[
 ];
 
 /// SMB, SQL Server, Oracle, Docker, etcd, MySQL, RDP, PostgreSQL, VNC, CouchDB, Redis, Kubernetes nodes,
-/// Elasticsearch, memcached, MongoDB; ascending.
+/// Elasticsearch, memcached, MongoDB; sorted.
 const SERVICE_PORTS: &[u16] = &[
     445, 1433, 1521, 2375, 2376, 2379, 2380, 3306, 3389, 5432, 5900, 5984, 6379, 9200, 9300, 10250, 11211,
     27017,
@@ -29,12 +29,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lists_ascend_so_that_they_can_be_searched() {
+    fn port_lists_are_sorted() {
         assert!(BAD_PORTS.is_sorted() && SERVICE_PORTS.is_sorted());
     }
 
     #[test]
-    fn web_ports_are_open_and_those_of_other_services_are_not() {
+    fn ports_of_other_services_are_denied() {
         assert!(
             [80, 81, 443, 3000, 5000, 8000, 8080, 8443, 20009, 32768, 65535].into_iter().all(is_for_pages)
         );
