@@ -13,7 +13,7 @@ const SOURCES: [&str; 5] = ["src", "entity", "migration", "actors", "tests"];
 const ARROWS: [(&str, &[&str]); 7] = [
     ("entity", &[]),
     ("migration", &[]),
-    ("actors/crates/inference", &[]),
+    ("actors/crates/inference", &["web"]),
     ("actors/crates/text", &[]),
     ("actors/crates/web", &["disk", "text"]),
     ("actors", &["entity", "inference", "migration", "text", "web"]),

@@ -8,6 +8,7 @@ use std::time::Duration;
 use actix::{Arbiter, ArbiterHandle};
 use entity::id::UserId;
 use entity::plan::Plan;
+use inference::transcriber::{Endpoint, EndpointSettings, Speech, Transcriber};
 use tracing::{error, info, warn};
 use web::{FetchSettings, Fetcher, HostThrottle};
 
@@ -17,7 +18,6 @@ use crate::adapters::blobs::{Blobs, Scratch};
 use crate::adapters::index::{IndexFolder, OpenedIndex};
 use crate::adapters::mail::Mail;
 use crate::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
-use crate::adapters::transcriber::{Endpoint, EndpointSettings, Speech, Transcriber};
 use crate::ai::Pause;
 use crate::clock::Clock;
 use crate::db::Db;
@@ -164,7 +164,7 @@ pub struct Parts {
     /// The slots of each account for batches of changes.
     pub batch_slots: Shared<UserId, BatchSlots>,
     /// Recordings to text.
-    pub speech: Speech,
+    pub speech: Speech<UserId>,
     /// Signed cursors.
     pub cursors: Cursors,
     signup: Option<Plan>,

@@ -9,7 +9,6 @@ use actors::adapters::index::edge::Model as IndexModel;
 use actors::adapters::index::{IndexFolder, Marker, OpenedIndex};
 use actors::adapters::mail::{Mail, MailSettings, Way};
 use actors::adapters::sandbox::SandboxSettings;
-use actors::adapters::transcriber::EndpointSettings;
 use actors::app::{Setup, index_folder, scratch_folder};
 use actors::desk::Desk;
 use actors::disk::DiskSpace;
@@ -19,6 +18,7 @@ use actors::ingest::Room;
 use actors::ingest::queue::LeaseOwner;
 use actors::state::{self, Fact};
 use inference::models::Model;
+use inference::transcriber::EndpointSettings;
 use web::{FetchSettings, PageUrl};
 
 use super::{Outside, StartError};

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use actors::adapters::sandbox::{SUBCOMMAND, Sandbox, SandboxCommand, SandboxSettings};
-use actors::adapters::transcriber::{Transcriber, Whisper};
 use actors::ingest::media::windows::Windows;
+use inference::transcriber::{Transcriber, Whisper};
 use serde_json::json;
 
 #[tokio::main(flavor = "current_thread")]

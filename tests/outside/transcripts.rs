@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use actors::adapters::transcriber::{Heard, Said, TranscribeError, Transcriber, Waiter, Whisper};
 use actors::ingest::queue::{self, Later, Priority};
 use actors::ingest::{Failure, Split, Text, media, put_text};
 use entity::id::{DocumentId, UserId};
@@ -14,6 +13,7 @@ use entity::kind::{ContentType, JobState};
 use entity::plan::Plan;
 use entity::{document, job, transcript, usage_month};
 use futures_util::future::BoxFuture;
+use inference::transcriber::{Heard, Said, TranscribeError, Transcriber, Waiter, Whisper};
 use sea_orm::ActiveValue::Set;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, DatabaseBackend, EntityTrait, IntoActiveModel,

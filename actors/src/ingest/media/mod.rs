@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use entity::id::{DocumentId, UserId};
 use entity::{document, entry, job, source, transcript};
+use inference::transcriber::{Heard, SAMPLE_RATE_HZ, TranscribeError, Transcriber, Turn, Waiter};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
@@ -26,7 +27,6 @@ use super::{file, page, unread};
 use crate::adapters::blobs::LocalFile;
 use crate::adapters::sandbox::SandboxError;
 use crate::adapters::sandbox::sound::{About, Piece, Sound};
-use crate::adapters::transcriber::{Heard, RATE, TranscribeError, Transcriber, Turn, Waiter};
 use crate::ai;
 use crate::app::App;
 use crate::error::Error;
@@ -34,6 +34,11 @@ use crate::kit::Lane;
 use crate::owned_transaction::begin_owned;
 use rows::{Making, Step};
 use windows::Windows;
+
+const _: () = assert!(
+    crate::adapters::sandbox::sound::RATE == SAMPLE_RATE_HZ,
+    "the decoder gives audio of another sample rate than the transcriber takes"
+);
 
 /// What a document says of itself while there is nothing to transcribe it.
 pub const NO_MODEL: &str = "waiting for the speech model";
@@ -47,7 +52,7 @@ const PAUSED: &str = "waiting until the AI goes on";
 /// Windows after which others have a turn: a few minutes of sound.
 const WINDOWS: usize = 6;
 /// Samples of silence that are written down like a window, and count as one.
-const SILENCE: u64 = 300 * RATE as u64;
+const SILENCE: u64 = 300 * SAMPLE_RATE_HZ as u64;
 /// A longer recording is refused: a day.
 const MOST_SECONDS: u64 = 24 * 3600;
 /// Less than so much that is missing is no loss: in seconds, and as a part of the whole.
@@ -148,7 +153,7 @@ fn no_model() -> Failure {
 }
 
 /// The job's turn at the transcriber. Its file is here already: a host that is slow to give one holds up nobody else's.
-async fn turn(app: &App, job: &job::Model) -> Result<Turn, Failure> {
+async fn turn(app: &App, job: &job::Model) -> Result<Turn<UserId>, Failure> {
     if !app.speech.turns().is_free() {
         say_reason(app.db.write(), job, TAKEN).await?;
     }
@@ -168,7 +173,7 @@ async fn may_begin(app: &App, job: &job::Model) -> Result<(), Failure> {
     if recording_limit::has_place(app, job).await? { Ok(()) } else { Err(wait) }
 }
 
-fn waiter(job: &job::Model) -> Waiter {
+fn waiter(job: &job::Model) -> Waiter<UserId> {
     Waiter { user: job.user_id, priority: job.priority }
 }
 
@@ -346,7 +351,7 @@ async fn hear(
             windows.push(&piece.samples);
             read = piece.read;
         }
-        if windows.heard() > MOST_SECONDS * u64::from(RATE) {
+        if windows.heard() > MOST_SECONDS * u64::from(SAMPLE_RATE_HZ) {
             return Err(Failure::Permanent("the recording is longer than a day".to_owned()));
         }
         while let Some(window) = windows.next(ended) {
@@ -483,14 +488,14 @@ async fn gathered(app: &App, row: &transcript::Model) -> Result<Text, Failure> {
 /// The part that is done: by the recording's length where its file tells it, else by how far the file was read.
 #[expect(clippy::cast_precision_loss, reason = "a share is shown, not counted with")]
 fn share(until: u64, length: Option<f64>, read: f64) -> f64 {
-    let share = length.map_or(read, |length| until as f64 / f64::from(RATE) / length);
+    let share = length.map_or(read, |length| until as f64 / f64::from(SAMPLE_RATE_HZ) / length);
     // All is done only when the last text is in.
     share.clamp(0.0, 0.99)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a recording has at most a day")]
 fn seconds(samples: u64) -> f64 {
-    samples as f64 / f64::from(RATE)
+    samples as f64 / f64::from(SAMPLE_RATE_HZ)
 }
 
 /// Tells a recording from another: its length, and a sum over its two ends.

@@ -5,6 +5,7 @@ use entity::id::UserId;
 use entity::kind::BudgetGroup;
 use entity::time::Timestamp;
 use entity::{document, job, transcript, transcript_segment};
+use inference::transcriber::{Heard, SAMPLE_RATE_HZ, Said};
 use sea_orm::ActiveValue::Set;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, ModelTrait,
@@ -14,7 +15,6 @@ use sea_orm::{
 use super::super::attempt::Failure;
 use super::super::queue;
 use super::fetched;
-use crate::adapters::transcriber::{Heard, RATE};
 use crate::ai::budget::{self, Spent};
 use crate::app::App;
 use crate::db::insert_all;
@@ -138,7 +138,7 @@ impl Making {
     /// The window's segments at their places in the recording, in order and none before the last one's end.
     fn segments(&self, step: &Step) -> (Vec<transcript_segment::Model>, f64) {
         let mut until = self.until;
-        let place = |(said, ordinal): (&crate::adapters::transcriber::Said, i32)| {
+        let place = |(said, ordinal): (&Said, i32)| {
             let start = (step.start + said.start).max(until);
             let end = (step.start + said.end).max(start + SHORTEST);
             until = end;
@@ -178,7 +178,7 @@ async fn count(
     finished: bool,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let tokens = i64::try_from(samples).unwrap_or(i64::MAX) * TOKENS_A_SECOND / i64::from(RATE);
+    let tokens = i64::try_from(samples).unwrap_or(i64::MAX) * TOKENS_A_SECOND / i64::from(SAMPLE_RATE_HZ);
     let spent = Spent { times: i64::from(finished), tokens };
     budget::spend(db, user, now.month(), BudgetGroup::Transcription, spent).await
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use inference::models::{Model, Store};
+use inference::transcriber::Whisper;
 use tracing::{info, warn};
 
 use super::found;
-use crate::adapters::transcriber::Whisper;
 use crate::app::App;
 use crate::ingest::media::NO_MODEL;
 use crate::ingest::queue;

@@ -2,53 +2,63 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use entity::id::UserId;
 use tokio::sync::Notify;
 
 /// Whose recording it is, and how soon it is wanted: lower is sooner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waiter {
-    /// Its owner.
-    pub user: UserId,
+pub struct Waiter<K> {
+    /// The account of its owner.
+    pub user: K,
     /// As in the row of its job.
     pub priority: i16,
 }
 
 /// See the file's head. Clones share the line.
-#[derive(Clone, Default)]
-pub struct Turns {
-    line: Arc<Mutex<Line>>,
+#[derive(Clone)]
+pub struct Turns<K> {
+    line: Arc<Mutex<Line<K>>>,
     moved: Arc<Notify>,
 }
 
-#[derive(Default)]
-struct Line {
+impl<K> Default for Turns<K> {
+    fn default() -> Self {
+        Self { line: Arc::default(), moved: Arc::default() }
+    }
+}
+
+struct Line<K> {
     taken: bool,
-    last: Option<UserId>,
-    waiting: Vec<(u64, Waiter)>,
+    last: Option<K>,
+    waiting: Vec<(u64, Waiter<K>)>,
     came: u64,
 }
 
-impl Line {
+impl<K> Default for Line<K> {
+    fn default() -> Self {
+        Self { taken: false, last: None, waiting: Vec::new(), came: 0 }
+    }
+}
+
+impl<K: Copy + Eq> Line<K> {
     fn head(&self) -> Option<u64> {
         let rank =
-            |(place, waiter): &&(u64, Waiter)| (waiter.priority, self.last == Some(waiter.user), *place);
+            |(place, waiter): &&(u64, Waiter<K>)| (waiter.priority, self.last == Some(waiter.user), *place);
         self.waiting.iter().min_by_key(rank).map(|(place, _)| *place)
     }
 }
 
 /// The one turn; over when it is dropped.
-pub struct Taken(Turns);
+pub struct Taken<K>(Turns<K>);
 
 /// A place in the line; given back when it is dropped.
-struct Place<'a> {
-    turns: &'a Turns,
+struct Place<'a, K> {
+    turns: &'a Turns<K>,
     number: u64,
 }
 
-impl Turns {
+impl<K: Copy + Eq> Turns<K> {
     /// Waits until it is this one's turn.
-    pub async fn take(&self, waiter: Waiter) -> Taken {
+    pub async fn take(&self, waiter: Waiter<K>) -> Taken<K> {
         let place = self.place(waiter);
         loop {
             // Before the look: what moves in between is not missed.
@@ -67,27 +77,29 @@ impl Turns {
     }
 
     /// Whether somebody else waits, or something that is wanted sooner.
-    pub fn others_wait(&self, heard: Waiter) -> bool {
+    pub fn others_wait(&self, heard: Waiter<K>) -> bool {
         self.line().waiting.iter().any(|(_, other)| {
             other.priority < heard.priority || (other.priority == heard.priority && other.user != heard.user)
         })
     }
 
-    fn place(&self, waiter: Waiter) -> Place<'_> {
+    fn place(&self, waiter: Waiter<K>) -> Place<'_, K> {
         let mut line = self.line();
         line.came += 1;
         let number = line.came;
         line.waiting.push((number, waiter));
         Place { turns: self, number }
     }
+}
 
-    fn line(&self) -> MutexGuard<'_, Line> {
+impl<K> Turns<K> {
+    fn line(&self) -> MutexGuard<'_, Line<K>> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Place<'_> {
-    fn try_take(&self, waiter: Waiter) -> Option<Taken> {
+impl<K: Copy + Eq> Place<'_, K> {
+    fn try_take(&self, waiter: Waiter<K>) -> Option<Taken<K>> {
         let mut line = self.turns.line();
         if line.taken || line.head() != Some(self.number) {
             return None;
@@ -97,14 +109,14 @@ impl Place<'_> {
     }
 }
 
-impl Drop for Place<'_> {
+impl<K> Drop for Place<'_, K> {
     fn drop(&mut self) {
         self.turns.line().waiting.retain(|(number, _)| *number != self.number);
         self.turns.moved.notify_waiters();
     }
 }
 
-impl Drop for Taken {
+impl<K> Drop for Taken<K> {
     fn drop(&mut self) {
         self.0.line().taken = false;
         self.0.moved.notify_waiters();
@@ -117,11 +129,11 @@ mod tests {
 
     use super::*;
 
-    fn of(user: u128, priority: i16) -> Waiter {
-        Waiter { user: UserId(uuid::Uuid::from_u128(user)), priority }
+    fn of(user: u8, priority: i16) -> Waiter<u8> {
+        Waiter { user, priority }
     }
 
-    #[actix::test]
+    #[tokio::test]
     async fn one_has_the_turn_until_it_is_over() {
         let turns = Turns::default();
         let first = turns.take(of(1, 0)).await;
@@ -139,7 +151,7 @@ mod tests {
         assert!(turns.is_free());
     }
 
-    #[actix::test]
+    #[tokio::test]
     async fn others_come_before_who_was_heard_last_and_a_person_before_a_backlog() {
         let turns = Turns::default();
         let first = turns.take(of(1, 0)).await;
@@ -166,7 +178,7 @@ mod tests {
         assert_eq!(order, [3, 1, 2, 0]);
     }
 
-    #[actix::test]
+    #[tokio::test]
     async fn who_goes_away_leaves_the_place_to_the_next() {
         let turns = Turns::default();
         let first = turns.take(of(1, 0)).await;

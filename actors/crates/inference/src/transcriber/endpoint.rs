@@ -13,10 +13,10 @@ use serde::Deserialize;
 use web::{retry_after, service_client};
 use zeroize::Zeroizing;
 
-use super::{Heard, RATE, Said, TranscribeError, Transcriber, cleaned};
+use super::{Heard, SAMPLE_RATE_HZ, Said, TranscribeError, Transcriber, cleaned};
 
 /// Ten minutes: 19 MB, below the 25 MB that such endpoints take.
-const LONGEST: usize = 600 * RATE as usize;
+const LONGEST: usize = 600 * SAMPLE_RATE_HZ as usize;
 /// From the first byte to the last.
 const DEADLINE: Duration = Duration::from_secs(600);
 const CONNECT: Duration = Duration::from_secs(5);
@@ -101,7 +101,7 @@ impl Transcriber for Endpoint {
         let body = form(&self.model, language.as_deref(), &window);
         let request = self.client.post(&self.address).headers(self.headers.clone()).body(body);
         #[expect(clippy::cast_precision_loss, reason = "a window is short")]
-        let length = window.len() as f64 / f64::from(RATE);
+        let length = window.len() as f64 / f64::from(SAMPLE_RATE_HZ);
         async move {
             let answer = request.send().await.map_err(|_| TranscribeError::Unreachable)?;
             let status = answer.status().as_u16();
@@ -157,8 +157,8 @@ fn wav(window: &[i16], out: &mut Vec<u8>) {
     out.extend_from_slice(b"RIFF");
     out.extend_from_slice(&bytes.saturating_add(36).to_le_bytes());
     out.extend_from_slice(b"WAVEfmt \x10\0\0\0\x01\0\x01\0");
-    out.extend_from_slice(&RATE.to_le_bytes());
-    out.extend_from_slice(&(2 * RATE).to_le_bytes());
+    out.extend_from_slice(&SAMPLE_RATE_HZ.to_le_bytes());
+    out.extend_from_slice(&(2 * SAMPLE_RATE_HZ).to_le_bytes());
     out.extend_from_slice(b"\x02\0\x10\0data");
     out.extend_from_slice(&bytes.to_le_bytes());
     out.extend(window.iter().flat_map(|sample| sample.to_le_bytes()));

@@ -14,18 +14,18 @@ use whisper_rs::{
     get_lang_str, install_logging_hooks,
 };
 
-use super::{Heard, RATE, Said, TranscribeError, Transcriber, cleaned};
-use crate::kit::{BACKGROUND_NICE, lower_thread_priority};
+use super::{Heard, SAMPLE_RATE_HZ, Said, TranscribeError, Transcriber, cleaned};
+use crate::priority::lower_thread_priority;
 
 /// Whisper hears half a minute at once; a second is left for what it adds at the end.
-const LONGEST: usize = 29 * RATE as usize;
+const LONGEST: usize = 29 * SAMPLE_RATE_HZ as usize;
 /// What is shorter is followed by silence: Whisper takes nothing shorter.
-const SHORTEST: usize = RATE as usize + RATE as usize / 10;
+const SHORTEST: usize = SAMPLE_RATE_HZ as usize + SAMPLE_RATE_HZ as usize / 10;
 /// Half of the cores, and never more than this: the model's threads wait for each other by spinning, so on a machine that
 /// has other things to do each of them wastes what the others wait for.
 const MOST_THREADS: usize = 4;
 /// Of the half minute only what is there is looked at: in places of 20 ms.
-const PLACE: usize = RATE as usize / 50;
+const PLACE: usize = SAMPLE_RATE_HZ as usize / 50;
 /// So many places behind it are looked at too.
 const BEHIND: usize = 64;
 /// Places that are looked at in any case.
@@ -85,7 +85,7 @@ impl Transcriber for Whisper {
     ) -> BoxFuture<'static, Result<Heard, TranscribeError>> {
         let (inner, (say, said)) = (self.inner.clone(), oneshot::channel());
         let work = move || {
-            lower_thread_priority(BACKGROUND_NICE);
+            lower_thread_priority();
             // Nobody listens any more when the service is stopping.
             let _ = say.send(inner.hear(&window, language.as_deref()));
         };
@@ -126,7 +126,7 @@ impl Inner {
         let state = loaded.state()?;
         state.full(self.parameters(&language, samples.len()), &samples)?;
         #[expect(clippy::cast_precision_loss, reason = "a window is short")]
-        let length = window.len() as f64 / f64::from(RATE);
+        let length = window.len() as f64 / f64::from(SAMPLE_RATE_HZ);
         let segments = state.as_iter().filter_map(|segment| {
             let text = cleaned(&segment.to_str_lossy().ok()?)?;
             #[expect(clippy::cast_precision_loss, reason = "a window is short")]

@@ -15,8 +15,8 @@ pub use endpoint::{Endpoint, EndpointSettings, SetupError};
 pub use turns::{Turns, Waiter};
 pub use whisper::Whisper;
 
-/// Samples of a second, in which every transcriber hears.
-pub const RATE: u32 = crate::adapters::sandbox::sound::RATE;
+/// Samples per second of the audio that every transcriber takes; it has one channel.
+pub const SAMPLE_RATE_HZ: u32 = 16_000;
 
 /// Something that turns speech into text.
 pub trait Transcriber: Send + Sync {
@@ -91,27 +91,27 @@ impl TranscribeError {
     }
 }
 
-/// The way to the transcriber, once there is one: one recording at a time.
+/// The way to the transcriber, once there is one: one recording at a time. `K` is the id of an account.
 #[derive(Clone)]
-pub struct Speech {
+pub struct Speech<K> {
     transcriber: Arc<RwLock<Option<Arc<dyn Transcriber>>>>,
-    turns: Turns,
+    turns: Turns<K>,
 }
 
 /// The turn of one recording.
-pub struct Turn {
+pub struct Turn<K> {
     /// What hears it.
     pub transcriber: Arc<dyn Transcriber>,
-    _taken: Taken,
+    _taken: Taken<K>,
 }
 
-impl Drop for Turn {
+impl<K> Drop for Turn<K> {
     fn drop(&mut self) {
         self.transcriber.rest();
     }
 }
 
-impl Speech {
+impl<K: Copy + Eq> Speech<K> {
     /// With this transcriber, or none as yet.
     pub fn new(transcriber: Option<Arc<dyn Transcriber>>) -> Self {
         Self { transcriber: Arc::new(RwLock::new(transcriber)), turns: Turns::default() }
@@ -128,12 +128,12 @@ impl Speech {
     }
 
     /// Whose recording is heard.
-    pub fn turns(&self) -> &Turns {
+    pub fn turns(&self) -> &Turns<K> {
         &self.turns
     }
 
     /// A turn for one recording, once those before it have had theirs; none without a transcriber.
-    pub async fn turn(&self, waiter: Waiter) -> Option<Turn> {
+    pub async fn turn(&self, waiter: Waiter<K>) -> Option<Turn<K>> {
         self.transcriber()?;
         let taken = self.turns.take(waiter).await;
         Some(Turn { transcriber: self.transcriber()?, _taken: taken })
