@@ -8,7 +8,7 @@ use std::time::Duration;
 use actix::{Arbiter, ArbiterHandle};
 use entity::id::UserId;
 use entity::plan::Plan;
-use inference::transcriber::{Endpoint, EndpointSettings, Speech, Transcriber};
+use inference::transcriber::{Endpoint, EndpointSettings, SpeechService, Transcriber};
 use tracing::{error, info, warn};
 use web::{FetchSettings, Fetcher, HostThrottle};
 
@@ -163,8 +163,8 @@ pub struct Parts {
     pub arriving: Arriving,
     /// The slots of each account for batches of changes.
     pub batch_slots: Shared<UserId, BatchSlots>,
-    /// Recordings to text.
-    pub speech: Speech<UserId>,
+    /// Transcribes recordings.
+    pub speech: SpeechService<UserId>,
     /// Signed cursors.
     pub cursors: Cursors,
     signup: Option<Plan>,
@@ -250,7 +250,7 @@ impl App {
             },
             arriving: Arriving::default(),
             batch_slots: Shared::default(),
-            speech: Speech::new(transcriber(setup.transcription)?),
+            speech: SpeechService::new(transcriber(setup.transcription)?),
             cursors: Cursors::new(key),
             signup: setup.signup,
             answerer,

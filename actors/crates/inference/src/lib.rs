@@ -14,7 +14,7 @@
 //!
 //! [`transcriber::Transcriber`] is the trait that recordings are transcribed through. [`transcriber::Whisper`] runs a model by
 //! whisper.cpp on a thread of lower priority, [`transcriber::Endpoint`] calls an OpenAI-compatible service, and
-//! [`transcriber::Speech`] gives one recording at a time to either.
+//! [`transcriber::SpeechService`] gives either to one recording at a time.
 //!
 //! This crate knows no rows, no actors and no settings: paths and numbers of threads are arguments. [`models::pull()`] and
 //! [`transcriber::Endpoint`] alone use the network, and nothing is fetched without a call to them. `pip` downloads packages, and

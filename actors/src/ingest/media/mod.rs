@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use entity::id::{DocumentId, UserId};
 use entity::{document, entry, job, source, transcript};
-use inference::transcriber::{Heard, SAMPLE_RATE_HZ, TranscribeError, Transcriber, Turn, Waiter};
+use inference::transcriber::{
+    SAMPLE_RATE_HZ, TranscribeError, Transcriber, Transcription, TranscriptionPermit, Waiter,
+};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
@@ -152,20 +154,20 @@ fn no_model() -> Failure {
     Failure::Waiting { reason: NO_MODEL, after: LOOK_FOR_MODEL }
 }
 
-/// The job's turn at the transcriber. Its file is here already: a host that is slow to give one holds up nobody else's.
-async fn turn(app: &App, job: &job::Model) -> Result<Turn<UserId>, Failure> {
-    if !app.speech.turns().is_free() {
+/// Waits for the permit to transcribe. The file of the job is here already, so that a slow host delays no other recording.
+async fn acquire_transcriber(app: &App, job: &job::Model) -> Result<TranscriptionPermit<UserId>, Failure> {
+    if !app.speech.is_free() {
         say_reason(app.db.write(), job, TAKEN).await?;
     }
-    app.speech.turn(waiter(job)).await.ok_or_else(no_model)
+    app.speech.acquire(waiter(job)).await.ok_or_else(no_model)
 }
 
 /// The text, when it is this job's turn.
 async fn in_turn(app: &App, job: &job::Model, file: &Path) -> Result<Option<Text>, Failure> {
-    let turn = turn(app, job).await?;
+    let permit = acquire_transcriber(app, job).await?;
     // Others of the same person may have begun meanwhile.
     may_begin(app, job).await?;
-    text(app, job, file, &*turn.transcriber).await
+    text(app, job, file, &*permit.transcriber).await
 }
 
 async fn may_begin(app: &App, job: &job::Model) -> Result<(), Failure> {
@@ -174,7 +176,7 @@ async fn may_begin(app: &App, job: &job::Model) -> Result<(), Failure> {
 }
 
 fn waiter(job: &job::Model) -> Waiter<UserId> {
-    Waiter { user: job.user_id, priority: job.priority }
+    Waiter { account: job.user_id, priority: job.priority }
 }
 
 /// The recording at an address: kept since it was fetched, or fetched now, with the manners of [`page`].
@@ -337,7 +339,7 @@ async fn hear(
     }
     let done = making.done();
     let (mut read, mut first) = pass(&mut sound, done).await.map_err(unread)?;
-    let mut windows = Windows::new(transcriber.longest(), done);
+    let mut windows = Windows::new(transcriber.max_window_samples(), done);
     // Windows that were refused one after the other, and samples of those that are not written down yet.
     let (mut passed, mut refused) = (0, 0);
     let mut span = Span { began, at_least: began.elapsed() * 5, windows: 0 };
@@ -407,7 +409,7 @@ impl Span {
         if self.windows < WINDOWS || self.began.elapsed() < self.at_least {
             return Ok(false);
         }
-        Ok(app.speech.turns().others_wait(waiter(job)) || queue::others_wait(app.db.read(), job).await?)
+        Ok(app.speech.should_yield(waiter(job)) || queue::others_wait(app.db.read(), job).await?)
     }
 }
 
@@ -452,8 +454,8 @@ async fn listen(
     transcriber: &dyn Transcriber,
     window: Vec<i16>,
     language: Option<String>,
-) -> Result<Heard, Failure> {
-    if transcriber.pauses() {
+) -> Result<Transcription, Failure> {
+    if transcriber.is_budgeted() {
         let now = app.clock.now();
         if let Some(until) = ai::paused_until(app.db.read()).await?.filter(|until| now < *until) {
             let millis = u64::try_from(until.millis() - now.millis()).unwrap_or_default();
@@ -461,11 +463,11 @@ async fn listen(
             return Err(Failure::Waiting { reason: PAUSED, after });
         }
     }
-    transcriber.hear(window, language).await.map_err(|error| {
+    transcriber.transcribe(window, language).await.map_err(|error| {
         let reason = format!("could not transcribe it: {error}");
         match error {
-            _ if error.permanent() => Failure::Permanent(reason),
-            TranscribeError::Refused { after, .. } => Failure::Passing { reason, after },
+            _ if error.is_permanent() => Failure::Permanent(reason),
+            TranscribeError::Refused { retry_after, .. } => Failure::Passing { reason, after: retry_after },
             TranscribeError::Model | TranscribeError::Unreachable => Failure::Passing { reason, after: None },
         }
     })

@@ -1,7 +1,8 @@
-//! An OpenAI-compatible endpoint (`ai.transcription.*`): windows go there as WAV, timed segments come back.
+//! Transcribes through an OpenAI-compatible HTTP endpoint (`ai.transcription.*`), which takes windows as WAV files and returns
+//! timed segments.
 //!
-//! It is a configured service, so it may be on this machine; redirects are not followed, because the key goes along.
-//! What it answers is bounded in bytes, and none of it is logged.
+//! The endpoint is a configured service, so it may be on this machine. Redirects are not followed, because requests carry the
+//! key. Responses are bounded in bytes, and none of their text is logged.
 
 use std::time::Duration;
 
@@ -13,58 +14,58 @@ use serde::Deserialize;
 use web::{retry_after, service_client};
 use zeroize::Zeroizing;
 
-use super::{Heard, SAMPLE_RATE_HZ, Said, TranscribeError, Transcriber, cleaned};
+use super::{SAMPLE_RATE_HZ, Segment, TranscribeError, Transcriber, Transcription, clean_segment};
 
-/// Ten minutes: 19 MB, below the 25 MB that such endpoints take.
-const LONGEST: usize = 600 * SAMPLE_RATE_HZ as usize;
-/// From the first byte to the last.
-const DEADLINE: Duration = Duration::from_secs(600);
-const CONNECT: Duration = Duration::from_secs(5);
-/// Most bytes of an answer: ten minutes of speech have some ten thousand characters.
-const MOST_BYTES: usize = 8 << 20;
-/// Parts the fields of a form. Samples spell it out by no chance.
-const BOUNDARY: &str = "carrel-4b1c0f5e7d2a49a8-window";
+/// Ten minutes: 19 MB, below the 25 MB that such endpoints accept.
+const MAX_WINDOW_SAMPLES: usize = 600 * SAMPLE_RATE_HZ as usize;
+/// Timeout of a request, from the first byte sent to the last received.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum length of a response. Ten minutes of speech have about ten thousand characters.
+const MAX_RESPONSE_BYTES: usize = 8 << 20;
+/// Separates the fields of a form. Samples are not expected to contain it.
+const FORM_BOUNDARY: &str = "carrel-4b1c0f5e7d2a49a8-window";
 
-/// Which endpoint.
+/// The endpoint and how to authenticate.
 #[derive(Clone)]
 pub struct EndpointSettings {
-    /// `ai.transcription.url`: `/audio/transcriptions` is added.
+    /// `ai.transcription.url`; `/audio/transcriptions` is appended.
     pub url: String,
     /// `ai.transcription.model`.
     pub model: String,
-    /// `ai.transcription.key`: sent as a bearer.
+    /// `ai.transcription.key`, sent as a bearer token.
     pub key: Option<Zeroizing<String>>,
 }
 
-/// Why it cannot be asked at all.
+/// Why the client of an endpoint could not be created.
 #[derive(Debug, thiserror::Error)]
-pub enum SetupError {
-    /// The client cannot be made.
+pub enum EndpointSetupError {
+    /// The HTTP client cannot be created.
     #[error("make the client of the transcription service")]
     Client(#[from] reqwest::Error),
-    /// The key cannot stand in a header.
+    /// The key is not valid in a header.
     #[error("send ai.transcription.key in a header")]
     Key(#[from] InvalidHeaderValue),
 }
 
-/// See the file's head.
+/// Transcribes audio through an OpenAI-compatible HTTP endpoint.
 pub struct Endpoint {
     client: Client,
-    address: String,
+    url: String,
     model: String,
     headers: HeaderMap,
 }
 
 impl Endpoint {
-    /// Asks nothing yet.
+    /// Creates the client; nothing is sent yet.
     ///
     /// # Errors
-    /// As [`SetupError`] says.
-    pub fn new(settings: EndpointSettings) -> Result<Self, SetupError> {
+    /// [`EndpointSetupError`].
+    pub fn new(settings: EndpointSettings) -> Result<Self, EndpointSetupError> {
         let mut headers = HeaderMap::new();
         headers.insert(
             CONTENT_TYPE,
-            HeaderValue::from_str(&format!("multipart/form-data; boundary={BOUNDARY}"))?,
+            HeaderValue::from_str(&format!("multipart/form-data; boundary={FORM_BOUNDARY}"))?,
         );
         if let Some(key) = &settings.key {
             let mut bearer = HeaderValue::from_str(&format!("Bearer {}", key.as_str()))?;
@@ -72,8 +73,8 @@ impl Endpoint {
             headers.insert(AUTHORIZATION, bearer);
         }
         Ok(Self {
-            client: service_client().connect_timeout(CONNECT).timeout(DEADLINE).build()?,
-            address: format!("{}/audio/transcriptions", settings.url.trim_end_matches('/')),
+            client: service_client().connect_timeout(CONNECT_TIMEOUT).timeout(REQUEST_TIMEOUT).build()?,
+            url: format!("{}/audio/transcriptions", settings.url.trim_end_matches('/')),
             model: settings.model,
             headers,
         })
@@ -85,74 +86,79 @@ impl Transcriber for Endpoint {
         &self.model
     }
 
-    fn longest(&self) -> usize {
-        LONGEST
+    fn max_window_samples(&self) -> usize {
+        MAX_WINDOW_SAMPLES
     }
 
-    fn pauses(&self) -> bool {
+    fn is_budgeted(&self) -> bool {
         true
     }
 
-    fn hear(
+    fn transcribe(
         &self,
         window: Vec<i16>,
         language: Option<String>,
-    ) -> BoxFuture<'static, Result<Heard, TranscribeError>> {
+    ) -> BoxFuture<'static, Result<Transcription, TranscribeError>> {
         let body = form(&self.model, language.as_deref(), &window);
-        let request = self.client.post(&self.address).headers(self.headers.clone()).body(body);
+        let request = self.client.post(&self.url).headers(self.headers.clone()).body(body);
         #[expect(clippy::cast_precision_loss, reason = "a window is short")]
-        let length = window.len() as f64 / f64::from(SAMPLE_RATE_HZ);
+        let seconds = window.len() as f64 / f64::from(SAMPLE_RATE_HZ);
         async move {
-            let answer = request.send().await.map_err(|_| TranscribeError::Unreachable)?;
-            let status = answer.status().as_u16();
+            let response = request.send().await.map_err(|_| TranscribeError::Unreachable)?;
+            let status = response.status().as_u16();
             if status != 200 {
-                return Err(TranscribeError::Refused { status, after: retry_after(answer.headers()) });
+                return Err(TranscribeError::Refused {
+                    status,
+                    retry_after: retry_after(response.headers()),
+                });
             }
-            let told = read(answer).await.and_then(|bytes| serde_json::from_slice::<Told>(&bytes).ok());
-            told.map(|told| told.heard(length, language)).ok_or(TranscribeError::Unreachable)
+            let body = read(response).await;
+            let body = body.and_then(|bytes| serde_json::from_slice::<VerboseResponse>(&bytes).ok());
+            body.map(|body| body.transcription(seconds, language)).ok_or(TranscribeError::Unreachable)
         }
         .boxed()
     }
 
-    fn rest(&self) {}
+    fn unload(&self) {}
 }
 
-async fn read(mut answer: reqwest::Response) -> Option<Vec<u8>> {
+/// Reads the whole body; `None` if it is too long or incomplete.
+async fn read(mut response: reqwest::Response) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    while let Some(some) = answer.chunk().await.ok()? {
-        bytes.extend_from_slice(&some);
-        if bytes.len() > MOST_BYTES {
+    while let Some(chunk) = response.chunk().await.ok()? {
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() > MAX_RESPONSE_BYTES {
             return None;
         }
     }
     Some(bytes)
 }
 
-/// The fields of the request (RFC 7578).
+/// The body of the request (multipart/form-data, RFC 7578).
 fn form(model: &str, language: Option<&str>, window: &[i16]) -> Vec<u8> {
     let mut body = Vec::with_capacity(window.len() * 2 + 2_048);
     let fields = [("model", Some(model)), ("response_format", Some("verbose_json")), ("language", language)];
     for (name, value) in fields {
         let Some(value) = value else { continue };
-        body.extend_from_slice(
-            format!("--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
-                .as_bytes(),
+        let field = format!(
+            "--{FORM_BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n"
         );
+        body.extend_from_slice(field.as_bytes());
     }
     body.extend_from_slice(
         format!(
-            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"window.wav\"\r\n\
+            "--{FORM_BOUNDARY}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"window.wav\"\r\n\
              Content-Type: audio/wav\r\n\r\n"
         )
         .as_bytes(),
     );
-    wav(window, &mut body);
-    body.extend_from_slice(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
+    write_wav(window, &mut body);
+    body.extend_from_slice(format!("\r\n--{FORM_BOUNDARY}--\r\n").as_bytes());
     body
 }
 
-/// One channel of 16 bits.
-fn wav(window: &[i16], out: &mut Vec<u8>) {
+/// Appends the window as a WAV file with one channel of 16 bits.
+fn write_wav(window: &[i16], out: &mut Vec<u8>) {
     let bytes = u32::try_from(window.len() * 2).unwrap_or(u32::MAX);
     out.extend_from_slice(b"RIFF");
     out.extend_from_slice(&bytes.saturating_add(36).to_le_bytes());
@@ -164,47 +170,48 @@ fn wav(window: &[i16], out: &mut Vec<u8>) {
     out.extend(window.iter().flat_map(|sample| sample.to_le_bytes()));
 }
 
-/// What the endpoint tells (verbose_json).
+/// The body of a response (`verbose_json`).
 #[derive(Deserialize)]
-struct Told {
+struct VerboseResponse {
     #[serde(default)]
     language: Option<String>,
     #[serde(default)]
     text: String,
-    segments: Option<Vec<Segment>>,
+    segments: Option<Vec<ResponseSegment>>,
 }
 
 #[derive(Deserialize)]
-struct Segment {
+struct ResponseSegment {
     start: f64,
     end: f64,
     text: String,
 }
 
-impl Told {
-    fn heard(self, length: f64, asked: Option<String>) -> Heard {
-        // An endpoint that knows no times has said it all within the window.
-        let whole = || vec![Segment { start: 0.0, end: length, text: self.text }];
-        let segments = self.segments.unwrap_or_else(whole).into_iter().filter_map(|segment| {
-            let at = |seconds: f64| if seconds.is_finite() { seconds.clamp(0.0, length) } else { 0.0 };
-            let text = cleaned(&segment.text)?;
-            Some(Said { start: at(segment.start), end: at(segment.end), text })
+impl VerboseResponse {
+    /// `seconds` is the length of the window, `requested` the language that was requested.
+    fn transcription(self, seconds: f64, requested: Option<String>) -> Transcription {
+        // Some endpoints return no times: the text is somewhere within the window.
+        let whole_window = || vec![ResponseSegment { start: 0.0, end: seconds, text: self.text }];
+        let segments = self.segments.unwrap_or_else(whole_window).into_iter().filter_map(|segment| {
+            let clamp = |time: f64| if time.is_finite() { time.clamp(0.0, seconds) } else { 0.0 };
+            let text = clean_segment(&segment.text)?;
+            Some(Segment { start: clamp(segment.start), end: clamp(segment.end), text })
         });
-        let segments: Vec<Said> = segments.collect();
-        let told = self.language.as_deref().and_then(code);
-        let certain = !segments.is_empty() && told.is_some();
-        Heard { segments, language: asked.or(told), certain }
+        let segments: Vec<Segment> = segments.collect();
+        let detected = self.language.as_deref().and_then(language_code);
+        let is_language_certain = !segments.is_empty() && detected.is_some();
+        Transcription { segments, language: requested.or(detected), is_language_certain }
     }
 }
 
-/// The code of a language that is told by its code or its English name.
-fn code(told: &str) -> Option<String> {
-    let told = told.trim().to_lowercase();
-    // Names with other characters would not come back from the library's table of C strings.
-    let plain = told.chars().all(|letter| letter.is_ascii_lowercase() || letter == ' ');
-    let known =
-        Some(told).filter(|told| plain && !told.is_empty()).and_then(|told| whisper_rs::get_lang_id(&told));
-    known.and_then(whisper_rs::get_lang_str).map(str::to_owned)
+/// Returns the code of a language (ISO 639-1) from its code or its English name.
+fn language_code(language: &str) -> Option<String> {
+    let language = language.trim().to_lowercase();
+    // Names with other characters cannot be passed to the library, which looks them up as C strings.
+    let is_plain = language.chars().all(|letter| letter.is_ascii_lowercase() || letter == ' ');
+    let known = Some(language).filter(|language| is_plain && !language.is_empty());
+    let id = known.and_then(|language| whisper_rs::get_lang_id(&language));
+    id.and_then(whisper_rs::get_lang_str).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -212,38 +219,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_stay_within_the_window_and_languages_become_codes() {
-        let told = r#"{"language": "english", "text": "a b", "segments": [
+    fn times_are_clamped_and_languages_become_codes() {
+        let body = r#"{"language": "english", "text": "a b", "segments": [
             {"id": 0, "start": 0.5, "end": 2.0, "text": " a"}, {"id": 1, "start": 2.0, "end": 99.0, "text": " b"},
             {"id": 2, "start": 3.0, "end": 3.0, "text": " [music]"}]}"#;
-        let told: Told = serde_json::from_str(told).unwrap();
+        let response: VerboseResponse = serde_json::from_str(body).unwrap();
 
-        let heard = told.heard(3.0, None);
+        let transcription = response.transcription(3.0, None);
 
-        assert_eq!(heard.language.as_deref(), Some("en"));
-        assert!(heard.certain);
-        let times: Vec<_> =
-            heard.segments.iter().map(|said| (said.start, said.end, said.text.as_str())).collect();
+        assert_eq!(transcription.language.as_deref(), Some("en"));
+        assert!(transcription.is_language_certain);
+        let times: Vec<_> = transcription
+            .segments
+            .iter()
+            .map(|segment| (segment.start, segment.end, segment.text.as_str()))
+            .collect();
         assert_eq!(times, [(0.5, 2.0, "a"), (2.0, 3.0, "b")]);
     }
 
     #[test]
-    fn an_answer_without_times_is_said_within_the_window() {
-        let told: Told = serde_json::from_str(r#"{"text": "all of it"}"#).unwrap();
+    fn response_without_times_spans_the_window() {
+        let response: VerboseResponse = serde_json::from_str(r#"{"text": "all of it"}"#).unwrap();
 
-        let heard = told.heard(4.0, Some("de".to_owned()));
+        let transcription = response.transcription(4.0, Some("de".to_owned()));
 
-        assert_eq!(heard.segments, [Said { start: 0.0, end: 4.0, text: "all of it".to_owned() }]);
-        assert_eq!(heard.language.as_deref(), Some("de"));
+        assert_eq!(transcription.segments, [Segment { start: 0.0, end: 4.0, text: "all of it".to_owned() }]);
+        assert_eq!(transcription.language.as_deref(), Some("de"));
     }
 
     #[test]
-    fn a_window_is_a_form_with_a_wav_file() {
+    fn request_body_is_a_form_with_a_wav_file() {
         let body = form("whisper-1", Some("en"), &[1, -2]);
 
         let text = String::from_utf8_lossy(&body);
         assert!(text.contains("name=\"model\"\r\n\r\nwhisper-1\r\n") && text.ends_with("-window--\r\n"));
-        let wav = body.windows(4).position(|four| four == b"RIFF").unwrap();
-        assert_eq!(&body[wav + 40..wav + 48], &[4, 0, 0, 0, 1, 0, 254, 255]);
+        let start = body.windows(4).position(|four| four == b"RIFF").unwrap();
+        assert_eq!(&body[start + 40..start + 48], &[4, 0, 0, 0, 1, 0, 254, 255]);
     }
 }

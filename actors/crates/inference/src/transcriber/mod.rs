@@ -1,7 +1,7 @@
-//! Turns speech into timed text: the trait, the local model behind it by default, and an endpoint in its place.
+//! Speech to timed text: the trait, a local model, and an HTTP service that may take its place.
 
 mod endpoint;
-mod turns;
+mod fair_mutex;
 mod whisper;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -9,149 +9,155 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use self::turns::Taken;
+use self::fair_mutex::{FairMutex, FairMutexGuard};
 
-pub use endpoint::{Endpoint, EndpointSettings, SetupError};
-pub use turns::{Turns, Waiter};
+pub use endpoint::{Endpoint, EndpointSettings, EndpointSetupError};
+pub use fair_mutex::Waiter;
 pub use whisper::Whisper;
 
 /// Samples per second of the audio that every transcriber takes; it has one channel.
 pub const SAMPLE_RATE_HZ: u32 = 16_000;
 
-/// Something that turns speech into text.
+/// Transcribes speech, one window of a recording at a time.
 pub trait Transcriber: Send + Sync {
     /// Name of the model.
     fn model(&self) -> &str;
 
-    /// Samples of the longest window that it hears at once.
-    fn longest(&self) -> usize;
+    /// Maximum length of a window, in samples.
+    fn max_window_samples(&self) -> usize;
 
-    /// Whether the AI's pause holds for it: what is paid for elsewhere pauses.
-    fn pauses(&self) -> bool;
+    /// Whether it stops while the AI is paused (`ai.daily_tokens`): a service that costs money does, the local model does not.
+    fn is_budgeted(&self) -> bool;
 
-    /// What is said in a window, in the language where it is known. Takes seconds to minutes.
+    /// Transcribes a window, in `language` (ISO 639-1) or in one that is detected. Takes seconds to minutes.
     ///
     /// # Errors
-    /// As [`TranscribeError`] says; nothing is heard then.
-    fn hear(
+    /// [`TranscribeError`]; nothing of the window is transcribed then.
+    fn transcribe(
         &self,
         window: Vec<i16>,
         language: Option<String>,
-    ) -> BoxFuture<'static, Result<Heard, TranscribeError>>;
+    ) -> BoxFuture<'static, Result<Transcription, TranscribeError>>;
 
-    /// Nothing more is to be heard for now: what it holds in memory may go.
-    fn rest(&self);
+    /// Releases the model's memory while no recording is transcribed.
+    fn unload(&self);
 }
 
-/// What was heard in a window.
+/// The text of a window.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Heard {
-    /// Segments in order; times count from the window's beginning.
-    pub segments: Vec<Said>,
-    /// ISO 639-1, where it was told.
+pub struct Transcription {
+    /// Segments in order; times count from the start of the window.
+    pub segments: Vec<Segment>,
+    /// ISO 639-1, if it is known.
     pub language: Option<String>,
-    /// Whether the language is told with certainty, so that it holds for the whole recording.
-    pub certain: bool,
+    /// Whether the language is certain, so that it holds for the whole recording.
+    pub is_language_certain: bool,
 }
 
-/// A few words, and when they are said.
+/// A few words with their times.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
-    /// When they begin, in seconds.
+pub struct Segment {
+    /// When they start, in seconds.
     pub start: f64,
-    /// When they end.
+    /// When they end, in seconds.
     pub end: f64,
     /// The words.
     pub text: String,
 }
 
-/// Why nothing was heard, in words for the person. Holds nothing of what was said.
+/// Why a window was not transcribed. The messages may be shown to the user and contain nothing of what was said.
 #[derive(Debug, thiserror::Error)]
 pub enum TranscribeError {
     /// The local model failed.
     #[error("the speech model failed")]
     Model,
-    /// No answer, or none that makes sense.
+    /// The service did not respond, or its response is not valid.
     #[error("the transcription service did not answer")]
     Unreachable,
-    /// It answered with this status.
+    /// The service responded with an error status.
     #[error("the transcription service answered {status}")]
     Refused {
         /// The HTTP status.
         status: u16,
-        /// When to come again, where it said so.
-        after: Option<Duration>,
+        /// `Retry-After`, at most a day.
+        retry_after: Option<Duration>,
     },
 }
 
 impl TranscribeError {
-    /// Whether the same window will be refused again.
-    pub fn permanent(&self) -> bool {
+    /// Whether the same window would be refused again.
+    pub fn is_permanent(&self) -> bool {
         matches!(self, Self::Refused { status: 400 | 413 | 415 | 422, .. })
     }
 }
 
-/// The way to the transcriber, once there is one: one recording at a time. `K` is the id of an account.
+/// Gives the transcriber, once there is one, to one recording at a time. `K` is the id of an account. Clones share it.
 #[derive(Clone)]
-pub struct Speech<K> {
+pub struct SpeechService<K> {
     transcriber: Arc<RwLock<Option<Arc<dyn Transcriber>>>>,
-    turns: Turns<K>,
+    mutex: FairMutex<K>,
 }
 
-/// The turn of one recording.
-pub struct Turn<K> {
-    /// What hears it.
+/// The permit to transcribe one recording. When it is dropped, the model is unloaded and the next recording's turn comes.
+pub struct TranscriptionPermit<K> {
+    /// The transcriber.
     pub transcriber: Arc<dyn Transcriber>,
-    _taken: Taken<K>,
+    _guard: FairMutexGuard<K>,
 }
 
-impl<K> Drop for Turn<K> {
+impl<K> Drop for TranscriptionPermit<K> {
     fn drop(&mut self) {
-        self.transcriber.rest();
+        self.transcriber.unload();
     }
 }
 
-impl<K: Copy + Eq> Speech<K> {
-    /// With this transcriber, or none as yet.
+impl<K: Copy + Eq> SpeechService<K> {
+    /// Creates the service, with a transcriber if there is one already.
     pub fn new(transcriber: Option<Arc<dyn Transcriber>>) -> Self {
-        Self { transcriber: Arc::new(RwLock::new(transcriber)), turns: Turns::default() }
+        Self { transcriber: Arc::new(RwLock::new(transcriber)), mutex: FairMutex::default() }
     }
 
-    /// The transcriber, where it is there.
+    /// The transcriber, if there is one.
     pub fn transcriber(&self) -> Option<Arc<dyn Transcriber>> {
         self.transcriber.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// From now on this transcriber.
-    pub fn set(&self, transcriber: Arc<dyn Transcriber>) {
+    /// Sets the transcriber for recordings that start from now on.
+    pub fn set_transcriber(&self, transcriber: Arc<dyn Transcriber>) {
         *self.transcriber.write().unwrap_or_else(PoisonError::into_inner) = Some(transcriber);
     }
 
-    /// Whose recording is heard.
-    pub fn turns(&self) -> &Turns<K> {
-        &self.turns
+    /// Whether no recording is being transcribed.
+    pub fn is_free(&self) -> bool {
+        self.mutex.is_free()
     }
 
-    /// A turn for one recording, once those before it have had theirs; none without a transcriber.
-    pub async fn turn(&self, waiter: Waiter<K>) -> Option<Turn<K>> {
+    /// Whether a waiting recording is more urgent than the one that has the permit, or as urgent and of another account.
+    pub fn should_yield(&self, holder: Waiter<K>) -> bool {
+        self.mutex.should_yield(holder)
+    }
+
+    /// Waits for the permit to transcribe a recording; `None` without a transcriber. More urgent recordings go first, and no
+    /// account twice in a row while others wait.
+    pub async fn acquire(&self, waiter: Waiter<K>) -> Option<TranscriptionPermit<K>> {
         self.transcriber()?;
-        let taken = self.turns.take(waiter).await;
-        Some(Turn { transcriber: self.transcriber()?, _taken: taken })
+        let guard = self.mutex.lock(waiter).await;
+        Some(TranscriptionPermit { transcriber: self.transcriber()?, _guard: guard })
     }
 }
 
-/// Words as they are kept: white space single, nothing that is no text; none for what only describes a noise.
-fn cleaned(text: &str) -> Option<String> {
-    let whole = text.replace(char::REPLACEMENT_CHARACTER, "");
-    let words: Vec<&str> = whole.split_whitespace().collect();
+/// Cleans the text of a segment: single spaces, no replacement characters; `None` for what only describes a noise.
+fn clean_segment(text: &str) -> Option<String> {
+    let valid = text.replace(char::REPLACEMENT_CHARACTER, "");
+    let words: Vec<&str> = valid.split_whitespace().collect();
     let text = words.join(" ");
-    let described = [('[', ']'), ('(', ')'), ('*', '*'), ('♪', '♪')];
-    let noise = described.iter().any(|(open, close)| {
+    let brackets = [('[', ']'), ('(', ')'), ('*', '*'), ('♪', '♪')];
+    let is_noise = brackets.iter().any(|(open, close)| {
         text.strip_prefix(*open)
             .and_then(|rest| rest.strip_suffix(*close))
             .is_some_and(|rest| !rest.contains(*open))
     });
-    (!noise && text.chars().any(char::is_alphanumeric)).then_some(text)
+    (!is_noise && text.chars().any(char::is_alphanumeric)).then_some(text)
 }
 
 #[cfg(test)]
@@ -159,10 +165,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_describes_a_noise_is_not_said() {
+    fn descriptions_of_noises_are_removed() {
         for noise in ["[BLANK_AUDIO]", " (music playing)", "♪ ♪", "*beep*", "...", " "] {
-            assert_eq!(cleaned(noise), None, "{noise}");
+            assert_eq!(clean_segment(noise), None, "{noise}");
         }
-        assert_eq!(cleaned("  (well)  then (yes) ").as_deref(), Some("(well) then (yes)"));
+        assert_eq!(clean_segment("  (well)  then (yes) ").as_deref(), Some("(well) then (yes)"));
     }
 }

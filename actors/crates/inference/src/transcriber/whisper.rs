@@ -1,7 +1,6 @@
-//! The local model: Whisper by whisper.cpp, on a thread of its own that steps back for whoever waits for an answer.
+//! The local model: Whisper, run by whisper.cpp on a thread of lower priority.
 //!
-//! The model is read when the first window comes and let go of when the recording is over, so a service that hears
-//! nothing holds nothing.
+//! The model is loaded for the first window of a recording and unloaded after the last, so an idle service has none in memory.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
@@ -14,28 +13,28 @@ use whisper_rs::{
     get_lang_str, install_logging_hooks,
 };
 
-use super::{Heard, SAMPLE_RATE_HZ, Said, TranscribeError, Transcriber, cleaned};
+use super::{SAMPLE_RATE_HZ, Segment, TranscribeError, Transcriber, Transcription, clean_segment};
 use crate::priority::lower_thread_priority;
 
-/// Whisper hears half a minute at once; a second is left for what it adds at the end.
-const LONGEST: usize = 29 * SAMPLE_RATE_HZ as usize;
-/// What is shorter is followed by silence: Whisper takes nothing shorter.
-const SHORTEST: usize = SAMPLE_RATE_HZ as usize + SAMPLE_RATE_HZ as usize / 10;
-/// Half of the cores, and never more than this: the model's threads wait for each other by spinning, so on a machine that
-/// has other things to do each of them wastes what the others wait for.
-const MOST_THREADS: usize = 4;
-/// Of the half minute only what is there is looked at: in places of 20 ms.
-const PLACE: usize = SAMPLE_RATE_HZ as usize / 50;
-/// So many places behind it are looked at too.
-const BEHIND: usize = 64;
-/// Places that are looked at in any case.
-const LEAST: usize = 256;
-/// Places of the half minute.
-const MOST: usize = 1_500;
-/// A language that is told with less than this may be another one.
-const CERTAIN: f32 = 0.7;
+/// The model processes 30 s at once; a second is left for the padding that it appends.
+const MAX_WINDOW_SAMPLES: usize = 29 * SAMPLE_RATE_HZ as usize;
+/// Shorter windows are padded with silence, because whisper.cpp refuses them.
+const MIN_WINDOW_SAMPLES: usize = SAMPLE_RATE_HZ as usize + SAMPLE_RATE_HZ as usize / 10;
+/// The model uses half of the cores, and at most this many: its threads wait for each other by spinning, so on a busy machine
+/// each further thread wastes the time that the others need.
+const MAX_THREADS: usize = 4;
+/// Samples of one position of the audio context, which is 20 ms long. Only the positions that a window fills are encoded.
+const SAMPLES_PER_POSITION: usize = SAMPLE_RATE_HZ as usize / 50;
+/// Positions after the end of the window that are encoded too.
+const MARGIN_POSITIONS: usize = 64;
+/// Minimum number of positions.
+const MIN_POSITIONS: usize = 256;
+/// Number of positions of 30 s, the whole audio context.
+const MAX_POSITIONS: usize = 1_500;
+/// A detected language is certain from this probability on.
+const MIN_CERTAIN_PROBABILITY: f32 = 0.7;
 
-/// See the file's head.
+/// A Whisper model in a local folder.
 pub struct Whisper {
     name: String,
     inner: Arc<Inner>,
@@ -44,22 +43,22 @@ pub struct Whisper {
 struct Inner {
     path: PathBuf,
     threads: usize,
-    loaded: Mutex<Option<Loaded>>,
+    loaded: Mutex<Option<LoadedModel>>,
 }
 
-struct Loaded {
+struct LoadedModel {
     context: WhisperContext,
-    /// What windows are heard with, once one is.
+    /// Created for the first window.
     state: Option<WhisperState>,
-    /// The state heard a window, and would look at no more of another than of that.
-    used: bool,
+    /// The state has transcribed a window. Language detection with it would look at no more positions than that window had.
+    is_state_used: bool,
 }
 
 impl Whisper {
-    /// The model in a folder. Reads nothing yet.
+    /// Creates a transcriber for the model in a folder. The model is not loaded yet.
     pub fn new(name: &str, folder: &Path) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = (cores / 2).clamp(1, MOST_THREADS);
+        let threads = (cores / 2).clamp(1, MAX_THREADS);
         let path = folder.join("ggml-model.bin");
         Self { name: name.to_owned(), inner: Arc::new(Inner { path, threads, loaded: Mutex::new(None) }) }
     }
@@ -70,29 +69,29 @@ impl Transcriber for Whisper {
         &self.name
     }
 
-    fn longest(&self) -> usize {
-        LONGEST
+    fn max_window_samples(&self) -> usize {
+        MAX_WINDOW_SAMPLES
     }
 
-    fn pauses(&self) -> bool {
+    fn is_budgeted(&self) -> bool {
         false
     }
 
-    fn hear(
+    fn transcribe(
         &self,
         window: Vec<i16>,
         language: Option<String>,
-    ) -> BoxFuture<'static, Result<Heard, TranscribeError>> {
-        let (inner, (say, said)) = (self.inner.clone(), oneshot::channel());
+    ) -> BoxFuture<'static, Result<Transcription, TranscribeError>> {
+        let (inner, (sender, receiver)) = (self.inner.clone(), oneshot::channel());
         let work = move || {
             lower_thread_priority();
-            // Nobody listens any more when the service is stopping.
-            let _ = say.send(inner.hear(&window, language.as_deref()));
+            // The receiver is gone when the service is stopping.
+            let _ = sender.send(inner.transcribe(&window, language.as_deref()));
         };
         let thread = std::thread::Builder::new().name("speech".to_owned()).spawn(work);
         async move {
             thread.map_err(|_| TranscribeError::Model)?;
-            said.await.map_err(|_| TranscribeError::Model)?.map_err(|cause| {
+            receiver.await.map_err(|_| TranscribeError::Model)?.map_err(|cause| {
                 tracing::warn!(%cause, "the speech model failed");
                 TranscribeError::Model
             })
@@ -100,8 +99,8 @@ impl Transcriber for Whisper {
         .boxed()
     }
 
-    fn rest(&self) {
-        // A window that is still being heard keeps the model until the next recording is over.
+    fn unload(&self) {
+        // A window that is still being transcribed keeps the model until the next recording has ended.
         if let Ok(mut loaded) = self.inner.loaded.try_lock() {
             *loaded = None;
         }
@@ -109,64 +108,70 @@ impl Transcriber for Whisper {
 }
 
 impl Inner {
-    fn hear(&self, window: &[i16], language: Option<&str>) -> Result<Heard, WhisperError> {
+    fn transcribe(&self, window: &[i16], language: Option<&str>) -> Result<Transcription, WhisperError> {
         let mut loaded = self.loaded();
         let loaded = match &mut *loaded {
-            Some(there) => there,
-            empty => empty.insert(load(&self.path)?),
+            Some(model) => model,
+            none => none.insert(load(&self.path)?),
         };
         let mut samples: Vec<f32> = window.iter().map(|sample| f32::from(*sample) / 32_768.0).collect();
-        samples.resize(samples.len().max(SHORTEST), 0.0);
-        let (language, certain) = match language {
+        samples.resize(samples.len().max(MIN_WINDOW_SAMPLES), 0.0);
+        let (language, is_language_certain) = match language {
             _ if !loaded.context.is_multilingual() => ("en".to_owned(), true),
             Some(known) => (known.to_owned(), true),
-            None => loaded.detect(&samples, self.threads)?,
+            None => loaded.detect_language(&samples, self.threads)?,
         };
-        loaded.used = true;
+        loaded.is_state_used = true;
         let state = loaded.state()?;
         state.full(self.parameters(&language, samples.len()), &samples)?;
         #[expect(clippy::cast_precision_loss, reason = "a window is short")]
-        let length = window.len() as f64 / f64::from(SAMPLE_RATE_HZ);
+        let seconds = window.len() as f64 / f64::from(SAMPLE_RATE_HZ);
         let segments = state.as_iter().filter_map(|segment| {
-            let text = cleaned(&segment.to_str_lossy().ok()?)?;
+            let text = clean_segment(&segment.to_str_lossy().ok()?)?;
             #[expect(clippy::cast_precision_loss, reason = "a window is short")]
-            let at = |hundredths: i64| (hundredths as f64 / 100.0).clamp(0.0, length);
-            Some(Said { start: at(segment.start_timestamp()), end: at(segment.end_timestamp()), text })
+            let clamp = |hundredths: i64| (hundredths as f64 / 100.0).clamp(0.0, seconds);
+            Some(Segment {
+                start: clamp(segment.start_timestamp()),
+                end: clamp(segment.end_timestamp()),
+                text,
+            })
         });
-        Ok(Heard { segments: segments.collect(), language: Some(language), certain })
+        let segments = segments.collect();
+        Ok(Transcription { segments, language: Some(language), is_language_certain })
     }
 
     fn parameters<'a>(&self, language: &'a str, samples: usize) -> FullParams<'a, 'static> {
-        let mut how = FullParams::new(SamplingStrategy::Greedy { best_of: 2 });
-        how.set_n_threads(i32::try_from(self.threads).unwrap_or(1));
-        how.set_language(Some(language));
-        let places = (samples / PLACE + BEHIND).clamp(LEAST, MOST);
-        how.set_audio_ctx(i32::try_from(places).unwrap_or_default());
-        // A window that begins with the text of the one before may repeat it for ever.
-        how.set_no_context(true);
-        how.set_suppress_blank(true);
-        how.set_suppress_nst(true);
-        how.set_print_special(false);
-        how.set_print_progress(false);
-        how.set_print_realtime(false);
-        how.set_print_timestamps(false);
-        how
+        let mut parameters = FullParams::new(SamplingStrategy::Greedy { best_of: 2 });
+        parameters.set_n_threads(i32::try_from(self.threads).unwrap_or(1));
+        parameters.set_language(Some(language));
+        let positions =
+            (samples / SAMPLES_PER_POSITION + MARGIN_POSITIONS).clamp(MIN_POSITIONS, MAX_POSITIONS);
+        parameters.set_audio_ctx(i32::try_from(positions).unwrap_or_default());
+        // With the text of the previous window as context, the model may repeat it endlessly.
+        parameters.set_no_context(true);
+        parameters.set_suppress_blank(true);
+        parameters.set_suppress_nst(true);
+        parameters.set_print_special(false);
+        parameters.set_print_progress(false);
+        parameters.set_print_realtime(false);
+        parameters.set_print_timestamps(false);
+        parameters
     }
 
-    fn loaded(&self) -> MutexGuard<'_, Option<Loaded>> {
+    fn loaded(&self) -> MutexGuard<'_, Option<LoadedModel>> {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn load(path: &Path) -> Result<Loaded, WhisperError> {
-    static QUIET: Once = Once::new();
-    // whisper.cpp would write what it hears to the standard error.
-    QUIET.call_once(install_logging_hooks);
+fn load(path: &Path) -> Result<LoadedModel, WhisperError> {
+    static LOGGING_HOOKS: Once = Once::new();
+    // Without the hooks whisper.cpp writes to stderr.
+    LOGGING_HOOKS.call_once(install_logging_hooks);
     let context = WhisperContext::new_with_params(path, WhisperContextParameters::default())?;
-    Ok(Loaded { context, state: None, used: false })
+    Ok(LoadedModel { context, state: None, is_state_used: false })
 }
 
-impl Loaded {
+impl LoadedModel {
     fn state(&mut self) -> Result<&mut WhisperState, WhisperError> {
         Ok(match &mut self.state {
             Some(state) => state,
@@ -174,17 +179,17 @@ impl Loaded {
         })
     }
 
-    /// The language, and whether it is certain.
-    fn detect(&mut self, samples: &[f32], threads: usize) -> Result<(String, bool), WhisperError> {
-        if self.used {
-            // Let go of first, so that there are never two.
-            (self.state, self.used) = (None, false);
+    /// Detects the language, and whether it is certain.
+    fn detect_language(&mut self, samples: &[f32], threads: usize) -> Result<(String, bool), WhisperError> {
+        if self.is_state_used {
+            // Dropped before a new one is created, so that there are never two in memory.
+            (self.state, self.is_state_used) = (None, false);
         }
         let state = self.state()?;
         state.pcm_to_mel(samples, threads)?;
-        let (language, chances) = state.lang_detect(0, threads)?;
-        let chance = usize::try_from(language).ok().and_then(|place| chances.get(place)).copied();
+        let (language, probabilities) = state.lang_detect(0, threads)?;
+        let probability = usize::try_from(language).ok().and_then(|id| probabilities.get(id)).copied();
         let name = get_lang_str(language).unwrap_or("en");
-        Ok((name.to_owned(), chance.is_some_and(|chance| chance >= CERTAIN)))
+        Ok((name.to_owned(), probability.is_some_and(|probability| probability >= MIN_CERTAIN_PROBABILITY)))
     }
 }
