@@ -10,17 +10,17 @@ use database::Db;
 use disk::{DiskSpace, Scratch, SpaceLevel};
 use entity::id::UserId;
 use entity::plan::Plan;
+use inference::transcriber::{Endpoint, EndpointSettings, SpeechService, Transcriber};
 use runtime::{Health, HealthReport, KeyedWeakMap, Workers};
 use sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use search::index::{IndexFolder, OpenedIndex};
 use storage::blobs::BlobStore;
 use storage::mail::Mailer;
 use tracing::{error, info, warn};
+use web::{FetchSettings, Fetcher, HostThrottle};
 
 use crate::activity::Activity;
-use crate::adapters::answerer::{Answerer, Chat, ChatSettings, Extractive};
-use crate::adapters::fetch::{FetchSettings, Fetcher, Hosts};
-use crate::adapters::transcriber::{Endpoint, EndpointSettings, Speech, Transcriber};
+use crate::answerer::{Answerer, Chat, ChatSettings, Extractive};
 use crate::ai::Pause;
 use crate::clock::Clock;
 use crate::desk::Desk;
@@ -149,10 +149,10 @@ pub struct Parts {
     pub ingest: Ingest,
     /// As which this process claims jobs.
     pub lease_owner: LeaseOwner,
-    /// The one door to the web.
+    /// Fetches from the web.
     pub fetcher: Fetcher,
-    /// Whose turn it is at hosts that the background asks much of.
-    pub hosts: Hosts,
+    /// Limits background fetches of each host.
+    pub host_throttle: HostThrottle<UserId>,
     /// Where foreign bytes are parsed.
     pub sandbox: Sandbox,
     /// What subscriptions of feeds are made with; none where no hub reaches this service.
@@ -163,8 +163,8 @@ pub struct Parts {
     pub arriving: Arriving,
     /// The slots of each account for batches of changes.
     pub batch_slots: KeyedWeakMap<UserId, BatchSlots>,
-    /// Recordings to text.
-    pub speech: Speech,
+    /// Transcribes recordings.
+    pub speech: SpeechService<UserId>,
     /// Signed cursors.
     pub cursors: Cursors,
     signup: Option<Plan>,
@@ -237,7 +237,7 @@ impl App {
             ingest: Ingest::start(&long, move || later.get().cloned(), setup.room),
             lease_owner: setup.lease_owner,
             fetcher: Fetcher::new(setup.fetch).map_err(Error::internal)?,
-            hosts: Hosts::default(),
+            host_throttle: HostThrottle::default(),
             sandbox: Sandbox::new(setup.sandbox, setup.sandbox_settings),
             push: setup.push.then(|| Push::new(&desk.base_url, key)),
             uploads: Uploads {
@@ -250,7 +250,7 @@ impl App {
             },
             arriving: Arriving::default(),
             batch_slots: KeyedWeakMap::default(),
-            speech: Speech::new(transcriber(setup.transcription)?),
+            speech: SpeechService::new(transcriber(setup.transcription)?),
             cursors: Cursors::new(key),
             signup: setup.signup,
             answerer,

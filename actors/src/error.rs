@@ -10,8 +10,8 @@ use runtime::{AskError, PermitError, QUEUE_RETRY_AFTER, QueueFull, WorkError, Wr
 use sea_orm::{DbErr, RuntimeErr, SqlErr};
 use storage::blobs::BlobError;
 use tracing::error;
+use web::UrlRejection;
 
-use crate::address::Refusal;
 
 /// A full disk stays full until an operator frees space.
 pub const STORAGE_FULL_RETRY_AFTER: Duration = Duration::from_secs(60);
@@ -174,9 +174,9 @@ pub enum Error {
     Internal(#[source] Cause),
 }
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
-        Error::UrlRejected(format!("the address {refusal}"))
+impl From<UrlRejection> for Error {
+    fn from(rejection: UrlRejection) -> Self {
+        Error::UrlRejected(format!("the address {rejection}"))
     }
 }
 

@@ -23,8 +23,7 @@
 
 pub mod accounts;
 pub mod activity;
-pub mod adapters;
-pub mod address;
+pub mod answerer;
 pub mod ai;
 pub mod app;
 pub mod caller;

@@ -8,10 +8,10 @@ use actix_web::http::header::HOST;
 use actix_web::middleware::Next;
 use actix_web::web::Data;
 use actix_web::{Error, HttpRequest, HttpResponse};
-use actors::address::is_local_name;
 use actors::app::App;
 use actors::error;
 use url::{Host, Url};
+use web::is_local_name;
 
 use crate::rest::failure;
 

@@ -6,8 +6,6 @@
 
 use std::net::IpAddr;
 
-use actors::adapters::fetch::{FetchError, Wanted};
-use actors::address::PageUrl;
 use actors::app::App;
 use actors::error::Error;
 use actors::fields;
@@ -19,6 +17,7 @@ use entity::oauth_client;
 use serde_json::{Map, Value};
 use tracing::warn;
 use url::Url;
+use web::{FetchError, FetchRequest, PageUrl};
 
 use super::register::{introduction, texts};
 
@@ -93,9 +92,13 @@ async fn read(app: &App, from: Option<IpAddr>, id: &str) -> Result<Map<String, V
     let too_many = "too many new apps come from your address; try again later";
     app.grants.may_read(from).map_err(|_| told(too_many))?;
     let url = PageUrl::parse(id).map_err(|_| told("its name is no address that may be fetched"))?;
-    let wanted =
-        Wanted { accept: "application/json", max_bytes: Some(LONGEST), follow: false, ..Wanted::page() };
-    let fetched = app.fetcher.get(&url, wanted).await.map_err(|error| not_fetched(&error))?;
+    let request = FetchRequest {
+        accept: "application/json",
+        max_bytes: Some(LONGEST),
+        follow_redirects: false,
+        ..FetchRequest::page()
+    };
+    let fetched = app.fetcher.get(&url, request).await.map_err(|error| not_fetched(&error))?;
     let json = |kind: &str| kind == "application/json" || kind.ends_with("+json");
     if !fetched.content_type.is_some_and(|kind| json(kind.essence())) {
         return Err(told("it is not sent as JSON"));

@@ -3,10 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use actors::adapters::answerer::ChatSettings;
-use actors::adapters::fetch::FetchSettings;
-use actors::adapters::transcriber::EndpointSettings;
-use actors::address::PageUrl;
+use actors::answerer::ChatSettings;
 use actors::app::{Setup, index_folder, scratch_folder};
 use actors::desk::Desk;
 use actors::grants::GrantSettings;
@@ -16,11 +13,13 @@ use actors::ingest::queue::LeaseOwner;
 use actors::state::{self, Fact};
 use disk::{DiskSpace, Scratch};
 use inference::models::Model;
+use inference::transcriber::EndpointSettings;
 use sandbox::SandboxSettings;
 use search::index::{IndexFolder, Marker, OpenedIndex};
 use search::index::edge::VectorModel;
 use storage::blobs::{BlobStore, FolderStore, S3Settings, S3Store};
 use storage::mail::{MailSettings, MailTransport, Mailer};
+use web::{FetchSettings, PageUrl};
 
 use super::{Outside, StartError};
 use crate::data_dir::private_folder;
@@ -64,7 +63,7 @@ pub fn setup(
             file_timeout: settings.fetch.file_timeout,
             max_file_bytes: settings.fetch.max_file_bytes,
             allow_private: settings.fetch.allow_private.clone(),
-            own: PageUrl::parse(base_url).ok(),
+            own_url: PageUrl::parse(base_url).ok(),
         },
         sandbox: outside.sandbox,
         sandbox_settings: SandboxSettings::default(),

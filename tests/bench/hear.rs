@@ -9,8 +9,8 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use actors::adapters::transcriber::{Transcriber, Whisper};
 use actors::ingest::media::windows::Windows;
+use inference::transcriber::{Transcriber, Whisper};
 use sandbox::{SUBCOMMAND, Sandbox, SandboxCommand, SandboxSettings};
 use serde_json::json;
 
@@ -44,7 +44,8 @@ async fn hear(
 ) -> Result<serde_json::Value, Box<dyn Error>> {
     let (began, mut hearing, mut heard, mut samples) = (Instant::now(), Duration::ZERO, 0, 0);
     let mut sound = sandbox.open_audio(File::open(file)?).await?;
-    let (mut windows, mut text, mut language) = (Windows::new(whisper.longest(), 0), Vec::new(), None);
+    let (mut windows, mut text, mut language) =
+        (Windows::new(whisper.max_window_samples(), 0), Vec::new(), None);
     loop {
         let piece = sound.next_piece().await?;
         let ended = piece.is_none();
@@ -58,10 +59,10 @@ async fn hear(
             }
             heard += 1;
             let asked = Instant::now();
-            let said = whisper.hear(window.samples, language.clone()).await?;
+            let transcription = whisper.transcribe(window.samples, language.clone()).await?;
             hearing += asked.elapsed();
-            language = said.language.filter(|_| said.certain).or(language);
-            text.extend(said.segments.into_iter().map(|segment| segment.text));
+            language = transcription.language.filter(|_| transcription.is_language_certain).or(language);
+            text.extend(transcription.segments.into_iter().map(|segment| segment.text));
         }
         if ended {
             break;

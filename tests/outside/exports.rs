@@ -320,7 +320,7 @@ async fn settled(session: &Client) {
 /// A service that fetches from sites of the tests, and hears.
 async fn served() -> Server {
     let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
-    server.app().speech.set(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(Counting::default()));
     server
 }
 

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use actors::adapters::transcriber::{Heard, Said, TranscribeError, Transcriber, Waiter, Whisper};
 use actors::ingest::queue::{self, Later, Priority};
 use actors::ingest::{Failure, Split, Text, media, put_text};
 use entity::id::{DocumentId, UserId};
@@ -14,6 +13,7 @@ use entity::kind::{ContentType, JobState};
 use entity::plan::Plan;
 use entity::{document, job, transcript, usage_month};
 use futures_util::future::BoxFuture;
+use inference::transcriber::{Segment, TranscribeError, Transcriber, Transcription, Waiter, Whisper};
 use sea_orm::ActiveValue::Set;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, DatabaseBackend, EntityTrait, IntoActiveModel,
@@ -39,30 +39,36 @@ impl Transcriber for Counting {
         "counting"
     }
 
-    fn longest(&self) -> usize {
+    fn max_window_samples(&self) -> usize {
         3 * 16_000
     }
 
-    fn pauses(&self) -> bool {
+    fn is_budgeted(&self) -> bool {
         false
     }
 
-    fn hear(
+    fn transcribe(
         &self,
         window: Vec<i16>,
         _: Option<String>,
-    ) -> BoxFuture<'static, Result<Heard, TranscribeError>> {
+    ) -> BoxFuture<'static, Result<Transcription, TranscribeError>> {
         let number = self.heard.load(Ordering::SeqCst);
         if *self.fails_at.lock().unwrap() == Some(number) {
             return Box::pin(async { Err(TranscribeError::Model) });
         }
         self.heard.fetch_add(1, Ordering::SeqCst);
         let end = window.len() as f64 / 16_000.0;
-        let said = Said { start: 0.1, end, text: format!("This is heron number {number}.") };
-        Box::pin(async { Ok(Heard { segments: vec![said], language: Some("en".to_owned()), certain: true }) })
+        let segment = Segment { start: 0.1, end, text: format!("This is heron number {number}.") };
+        Box::pin(async {
+            Ok(Transcription {
+                segments: vec![segment],
+                language: Some("en".to_owned()),
+                is_language_certain: true,
+            })
+        })
     }
 
-    fn rest(&self) {}
+    fn unload(&self) {}
 }
 
 /// Hears a window for each permit.
@@ -76,29 +82,33 @@ impl Transcriber for Gated {
         "gated"
     }
 
-    fn longest(&self) -> usize {
+    fn max_window_samples(&self) -> usize {
         3 * 16_000
     }
 
-    fn pauses(&self) -> bool {
+    fn is_budgeted(&self) -> bool {
         false
     }
 
-    fn hear(
+    fn transcribe(
         &self,
         window: Vec<i16>,
         _: Option<String>,
-    ) -> BoxFuture<'static, Result<Heard, TranscribeError>> {
+    ) -> BoxFuture<'static, Result<Transcription, TranscribeError>> {
         let (permits, end) = (self.permits.clone(), window.len() as f64 / 16_000.0);
         self.heard.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
             permits.acquire().await.unwrap().forget();
-            let said = Said { start: 0.1, end, text: "A heron calls.".to_owned() };
-            Ok(Heard { segments: vec![said], language: Some("en".to_owned()), certain: true })
+            let segment = Segment { start: 0.1, end, text: "A heron calls.".to_owned() };
+            Ok(Transcription {
+                segments: vec![segment],
+                language: Some("en".to_owned()),
+                is_language_certain: true,
+            })
         })
     }
 
-    fn rest(&self) {}
+    fn unload(&self) {}
 }
 
 /// A WAV file in which so many seconds of sound stand, each with a second of silence before it.
@@ -165,9 +175,9 @@ async fn keep(server: &Server, document: &document::Model, job: Option<&job::Mod
 }
 
 async fn heard(server: &Server, job: &job::Model, file: &Path) -> Result<Text, Failure> {
-    let waiter = Waiter { user: job.user_id, priority: job.priority };
-    let turn = server.app().speech.turn(waiter).await.expect("somebody hears");
-    let text = media::text(server.app(), job, file, &*turn.transcriber).await?;
+    let waiter = Waiter { account: job.user_id, priority: job.priority };
+    let permit = server.app().speech.acquire(waiter).await.expect("somebody hears");
+    let text = media::text(server.app(), job, file, &*permit.transcriber).await?;
     Ok(text.expect("nobody else waits"))
 }
 
@@ -176,7 +186,7 @@ async fn a_recording_that_was_stopped_goes_on_where_it_stopped_and_is_read_with_
     let server = Server::start().await;
     let (key, document, job) = held(&server).await;
     let (file, counting) = (recording(10), Arc::new(Counting::default()));
-    server.app().speech.set(counting.clone());
+    server.app().speech.set_transcriber(counting.clone());
     let path = format!("/rest/v2/documents/{}/transcript", document.id);
 
     *counting.fails_at.lock().unwrap() = Some(3);
@@ -225,7 +235,7 @@ async fn a_long_silence_is_passed_once_and_progress_tells_of_it() {
     let server = Server::start().await;
     let (_, document, job) = held(&server).await;
     let (file, counting) = (wave(640, |second| second > 620), Arc::new(Counting::default()));
-    server.app().speech.set(counting.clone());
+    server.app().speech.set_transcriber(counting.clone());
     let row = async || {
         let own = transcript::Entity::owned_by(job.user_id);
         let own = own.filter(transcript::Column::DocumentId.eq(document.id));
@@ -249,7 +259,7 @@ async fn a_text_that_comes_in_between_two_turns_takes_nothing_of_what_was_heard(
     let server = Server::start().await;
     let (_, document, job) = held(&server).await;
     let (file, counting) = (recording(10), Arc::new(Counting::default()));
-    server.app().speech.set(counting.clone());
+    server.app().speech.set_transcriber(counting.clone());
     *counting.fails_at.lock().unwrap() = Some(3);
     assert!(heard(&server, &job, file.path()).await.is_err());
 
@@ -269,7 +279,7 @@ async fn what_was_heard_and_is_not_put_in_yet_outlives_another_text() {
     let server = Server::start().await;
     let (_, document, job) = held(&server).await;
     let (file, counting) = (recording(10), Arc::new(Counting::default()));
-    server.app().speech.set(counting.clone());
+    server.app().speech.set_transcriber(counting.clone());
     let first = heard(&server, &job, file.path()).await.unwrap();
     let windows = counting.heard.load(Ordering::SeqCst);
 
@@ -300,7 +310,7 @@ async fn a_famous_sentence_is_heard_in_its_language_and_time() {
     let Some((file, model)) = famous() else { return };
     let server = Server::start().await;
     let (key, document, job) = held(&server).await;
-    server.app().speech.set(Arc::new(Whisper::new("whisper-base", &model)));
+    server.app().speech.set_transcriber(Arc::new(Whisper::new("whisper-base", &model)));
 
     let text = heard(&server, &job, &file).await.unwrap();
 
@@ -320,7 +330,7 @@ async fn a_famous_sentence_is_heard_in_its_language_and_time() {
 async fn seconds_that_are_heard_count_once_in_the_budget() {
     let server = Server::start().await;
     let (key, _, job) = held(&server).await;
-    server.app().speech.set(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(Counting::default()));
     let file = recording(10);
 
     heard(&server, &job, file.path()).await.unwrap();
@@ -340,7 +350,7 @@ async fn seconds_that_are_heard_count_once_in_the_budget() {
 async fn a_try_that_lost_its_lease_writes_nothing() {
     let server = Server::start().await;
     let (key, document, mut job) = held(&server).await;
-    server.app().speech.set(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(Counting::default()));
     job.lease_token = Some(Uuid::now_v7());
 
     let lost = heard(&server, &job, recording(4).path()).await;
@@ -358,7 +368,7 @@ async fn without_a_speech_model_a_recording_waits_and_a_file_without_sound_says_
     let waits = media::run(server.app(), &job).await;
     assert!(matches!(waits, Err(Failure::Waiting { reason: media::NO_MODEL, .. })), "{waits:?}");
 
-    server.app().speech.set(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(Counting::default()));
     let mut text = tempfile::NamedTempFile::new().unwrap();
     text.write_all(&b"no sound at all ".repeat(999)).unwrap();
     let refused = heard(&server, &job, text.path()).await;
@@ -403,7 +413,7 @@ async fn status(key: &Client, ticket: &Value) -> Value {
 async fn a_long_recording_gives_way_to_anothers_and_holds_up_no_paper() {
     let server = Server::start().await;
     let hears = gated();
-    server.app().speech.set(hears.clone());
+    server.app().speech.set_transcriber(hears.clone());
     let one = server.user(Plan::Pro).await.full_key().await;
     let other = server.user(Plan::Pro).await.full_key().await;
     let bytes = |seconds| std::fs::read(recording(seconds).path()).unwrap();
@@ -434,7 +444,7 @@ async fn a_long_recording_gives_way_to_anothers_and_holds_up_no_paper() {
 async fn a_recording_that_gets_further_each_time_is_not_given_up() {
     let server = Server::start().await;
     let counting = Arc::new(Counting::default());
-    server.app().speech.set(counting.clone());
+    server.app().speech.set_transcriber(counting.clone());
     let key = server.user(Plan::Pro).await.full_key().await;
     *counting.fails_at.lock().unwrap() = Some(1);
     let ticket = uploaded(&key, "audio/wav", &std::fs::read(recording(30).path()).unwrap()).await;
@@ -462,7 +472,7 @@ async fn a_recording_that_gets_further_each_time_is_not_given_up() {
 #[actix_web::test]
 async fn a_recording_that_was_cut_off_says_how_much_is_missing() {
     let server = Server::start().await;
-    server.app().speech.set(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(Counting::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     let whole = std::fs::read(recording(10).path()).unwrap();
     let ticket = uploaded(&key, "audio/wav", &whole[..whole.len() / 2]).await;
@@ -478,7 +488,7 @@ async fn a_recording_that_was_cut_off_says_how_much_is_missing() {
 #[actix_web::test]
 async fn a_recording_is_called_what_its_file_calls_it() {
     let server = Server::start().await;
-    server.app().speech.set(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(Counting::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     let tag = b"ID3\x03\0\0\0\0\0\x11TIT2\0\0\0\x07\0\0\0Herons";
     let sound = include_bytes!("../../actors/crates/parse/src/audio/samples/tone.mp3");
@@ -501,7 +511,7 @@ fn feed_of(site: &Site, items: &str) -> String {
 #[actix_web::test]
 async fn a_host_that_does_not_answer_holds_up_nobody_elses_recording() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(Counting::default()));
     let one = server.user(Plan::Pro).await.full_key().await;
     let other = server.user(Plan::Pro).await.full_key().await;
     let silent = site.page("/talk.mp3", [Reply::Never]);
@@ -529,7 +539,7 @@ async fn a_host_that_does_not_answer_holds_up_nobody_elses_recording() {
 #[actix_web::test]
 async fn the_recording_of_an_entry_is_heard_when_it_is_asked_for() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(Counting::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     let sound = site.page("/a.wav", [Reply::File("audio/wav", std::fs::read(recording(2).path()).unwrap())]);
     let item = |name: &str, more: &str| {
@@ -599,7 +609,7 @@ async fn heard_again(key: &Key, saved: &Value) {
 #[actix_web::test]
 async fn a_page_that_sends_its_readers_on_to_a_recording_is_that_recording() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(Counting::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     site.page("/talk.wav", [sound(2)]);
     let sends = "<meta http-equiv=refresh content='0; url=/talk.wav'><title>A talk</title>".to_owned();
@@ -628,7 +638,7 @@ async fn followed_episode(key: &Key, site: &Site) -> (Value, String) {
 #[actix_web::test]
 async fn saved_episode_can_be_transcribed_again_after_unfollow() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(Counting::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     let (entry, page) = followed_episode(&key, &site).await;
     let asked = format!("/rest/v1/entries/{}/transcribe", entry["entryId"].as_str().unwrap());
@@ -752,7 +762,7 @@ async fn save_during_a_transcript_fetches_no_page() {
 #[actix_web::test]
 async fn refetch_during_a_transcript_fetches_no_page() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(Counting::default()));
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     let (entry, page) = followed_episode(&key, &site).await;
@@ -807,7 +817,7 @@ async fn begun_elsewhere(server: &Server, user: UserId, key: &Key, n: usize) -> 
 #[actix_web::test]
 async fn a_recording_waits_while_four_of_its_person_are_begun_and_holds_up_nobody_else() {
     let server = Server::start().await;
-    server.app().speech.set(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(Counting::default()));
     let (one, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     let (key, others) = (one.full_key().await, other.full_key().await);
     let mut begun = Vec::new();
@@ -840,7 +850,7 @@ async fn a_recording_waits_while_four_of_its_person_are_begun_and_holds_up_nobod
 async fn a_recording_that_is_deleted_is_not_heard_on_and_comes_back_with_its_bookmark() {
     let server = Server::start().await;
     let hears = gated();
-    server.app().speech.set(hears.clone());
+    server.app().speech.set_transcriber(hears.clone());
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     let ticket = uploaded(&key, "audio/wav", &std::fs::read(recording(60).path()).unwrap()).await;

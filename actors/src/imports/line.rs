@@ -1,7 +1,8 @@
 //! The fields of a saved page as a save. What is too long is cut rather than refused: an import brings what other programs let in
 //! (contract.md, section 11: v1). Reasons for passing over a line never repeat what stands in it.
 
-use crate::address::Guard;
+use web::Guard;
+
 use crate::error::{Error, Invalid};
 use crate::fields::{self, Kind};
 use crate::ops::bookmarks::CreateBookmark;

@@ -5,10 +5,10 @@ use parse::bookmarks::{BookmarkDraft, RowContent};
 use parse::feed::Outline;
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
+use web::PageUrl;
 
 use super::take::{Became, Given, MAY_NOT, Taking, Took};
 use super::{line, restore};
-use crate::address::PageUrl;
 use crate::error::Error;
 use crate::ops::bookmarks::save;
 use crate::ops::feeds;

@@ -46,8 +46,8 @@ use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
 };
 use storage::blobs::BlobStore;
+use web::Guard;
 
-use crate::address::Guard;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::desk::Desk;

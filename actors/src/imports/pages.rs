@@ -8,12 +8,12 @@ use entity::time::Timestamp;
 use parse::archive::{DocumentRecord, FileRecord};
 use parse::bookmarks::{Annotation, BookmarkDraft};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use web::PageUrl;
 
 use super::folders::Folders;
 use super::restore::{self, Brought};
 use super::take::{Became, Taking, Took};
 use super::{added, line};
-use crate::address::PageUrl;
 use crate::error::Error;
 use crate::ingest::queue::Priority;
 use crate::ops::bookmarks::lot::{Saved, save_new};

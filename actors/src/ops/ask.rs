@@ -13,7 +13,7 @@ use text::char_count;
 use tracing::warn;
 
 use super::target::Target;
-use crate::adapters::answerer::{self, Draft, Question};
+use crate::answerer::{self, Draft, Question};
 use crate::ai::{self, answers};
 use crate::app::App;
 use crate::caller::Caller;

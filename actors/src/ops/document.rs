@@ -10,9 +10,9 @@ use entity::{bookmark, document};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait, Select};
 use serde::Serialize;
+use web::PageUrl;
 
 use super::target::Target;
-use crate::address::PageUrl;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;

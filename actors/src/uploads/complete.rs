@@ -9,11 +9,11 @@ use entity::{bookmark, document, user};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use storage::blobs::{PresignedUploads, blob_path, incoming_path};
+use web::PageUrl;
 
 use super::announce::sent_by;
 use super::stored::{self, Held};
 use super::{MediaType, arrived_directly, stored_bytes};
-use crate::address::PageUrl;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;

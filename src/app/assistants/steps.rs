@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use actors::adapters::probe::{Probe, Reply, send};
-use actors::address::{Guard, PageUrl};
 use actors::app::App;
 use actors::error::Error;
 use actors::grants::{Browser, Request, pkce};
@@ -11,6 +9,8 @@ use actors::keys::secret::Secret;
 use entity::oauth_client;
 use entity::scope::{Scope, Scopes};
 use serde_json::{Value, json};
+use web::probe::{ProbeClient, ProbeResponse, send};
+use web::{Guard, PageUrl};
 
 use super::walk::{Found, Outcome, Stopped};
 use crate::mcp::LEGACY;
@@ -30,7 +30,7 @@ type Came<T> = Result<Found<T>, Stopped>;
 /// Along which the steps go.
 pub struct Way<'a> {
     pub app: &'a App,
-    pub probe: &'a Probe,
+    pub probe: &'a ProbeClient,
     /// What the client of the walk calls itself.
     pub name: &'a str,
 }
@@ -71,9 +71,9 @@ impl Way<'_> {
         let unknown = || format!("the name {host} does not resolve here");
         let found: Vec<_> = found.map_err(|_| unknown())?.map_err(|_| unknown())?.collect();
         let everywhere = Guard::default();
-        let public = everywhere.literal(&page).is_ok()
+        let public = everywhere.check_url(&page).is_ok()
             && !found.is_empty()
-            && found.iter().all(|found| everywhere.address(found.ip()).is_ok());
+            && found.iter().all(|found| everywhere.check_ip(found.ip()).is_ok());
         let limited = |message: String| Found { next: (), outcome: Outcome::Limited, message };
         Ok(match (page.url().scheme(), public) {
             ("https", true) => {
@@ -91,7 +91,7 @@ impl Way<'_> {
 
     pub async fn challenge(&self) -> Came<()> {
         let asked = self.probe.post_json(self.app.grants.resource(), &initialize());
-        let reply = send(asked).await?.with(401, "/mcp without a credential")?;
+        let reply = send(asked).await?.expect_status(401, "/mcp without a credential")?;
         let wanted = format!("resource_metadata=\"{}\"", self.at(RESOURCE));
         if reply.header("www-authenticate").unwrap_or_default().contains(&wanted) {
             return Ok(Found::good((), "/mcp says where to sign in"));
@@ -130,7 +130,7 @@ impl Way<'_> {
     }
 
     async fn document(&self, path: &str) -> Result<Value, Stopped> {
-        Ok(send(self.probe.get(&self.at(path), &[])).await?.with(200, path)?.json(path)?)
+        Ok(send(self.probe.get(&self.at(path), &[])).await?.expect_status(200, path)?.json(path)?)
     }
 
     /// The client is looked at here, not only in the answer: another service at the address names no client of ours.
@@ -144,7 +144,7 @@ impl Way<'_> {
         if reply.status == 429 {
             return Err("too many programs have introduced themselves from this address within the hour: try again later".into());
         }
-        let made = reply.with(201, "registration")?.json("registration")?;
+        let made = reply.expect_status(201, "registration")?.json("registration")?;
         let id = made.get("client_id").and_then(Value::as_str).unwrap_or_default();
         let client =
             self.app.grants.client(id).await?.filter(|client| client.name.as_deref() == Some(self.name));
@@ -173,7 +173,7 @@ impl Way<'_> {
             ("code_challenge_method", pkce::METHOD),
             ("scope", Scope::ReadLibrary.name()),
         ];
-        send(self.probe.get(&to.authorization, &query)).await?.with(200, "the sign-in page")?;
+        send(self.probe.get(&to.authorization, &query)).await?.expect_status(200, "the sign-in page")?;
         let scopes: Scopes = [Scope::ReadLibrary].as_slice().into();
         let request = Request {
             client: client.clone(),
@@ -201,7 +201,8 @@ impl Way<'_> {
             ("code", consented.code.expose()),
             ("code_verifier", consented.verifier.expose()),
         ];
-        let given = send(self.probe.post_form(&to.token, &form)).await?.with(200, "the token endpoint")?;
+        let given =
+            send(self.probe.post_form(&to.token, &form)).await?.expect_status(200, "the token endpoint")?;
         let given = given.json("the token endpoint")?;
         let token = |name: &str| given.get(name).and_then(Value::as_str).map(str::to_owned);
         match token("access_token").zip(token("refresh_token")) {
@@ -211,8 +212,8 @@ impl Way<'_> {
     }
 
     pub async fn tools(&self, tokens: &Tokens) -> Came<()> {
-        self.call(tokens, &initialize()).await?.with(200, "initialize")?;
-        let reply = self.call(tokens, &list()).await?.with(200, "tools/list")?.json("tools/list")?;
+        self.call(tokens, &initialize()).await?.expect_status(200, "initialize")?;
+        let reply = self.call(tokens, &list()).await?.expect_status(200, "tools/list")?.json("tools/list")?;
         match reply.pointer("/result/tools").and_then(Value::as_array).map_or(0, Vec::len) {
             0 => Err("tools/list named no tool".into()),
             tools => {
@@ -224,18 +225,22 @@ impl Way<'_> {
     pub async fn revocation(&self, to: &Endpoints, consented: &Consented, tokens: &Tokens) -> Came<()> {
         let client = consented.client.id.to_string();
         let form = [("token", tokens.refresh.as_str()), ("client_id", client.as_str())];
-        send(self.probe.post_form(&to.revocation, &form)).await?.with(200, "the revocation endpoint")?;
+        send(self.probe.post_form(&to.revocation, &form))
+            .await?
+            .expect_status(200, "the revocation endpoint")?;
         // It was good once, so it is no guess that would count for this address.
         let again = [
             ("grant_type", "refresh_token"),
             ("client_id", client.as_str()),
             ("refresh_token", tokens.refresh.as_str()),
         ];
-        send(self.probe.post_form(&to.token, &again)).await?.with(400, "a refresh by a revoked token")?;
+        send(self.probe.post_form(&to.token, &again))
+            .await?
+            .expect_status(400, "a refresh by a revoked token")?;
         Ok(Found::good((), "revoked tokens open nothing any more"))
     }
 
-    async fn call(&self, tokens: &Tokens, message: &Value) -> Result<Reply, Stopped> {
+    async fn call(&self, tokens: &Tokens, message: &Value) -> Result<ProbeResponse, Stopped> {
         let request = self.probe.post_json(self.app.grants.resource(), message);
         let request = request.header("Accept", "application/json, text/event-stream");
         let request = request.header("MCP-Protocol-Version", LEGACY[0]);

@@ -6,13 +6,13 @@
 //! the walk makes, it takes away: a client and its connection, for which there is no notice. Where it dies, the clean-up
 //! does that.
 
-use actors::adapters::probe::Probe;
 use actors::app::App;
 use actors::error::Error;
 use actors::grants::Browser;
 use entity::id::ClientId;
 use schemars::JsonSchema;
 use serde::Serialize;
+use web::probe::ProbeClient;
 
 use super::steps;
 
@@ -152,7 +152,7 @@ impl Taken {
 /// Something inside went wrong; nothing is left then either.
 pub async fn walk(app: &App, browser: Browser) -> Result<Walk, Error> {
     let turn = app.grants.walk()?;
-    let probe = Probe::new().map_err(Error::internal)?;
+    let probe = ProbeClient::new().map_err(Error::internal)?;
     let (mut taken, mut client) = (Taken::default(), None);
     let way = steps::Way { app, probe: &probe, name: turn.name() };
     let came = go(&way, browser, &mut taken, &mut client).await;

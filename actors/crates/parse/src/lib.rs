@@ -5,7 +5,6 @@
 //!
 //! | To | Call |
 //! |---|---|
-//! | decode text whose encoding is declared in it, in a header, or nowhere | [`charset::decode`], [`charset::decode_file`] |
 //! | read the article of a web page, with its title, author and the like | [`html::read`] |
 //! | read the text of a PDF in reading order | [`pdf::read`] |
 //! | read a feed, or find the feeds that a page names | [`feed::read`] |
@@ -20,15 +19,14 @@
 //!
 //! The caller bounds time, memory and stack. Most parsers take time that grows with the length of the input; those of
 //! other libraries may still take long, overflow the stack or panic, so the service calls this crate in the child processes of
-//! the sandbox, and a file is given as a descriptor that is open for reading. In the service's own process it uses
-//! [`charset`] and the values.
+//! the sandbox, and a file is given as a descriptor that is open for reading. The service itself uses the
+//! values alone.
 //!
 //! This crate opens no file, no socket and no process, keeps no state and writes no log. No error holds a word of the input.
 
 pub mod archive;
 pub mod audio;
 pub mod bookmarks;
-pub mod charset;
 pub mod feed;
 pub mod html;
 pub mod pdf;

@@ -15,6 +15,7 @@
 //! | return a page of a long text, or store it in segments | [`page()`], [`segments`], [`Window`] |
 //! | find boundaries of words and grapheme clusters | [`word_bounds`], [`is_cluster_bound`] |
 //! | split into passages or sentences | [`chunk::split`], [`chunk::split_pages`], [`chunk::sentences`] |
+//! | decode bytes whose encoding is declared in a header, in the text, or nowhere | [`charset::decode`], [`charset::decode_file`] |
 //! | write bytes as hexadecimal digits | [`hexadecimal`] |
 //!
 //! Offsets and lengths are Unicode scalar values (contract.md, section 1) unless a name says bytes. Text is cut between
@@ -23,6 +24,7 @@
 //!
 //! This crate performs no I/O, keeps no state, writes no log, and depends on no other crate of Carrel.
 
+pub mod charset;
 pub mod chunk;
 mod clean;
 mod language;

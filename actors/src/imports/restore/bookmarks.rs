@@ -11,13 +11,13 @@ use sea_orm::{
     QuerySelect,
 };
 use serde_json::json;
+use web::PageUrl;
 
 use super::super::pages::known_page;
 use super::super::take::{Became, Taking};
 use super::super::{added, line};
 use super::files::Brought;
 use super::{UNKNOWN, WORDS, lost, texts};
-use crate::address::PageUrl;
 use crate::error::Error;
 use crate::ingest::marks::{self, Place};
 use crate::ingest::queue::{self, Priority, Work};

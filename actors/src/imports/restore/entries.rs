@@ -7,12 +7,12 @@ use entity::{document, entry};
 use parse::archive::EntryRecord;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, Select};
+use web::PageUrl;
 
 use super::super::said::{Added, Said};
 use super::super::take::{Became, Taking};
 use super::bookmarks::document_of;
 use super::{NAME, UNKNOWN, lost, texts};
-use crate::address::PageUrl;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
 

@@ -20,10 +20,10 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
+use web::PageUrl;
 
 use super::folders;
 use super::take::{Became, Taking};
-use crate::address::PageUrl;
 use crate::error::Error;
 use crate::ops::feeds;
 

@@ -8,9 +8,9 @@ use parse::archive::{DocumentRecord, SegmentRecord};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use text::chunk::Piece;
+use web::PageUrl;
 
 use super::{NAME, WORDS};
-use crate::address::PageUrl;
 use crate::error::Error;
 use crate::ingest::queue::Priority;
 use crate::ingest::{Split, Text as NewText, put_text};

@@ -10,10 +10,10 @@ use parse::archive::{
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use serde_json::Value;
 use uuid::Uuid;
+use web::PageUrl;
 
 use super::super::take::{Became, Taking};
 use super::{UNKNOWN, bookmarks, entries, files, lost, name_of, projects, same_collection};
-use crate::address::PageUrl;
 use crate::error::Error;
 use crate::ops::bookmarks::save;
 use crate::ops::feeds;

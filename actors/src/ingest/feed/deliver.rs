@@ -17,10 +17,10 @@ use sea_orm::{
     QueryOrder, QuerySelect,
 };
 use sha2::{Digest, Sha256};
+use web::PageUrl;
 
 use super::super::media;
 use super::source;
-use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
 use crate::ingest::attempt::Failure;

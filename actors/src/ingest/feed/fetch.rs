@@ -3,10 +3,9 @@
 use parse::feed::{Feed, FeedDocument, FeedLink};
 use runtime::Lane;
 use sandbox::SandboxError;
+use web::{FetchError, FetchRequest, FetchedPage, PageUrl};
 
 use super::push::offer;
-use crate::adapters::fetch::{FetchError, Fetched, Wanted};
-use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
 
@@ -62,13 +61,13 @@ pub enum Unfetched {
 
 /// Fetches an address; with validators only if it changed.
 pub async fn fetch(app: &App, url: &PageUrl, validators: Validators) -> Result<Answer, Unfetched> {
-    let wanted = Wanted {
+    let request = FetchRequest {
         if_none_match: validators.etag,
         if_modified_since: validators.last_modified,
         max_bytes: Some(MOST_BYTES),
-        ..Wanted::feed()
+        ..FetchRequest::feed()
     };
-    let fetched = app.fetcher.get(url, wanted).await?;
+    let fetched = app.fetcher.get(url, request).await?;
     let (from, moved) = (fetched.url.clone(), fetched.redirected_permanently);
     if fetched.is_unchanged() {
         return Ok(Answer { brought: Brought::Unchanged, from, moved });
@@ -91,7 +90,7 @@ pub async fn fetch(app: &App, url: &PageUrl, validators: Validators) -> Result<A
 }
 
 /// XML says its encoding itself. What says none and is no UTF-8 is decoded like a page.
-fn bytes(fetched: Fetched) -> Vec<u8> {
+fn bytes(fetched: FetchedPage) -> Vec<u8> {
     let head = fetched.body.get(..200).unwrap_or(&fetched.body);
     let says = head.windows(9).any(|window| window == b"encoding=");
     let has_mark = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");

@@ -8,12 +8,11 @@ use entity::id::{FeedSourceId, UserId};
 use entity::{feed, feed_source, job};
 use sandbox::SandboxError;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
+use web::{FetchError, PageUrl};
 
 use super::fetch::{self, Answer, Brought, Unfetched, Validators};
 use super::push;
 use super::source::{self, Fault};
-use crate::adapters::fetch::FetchError;
-use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
 use crate::ingest::attempt::Failure;
@@ -35,19 +34,19 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     let answer = match PageUrl::parse(&source.url) {
         Ok(url) => {
             // What somebody waits for is the host's matter only where this feed itself asked to be left alone.
-            let turn = app.hosts.enter(&url, None);
-            if let (Err(wait), Priority::Backlog) = (&turn, Priority::of(job)) {
+            let permit = app.host_throttle.acquire(&url, None);
+            if let (Err(wait), Priority::Backlog) = (&permit, Priority::of(job)) {
                 return Err(Failure::Turn(*wait));
             }
             let has_copy = source::copy(app.db.read(), id).await?.is_some();
             let validators = if has_copy { source::validators(&source) } else { Validators::default() };
             let answer = fetch::fetch(app, &url, validators).await;
             if let Err(Unfetched::Fetch(error)) = &answer {
-                app.hosts.heed(error);
+                app.host_throttle.record_retry_after(error);
             }
             answer
         }
-        Err(refusal) => Err(FetchError::Rejected(refusal).into()),
+        Err(rejection) => Err(FetchError::Rejected(rejection).into()),
     };
     match answer {
         Err(Unfetched::Inside(error)) => Err(error.into()),
@@ -177,7 +176,7 @@ fn fault(error: &Unfetched) -> Fault {
         Unfetched::Sandbox(_) | Unfetched::Inside(_) => (None, false),
     };
     let reason = match error {
-        Unfetched::Fetch(FetchError::Rejected(refusal)) => format!("URL_REJECTED: the address {refusal}"),
+        Unfetched::Fetch(FetchError::Rejected(rejection)) => format!("URL_REJECTED: the address {rejection}"),
         Unfetched::Fetch(_) if gone => "the feed is gone for good, its server says (410)".to_owned(),
         Unfetched::Fetch(_) | Unfetched::Sandbox(_) | Unfetched::Inside(_) => format!("the feed {error}"),
     };

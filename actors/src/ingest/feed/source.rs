@@ -9,11 +9,11 @@ use parse::feed::Feed;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, LockBehavior, LockType, OnConflict, Query};
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use web::PageUrl;
 
 use super::fetch::Validators;
 use super::push::offer;
 use super::schedule;
-use crate::address::PageUrl;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
 

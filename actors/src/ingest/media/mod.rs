@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use entity::id::{DocumentId, UserId};
 use entity::{document, entry, job, source, transcript};
+use inference::transcriber::{SAMPLE_RATE_HZ, TranscribeError, Transcriber, Transcription, TranscriptionPermit, Waiter};
 use parse::audio::AudioMetadata;
 use runtime::Lane;
 use sandbox::SandboxError;
@@ -21,21 +22,24 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use storage::blobs::LocalFile;
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use tracing::warn;
+use web::{BodyPolicy, FetchOutcome, FetchRequest, PageUrl};
 
 use super::attempt::{Failure, say_reason};
 use super::places::{Places, Spoken};
 use super::queue::{self, Priority, Work};
 use super::store::Text;
 use super::{file, page, unread};
-use crate::adapters::fetch::{Got, Take, Wanted};
-use crate::adapters::transcriber::{Heard, RATE, TranscribeError, Transcriber, Turn, Waiter};
-use crate::address::PageUrl;
 use crate::ai;
 use crate::app::App;
 use crate::error::Error;
 use crate::owned_transaction::begin_owned;
 use rows::{Making, Step};
 use windows::Windows;
+
+const _: () = assert!(
+    parse::audio::SAMPLE_RATE == SAMPLE_RATE_HZ,
+    "the decoder gives audio of another sample rate than the transcriber takes"
+);
 
 /// What a document says of itself while there is nothing to transcribe it.
 pub const NO_MODEL: &str = "waiting for the speech model";
@@ -49,7 +53,7 @@ const PAUSED: &str = "waiting until the AI goes on";
 /// Windows after which others have a turn: a few minutes of sound.
 const WINDOWS: usize = 6;
 /// Samples of silence that are written down like a window, and count as one.
-const SILENCE: u64 = 300 * RATE as u64;
+const SILENCE: u64 = 300 * SAMPLE_RATE_HZ as u64;
 /// A longer recording is refused: a day.
 const MOST_SECONDS: u64 = 24 * 3600;
 /// Less than so much that is missing is no loss: in seconds, and as a part of the whole.
@@ -149,20 +153,20 @@ fn no_model() -> Failure {
     Failure::Waiting { reason: NO_MODEL, after: LOOK_FOR_MODEL }
 }
 
-/// The job's turn at the transcriber. Its file is here already: a host that is slow to give one holds up nobody else's.
-async fn turn(app: &App, job: &job::Model) -> Result<Turn, Failure> {
-    if !app.speech.turns().is_free() {
+/// Waits for the permit to transcribe. The file of the job is here already, so that a slow host delays no other recording.
+async fn acquire_transcriber(app: &App, job: &job::Model) -> Result<TranscriptionPermit<UserId>, Failure> {
+    if !app.speech.is_free() {
         say_reason(app.db.write(), job, TAKEN).await?;
     }
-    app.speech.turn(waiter(job)).await.ok_or_else(no_model)
+    app.speech.acquire(waiter(job)).await.ok_or_else(no_model)
 }
 
 /// The text, when it is this job's turn.
 async fn in_turn(app: &App, job: &job::Model, file: &Path) -> Result<Option<Text>, Failure> {
-    let turn = turn(app, job).await?;
+    let permit = acquire_transcriber(app, job).await?;
     // Others of the same person may have begun meanwhile.
     may_begin(app, job).await?;
-    text(app, job, file, &*turn.transcriber).await
+    text(app, job, file, &*permit.transcriber).await
 }
 
 async fn may_begin(app: &App, job: &job::Model) -> Result<(), Failure> {
@@ -170,8 +174,8 @@ async fn may_begin(app: &App, job: &job::Model) -> Result<(), Failure> {
     if recording_limit::has_place(app, job).await? { Ok(()) } else { Err(wait) }
 }
 
-fn waiter(job: &job::Model) -> Waiter {
-    Waiter { user: job.user_id, priority: job.priority }
+fn waiter(job: &job::Model) -> Waiter<UserId> {
+    Waiter { account: job.user_id, priority: job.priority }
 }
 
 /// The recording at an address: kept since it was fetched, or fetched now, with the manners of [`page`].
@@ -182,19 +186,19 @@ async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Resul
     let gone = || Failure::Permanent("the address leads to no recording".to_owned());
     let url = place::beside(app.db.read(), document).await?.or_else(|| document.url.clone());
     let url = url.and_then(|url| PageUrl::parse(&url).ok()).ok_or_else(gone)?;
-    let _turn = page::turn_at(app, job, &url)?;
-    let keep = |_: Option<&str>| Take::Keep;
-    match app.fetcher.get_or_keep(&url, Wanted::page(), &app.uploads.scratch, keep).await {
-        Ok(Got::File(file)) => {
+    let _permit = page::acquire_host(app, job, &url)?;
+    let policy = |_: Option<&str>| BodyPolicy::File;
+    match app.fetcher.get_or_save(&url, FetchRequest::page(), &app.uploads.scratch, policy).await {
+        Ok(FetchOutcome::File(file)) => {
             if let Err(error) = fetched::keep_file(app, document.id, file.path()).await {
                 let cause = error.chain();
                 warn!(job.id = %job.id, cause, "a fetched recording is heard without being kept");
             }
             Ok(LocalFile::Temporary(file))
         }
-        Ok(Got::Page(_) | Got::Left) => Err(gone()),
+        Ok(FetchOutcome::Page(_) | FetchOutcome::Skipped) => Err(gone()),
         Err(error) => {
-            app.hosts.heed(&error);
+            app.host_throttle.record_retry_after(&error);
             Err(page::failed(error))
         }
     }
@@ -334,7 +338,7 @@ async fn hear(
     }
     let done = making.done();
     let (mut read, mut first) = pass(&mut sound, done).await.map_err(unread)?;
-    let mut windows = Windows::new(transcriber.longest(), done);
+    let mut windows = Windows::new(transcriber.max_window_samples(), done);
     // Windows that were refused one after the other, and samples of those that are not written down yet.
     let (mut passed, mut refused) = (0, 0);
     let mut span = Span { began, at_least: began.elapsed() * 5, windows: 0 };
@@ -348,7 +352,7 @@ async fn hear(
             windows.push(&piece.samples);
             read = piece.progress;
         }
-        if windows.heard() > MOST_SECONDS * u64::from(RATE) {
+        if windows.heard() > MOST_SECONDS * u64::from(SAMPLE_RATE_HZ) {
             return Err(Failure::Permanent("the recording is longer than a day".to_owned()));
         }
         while let Some(window) = windows.next(ended) {
@@ -404,7 +408,7 @@ impl Span {
         if self.windows < WINDOWS || self.began.elapsed() < self.at_least {
             return Ok(false);
         }
-        Ok(app.speech.turns().others_wait(waiter(job)) || queue::others_wait(app.db.read(), job).await?)
+        Ok(app.speech.should_yield(waiter(job)) || queue::others_wait(app.db.read(), job).await?)
     }
 }
 
@@ -449,8 +453,8 @@ async fn listen(
     transcriber: &dyn Transcriber,
     window: Vec<i16>,
     language: Option<String>,
-) -> Result<Heard, Failure> {
-    if transcriber.pauses() {
+) -> Result<Transcription, Failure> {
+    if transcriber.is_budgeted() {
         let now = app.clock.now();
         if let Some(until) = ai::paused_until(app.db.read()).await?.filter(|until| now < *until) {
             let millis = u64::try_from(until.millis() - now.millis()).unwrap_or_default();
@@ -458,11 +462,11 @@ async fn listen(
             return Err(Failure::Waiting { reason: PAUSED, after });
         }
     }
-    transcriber.hear(window, language).await.map_err(|error| {
+    transcriber.transcribe(window, language).await.map_err(|error| {
         let reason = format!("could not transcribe it: {error}");
         match error {
-            _ if error.permanent() => Failure::Permanent(reason),
-            TranscribeError::Refused { after, .. } => Failure::Passing { reason, after },
+            _ if error.is_permanent() => Failure::Permanent(reason),
+            TranscribeError::Refused { retry_after, .. } => Failure::Passing { reason, after: retry_after },
             TranscribeError::Model | TranscribeError::Unreachable => Failure::Passing { reason, after: None },
         }
     })
@@ -485,14 +489,14 @@ async fn gathered(app: &App, row: &transcript::Model) -> Result<Text, Failure> {
 /// The part that is done: by the recording's length where its file tells it, else by how far the file was read.
 #[expect(clippy::cast_precision_loss, reason = "a share is shown, not counted with")]
 fn share(until: u64, length: Option<f64>, read: f64) -> f64 {
-    let share = length.map_or(read, |length| until as f64 / f64::from(RATE) / length);
+    let share = length.map_or(read, |length| until as f64 / f64::from(SAMPLE_RATE_HZ) / length);
     // All is done only when the last text is in.
     share.clamp(0.0, 0.99)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a recording has at most a day")]
 fn seconds(samples: u64) -> f64 {
-    samples as f64 / f64::from(RATE)
+    samples as f64 / f64::from(SAMPLE_RATE_HZ)
 }
 
 /// Tells a recording from another: its length, and a sum over its two ends.

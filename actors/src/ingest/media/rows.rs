@@ -6,6 +6,7 @@ use entity::id::UserId;
 use entity::kind::BudgetGroup;
 use entity::time::Timestamp;
 use entity::{document, job, transcript, transcript_segment};
+use inference::transcriber::{SAMPLE_RATE_HZ, Segment, Transcription};
 use sea_orm::ActiveValue::Set;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, ModelTrait,
@@ -15,7 +16,6 @@ use sea_orm::{
 use super::super::attempt::Failure;
 use super::super::queue;
 use super::fetched;
-use crate::adapters::transcriber::{Heard, RATE};
 use crate::ai::budget::{self, Spent};
 use crate::app::App;
 use crate::error::Error;
@@ -76,7 +76,7 @@ pub struct Step {
     /// Where it began, in seconds.
     pub start: f64,
     /// What was heard in it; nothing for silence.
-    pub heard: Heard,
+    pub heard: Transcription,
     /// Samples before it that the transcriber did not take.
     pub refused: usize,
     /// Samples that were given to the transcriber.
@@ -93,7 +93,15 @@ impl Step {
     /// Up to this sample nothing was said.
     pub fn silent(until: u64, progress: f64) -> Self {
         let start = super::seconds(until);
-        Self { start, heard: Heard::default(), refused: 0, given: 0, until, progress, finished: false }
+        Self {
+            start,
+            heard: Transcription::default(),
+            refused: 0,
+            given: 0,
+            until,
+            progress,
+            finished: false,
+        }
     }
 }
 
@@ -115,7 +123,7 @@ impl Making {
         row.segments = Set(self.row.segments + i32::try_from(segments.len()).unwrap_or(i32::MAX));
         row.progress = Set(step.progress.clamp(self.row.progress, 1.0));
         row.finished = Set(step.finished);
-        if step.heard.certain && self.row.language.is_none() {
+        if step.heard.is_language_certain && self.row.language.is_none() {
             row.language = Set(step.heard.language);
         }
         let txn = begin_owned(&app.db, job.user_id).await?;
@@ -138,9 +146,9 @@ impl Making {
     /// The window's segments at their places in the recording, in order and none before the last one's end.
     fn segments(&self, step: &Step) -> (Vec<transcript_segment::Model>, f64) {
         let mut until = self.until;
-        let place = |(said, ordinal): (&crate::adapters::transcriber::Said, i32)| {
-            let start = (step.start + said.start).max(until);
-            let end = (step.start + said.end).max(start + SHORTEST);
+        let place = |(segment, ordinal): (&Segment, i32)| {
+            let start = (step.start + segment.start).max(until);
+            let end = (step.start + segment.end).max(start + SHORTEST);
             until = end;
             transcript_segment::Model {
                 document_id: self.row.document_id,
@@ -149,7 +157,7 @@ impl Making {
                 user_id: self.row.user_id,
                 start_seconds: start,
                 end_seconds: end,
-                text: said.text.clone(),
+                text: segment.text.clone(),
             }
         };
         let segments = step.heard.segments.iter().zip(self.row.segments..).map(place).collect();
@@ -178,7 +186,7 @@ async fn count(
     finished: bool,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let tokens = i64::try_from(samples).unwrap_or(i64::MAX) * TOKENS_A_SECOND / i64::from(RATE);
+    let tokens = i64::try_from(samples).unwrap_or(i64::MAX) * TOKENS_A_SECOND / i64::from(SAMPLE_RATE_HZ);
     let spent = Spent { times: i64::from(finished), tokens };
     budget::spend(db, user, now.month(), BudgetGroup::Transcription, spent).await
 }

@@ -1,10 +1,10 @@
 //! Cuts a stream of samples into windows to be heard: silence before a window is passed over, and a window ends in a
 //! pause where there is one. Plain: the same samples give the same windows, however they come in.
 
-use crate::adapters::transcriber::RATE;
+use inference::transcriber::SAMPLE_RATE_HZ;
 
 /// Samples of which one loudness is taken: 20 ms.
-const FRAME: usize = RATE as usize / 50;
+const FRAME: usize = SAMPLE_RATE_HZ as usize / 50;
 /// Frames of silence that are left before speech: a soft beginning is no silence.
 const LEAD: usize = 15;
 /// So much softer than the loudest that was heard lately is silence. In decibels.
@@ -149,7 +149,7 @@ mod tests {
 
     use super::*;
 
-    const SECOND: usize = RATE as usize;
+    const SECOND: usize = SAMPLE_RATE_HZ as usize;
 
     fn tone(seconds: f64) -> Vec<i16> {
         let count = (seconds * SECOND as f64) as usize;

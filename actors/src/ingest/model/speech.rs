@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use inference::models::{Model, Store};
+use inference::transcriber::Whisper;
 use tracing::{info, warn};
 
 use super::found;
-use crate::adapters::transcriber::Whisper;
 use crate::app::App;
 use crate::ingest::media::NO_MODEL;
 use crate::ingest::queue;
@@ -15,7 +15,7 @@ use crate::ingest::queue;
 pub async fn arrives(app: App, store: Store, models: Vec<Model>) {
     let meanwhile = "the speech model is not there yet: recordings wait until it is";
     let (model, folder) = found(&store, &models, meanwhile).await;
-    app.speech.set(Arc::new(Whisper::new(&model.name, &folder)));
+    app.speech.set_transcriber(Arc::new(Whisper::new(&model.name, &folder)));
     info!(model.name, "the speech model is there: recordings are transcribed");
     match queue::end_wait(app.db.write(), NO_MODEL, app.clock.now()).await {
         Ok(()) => app.ingest.wake(),

@@ -6,14 +6,14 @@ use entity::kind::ContentType;
 use entity::{document, job};
 use runtime::Lane;
 use storage::blobs::BlobError;
+use web::{BodyPolicy, FetchError, FetchOutcome, FetchRequest, FetchedPage, PageUrl, UrlRejection};
+use web::ContentType as SentType;
 
 use super::super::attempt::Failure;
 use super::super::media::place;
 use super::super::store::Text;
 use super::super::{file, magic};
 use super::article::{article, text_of};
-use crate::adapters::fetch::{ContentType as SaidType, FetchError, Fetched, Got, Take, Wanted};
-use crate::address::PageUrl;
 use crate::app::App;
 use crate::ops::notes;
 use crate::owned_transaction::begin_owned;
@@ -40,7 +40,7 @@ enum Found {
 /// none for a recording, which is fetched when it can be heard.
 pub async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Result<Option<Text>, Failure> {
     let address = document.url.as_deref().unwrap_or_default();
-    let mut url = PageUrl::parse(address).map_err(|refusal| rejected(&refusal))?;
+    let mut url = PageUrl::parse(address).map_err(|rejection| rejected(&rejection))?;
     for hops in 0..=MOST_HOPS {
         match fetch_at(app, job, &url, called(document)).await? {
             Found::Text(text) => return Ok(Some(*text)),
@@ -72,44 +72,49 @@ async fn fetch_at(
     called: Option<String>,
 ) -> Result<Found, Failure> {
     let (said, recording) = (Cell::new(ContentType::Video), Cell::new(None));
-    let how = |media_type: Option<&str>| {
+    let policy = |media_type: Option<&str>| {
         said.set(kind_said(media_type));
         let known = media_type.and_then(MediaType::parse).and_then(|said| said.content_type());
         recording.set(known.filter(|known| is_recording(*known)));
-        if recording.get().is_some() { Take::Leave } else { take(media_type) }
+        if recording.get().is_some() { BodyPolicy::Skip } else { body_policy(media_type) }
     };
     let of_file =
         |text: Option<Text>| text.map_or(Found::Recording(None), |text| Found::Text(Box::new(text)));
-    let got = app.fetcher.get_or_keep(url, Wanted::page(), &app.uploads.scratch, how).await;
+    let got = app.fetcher.get_or_save(url, FetchRequest::page(), &app.uploads.scratch, policy).await;
     if let Err(error) = &got {
-        app.hosts.heed(error);
+        app.host_throttle.record_retry_after(error);
     }
     match got.map_err(failed)? {
-        Got::Page(page) if magic::at_once(&page.body).is_some() => {
+        FetchOutcome::Page(page) if magic::at_once(&page.body).is_some() => {
             let length = page.body.len() as u64;
             let mut writer = app.uploads.scratch.writer(Some(length)).map_err(BlobError::from)?;
             writer.write(&page.body).await.map_err(BlobError::from)?;
             let kept = writer.finish().await.map_err(BlobError::from)?;
             file::text(app, job, kept.path(), said.get()).await.map(of_file)
         }
-        Got::Page(page)
-            if magic::is_no_text(&page.body, page.content_type.as_ref().and_then(SaidType::charset)) =>
+        FetchOutcome::Page(page)
+            if magic::is_no_text(&page.body, page.content_type.as_ref().and_then(SentType::charset)) =>
         {
             Err(Failure::Permanent(NOT_READ.to_owned()))
         }
-        Got::Page(page) => {
+        FetchOutcome::Page(page) => {
             file::becomes(app, job, ContentType::Article).await?;
             read(app, job, *page, called).await
         }
-        Got::File(kept) => file::text(app, job, kept.path(), said.get()).await.map(of_file),
-        Got::Left => match recording.get() {
+        FetchOutcome::File(kept) => file::text(app, job, kept.path(), said.get()).await.map(of_file),
+        FetchOutcome::Skipped => match recording.get() {
             Some(known) => Ok(Found::Recording(Some(known))),
             None => Err(Failure::Permanent(NOT_READ.to_owned())),
         },
     }
 }
 
-async fn read(app: &App, job: &job::Model, page: Fetched, called: Option<String>) -> Result<Found, Failure> {
+async fn read(
+    app: &App,
+    job: &job::Model,
+    page: FetchedPage,
+    called: Option<String>,
+) -> Result<Found, Failure> {
     if is_plain(page.media_type()) {
         // The first line of a table, say, is no title.
         let is_prose = matches!(page.media_type(), Some("text/plain" | "text/markdown"));
@@ -131,15 +136,15 @@ async fn read(app: &App, job: &job::Model, page: Fetched, called: Option<String>
 }
 
 pub fn failed(error: FetchError) -> Failure {
-    if let FetchError::Rejected(refusal) = &error {
-        return rejected(refusal);
+    if let FetchError::Rejected(rejection) = &error {
+        return rejected(rejection);
     }
-    if let FetchError::Unkept(cause) = error {
+    if let FetchError::Save(cause) = error {
         // The service's own disk: the page is not to blame.
         return BlobError::from(cause).into();
     }
     let reason = format!("the page {error}");
-    if error.permanent() {
+    if error.is_permanent() {
         Failure::Permanent(reason)
     } else {
         Failure::Passing { reason, after: error.retry_after() }
@@ -147,8 +152,8 @@ pub fn failed(error: FetchError) -> Failure {
 }
 
 /// The code stands in the reason, so that a program can tell it (contract.md, section 2).
-fn rejected(refusal: &crate::address::Refusal) -> Failure {
-    Failure::Permanent(format!("URL_REJECTED: the address {refusal}"))
+fn rejected(rejection: &UrlRejection) -> Failure {
+    Failure::Permanent(format!("URL_REJECTED: the address {rejection}"))
 }
 
 /// Media types by which servers say that something is to be kept, and not what it is.
@@ -163,15 +168,15 @@ const UNNAMED: [&str; 8] = [
     "application/unknown",
 ];
 
-/// Pages are read, what may be a PDF, audio or video is kept as a file, and the rest is left.
-fn take(media_type: Option<&str>) -> Take {
-    let Some(said) = media_type else { return Take::Read };
+/// Pages are read into memory, what may be a PDF, audio or video is written to a file, and other types are skipped.
+fn body_policy(media_type: Option<&str>) -> BodyPolicy {
+    let Some(said) = media_type else { return BodyPolicy::Memory };
     if is_html(said) || is_plain(media_type) {
-        return Take::Read;
+        return BodyPolicy::Memory;
     }
     let unnamed = UNNAMED.contains(&said);
     let kept = MediaType::parse(said).and_then(|said| said.content_type()).is_some();
-    if unnamed || kept { Take::Keep } else { Take::Leave }
+    if unnamed || kept { BodyPolicy::File } else { BodyPolicy::Skip }
 }
 
 pub fn is_recording(content_type: ContentType) -> bool {

@@ -3,11 +3,12 @@
 mod article;
 mod fetch;
 
-use entity::id::DocumentId;
+use entity::id::{DocumentId, UserId};
 use entity::kind::SourceForm;
 use entity::{bookmark, document, job, source};
 use runtime::Lane;
 use sea_orm::{ColumnTrait, ConnectionTrait, ModelTrait, QueryFilter, QuerySelect};
+use web::{HostPermit, PageUrl};
 
 use self::article::{article, text_of};
 use self::fetch::{called, fetch};
@@ -16,8 +17,6 @@ use super::feed::saved;
 use super::media;
 use super::queue::{self, Priority, Work};
 use super::store::{Split, Text, put_text};
-use crate::adapters::fetch::Turn;
-use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
 use crate::library_quota::LibraryRoom;
@@ -88,16 +87,20 @@ async fn fetch_in_turn(
     document: &document::Model,
 ) -> Result<Option<Text>, Failure> {
     let url = document.url.as_deref().and_then(|url| PageUrl::parse(url).ok());
-    let _turn = url.map(|url| turn_at(app, job, &url)).transpose()?;
+    let _permit = url.map(|url| acquire_host(app, job, &url)).transpose()?;
     fetch(app, job, document).await
 }
 
-/// A turn at the host of an address; what somebody waits for needs none.
-pub(super) fn turn_at(app: &App, job: &job::Model, url: &PageUrl) -> Result<Option<Turn>, Failure> {
+/// Takes the permit for the host of a URL. Jobs that a user waits for need none.
+pub(super) fn acquire_host(
+    app: &App,
+    job: &job::Model,
+    url: &PageUrl,
+) -> Result<Option<HostPermit<UserId>>, Failure> {
     if Priority::of(job) != Priority::Backlog {
         return Ok(None);
     }
-    app.hosts.enter(url, Some(job.user_id)).map(Some).map_err(Failure::Turn)
+    app.host_throttle.acquire(url, Some(job.user_id)).map(Some).map_err(Failure::Turn)
 }
 
 /// Puts the text in and ends the job, in one transaction. `used` is the given content that it was made from.

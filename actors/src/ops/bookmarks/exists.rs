@@ -4,9 +4,9 @@ use entity::id::BookmarkId;
 use entity::scope::Scope;
 use schemars::JsonSchema;
 use serde::Serialize;
+use web::PageUrl;
 
 use super::{kinds, save};
-use crate::address::PageUrl;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;

@@ -7,9 +7,9 @@ use entity::id::{BookmarkId, UserId};
 use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection_bookmark, document, entry};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
+use web::PageUrl;
 
 use super::save::{self, NewBookmark, give, is_filed, is_saved, is_tagged};
-use crate::address::PageUrl;
 use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::ops::notes;

@@ -13,8 +13,8 @@ use sea_orm::sea_query::{Expr, LockType, OnConflict};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect, Select,
 };
+use web::{Guard, PageUrl};
 
-use crate::address::{Guard, PageUrl};
 use crate::caller::Caller;
 use crate::desk::Desk;
 use crate::error::Error;
@@ -79,7 +79,7 @@ pub struct Content {
 
 /// Whether a page at this address may be fetched: literal addresses that lead inside are refused at once.
 pub fn may_fetch(url: &str, guard: &Guard) -> Result<(), Error> {
-    Ok(guard.literal(&parse(url)?)?)
+    Ok(guard.check_url(&parse(url)?)?)
 }
 
 /// Whether a page may be saved by its address alone: it may be fetched, or it is a bookmark already, so nothing is fetched. That can
@@ -94,8 +94,8 @@ pub async fn may_save(
     guard: &Guard,
 ) -> Result<(), Error> {
     let page = parse(url)?;
-    let Err(refusal) = guard.literal(&page) else { return Ok(()) };
-    with_address(db, user, &page.key()).await?.map(drop).ok_or_else(|| refusal.into())
+    let Err(rejection) = guard.check_url(&page) else { return Ok(()) };
+    with_address(db, user, &page.key()).await?.map(drop).ok_or_else(|| rejection.into())
 }
 
 /// Whether this is the address of a page at all.

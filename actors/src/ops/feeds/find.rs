@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use entity::feed_source;
 use parse::feed::{Feed, FeedLink};
+use web::{FetchError, PageUrl};
 
-use crate::adapters::fetch::FetchError;
-use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
 use crate::ingest::feed::fetch::{self, Brought, Unfetched, Validators};
@@ -44,7 +43,7 @@ enum Opened {
 /// The feed at an address, or the first that the page there names; one without a single entry is none. No place is guessed:
 /// whoever follows a feed gets the one that they meant, or is told that there is none.
 pub async fn find(app: &App, url: PageUrl) -> Result<Found, Error> {
-    let _place = app.hosts.search().ok_or(Error::Busy(AGAIN))?;
+    let _permit = app.host_throttle.try_acquire_search().ok_or(Error::Busy(AGAIN))?;
     within(async {
         let links = match open(app, &url).await? {
             Opened::Feed(found) => return with_entries(*found),
@@ -57,7 +56,7 @@ pub async fn find(app: &App, url: PageUrl) -> Result<Found, Error> {
 
 /// The feeds at an address: itself, or those that the page names, or the first at a usual place.
 pub async fn candidates(app: &App, url: PageUrl) -> Result<Vec<FeedLink>, Error> {
-    let _place = app.hosts.search().ok_or(Error::Busy(AGAIN))?;
+    let _permit = app.host_throttle.try_acquire_search().ok_or(Error::Busy(AGAIN))?;
     within(async {
         let (page, links) = match open(app, &url).await? {
             Opened::Feed(found) => return Ok(vec![link(with_entries(*found)?)]),
@@ -74,7 +73,7 @@ pub async fn candidates(app: &App, url: PageUrl) -> Result<Vec<FeedLink>, Error>
 /// The first of these places where a feed stands.
 async fn first(app: &App, places: impl IntoIterator<Item = PageUrl>) -> Result<Found, Error> {
     for place in places {
-        if app.hosts.rests(&place) {
+        if app.host_throttle.is_backing_off(&place) {
             continue;
         }
         match open(app, &place).await {
@@ -123,7 +122,7 @@ fn usual(page: &PageUrl) -> Vec<PageUrl> {
 
 /// What stands at an address. A source that is there already spares the fetch, or most of it.
 async fn open(app: &App, url: &PageUrl) -> Result<Opened, Error> {
-    app.fetcher.guard().literal(url)?;
+    app.fetcher.guard().check_url(url)?;
     let source = source::with_address(app.db.read(), &url.normalized()).await?;
     let copy = match &source {
         Some(source) => source::copy(app.db.read(), source.id).await?,
@@ -144,7 +143,7 @@ async fn open(app: &App, url: &PageUrl) -> Result<Opened, Error> {
     let validators = source.as_ref().filter(|_| copy.is_some()).map(source::validators).unwrap_or_default();
     let answer = fetch::fetch(app, url, validators).await.map_err(|error| {
         if let Unfetched::Fetch(error) = &error {
-            app.hosts.heed(error);
+            app.host_throttle.record_retry_after(error);
         }
         refused(error)
     })?;
@@ -169,7 +168,7 @@ fn is_fresh(source: &feed_source::Model, app: &App) -> bool {
 
 fn refused(error: Unfetched) -> Error {
     match error {
-        Unfetched::Fetch(FetchError::Rejected(refusal)) => refusal.into(),
+        Unfetched::Fetch(FetchError::Rejected(rejection)) => rejection.into(),
         Unfetched::Inside(error) => error,
         Unfetched::Fetch(error) => Error::FeedNotFound(format!("the address {error}")),
         Unfetched::Sandbox(error) => Error::FeedNotFound(format!("what the address holds: {error}")),

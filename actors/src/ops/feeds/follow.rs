@@ -9,11 +9,11 @@ use schemars::JsonSchema;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, TryInsertResult};
 use serde::Serialize;
+use web::PageUrl;
 
 use super::find::{self, Found};
 use super::kinds;
 use super::view::{self, FeedView};
-use crate::address::PageUrl;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;

@@ -13,10 +13,10 @@ use sandbox::SandboxError;
 use schemars::JsonSchema;
 use sea_orm::{ConnectionTrait, QueryOrder};
 use serde::Serialize;
+use web::{Guard, PageUrl};
 
 use super::follow;
 use super::view::{self, FeedView};
-use crate::address::{Guard, PageUrl};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -180,7 +180,7 @@ async fn read(app: &App, opml: &str) -> Result<OpmlDocument, Error> {
 
 /// The address of a feed, where it may be fetched.
 pub fn followable(url: &str, guard: &Guard) -> Option<PageUrl> {
-    follow::parse(url).ok().filter(|url| guard.literal(url).is_ok())
+    follow::parse(url).ok().filter(|url| guard.check_url(url).is_ok())
 }
 
 /// Follows a feed of a list, whatever will be found at its address; `false` where it was followed already.

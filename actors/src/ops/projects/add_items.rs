@@ -13,11 +13,11 @@ use sea_orm::{
 };
 use serde::Serialize;
 use uuid::Uuid;
+use web::PageUrl;
 
 use super::items::{self, ItemView};
 use super::thing::{self, Chosen, Named, Wanted};
 use super::{locked, must_be_open, touch};
-use crate::address::PageUrl;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;

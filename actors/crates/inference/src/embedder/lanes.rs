@@ -5,9 +5,7 @@
 
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
-/// How far batches step back: 10 of 19 leaves them a tenth of a core that someone else wants.
-#[cfg(target_os = "linux")]
-const NICE: i32 = 10;
+use crate::priority::lower_thread_priority;
 
 pub(super) struct Lanes {
     query: ThreadPool,
@@ -18,7 +16,7 @@ impl Lanes {
     /// `count` threads for batches, at least one, and one for queries.
     pub(super) fn new(count: usize) -> Result<Self, ThreadPoolBuildError> {
         let batch = (0..count.max(1))
-            .map(|number| lane(format!("embed-{number}")).start_handler(|_| step_back()).build());
+            .map(|number| lane(format!("embed-{number}")).start_handler(|_| lower_thread_priority()).build());
         Ok(Self { query: lane("embed-query".to_owned()).build()?, batch: batch.collect::<Result<_, _>>()? })
     }
 
@@ -49,13 +47,4 @@ fn everywhere(lanes: &[ThreadPool], work: &(impl Fn() + Sync)) {
 
 fn lane(name: String) -> ThreadPoolBuilder {
     ThreadPoolBuilder::new().num_threads(1).thread_name(move |_| name.clone())
-}
-
-/// Lets whoever waits for an answer go first: under a batch on every core it halves the slowest queries.
-fn step_back() {
-    // Elsewhere the whole process would step back, with its queries.
-    #[cfg(target_os = "linux")]
-    if let Err(cause) = rustix::process::nice(NICE) {
-        tracing::debug!(%cause, "batches of passages run at full priority");
-    }
 }

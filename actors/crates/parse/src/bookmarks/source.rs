@@ -6,17 +6,16 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, from_slice};
+use text::charset;
 
 use super::format::Format;
+use super::{ImportError, browser, carrel, karakeep, linkwarden, netscape, objects, omnivore, onetab, tables};
 use super::line_reader::{LineContent, LineReader};
 use super::row::{BookmarkDraft, Row, RowContent};
 use super::zip_reader::{ZIP_MAGIC, ZipReader};
-use super::{
-    ImportError, browser, carrel, karakeep, linkwarden, netscape, objects, omnivore, onetab, tables,
-};
 use crate::archive::MANIFEST_FILE;
+use crate::feed;
 use crate::html::{MAX_NAME_CHARS, has_attribute_flood};
-use crate::{charset, feed};
 
 /// The longest file of a format that is read whole, in bytes.
 const MAX_WHOLE_FILE_BYTES: u64 = 256 << 20;

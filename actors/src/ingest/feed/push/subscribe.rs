@@ -9,9 +9,9 @@ use entity::time::Timestamp;
 use entity::{feed, job};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use web::PageUrl;
 
 use super::Push;
-use crate::address::PageUrl;
 use crate::app::App;
 use crate::error::Error;
 use crate::ingest::attempt::Failure;
@@ -76,7 +76,7 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     let asked = match PageUrl::parse(&row.hub) {
         Ok(hub) => app.fetcher.post(&hub, &form(push, &row)).await.map_err(|error| {
             let reason = format!("the hub {error}");
-            (reason, error.permanent(), error.retry_after())
+            (reason, error.is_permanent(), error.retry_after())
         }),
         Err(refusal) => Err((format!("the hub's address {refusal}"), true, None)),
     };

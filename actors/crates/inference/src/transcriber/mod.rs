@@ -1,0 +1,174 @@
+//! Speech to timed text: the trait, a local model, and an HTTP service that may take its place.
+
+mod endpoint;
+mod fair_mutex;
+mod whisper;
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+
+use self::fair_mutex::{FairMutex, FairMutexGuard};
+
+pub use endpoint::{Endpoint, EndpointSettings, EndpointSetupError};
+pub use fair_mutex::Waiter;
+pub use whisper::Whisper;
+
+/// Samples per second of the audio that every transcriber takes; it has one channel.
+pub const SAMPLE_RATE_HZ: u32 = 16_000;
+
+/// Transcribes speech, one window of a recording at a time.
+pub trait Transcriber: Send + Sync {
+    /// Name of the model.
+    fn model(&self) -> &str;
+
+    /// Maximum length of a window, in samples.
+    fn max_window_samples(&self) -> usize;
+
+    /// Whether it stops while the AI is paused (`ai.daily_tokens`): a service that costs money does, the local model does not.
+    fn is_budgeted(&self) -> bool;
+
+    /// Transcribes a window, in `language` (ISO 639-1) or in one that is detected. Takes seconds to minutes.
+    ///
+    /// # Errors
+    /// [`TranscribeError`]; nothing of the window is transcribed then.
+    fn transcribe(
+        &self,
+        window: Vec<i16>,
+        language: Option<String>,
+    ) -> BoxFuture<'static, Result<Transcription, TranscribeError>>;
+
+    /// Releases the model's memory while no recording is transcribed.
+    fn unload(&self);
+}
+
+/// The text of a window.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transcription {
+    /// Segments in order; times count from the start of the window.
+    pub segments: Vec<Segment>,
+    /// ISO 639-1, if it is known.
+    pub language: Option<String>,
+    /// Whether the language is certain, so that it holds for the whole recording.
+    pub is_language_certain: bool,
+}
+
+/// A few words with their times.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Segment {
+    /// When they start, in seconds.
+    pub start: f64,
+    /// When they end, in seconds.
+    pub end: f64,
+    /// The words.
+    pub text: String,
+}
+
+/// Why a window was not transcribed. The messages may be shown to the user and contain nothing of what was said.
+#[derive(Debug, thiserror::Error)]
+pub enum TranscribeError {
+    /// The local model failed.
+    #[error("the speech model failed")]
+    Model,
+    /// The service did not respond, or its response is not valid.
+    #[error("the transcription service did not answer")]
+    Unreachable,
+    /// The service responded with an error status.
+    #[error("the transcription service answered {status}")]
+    Refused {
+        /// The HTTP status.
+        status: u16,
+        /// `Retry-After`, at most a day.
+        retry_after: Option<Duration>,
+    },
+}
+
+impl TranscribeError {
+    /// Whether the same window would be refused again.
+    pub fn is_permanent(&self) -> bool {
+        matches!(self, Self::Refused { status: 400 | 413 | 415 | 422, .. })
+    }
+}
+
+/// Gives the transcriber, once there is one, to one recording at a time. `K` is the id of an account. Clones share it.
+#[derive(Clone)]
+pub struct SpeechService<K> {
+    transcriber: Arc<RwLock<Option<Arc<dyn Transcriber>>>>,
+    mutex: FairMutex<K>,
+}
+
+/// The permit to transcribe one recording. When it is dropped, the model is unloaded and the next recording's turn comes.
+pub struct TranscriptionPermit<K> {
+    /// The transcriber.
+    pub transcriber: Arc<dyn Transcriber>,
+    _guard: FairMutexGuard<K>,
+}
+
+impl<K> Drop for TranscriptionPermit<K> {
+    fn drop(&mut self) {
+        self.transcriber.unload();
+    }
+}
+
+impl<K: Copy + Eq> SpeechService<K> {
+    /// Creates the service, with a transcriber if there is one already.
+    pub fn new(transcriber: Option<Arc<dyn Transcriber>>) -> Self {
+        Self { transcriber: Arc::new(RwLock::new(transcriber)), mutex: FairMutex::default() }
+    }
+
+    /// The transcriber, if there is one.
+    pub fn transcriber(&self) -> Option<Arc<dyn Transcriber>> {
+        self.transcriber.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Sets the transcriber for recordings that start from now on.
+    pub fn set_transcriber(&self, transcriber: Arc<dyn Transcriber>) {
+        *self.transcriber.write().unwrap_or_else(PoisonError::into_inner) = Some(transcriber);
+    }
+
+    /// Whether no recording is being transcribed.
+    pub fn is_free(&self) -> bool {
+        self.mutex.is_free()
+    }
+
+    /// Whether a waiting recording is more urgent than the one that has the permit, or as urgent and of another account.
+    pub fn should_yield(&self, holder: Waiter<K>) -> bool {
+        self.mutex.should_yield(holder)
+    }
+
+    /// Waits for the permit to transcribe a recording; `None` without a transcriber. More urgent recordings go first, and no
+    /// account twice in a row while others wait.
+    pub async fn acquire(&self, waiter: Waiter<K>) -> Option<TranscriptionPermit<K>> {
+        self.transcriber()?;
+        let guard = self.mutex.lock(waiter).await;
+        Some(TranscriptionPermit { transcriber: self.transcriber()?, _guard: guard })
+    }
+}
+
+/// Cleans the text of a segment: single spaces, no replacement characters; `None` for what only describes a noise.
+fn clean_segment(text: &str) -> Option<String> {
+    let valid = text.replace(char::REPLACEMENT_CHARACTER, "");
+    let words: Vec<&str> = valid.split_whitespace().collect();
+    let text = words.join(" ");
+    let brackets = [('[', ']'), ('(', ')'), ('*', '*'), ('♪', '♪')];
+    let is_noise = brackets.iter().any(|(open, close)| {
+        text.strip_prefix(*open)
+            .and_then(|rest| rest.strip_suffix(*close))
+            .is_some_and(|rest| !rest.contains(*open))
+    });
+    (!is_noise && text.chars().any(char::is_alphanumeric)).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_of_noises_are_removed() {
+        for noise in ["[BLANK_AUDIO]", " (music playing)", "♪ ♪", "*beep*", "...", " "] {
+            assert_eq!(clean_segment(noise), None, "{noise}");
+        }
+        assert_eq!(clean_segment("  (well)  then (yes) ").as_deref(), Some("(well) then (yes)"));
+    }
+}

@@ -1,0 +1,77 @@
+//! The HTTP clients, and the requests that the fetcher sends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, HeaderName, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH};
+use reqwest::{Client, ClientBuilder, Method, Request, redirect, retry};
+
+use super::resolve::GuardedResolver;
+use super::{ClientSetupError, FetchRequest};
+use crate::page_url::PageUrl;
+
+/// Fixed, so that sites can recognise the service and learn nothing about its user.
+const USER_AGENT: &str = concat!("Carrel/", env!("CARGO_PKG_VERSION"), " (a personal reading library)");
+
+/// Timeout for resolving a name, connecting and TLS together (faults-and-threats.md, S18).
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Maximum length of the headers of an HTTP/2 response. An HTTP/1 response has at most 100 headers of about 400 KiB together
+/// (bounds of hyper; faults-and-threats.md, S20).
+const MAX_HEADER_BYTES: u32 = 64 * 1024;
+
+pub(super) fn build(resolver: GuardedResolver) -> Result<Client, ClientSetupError> {
+    Ok(builder(resolver).build()?)
+}
+
+pub(super) fn builder(resolver: GuardedResolver) -> ClientBuilder {
+    install_crypto_provider();
+    Client::builder()
+        .user_agent(USER_AGENT)
+        .dns_resolver(Arc::new(resolver))
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        .no_proxy()
+        .retry(retry::never())
+        // A brotli stream may declare a window of a gigabyte, and its decoder allocates it (half of that was measured for
+        // 324 bytes sent; faults-and-threats.md, S19). Servers that support brotli support gzip.
+        .no_brotli()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .http2_max_header_list_size(MAX_HEADER_BYTES)
+        .http1_ignore_invalid_headers_in_responses(true)
+        // Each request resolves and checks the name again, and leaves no connection or timer behind.
+        .pool_max_idle_per_host(0)
+}
+
+/// Builds the GET request. A validator that is not valid in a header is left out, and the whole page is sent.
+pub(super) fn get_request(url: &PageUrl, request: &FetchRequest) -> Request {
+    let mut get = Request::new(Method::GET, url.url().clone());
+    let headers = get.headers_mut();
+    headers.insert(ACCEPT, HeaderValue::from_static(request.accept));
+    let mut validator = |name: HeaderName, value: &Option<String>| {
+        if let Some(value) = value.as_deref().and_then(|value| HeaderValue::from_str(value).ok()) {
+            headers.insert(name, value);
+        }
+    };
+    validator(IF_NONE_MATCH, &request.if_none_match);
+    validator(IF_MODIFIED_SINCE, &request.if_modified_since);
+    get
+}
+
+/// Returns a builder of a client for a service that the operator configured. It may connect to any IP address and follows no
+/// redirects; the caller sets the timeouts.
+pub fn service_client() -> ClientBuilder {
+    install_crypto_provider();
+    Client::builder()
+        .user_agent(USER_AGENT)
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        .no_proxy()
+        .retry(retry::never())
+        .http2_max_header_list_size(MAX_HEADER_BYTES)
+}
+
+/// Installs ring as the provider of TLS for the process. It fails if a provider is installed already, which is fine.
+fn install_crypto_provider() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}

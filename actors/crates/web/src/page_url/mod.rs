@@ -1,0 +1,182 @@
+//! URLs of pages: which strings are accepted ([`PageUrl`]), and which URLs name the same page
+//! ([`PageUrl::normalized`]).
+//!
+//! One parser, that of the `url` crate, reads every URL, and the value that it returns is what is compared, checked,
+//! fetched and stored. A second parser could see another host in the same string.
+
+mod normalize;
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use sha2::{Digest, Sha256};
+use url::Url;
+
+/// A longer normalised URL is shortened to this many bytes in its key.
+const MAX_PLAIN_KEY_BYTES: usize = 1500;
+
+/// Maximum length of a URL, in characters (contract.md, section 11, "v1").
+pub const MAX_URL_CHARS: usize = 8_192;
+
+/// Why a URL may not be saved or fetched. Each is `URL_REJECTED` (contract.md, section 2).
+///
+/// The messages continue "the address ..." and never repeat any part of the URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum UrlRejection {
+    /// Another scheme, or not an absolute URL.
+    #[error("is no absolute http or https address")]
+    NotHttp,
+    /// It starts like an http URL, but its host, its port or a character in it is not valid.
+    #[error("is malformed")]
+    Malformed,
+    /// More than [`MAX_URL_CHARS`] characters.
+    #[error("is longer than 8192 characters")]
+    TooLong,
+    /// `user@` or `user:password@`, which would be stored, logged and sent to others.
+    #[error("carries a user name or a password")]
+    Credentials,
+    /// A host name of this machine or of a local network.
+    #[error("names this machine or a private network")]
+    LocalName,
+    /// A private or reserved IP address, in the URL itself or as what its name resolves to.
+    #[error("leads to a private or reserved address")]
+    Private,
+    /// A URL of this service, which serves no pages to be saved.
+    #[error("is one of this service itself")]
+    Own,
+    /// A port that belongs to a service other than a web server.
+    #[error("uses a port that is not for web pages")]
+    Port,
+}
+
+/// The URL of a page: absolute, http or https, without credentials.
+///
+/// It may lead to a private network: [`Guard`](crate::Guard) checks that. Two values are equal when their serialised forms
+/// are; compare [`PageUrl::normalized`] to find whether two URLs name the same page.
+#[derive(Clone)]
+pub struct PageUrl(Url);
+
+impl PageUrl {
+    /// Parses a URL as browsers do, ignoring spaces around it. Control characters are refused, although browsers drop
+    /// them, so that the URL that a user sees is the one that is fetched.
+    ///
+    /// # Errors
+    /// [`UrlRejection::NotHttp`], [`UrlRejection::Malformed`], [`UrlRejection::TooLong`] or [`UrlRejection::Credentials`].
+    pub fn parse(text: &str) -> Result<Self, UrlRejection> {
+        let text = trim_and_check(text)?;
+        Self::try_from(Url::parse(text).map_err(|error| rejection(text, error))?)
+    }
+
+    /// Resolves `reference`, a link on this page or a `Location` header.
+    ///
+    /// # Errors
+    /// As [`PageUrl::parse`].
+    pub fn join(&self, reference: &str) -> Result<Self, UrlRejection> {
+        let reference = trim_and_check(reference)?;
+        Self::try_from(self.0.join(reference).map_err(|error| rejection(reference, error))?)
+    }
+
+    /// The whole URL with its fragment, as the parser serialises it.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// The parsed URL.
+    pub fn url(&self) -> &Url {
+        &self.0
+    }
+
+    /// The host in lower case: a name in punycode, an IPv4 address, or an IPv6 address in brackets.
+    pub fn host(&self) -> &str {
+        self.0.host_str().unwrap_or_default()
+    }
+
+    /// The port, which is the default port of the scheme if the URL contains none.
+    pub fn port(&self) -> u16 {
+        self.0.port_or_known_default().unwrap_or_default()
+    }
+
+    /// Returns the form in which URLs of the same page are equal (contract.md, section 6).
+    pub fn normalized(&self) -> String {
+        normalize::normalized(&self.0)
+    }
+
+    /// Returns the normalised URL for an index: a very long one as its start and the digest of the whole. (An entry of an
+    /// index in PostgreSQL holds at most 2704 bytes.)
+    pub fn key(&self) -> String {
+        let whole = self.normalized();
+        if whole.len() <= MAX_PLAIN_KEY_BYTES {
+            return whole;
+        }
+        // The parser writes ASCII only, and a normalised URL has no fragment that this one could be mistaken for.
+        let digest = Sha256::digest(whole.as_bytes());
+        let hex = text::hexadecimal(&digest);
+        format!("{}#sha256-{hex}", whole.get(..MAX_PLAIN_KEY_BYTES).unwrap_or_default())
+    }
+}
+
+impl TryFrom<Url> for PageUrl {
+    type Error = UrlRejection;
+
+    fn try_from(url: Url) -> Result<Self, UrlRejection> {
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+            return Err(UrlRejection::NotHttp);
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(UrlRejection::Credentials);
+        }
+        Ok(Self(url))
+    }
+}
+
+impl PartialEq for PageUrl {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for PageUrl {}
+
+impl Hash for PageUrl {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl fmt::Display for PageUrl {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.as_str())
+    }
+}
+
+// What a user reads is private: a stray `{:?}` in a log shows the scheme and the host only.
+impl fmt::Debug for PageUrl {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "PageUrl({}://{}/..)", self.0.scheme(), self.host())
+    }
+}
+
+fn trim_and_check(text: &str) -> Result<&str, UrlRejection> {
+    let text = text.trim_matches(' ');
+    if text.chars().any(char::is_control) {
+        return Err(UrlRejection::Malformed);
+    }
+    if text.chars().nth(MAX_URL_CHARS).is_some() {
+        return Err(UrlRejection::TooLong);
+    }
+    Ok(text)
+}
+
+/// Maps an error of the parser: `http://` with an invalid host is malformed, `banana` is not a URL of a page.
+fn rejection(text: &str, error: url::ParseError) -> UrlRejection {
+    let scheme = text.split_once(':').map_or("", |(scheme, _)| scheme);
+    let is_http = ["http", "https", ""].iter().any(|known| scheme.eq_ignore_ascii_case(known));
+    if is_http && error != url::ParseError::RelativeUrlWithoutBase {
+        UrlRejection::Malformed
+    } else {
+        UrlRejection::NotHttp
+    }
+}
+
+#[cfg(test)]
+mod tests;

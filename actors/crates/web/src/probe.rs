@@ -1,0 +1,127 @@
+//! A client for the connection test: it sends requests to this service by its public URL, as an assistant would. Responses are
+//! bounded in bytes and time, and failures are messages for the operator of the service.
+
+use std::error::Error as _;
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use reqwest::{Client, RequestBuilder};
+use serde_json::Value;
+
+use crate::fetch;
+
+/// Timeout for resolving the name, connecting, TLS and the whole response together.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum length of a response body.
+const MAX_BODY_BYTES: usize = 256 * 1024;
+
+/// Builds requests, to be sent with [`send`].
+pub struct ProbeClient(Client);
+
+/// A response with its whole body.
+pub struct ProbeResponse {
+    /// The HTTP status.
+    pub status: u16,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl ProbeClient {
+    /// Creates the client; nothing is sent yet.
+    ///
+    /// # Errors
+    /// The client cannot be created.
+    pub fn new() -> reqwest::Result<Self> {
+        fetch::service_client().timeout(TIMEOUT).build().map(Self)
+    }
+
+    /// Builds a GET request with these query parameters.
+    pub fn get(&self, url: &str, parameters: &[(&str, &str)]) -> RequestBuilder {
+        let separator = if parameters.is_empty() { "" } else { "?" };
+        self.0.get(format!("{url}{separator}{}", form_urlencoded(parameters)))
+    }
+
+    /// Builds a POST request with this form.
+    pub fn post_form(&self, url: &str, fields: &[(&str, &str)]) -> RequestBuilder {
+        let body = form_urlencoded(fields);
+        self.0.post(url).header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(body)
+    }
+
+    /// Builds a POST request with this JSON body.
+    pub fn post_json(&self, url: &str, message: &Value) -> RequestBuilder {
+        self.0.post(url).header(CONTENT_TYPE, "application/json").body(message.to_string())
+    }
+}
+
+fn form_urlencoded(fields: &[(&str, &str)]) -> String {
+    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
+}
+
+/// Sends the request and reads the whole response.
+///
+/// # Errors
+/// A message that says why there was no response.
+pub async fn send(request: RequestBuilder) -> Result<ProbeResponse, String> {
+    let mut response = request.send().await.map_err(|error| failure_message(&error))?;
+    let (status, headers) = (response.status().as_u16(), std::mem::take(response.headers_mut()));
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| failure_message(&error))? {
+        body.extend_from_slice(&chunk);
+        if body.len() > MAX_BODY_BYTES {
+            return Err(
+                "the answer is too large to be Carrel's: something else answers at this address".to_owned()
+            );
+        }
+    }
+    Ok(ProbeResponse { status, headers, body })
+}
+
+impl ProbeResponse {
+    /// Returns the response if it has this status. `subject` names in the message what was requested.
+    ///
+    /// # Errors
+    /// A message with the actual status and its likely cause.
+    pub fn expect_status(self, status: u16, subject: &str) -> Result<Self, String> {
+        if self.status == status {
+            return Ok(self);
+        }
+        let hint = match self.status {
+            301..=308 => ": a redirect. server.base_url must be the address that is shown in the end",
+            403 => ": refused. A firewall or proxy in front may keep programs out, or passes on another Host",
+            404 => ": not found. A proxy in front may not pass this path on",
+            502..=504 => ": a proxy in front does not reach Carrel",
+            _ => "",
+        };
+        Err(format!("{subject} answered {} where {} is wanted{hint}", self.status, status))
+    }
+
+    /// Parses the body as JSON. `subject` names in the message what was requested.
+    ///
+    /// # Errors
+    /// A message that says that the body is not JSON.
+    pub fn json(&self, subject: &str) -> Result<Value, String> {
+        serde_json::from_slice(&self.body).map_err(|_| {
+            format!("{subject} did not answer with JSON: something else answers at this address")
+        })
+    }
+
+    /// The value of a header, if it is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
+/// Says why there was no response, without the URL, which may contain a code.
+fn failure_message(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return format!("there was no answer within {} seconds", TIMEOUT.as_secs());
+    }
+    let mut cause = error.source();
+    let mut root = None;
+    while let Some(deeper) = cause {
+        root = Some(deeper);
+        cause = deeper.source();
+    }
+    let what = if error.is_connect() { "no connection" } else { "the exchange broke off" };
+    root.map_or_else(|| what.to_owned(), |root| format!("{what}: {root}"))
+}
