@@ -23,8 +23,8 @@
 
 pub mod accounts;
 pub mod activity;
-pub mod answerer;
 pub mod ai;
+pub mod answerer;
 pub mod app;
 pub mod caller;
 pub mod clock;
