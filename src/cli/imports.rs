@@ -120,7 +120,7 @@ async fn rows(desk: &Desk, which: Which, outcome: Option<RowOutcome>) -> Result<
         let some = imports::rows(desk, &import, Wanted { outcome, after, most: PAGE }).await?;
         let Some(last) = some.last() else { break };
         after = Some((last.line, last.id));
-        rows.extend(some.into_iter().map(RowView::from));
+        rows.extend(RowView::of_rows(desk.db.read(), &import, some).await?);
     }
     Said::of(&Became { rows })
 }

@@ -49,7 +49,7 @@ pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
     imports::may_begin(&desk, owner.id).await?;
     let store = server::files(settings).map_err(Failure::Service)?;
     let file = file::stored(&desk, &*store, owner.id, &asked.file).await?;
-    let new = New { user: owner.id, format: asked.format, dry_run: asked.dry_run };
+    let new = New { user: owner.id, file_name: None, format: asked.format, dry_run: asked.dry_run };
     let begun = imports::begin(&desk, new, file).await?;
     match ended(&desk, settings, &begun).await? {
         Some(import) => told(&desk, &import, settings).await,

@@ -72,7 +72,7 @@ pub enum Told {
 #[serde(rename_all = "snake_case")]
 pub enum NoImport {
     /// Nothing that is known.
-    #[error("the file is none of the formats that are imported")]
+    #[error("the format of the file was not recognised")]
     Unknown,
     /// Not what the person said.
     #[error("the file is not of the format that was named")]
