@@ -1,8 +1,12 @@
 //! `carrel doctor`: looks at everything that the service stands on, and says what is wrong and what to do.
 
+mod base_url;
 mod check;
 mod database;
+mod disk;
+mod feeds;
 mod index;
+mod jobs;
 mod library_sizes;
 
 use std::fmt;
@@ -12,6 +16,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use actors::adapters::sandbox::{Sandbox, SandboxCommand, SandboxSettings};
+use actors::desk::Desk;
 use clap::Args;
 use serde::Serialize;
 
@@ -23,7 +28,7 @@ use super::output::Said;
 use super::probe::{self, Found, ServerAnswer};
 use crate::settings::{Settings, SettingsError};
 
-/// What is asked for.
+/// What is done with what is found.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     /// Correct what can be corrected without a loss: the counted bytes of libraries
@@ -32,9 +37,9 @@ pub struct DoctorArgs {
 }
 
 /// Looks, and reports; the status is a failure's where something is wrong.
-pub async fn run(asked: DoctorArgs, settings: Result<Settings, SettingsError>) -> Result<Said, Failure> {
+pub async fn run(args: DoctorArgs, settings: Result<Settings, SettingsError>) -> Result<Said, Failure> {
     let checks = match settings {
-        Ok(settings) => all(&settings, asked.repair).await,
+        Ok(settings) => all(&settings, args.repair).await,
         Err(error) => {
             vec![Check::wrong("settings", error.to_string(), "correct the settings that are named")]
         }
@@ -45,11 +50,14 @@ pub async fn run(asked: DoctorArgs, settings: Result<Settings, SettingsError>) -
 
 async fn all(settings: &Settings, repairs: bool) -> Vec<Check> {
     let server = probe::ask(settings).await;
-    let mut checks = vec![check_settings(settings), check_folder(&settings.data_dir)];
+    let mut checks = vec![check_settings(settings), base_url::check(settings, &server).await];
+    checks.push(check_folder(&settings.data_dir));
+    checks.extend(disk::check(settings));
     match database::open(settings, server.storage.as_deref() == Some("removed")).await {
         Ok(desk) => {
             checks.extend(database::check(&desk, repairs).await);
             checks.push(index::check(settings, &desk).await);
+            checks.extend(check_work(&desk, &server).await);
         }
         Err(told) => {
             let index = if told.state == State::Wrong {
@@ -64,6 +72,15 @@ async fn all(settings: &Settings, repairs: bool) -> Vec<Check> {
     checks.push(check_sandbox().await);
     checks.push(check_server(settings, &server));
     checks
+}
+
+/// Looks at the background work, where the tables are up to date.
+async fn check_work(desk: &Desk, server: &ServerAnswer) -> Vec<Check> {
+    if !matches!(desk.db.behind().await, Ok(0)) {
+        return Vec::new();
+    }
+    let server_running = matches!(server.found, Found::Ready | Found::NotReady);
+    vec![jobs::check(desk, server_running).await, feeds::check(desk).await]
 }
 
 fn check_settings(settings: &Settings) -> Check {
@@ -85,15 +102,15 @@ fn check_folder(folder: &Path) -> Check {
         Ok(_) => {
             return Check::wrong(
                 name,
-                format!("{} is no folder", folder.display()),
+                format!("{} is not a folder", folder.display()),
                 "set data_dir to a folder",
             );
         }
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
             return Check::warning(
                 name,
-                format!("{} is not there yet", folder.display()),
-                "the first start makes it",
+                format!("{} does not exist yet (setting data_dir)", folder.display()),
+                "the first start creates it",
             );
         }
         Err(cause) => {
@@ -109,7 +126,7 @@ fn check_folder(folder: &Path) -> Check {
         return Check::wrong(name, found, "give it to the user of the service, or make room");
     }
     if rights & 0o077 != 0 {
-        let found = format!("{} can be read by others (mode {rights:03o})", folder.display());
+        let found = format!("{} is readable by other users (mode {rights:03o})", folder.display());
         return Check::warning(name, found, format!("chmod 700 {}", folder.display()));
     }
     Check::good(name, format!("{} is the owner's alone and can be written", folder.display()))
