@@ -39,7 +39,7 @@ struct Cli {
     /// Settings that go over the built-in ones; stands before the subcommand
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Print one JSON object, for a program
+    /// Print one JSON object instead of text, for errors too
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
@@ -88,17 +88,26 @@ pub fn command() -> clap::Command {
 pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(told) => {
-            // Help and version come this way too. Where nobody can read the words, the status still tells.
-            let _ = told.print();
-            return u8::try_from(told.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
-        }
+        Err(error) => return refuse(&error),
     };
     let json = cli.json;
     match cli.perform() {
         Ok(said) => said.print(json),
-        Err(failure) => failure.print(),
+        Err(failure) => failure.print(json),
     }
+}
+
+/// Prints why the arguments could not be parsed. Help and version come this way too, and are no errors.
+fn refuse(error: &clap::Error) -> ExitCode {
+    // It may stand in arguments that could not be parsed.
+    let json = std::env::args_os().any(|argument| argument == "--json");
+    if json && error.use_stderr() {
+        failure::print_usage(error);
+    } else {
+        // Where nobody can read the words, the status still tells.
+        let _ = error.print();
+    }
+    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 impl Cli {

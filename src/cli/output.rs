@@ -21,7 +21,7 @@ pub struct Said {
 impl Said {
     /// A report in both forms.
     pub fn of(report: &(impl Serialize + Display)) -> Result<Self, Failure> {
-        let json = serde_json::to_value(report).map_err(Failure::Written)?;
+        let json = serde_json::to_value(report).map_err(Failure::ReportFailed)?;
         Ok(Self { text: report.to_string(), json, well: true })
     }
 
@@ -51,7 +51,7 @@ impl Said {
             Ok(()) => ExitCode::FAILURE,
             // Whoever read it has gone; there is nobody to tell.
             Err(cause) if cause.kind() == ErrorKind::BrokenPipe => ExitCode::FAILURE,
-            Err(cause) => Failure::Unsaid(cause).print(),
+            Err(cause) => Failure::OutputFailed(cause).print(json),
         }
     }
 

@@ -102,7 +102,7 @@ pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
 
 async fn make(add: Add, settings: &Settings) -> Result<Said, Failure> {
     let Add { email, plan, name, password_stdin } = add;
-    let desk = opening::desk(settings).await?;
+    let desk = opening::desk_or_new(settings).await?;
     let password = password::read(password_stdin)?;
     let row = accounts::create(&desk, NewAccount { email, name, password, plan }).await?;
     Said::of(&Made { user_id: row.id, email: row.email, plan: row.plan })

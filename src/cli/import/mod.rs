@@ -80,13 +80,13 @@ async fn told(desk: &Desk, import: &import::Model, settings: &Settings) -> Resul
             Ok(Said::of(&report)?.ended(report.is_good()))
         }
         ImportState::Failed => {
-            Err(Failure::NotImported { rows: rows(import), why: import.error.clone().unwrap_or_default() })
+            Err(Failure::NotImported { rows: rows(import), reason: import.error.clone().unwrap_or_default() })
         }
         ImportState::Running
         | ImportState::Paused
         | ImportState::Undoing
         | ImportState::HalfUndone
-        | ImportState::Undone => Err(Failure::TakenOver { rows: rows(import) }),
+        | ImportState::Undone => Err(Failure::Interrupted { rows: rows(import) }),
     }
 }
 
