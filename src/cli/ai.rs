@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::failure::Failure;
 use super::opening;
-use super::output::Said;
+use super::output::CommandOutput;
 use crate::settings::Settings;
 
 /// What is asked of the AI.
@@ -24,7 +24,7 @@ pub enum Asked {
 }
 
 /// Does what is asked.
-pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
+pub async fn run(asked: Asked, settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = opening::desk(settings).await?;
     let now = desk.clock.now();
     let until = match asked {
@@ -39,7 +39,12 @@ pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
         tokens: budget::of_the_day(desk.db.read(), now.day()).await?,
         allowance: Some(settings.ai.daily_tokens).filter(|tokens| *tokens > 0),
     };
-    Said::of(&Status { paused: until.is_some(), until, model: settings.ai.chat.model.clone(), today })
+    CommandOutput::of(&Status {
+        paused: until.is_some(),
+        until,
+        model: settings.ai.chat.model.clone(),
+        today,
+    })
 }
 
 #[derive(Serialize)]

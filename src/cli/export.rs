@@ -16,8 +16,8 @@ use entity::kind::ExportState;
 use serde::Serialize;
 
 use super::failure::Failure;
-use super::output::Said;
-use super::waiting::Found;
+use super::output::CommandOutput;
+use super::waiting::Progress;
 use super::{opening, progress, waiting};
 use crate::server;
 use crate::settings::Settings;
@@ -33,7 +33,7 @@ pub struct Asked {
 }
 
 /// Has everything packed, and puts the archive in its place.
-pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
+pub async fn run(asked: Asked, settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = opening::desk(settings).await?;
     let owner = opening::account(&desk, &asked.user).await?;
     if asked.file.exists() {
@@ -43,7 +43,7 @@ pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
     let begun = exports::begin(&desk, owner.id).await?;
     let Some(done) = packed(&desk, settings, &begun).await? else {
         let left = Exported { export_id: begun.id, status: begun.state, file: None, server_running: false };
-        return Said::of(&left);
+        return CommandOutput::of(&left);
     };
     if done.state != ExportState::Done {
         return Err(Failure::NotExported(done.error.unwrap_or_default()));
@@ -51,7 +51,7 @@ pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
     copy(&desk, &*server::files(settings).map_err(Failure::Service)?, &done, &asked.file).await?;
     let there =
         Exported { export_id: done.id, status: done.state, file: Some(asked.file), server_running: true };
-    Said::of(&there)
+    CommandOutput::of(&there)
 }
 
 /// The export when it has ended; none where it is left for the next start.
@@ -65,7 +65,7 @@ async fn packed(
         let export = exports::find(desk, begun.user_id, begun.id).await?;
         bar.set_position(export.bytes.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or_default());
         let running = export.state == ExportState::Running;
-        Ok(if running { Found::Open(export.error) } else { Found::Done(export) })
+        Ok(if running { Progress::Open(export.error) } else { Progress::Done(export) })
     })
     .await
 }

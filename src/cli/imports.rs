@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::failure::Failure;
 use super::import::report::Report;
-use super::output::{Said, shown, table};
+use super::output::{CommandOutput, shown, table};
 use super::{choices, opening, probe};
 use crate::settings::Settings;
 
@@ -72,7 +72,7 @@ pub struct Rows {
 }
 
 /// Does what is asked.
-pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
+pub async fn run(asked: Asked, settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = &opening::desk(settings).await?;
     match asked {
         Asked::List(Whose { user }) => list(desk, &user).await,
@@ -99,21 +99,21 @@ async fn one(
     }
 }
 
-async fn list(desk: &Desk, email: &str) -> Result<Said, Failure> {
+async fn list(desk: &Desk, email: &str) -> Result<CommandOutput, Failure> {
     let owner = opening::account(desk, email).await?;
     let imports = imports::latest(desk, owner.id).await?;
-    Said::of(&Listed { imports: imports.into_iter().map(Line::from).collect() })
+    CommandOutput::of(&Listed { imports: imports.into_iter().map(Line::from).collect() })
 }
 
-async fn show(desk: &Desk, settings: &Settings, import: &import::Model) -> Result<Said, Failure> {
+async fn show(desk: &Desk, settings: &Settings, import: &import::Model) -> Result<CommandOutput, Failure> {
     let report = Report::of(desk, import, probe::runs(settings).await).await?;
     let import::Model { id, done, created_at, finished_at, .. } = *import;
     let is_under_way = matches!(import.state, ImportState::Running | ImportState::Undoing);
     let error = import.error.clone();
-    Said::of(&Shown { report, id, rows: done, error, created_at, finished_at, is_under_way })
+    CommandOutput::of(&Shown { report, id, rows: done, error, created_at, finished_at, is_under_way })
 }
 
-async fn rows(desk: &Desk, which: Which, outcome: Option<RowOutcome>) -> Result<Said, Failure> {
+async fn rows(desk: &Desk, which: Which, outcome: Option<RowOutcome>) -> Result<CommandOutput, Failure> {
     let import = one(desk, which, imports::find).await?;
     let (mut rows, mut after) = (Vec::new(), None);
     loop {
@@ -122,7 +122,7 @@ async fn rows(desk: &Desk, which: Which, outcome: Option<RowOutcome>) -> Result<
         after = Some((last.line, last.id));
         rows.extend(RowView::of_rows(desk.db.read(), &import, some).await?);
     }
-    Said::of(&Became { rows })
+    CommandOutput::of(&Became { rows })
 }
 
 #[derive(Serialize)]

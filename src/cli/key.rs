@@ -15,7 +15,7 @@ use entity::time::Timestamp;
 use serde::Serialize;
 
 use super::failure::Failure;
-use super::output::{Said, shown, table};
+use super::output::{CommandOutput, shown, table};
 use super::{choices, opening};
 use crate::settings::Settings;
 
@@ -74,7 +74,7 @@ fn name(text: &str) -> Result<String, String> {
 }
 
 /// Does what is asked.
-pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
+pub async fn run(asked: Asked, settings: &Settings) -> Result<CommandOutput, Failure> {
     match asked {
         Asked::Create(create) => make(create, settings).await,
         Asked::List(Whose { user }) => list(&user, settings).await,
@@ -82,7 +82,7 @@ pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
     }
 }
 
-async fn make(create: Create, settings: &Settings) -> Result<Said, Failure> {
+async fn make(create: Create, settings: &Settings) -> Result<CommandOutput, Failure> {
     let Create { user, kind, name, scopes, hourly_limit, expires_at } = create;
     let desk = opening::desk(settings).await?;
     let owner = opening::account(&desk, &user).await?;
@@ -94,25 +94,27 @@ async fn make(create: Create, settings: &Settings) -> Result<Said, Failure> {
     let wish = Wish { name, kind, scopes, hourly_limit, expires_at };
     let limits = desk.plans.limits(owner.plan);
     let (row, secret) = changes::create(&desk.accounts_db, owner.id, owner.plan, limits, wish, now).await?;
-    Said::of(&Made { secret: secret.expose(), key: Key::of(row, owner.plan, limits) })
+    CommandOutput::of(&Made { secret: secret.expose(), key: Key::of(row, owner.plan, limits) })
 }
 
-async fn list(email: &str, settings: &Settings) -> Result<Said, Failure> {
+async fn list(email: &str, settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = opening::desk(settings).await?;
     let owner = opening::account(&desk, email).await?;
     let limits = desk.plans.limits(owner.plan);
     let rows = changes::list(&desk.accounts_db, owner.id).await?;
-    Said::of(&Listed { keys: rows.into_iter().map(|row| Key::of(row, owner.plan, limits)).collect() })
+    CommandOutput::of(&Listed {
+        keys: rows.into_iter().map(|row| Key::of(row, owner.plan, limits)).collect(),
+    })
 }
 
-async fn revoke(id: KeyId, settings: &Settings) -> Result<Said, Failure> {
+async fn revoke(id: KeyId, settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = opening::desk(settings).await?;
     let gone = async {
         let owner = changes::owner_of(&desk.accounts_db, id).await?;
         changes::revoke(&desk.accounts_db, owner, id).await
     };
     match gone.await {
-        Ok(()) => Said::of(&Revoked { id, revoked: true }),
+        Ok(()) => CommandOutput::of(&Revoked { id, revoked: true }),
         Err(Error::NotFound) => Err(Failure::NoKey),
         Err(other) => Err(other.into()),
     }

@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use super::failure::Failure;
 use super::opening;
-use super::output::Said;
+use super::output::CommandOutput;
 use crate::settings::Settings;
 
 /// Migrates.
-pub async fn run(settings: &Settings) -> Result<Said, Failure> {
+pub async fn run(settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = opening::desk_of_any_database(settings).await?;
-    Said::of(&MigrationReport { database: opening::kind(&desk), migrated: true })
+    CommandOutput::of(&MigrationReport { database: opening::kind(&desk), migrated: true })
 }
 
 #[derive(Serialize)]

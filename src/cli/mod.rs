@@ -29,7 +29,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use self::failure::Failure;
-use self::output::Said;
+use self::output::CommandOutput;
 use crate::settings::Settings;
 
 /// What was typed.
@@ -111,7 +111,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
 }
 
 impl Cli {
-    fn perform(self) -> Result<Said, Failure> {
+    fn perform(self) -> Result<CommandOutput, Failure> {
         let settings = Settings::load(self.config.as_deref(), Settings::environment());
         match self.command.unwrap_or(Command::Serve) {
             Command::Serve => serve::run(settings?),
@@ -132,7 +132,7 @@ impl Cli {
 }
 
 /// Runs a short command to its end, on this thread.
-fn wait(command: impl Future<Output = Result<Said, Failure>>) -> Result<Said, Failure> {
+fn wait(command: impl Future<Output = Result<CommandOutput, Failure>>) -> Result<CommandOutput, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(Failure::Runtime)?.block_on(command)
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::doctor::Check;
 use super::failure::Failure;
-use super::output::{Said, table};
+use super::output::{CommandOutput, table};
 use super::{folder, progress};
 use crate::settings::Settings;
 
@@ -42,7 +42,7 @@ pub struct Import {
 }
 
 /// Does what is asked.
-pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
+pub async fn run(asked: Asked, settings: &Settings) -> Result<CommandOutput, Failure> {
     let store = Store::new(settings.model_folders());
     match asked {
         Asked::Pull(Pull { name }) => {
@@ -123,8 +123,8 @@ fn show(bar: &ProgressBar, model: &str, how: Progress<'_>) {
     }
 }
 
-fn list(store: &Store) -> Result<Said, Failure> {
-    Said::of(&Listed { models: store.status(Catalogue::built_in()) })
+fn list(store: &Store) -> Result<CommandOutput, Failure> {
+    CommandOutput::of(&Listed { models: store.status(Catalogue::built_in()) })
 }
 
 #[derive(Serialize)]
@@ -149,7 +149,7 @@ impl fmt::Display for Listed {
     }
 }
 
-fn verify(store: &Store) -> Result<Said, Failure> {
+fn verify(store: &Store) -> Result<CommandOutput, Failure> {
     let verified = |model: &Model| {
         let fault = store.verify(model).err().map(|broken| format!("could not {broken}"));
         Verified { name: model.name.clone(), ok: fault.is_none(), fault }
@@ -157,7 +157,7 @@ fn verify(store: &Store) -> Result<Said, Failure> {
     let used = |model: &&Model| !model.optional || store.find(model).is_some();
     let models: Vec<_> = Catalogue::built_in().models().iter().filter(used).map(verified).collect();
     let report = Report { ok: models.iter().all(|model| model.ok), models };
-    Ok(Said::of(&report)?.ended(report.ok))
+    Ok(CommandOutput::of(&report)?.ended(report.ok))
 }
 
 #[derive(Serialize)]

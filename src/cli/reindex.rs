@@ -6,15 +6,15 @@ use actors::ingest::again;
 use serde::Serialize;
 
 use super::failure::Failure;
-use super::output::Said;
+use super::output::CommandOutput;
 use super::{opening, probe};
 use crate::settings::Settings;
 
 /// Leaves a job for each document that has a text.
-pub async fn run(settings: &Settings) -> Result<Said, Failure> {
+pub async fn run(settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = opening::desk(settings).await?;
     let documents = again::ask_for_all(&desk.db, desk.clock.now()).await?;
-    Said::of(&Queued { documents, server_running: probe::runs(settings).await })
+    CommandOutput::of(&Queued { documents, server_running: probe::runs(settings).await })
 }
 
 #[derive(Serialize)]

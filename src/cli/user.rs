@@ -12,7 +12,7 @@ use entity::user;
 use serde::Serialize;
 
 use super::failure::Failure;
-use super::output::{Said, shown, table};
+use super::output::{CommandOutput, shown, table};
 use super::{choices, opening, password};
 use crate::settings::Settings;
 
@@ -83,7 +83,7 @@ pub struct Whose {
 }
 
 /// Does what is asked.
-pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
+pub async fn run(asked: Asked, settings: &Settings) -> Result<CommandOutput, Failure> {
     match asked {
         Asked::Add(add) => make(add, settings).await,
         Asked::List => list(&opening::desk(settings).await?).await,
@@ -100,20 +100,20 @@ pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
     }
 }
 
-async fn make(add: Add, settings: &Settings) -> Result<Said, Failure> {
+async fn make(add: Add, settings: &Settings) -> Result<CommandOutput, Failure> {
     let Add { email, plan, name, password_stdin } = add;
     let desk = opening::desk_or_new(settings).await?;
     let password = password::read(password_stdin)?;
     let row = accounts::create(&desk, NewAccount { email, name, password, plan }).await?;
-    Said::of(&Made { user_id: row.id, email: row.email, plan: row.plan })
+    CommandOutput::of(&Made { user_id: row.id, email: row.email, plan: row.plan })
 }
 
-async fn list(desk: &Desk) -> Result<Said, Failure> {
+async fn list(desk: &Desk) -> Result<CommandOutput, Failure> {
     let users = accounts::all(desk).await?.into_iter().map(Account::from).collect();
-    Said::of(&Listed { users })
+    CommandOutput::of(&Listed { users })
 }
 
-async fn set_password(new: SetPassword, settings: &Settings) -> Result<Said, Failure> {
+async fn set_password(new: SetPassword, settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = opening::desk(settings).await?;
     let row = opening::account(&desk, &new.email).await?;
     let password = password::read(new.password_stdin)?;
@@ -121,22 +121,22 @@ async fn set_password(new: SetPassword, settings: &Settings) -> Result<Said, Fai
     changed(&desk, &new.email).await
 }
 
-async fn set_disabled(email: &str, disabled: bool, settings: &Settings) -> Result<Said, Failure> {
+async fn set_disabled(email: &str, disabled: bool, settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = opening::desk(settings).await?;
     let row = opening::account(&desk, email).await?;
     accounts::set_disabled(&desk, row.id, disabled).await?;
     changed(&desk, email).await
 }
 
-async fn changed(desk: &Desk, email: &str) -> Result<Said, Failure> {
-    Said::of(&Account::from(opening::account(desk, email).await?))
+async fn changed(desk: &Desk, email: &str) -> Result<CommandOutput, Failure> {
+    CommandOutput::of(&Account::from(opening::account(desk, email).await?))
 }
 
-async fn delete(email: &str, settings: &Settings) -> Result<Said, Failure> {
+async fn delete(email: &str, settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = opening::desk(settings).await?;
     let row = opening::account(&desk, email).await?;
     accounts::delete(&desk, row.id).await?;
-    Said::of(&Deleted { user_id: row.id, email: row.email, deleted: true })
+    CommandOutput::of(&Deleted { user_id: row.id, email: row.email, deleted: true })
 }
 
 #[derive(Serialize)]

@@ -7,7 +7,7 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
 use super::check::Check;
-use crate::cli::probe::{Found, ServerAnswer};
+use crate::cli::probe::{ServerAnswer, ServerState};
 use crate::settings::{BaseUrl, Settings};
 
 const NAME: &str = "base_url";
@@ -30,7 +30,7 @@ pub async fn check(settings: &Settings, server: &ServerAnswer) -> Check {
             return Check::warning(NAME, format!("the host of {url} was not found: {cause}"), advice);
         }
     };
-    if matches!(server.found, Found::Nobody | Found::Stranger) {
+    if matches!(server.found, ServerState::Nobody | ServerState::Stranger) {
         return Check::good(NAME, format!("the host of {url} is known; no server runs to be reached there"));
     }
     match connect(&addresses).await {
@@ -72,7 +72,7 @@ mod tests {
         Settings::load(None, set.into_iter()).unwrap()
     }
 
-    const READY: ServerAnswer = ServerAnswer { found: Found::Ready, storage: None };
+    const READY: ServerAnswer = ServerAnswer { found: ServerState::Ready, storage: None };
 
     #[tokio::test]
     async fn base_url_is_good_where_it_accepts_connections() {
@@ -89,7 +89,7 @@ mod tests {
         let settings = settings(&format!("http://{free}"));
 
         let refused = check(&settings, &READY).await;
-        let nobody = check(&settings, &ServerAnswer { found: Found::Nobody, storage: None }).await;
+        let nobody = check(&settings, &ServerAnswer { found: ServerState::Nobody, storage: None }).await;
 
         assert_eq!((refused.state, nobody.state), (State::Warning, State::Good));
         assert!(refused.found.contains(&free.to_string()), "{refused}");

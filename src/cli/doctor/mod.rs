@@ -24,8 +24,8 @@ pub use self::check::Check;
 use self::check::State;
 use super::failure::Failure;
 use super::models;
-use super::output::Said;
-use super::probe::{self, Found, ServerAnswer};
+use super::output::CommandOutput;
+use super::probe::{self, ServerAnswer, ServerState};
 use crate::settings::{Settings, SettingsError};
 
 /// What is done with what is found.
@@ -37,7 +37,10 @@ pub struct DoctorArgs {
 }
 
 /// Looks, and reports; the status is a failure's where something is wrong.
-pub async fn run(args: DoctorArgs, settings: Result<Settings, SettingsError>) -> Result<Said, Failure> {
+pub async fn run(
+    args: DoctorArgs,
+    settings: Result<Settings, SettingsError>,
+) -> Result<CommandOutput, Failure> {
     let checks = match settings {
         Ok(settings) => all(&settings, args.repair).await,
         Err(error) => {
@@ -45,7 +48,7 @@ pub async fn run(args: DoctorArgs, settings: Result<Settings, SettingsError>) ->
         }
     };
     let report = Report { ok: checks.iter().all(|check| check.state != State::Wrong), checks };
-    Ok(Said::of(&report)?.ended(report.ok))
+    Ok(CommandOutput::of(&report)?.ended(report.ok))
 }
 
 async fn all(settings: &Settings, repairs: bool) -> Vec<Check> {
@@ -79,7 +82,7 @@ async fn check_work(desk: &Desk, server: &ServerAnswer) -> Vec<Check> {
     if !matches!(desk.db.behind().await, Ok(0)) {
         return Vec::new();
     }
-    let server_running = matches!(server.found, Found::Ready | Found::NotReady);
+    let server_running = matches!(server.found, ServerState::Ready | ServerState::NotReady);
     vec![jobs::check(desk, server_running).await, feeds::check(desk).await]
 }
 
@@ -171,8 +174,8 @@ async fn check_sandbox() -> Check {
 fn check_server(settings: &Settings, server: &ServerAnswer) -> Check {
     let (name, listen) = ("server", settings.server.listen);
     match server.found {
-        Found::Ready => Check::good(name, format!("one runs on {listen} and is ready")),
-        Found::NotReady => match server.storage.as_deref() {
+        ServerState::Ready => Check::good(name, format!("one runs on {listen} and is ready")),
+        ServerState::NotReady => match server.storage.as_deref() {
             Some("damaged") => {
                 let found =
                     format!("one runs on {listen} and takes no writes: it met damage in the database");
@@ -189,11 +192,11 @@ fn check_server(settings: &Settings, server: &ServerAnswer) -> Check {
                 Check::warning(name, format!("one runs on {listen} and is not ready"), advice)
             }
         },
-        Found::Stranger => {
+        ServerState::Stranger => {
             let found = format!("something else answers on {listen}");
             Check::wrong(name, found, "end it, or set server.listen to another address")
         }
-        Found::Nobody => Check::good(name, format!("none runs on {listen}; `carrel serve` starts one")),
+        ServerState::Nobody => Check::good(name, format!("none runs on {listen}; `carrel serve` starts one")),
     }
 }
 

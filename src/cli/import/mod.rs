@@ -16,8 +16,8 @@ use entity::kind::ImportState;
 
 use self::report::{Left, Report};
 use super::failure::Failure;
-use super::output::Said;
-use super::waiting::Found;
+use super::output::CommandOutput;
+use super::waiting::Progress;
 use super::{opening, probe, progress, waiting};
 use crate::server;
 use crate::settings::Settings;
@@ -43,7 +43,7 @@ fn format(name: &str) -> Result<Format, String> {
 }
 
 /// Has the file imported, and reports.
-pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
+pub async fn run(asked: Asked, settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = opening::desk(settings).await?;
     let owner = opening::account(&desk, &asked.user).await?;
     imports::may_begin(&desk, owner.id).await?;
@@ -53,7 +53,7 @@ pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
     let begun = imports::begin(&desk, new, file).await?;
     match ended(&desk, settings, &begun).await? {
         Some(import) => told(&desk, &import, settings).await,
-        None => Said::of(&Left::of(&begun)),
+        None => CommandOutput::of(&Left::of(&begun)),
     }
 }
 
@@ -68,16 +68,16 @@ async fn ended(
         let import = imports::find(desk, begun.user_id, begun.id).await?;
         bar.set_position(rows(&import));
         let running = import.state == ImportState::Running;
-        Ok(if running { Found::Open(import.error) } else { Found::Done(import) })
+        Ok(if running { Progress::Open(import.error) } else { Progress::Done(import) })
     })
     .await
 }
 
-async fn told(desk: &Desk, import: &import::Model, settings: &Settings) -> Result<Said, Failure> {
+async fn told(desk: &Desk, import: &import::Model, settings: &Settings) -> Result<CommandOutput, Failure> {
     match import.state {
         ImportState::Done | ImportState::Checked => {
             let report = Report::of(desk, import, probe::runs(settings).await).await?;
-            Ok(Said::of(&report)?.ended(report.is_good()))
+            Ok(CommandOutput::of(&report)?.ended(report.is_good()))
         }
         ImportState::Failed => {
             Err(Failure::NotImported { rows: rows(import), reason: import.error.clone().unwrap_or_default() })
