@@ -3,6 +3,7 @@
 
 mod ai;
 mod choices;
+mod confirmation;
 mod doctor;
 mod export;
 mod failure;
@@ -50,9 +51,9 @@ struct Cli {
 enum Command {
     /// Start the service; so does no subcommand at all
     Serve,
-    /// Make, change and remove accounts
+    /// Create, change and delete accounts
     #[command(subcommand)]
-    User(user::Asked),
+    User(user::UserCommand),
     /// Make, list and revoke API keys
     #[command(subcommand)]
     Key(key::Asked),
