@@ -56,14 +56,14 @@ enum Command {
     User(user::UserCommand),
     /// Make, list and revoke API keys
     #[command(subcommand)]
-    Key(key::Asked),
+    Key(key::KeyCommand),
     /// Take in what an account has elsewhere, or an export
-    Import(import::Asked),
+    Import(import::ImportArgs),
     /// Look at imports, pause them, go on with them, take them back
     #[command(subcommand)]
-    Imports(imports::Asked),
+    Imports(imports::ImportsCommand),
     /// Pack everything of an account into one file
-    Export(export::Asked),
+    Export(export::ExportArgs),
     /// Pause the AI, or end the pause
     #[command(subcommand)]
     Ai(ai::Asked),

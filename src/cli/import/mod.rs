@@ -1,10 +1,11 @@
 //! `carrel import`: a file of another program, or an export, into a library. It goes to the store with a job, as one does
-//! that comes by the web; the server takes it in, or the next start where none runs.
+//! that comes by the web; the server imports it, or the next start where none runs.
 
 mod file;
+mod formats;
 pub mod report;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use actors::desk::Desk;
 use actors::error::Error;
@@ -14,8 +15,9 @@ use clap::Args;
 use entity::import;
 use entity::kind::ImportState;
 
-use self::report::{Left, Report};
+use self::report::{QueuedImport, Report};
 use super::failure::Failure;
+use super::opening::OwnerArgs;
 use super::output::CommandOutput;
 use super::waiting::Progress;
 use super::{opening, probe, progress, waiting};
@@ -24,40 +26,42 @@ use crate::settings::Settings;
 
 /// What to import, and for whom.
 #[derive(Debug, Args)]
-pub struct Asked {
-    /// Address of the account
-    #[arg(long, value_name = "ADDRESS")]
-    user: String,
-    /// What the file is; found out when left out
-    #[arg(long, value_parser = format)]
+pub struct ImportArgs {
+    #[command(flatten)]
+    owner: OwnerArgs,
+    /// Format of the file (detected if omitted)
+    #[arg(long, value_parser = formats::format())]
     format: Option<Format>,
-    /// Say what would come of it, and change nothing
+    /// Show what the import would do, and change nothing
     #[arg(long)]
     dry_run: bool,
     /// The file, or - for standard input
     file: PathBuf,
 }
 
-fn format(name: &str) -> Result<Format, String> {
-    name.parse().map_err(|_| format!("is none of {}", Format::NAMES.join(", ")))
-}
-
 /// Has the file imported, and reports.
-pub async fn run(asked: Asked, settings: &Settings) -> Result<CommandOutput, Failure> {
+pub async fn run(args: ImportArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = opening::desk(settings).await?;
-    let owner = opening::account(&desk, &asked.user).await?;
+    let owner = args.owner.find(&desk).await?;
     imports::may_begin(&desk, owner.id).await?;
     let store = server::files(settings).map_err(Failure::Service)?;
-    let file = file::stored(&desk, &*store, owner.id, &asked.file).await?;
-    let new = New { user: owner.id, file_name: None, format: asked.format, dry_run: asked.dry_run };
+    let file = file::stored(&desk, &*store, owner.id, &args.file).await?;
+    let file_name = file_name(&args.file);
+    let new = New { user: owner.id, file_name, format: args.format, dry_run: args.dry_run };
     let begun = imports::begin(&desk, new, file).await?;
     match ended(&desk, settings, &begun).await? {
-        Some(import) => told(&desk, &import, settings).await,
-        None => CommandOutput::of(&Left::of(&begun)),
+        Some(import) => report(&desk, &import, settings).await,
+        None => CommandOutput::of(&QueuedImport::of(&begun)),
     }
 }
 
-/// The import when nothing more is taken of it; none where it is left for the next start.
+/// The name of the file; none of standard input.
+fn file_name(path: &Path) -> Option<String> {
+    let name = path.file_name().filter(|_| path.to_str() != Some("-"))?;
+    Some(name.to_string_lossy().into_owned())
+}
+
+/// The import when it has ended; none where it is left for the next start.
 async fn ended(
     desk: &Desk,
     settings: &Settings,
@@ -73,21 +77,28 @@ async fn ended(
     .await
 }
 
-async fn told(desk: &Desk, import: &import::Model, settings: &Settings) -> Result<CommandOutput, Failure> {
+async fn report(desk: &Desk, import: &import::Model, settings: &Settings) -> Result<CommandOutput, Failure> {
     match import.state {
         ImportState::Done | ImportState::Checked => {
             let report = Report::of(desk, import, probe::runs(settings).await).await?;
             Ok(CommandOutput::of(&report)?.ended(report.is_good()))
         }
-        ImportState::Failed => {
-            Err(Failure::NotImported { rows: rows(import), reason: import.error.clone().unwrap_or_default() })
-        }
+        ImportState::Failed => Err(Failure::NotImported { rows: rows(import), reason: reason(import) }),
         ImportState::Running
         | ImportState::Paused
         | ImportState::Undoing
         | ImportState::HalfUndone
         | ImportState::Undone => Err(Failure::Interrupted { rows: rows(import) }),
     }
+}
+
+/// Why an import failed, and what to do about a file whose format was not recognised.
+fn reason(import: &import::Model) -> String {
+    let reason = import.error.clone().unwrap_or_default();
+    if imports::is_format_unknown(import) {
+        return format!("{reason}; name it with --format ({})", Format::NAMES.join(", "));
+    }
+    reason
 }
 
 fn rows(import: &import::Model) -> u64 {
