@@ -33,11 +33,11 @@ use self::failure::Failure;
 use self::output::CommandOutput;
 use crate::settings::Settings;
 
-/// What was typed.
+/// The command line.
 #[derive(Debug, Parser)]
 #[command(name = "carrel", version, about = "A personal reading library with a REST API and an MCP server")]
 struct Cli {
-    /// Settings that go over the built-in ones; stands before the subcommand
+    /// Settings file over the built-in defaults; stands before the subcommand
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Print one JSON object instead of text, for errors too
@@ -49,38 +49,38 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Start the service; so does no subcommand at all
+    /// Start the server (default)
     Serve,
     /// Create, change and delete accounts
     #[command(subcommand)]
     User(user::UserCommand),
-    /// Make, list and revoke API keys
+    /// Create, list and revoke API keys
     #[command(subcommand)]
     Key(key::KeyCommand),
-    /// Take in what an account has elsewhere, or an export
+    /// Import bookmarks from another program, or a Carrel export
     Import(import::ImportArgs),
-    /// Look at imports, pause them, go on with them, take them back
+    /// Show, pause, resume and undo imports
     #[command(subcommand)]
     Imports(imports::ImportsCommand),
-    /// Pack everything of an account into one file
+    /// Export everything in an account into one file
     Export(export::ExportArgs),
-    /// Pause the AI, or end the pause
+    /// Pause AI for the rest of the day, resume it, or show its state
     #[command(subcommand)]
-    Ai(ai::Asked),
-    /// The local models: fetch them, list them, check them
+    Ai(ai::AiCommand),
+    /// Fetch, list, verify and import the local models
     #[command(subcommand)]
-    Models(models::Asked),
-    /// Put every document into the index anew
+    Models(models::ModelsCommand),
+    /// Rebuild the search index
     Reindex,
-    /// Look for what is wrong and say what to do
+    /// Check the installation and say how to repair it
     Doctor(doctor::DoctorArgs),
     /// Create the database, or bring its tables up to date
     Migrate,
-    /// Print the description of the REST API (OpenAPI)
+    /// Print the OpenAPI description of the REST API
     Openapi,
 }
 
-/// Every command with its arguments, for what tells of them.
+/// Every command with its arguments, for what describes them.
 pub fn command() -> clap::Command {
     Cli::command()
 }
@@ -116,16 +116,16 @@ impl Cli {
         let settings = Settings::load(self.config.as_deref(), Settings::environment());
         match self.command.unwrap_or(Command::Serve) {
             Command::Serve => serve::run(settings?),
-            Command::User(asked) => wait(user::run(asked, &settings?)),
-            Command::Key(asked) => wait(key::run(asked, &settings?)),
-            Command::Import(asked) => wait(import::run(asked, &settings?)),
-            Command::Imports(asked) => wait(imports::run(asked, &settings?)),
-            Command::Export(asked) => wait(export::run(asked, &settings?)),
-            Command::Ai(asked) => wait(ai::run(asked, &settings?)),
-            Command::Models(asked) => wait(models::run(asked, &settings?)),
+            Command::User(command) => wait(user::run(command, &settings?)),
+            Command::Key(command) => wait(key::run(command, &settings?)),
+            Command::Import(args) => wait(import::run(args, &settings?)),
+            Command::Imports(command) => wait(imports::run(command, &settings?)),
+            Command::Export(args) => wait(export::run(args, &settings?)),
+            Command::Ai(command) => wait(ai::run(command, &settings?)),
+            Command::Models(command) => wait(models::run(command, &settings?)),
             Command::Reindex => wait(reindex::run(&settings?)),
             // It has something to say about wrong settings too.
-            Command::Doctor(asked) => wait(doctor::run(asked, settings)),
+            Command::Doctor(args) => wait(doctor::run(args, settings)),
             Command::Migrate => wait(migrate::run(&settings?)),
             Command::Openapi => openapi::run(&settings?),
         }

@@ -40,11 +40,6 @@ pub async fn runs(settings: &Settings) -> bool {
     matches!(look(settings).await, ServerState::Ready | ServerState::NotReady)
 }
 
-/// Who takes up what was left, in words.
-pub fn who(server_running: bool) -> &'static str {
-    if server_running { "the running server does it" } else { "no server is running, the next start does it" }
-}
-
 /// What answers at the address of the server.
 pub async fn look(settings: &Settings) -> ServerState {
     ask(settings).await.found

@@ -53,8 +53,10 @@ fn every_subcommand_takes_json_at_its_end() {
         "user delete --email a@b.example --yes",
         "key create --user a@b.example --kind mcp --name N --scope read:library --scope write:notes \
          --hourly-limit 5 --expires-at 2030-01-01T00:00:00Z",
+        "key list",
         "key list --user a@b.example",
         "key revoke 018f4d5e-0000-7000-8000-000000000000",
+        "import file.html",
         "import --user a@b.example --format jsonl -",
         "imports list --user a@b.example",
         "imports rows --user a@b.example --outcome skipped 018f4d5e-0000-7000-8000-000000000000",
@@ -93,6 +95,15 @@ fn a_mistake_is_told_with_what_is_allowed() {
     for (line, allowed) in mistakes {
         let (_, told) = refused(line);
         assert!(told.contains(allowed), "{line}: {told}");
+    }
+}
+
+#[test]
+fn help_of_import_lists_every_format() {
+    let help = refused("import --help").1;
+
+    for format in actors::imports::Format::NAMES {
+        assert!(help.contains(&format!("- {format}:")), "{format}: {help}");
     }
 }
 

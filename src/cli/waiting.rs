@@ -20,18 +20,18 @@ const PROBE_INTERVAL: Duration = Duration::from_secs(5);
 const MAX_MISSED_PROBES: u32 = 3;
 /// A server that has nothing else to do is at it by then.
 const LATE_AFTER: Duration = Duration::from_secs(5);
-const NOT_STARTED: &str = "the server that runs is not at it: it has other work, or another database";
+const NOT_STARTED: &str = "the running server has not started this job: it is busy or uses another database";
 const NO_ANSWER: &str = "the server does not answer";
 
-/// What was found when it was looked.
+/// How far the job is.
 pub enum Progress<T> {
     /// It is done.
     Done(T),
-    /// It is not, and why it does not go on, where it does not.
+    /// It is not, and why it does not continue, where it does not.
     Open(Option<String>),
 }
 
-/// What `look` finds, once it is done; none where no server is there to do it, or none any more.
+/// Returns what `look` finds, once it is done; none where no server is there to do it, or none any more.
 ///
 /// # Errors
 /// Those of `look`, and the database.
@@ -84,7 +84,7 @@ impl WaitNotice<'_> {
 
     fn tell(&mut self, why: String) {
         if self.last.as_ref() != Some(&why) {
-            let words = format!("carrel: waiting: {why}. The job is saved: you may stop waiting for it.");
+            let words = format!("carrel: waiting: {why}. The job is saved: you may stop waiting.");
             // Where stderr is closed there is nobody to tell.
             self.bar.suspend(|| writeln!(io::stderr(), "{words}")).ok();
             self.last = Some(why);
