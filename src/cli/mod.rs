@@ -2,6 +2,7 @@
 //! index and the files (contract.md, section 11).
 
 mod ai;
+mod app;
 mod choices;
 mod confirmation;
 mod doctor;
@@ -19,6 +20,7 @@ mod output;
 mod password;
 mod probe;
 mod progress;
+mod project;
 mod reindex;
 mod serve;
 mod user;
@@ -57,6 +59,12 @@ enum Command {
     /// Create, list and revoke API keys
     #[command(subcommand)]
     Key(key::KeyCommand),
+    /// List and disconnect the apps that signed in by OAuth
+    #[command(subcommand)]
+    App(app::AppCommand),
+    /// Create, list and archive projects
+    #[command(subcommand)]
+    Project(project::ProjectCommand),
     /// Import bookmarks from another program, or a Carrel export
     Import(import::ImportArgs),
     /// Show, pause, resume and undo imports
@@ -118,6 +126,8 @@ impl Cli {
             Command::Serve => serve::run(settings?),
             Command::User(command) => wait(user::run(command, &settings?)),
             Command::Key(command) => wait(key::run(command, &settings?)),
+            Command::App(command) => wait(app::run(command, &settings?)),
+            Command::Project(command) => wait(project::run(command, &settings?)),
             Command::Import(args) => wait(import::run(args, &settings?)),
             Command::Imports(command) => wait(imports::run(command, &settings?)),
             Command::Export(args) => wait(export::run(args, &settings?)),

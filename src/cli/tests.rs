@@ -56,6 +56,11 @@ fn every_subcommand_takes_json_at_its_end() {
         "key list",
         "key list --user a@b.example",
         "key revoke 018f4d5e-0000-7000-8000-000000000000",
+        "app list",
+        "app disconnect --user a@b.example 018f4d5e-0000-7000-8000-000000000000",
+        "project create --name N --description D --instructions I",
+        "project list --status archived",
+        "project archive 018f4d5e-0000-7000-8000-000000000000",
         "import file.html",
         "import --user a@b.example --format jsonl -",
         "imports list --user a@b.example",
@@ -91,6 +96,9 @@ fn a_mistake_is_told_with_what_is_allowed() {
         ("imports show --user a@b.example 7", "carrel imports list"),
         ("imports rows --user a@b.example --outcome lost", "skipped"),
         ("import --user a@b.example --format html -", "jsonl"),
+        ("app disconnect 7", "carrel app list"),
+        ("project archive 7", "carrel project list"),
+        ("project list --status done", "active, archived"),
     ];
     for (line, allowed) in mistakes {
         let (_, told) = refused(line);

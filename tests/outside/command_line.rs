@@ -5,10 +5,12 @@ use serde_json::{Value, json};
 use crate::world::program::{
     CommandOutput, EMAIL, PASSWORD, make_account, make_account_of, printed, printed_on_terminal, run,
 };
-use crate::world::{Home, Program, Reply, Site, eventually};
+use crate::world::{Assistant, Home, Program, Reply, Site, eventually};
 
 /// SQLite in the data folder, whichever database the run selects.
 const OWN_DATABASE: (&str, &str) = ("DATABASE__URL", "");
+/// The address that an assistant is told.
+const BASE: &str = "http://127.0.0.1:9";
 
 #[track_caller]
 fn fails(output: &CommandOutput, words: &[&str]) {
@@ -31,11 +33,13 @@ async fn command_without_database_says_where_it_looked() {
     let home = Home::new().await;
     let file = home.path("data").join("carrel.db");
     let id = "018f4d5e-0000-7000-8000-000000000000";
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 11] = [
         &["user", "list"],
         &["user", "delete", "--email", EMAIL, "--yes"],
         &["key", "list"],
         &["key", "revoke", id],
+        &["app", "list"],
+        &["project", "list"],
         &["import", "-"],
         &["imports", "list"],
         &["export", "out.zip"],
@@ -230,6 +234,50 @@ async fn file_of_unknown_format_is_refused_with_the_formats() {
 
     fails(&output, &["failed after 0 rows", "not recognised", "--format (carrel, jsonl, netscape,"]);
     running.terminate().await;
+}
+
+#[actix_web::test]
+async fn connected_app_is_listed_and_disconnected() {
+    let home = Home::new().await;
+    make_account(&home);
+    let running = Program::start_under(&home, "data", BASE).await;
+    let browser = running.stranger().sign_in(EMAIL, PASSWORD).await;
+    let assistant = Assistant::new(running.stranger()).await;
+    let tokens = assistant.connect(&browser, "read:library").await;
+    assert_eq!(assistant.call(&tokens.access).await, 200);
+
+    let apps = run(&home, &["app", "list"], "")["apps"].clone();
+    let id = apps[0]["id"].as_str().unwrap();
+    assert_eq!((&apps[0]["clientName"], apps.as_array().unwrap().len()), (&json!("Heron"), 1));
+    succeeds(&printed(&home, &["app", "disconnect", id], "", &[]), &["disconnected the app"]);
+
+    eventually("the token is refused", async || (assistant.call(&tokens.access).await == 401).then_some(()))
+        .await;
+    assert_eq!(run(&home, &["app", "list"], "")["apps"], json!([]));
+    fails(&printed(&home, &["app", "disconnect", id], "", &[]), &["no connected app", "carrel app list"]);
+    running.terminate().await;
+}
+
+#[actix_web::test]
+async fn projects_are_created_listed_and_archived() {
+    let home = Home::new().await;
+    make_account(&home);
+    let create = ["project", "create", "--name", "A book", "--instructions", "Be brief."];
+
+    let made = run(&home, &create, "")["project"].clone();
+    let id = made["id"].as_str().unwrap();
+    assert_eq!((&made["name"], &made["status"]), (&json!("A book"), &json!("active")));
+    fails(&printed(&home, &["project", "create", "--name", ""], "", &[]), &["name"]);
+    succeeds(&printed(&home, &["project", "archive", id], "", &[]), &["archived the project `A book`"]);
+
+    let listed = |status: &str| {
+        let listed = run(&home, &["project", "list", "--status", status], "");
+        listed["projects"].as_array().unwrap().len()
+    };
+    assert_eq!((listed("active"), listed("archived")), (0, 1));
+    succeeds(&printed(&home, &["project", "list"], "", &[]), &["A book", "archived"]);
+    let nobodys = ["project", "archive", "018f4d5e-0000-7000-8000-000000000000"];
+    fails(&printed(&home, &nobodys, "", &[]), &["no project", "carrel project list"]);
 }
 
 /// The check of this name.
