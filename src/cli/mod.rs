@@ -4,6 +4,7 @@
 mod ai;
 mod app;
 mod choices;
+mod completions;
 mod confirmation;
 mod doctor;
 mod export;
@@ -86,6 +87,8 @@ enum Command {
     Migrate,
     /// Print the OpenAPI description of the REST API
     Openapi,
+    /// Print a script that completes this command line in a shell
+    Completions(completions::CompletionsArgs),
 }
 
 /// Every command with its arguments, for what describes them.
@@ -138,6 +141,7 @@ impl Cli {
             Command::Doctor(args) => wait(doctor::run(args, settings)),
             Command::Migrate => wait(migrate::run(&settings?)),
             Command::Openapi => openapi::run(&settings?),
+            Command::Completions(args) => completions::run(&args),
         }
     }
 }

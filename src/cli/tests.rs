@@ -77,6 +77,7 @@ fn every_subcommand_takes_json_at_its_end() {
         "doctor",
         "doctor --repair",
         "migrate",
+        "completions bash",
     ];
     for line in lines {
         assert!(parse(&format!("{line} --json")).unwrap().json, "{line}");
@@ -99,6 +100,7 @@ fn a_mistake_is_told_with_what_is_allowed() {
         ("app disconnect 7", "carrel app list"),
         ("project archive 7", "carrel project list"),
         ("project list --status done", "active, archived"),
+        ("completions ksh", "bash"),
     ];
     for (line, allowed) in mistakes {
         let (_, told) = refused(line);

@@ -280,6 +280,16 @@ async fn projects_are_created_listed_and_archived() {
     fails(&printed(&home, &nobodys, "", &[]), &["no project", "carrel project list"]);
 }
 
+#[actix_web::test]
+async fn completions_need_no_database() {
+    let home = Home::new().await;
+
+    for (shell, word) in [("bash", "complete"), ("zsh", "#compdef carrel"), ("fish", "complete -c carrel")] {
+        succeeds(&printed(&home, &["completions", shell], "", &[]), &[word, "disconnect"]);
+    }
+    assert!(!home.path("data").exists());
+}
+
 /// The check of this name.
 fn check(report: &Value, name: &str) -> Value {
     let checks = report["checks"].as_array().unwrap();
