@@ -53,8 +53,29 @@ pub enum ConnectError {
     #[error(transparent)]
     Lost(#[from] LostDatabase),
     /// It cannot be reached or read.
-    #[error(transparent)]
-    Open(#[from] OpenError),
+    #[error("could not open the database {place} (setting {setting}): {cause}")]
+    Open {
+        /// Its file, or its name and host; never the password.
+        place: String,
+        /// The setting that names it.
+        setting: &'static str,
+        /// What the database, the driver or the system says.
+        #[source]
+        cause: OpenError,
+    },
+}
+
+impl ConnectError {
+    /// The database of these settings could not be opened for this reason.
+    pub fn unopened(settings: &Settings, cause: impl Into<OpenError>) -> Self {
+        let (place, setting) = (settings.database_url().place(), setting_of_database(settings));
+        Self::Open { place, setting, cause: cause.into() }
+    }
+}
+
+/// The setting that says where the database is.
+pub fn setting_of_database(settings: &Settings) -> &'static str {
+    if settings.database.url.is_some() { "database.url" } else { "data_dir" }
 }
 
 /// Connects to the database and leaves its tables as they are. A missing SQLite database is created, unless it was lost.
@@ -63,14 +84,44 @@ pub enum ConnectError {
 /// The database was lost, or cannot be opened.
 pub async fn connect(settings: &Settings) -> Result<Db, ConnectError> {
     require_file(settings)?;
-    let url = settings.database_url();
-    let db = Db::connect(url.expose()).await.map_err(OpenError::from)?;
-    // A database in memory is empty at each start.
-    let is_kept = url.is_postgres() || url.sqlite_file().is_some();
-    if is_kept && !db.has_tables().await.map_err(OpenError::from)? {
+    let db = connect_to_any(settings).await?;
+    if !has_library(settings, &db).await? {
         fail_if_lost(settings, "empty")?;
     }
     Ok(db)
+}
+
+/// Connects to a database that was created before, and leaves its tables as they are. Returns `None`, and creates nothing, where
+/// there is none: no file, an empty one, or no tables of this service.
+///
+/// # Errors
+/// The database was lost, or cannot be opened.
+pub async fn connect_existing(settings: &Settings) -> Result<Option<Db>, ConnectError> {
+    require_file(settings)?;
+    if is_new(settings) {
+        return Ok(None);
+    }
+    let db = connect_to_any(settings).await?;
+    if has_library(settings, &db).await? {
+        return Ok(Some(db));
+    }
+    fail_if_lost(settings, "empty")?;
+    db.close().await.map_err(|cause| ConnectError::unopened(settings, cause))?;
+    Ok(None)
+}
+
+async fn connect_to_any(settings: &Settings) -> Result<Db, ConnectError> {
+    let connected = Db::connect(settings.database_url().expose()).await;
+    connected.map_err(|cause| ConnectError::unopened(settings, cause))
+}
+
+/// Whether the database has tables of this service. One in memory is empty at each start, so it counts as one that has.
+async fn has_library(settings: &Settings, db: &Db) -> Result<bool, ConnectError> {
+    let url = settings.database_url();
+    if !url.is_postgres() && url.sqlite_file().is_none() {
+        return Ok(true);
+    }
+    db.has_tables().await.map_err(|cause| ConnectError::unopened(settings, cause))
 }
 
 /// Opens the database for the service.
@@ -79,7 +130,7 @@ pub async fn connect(settings: &Settings) -> Result<Db, ConnectError> {
 /// As [`connect`]; the database is damaged, or its tables cannot be brought up to date.
 pub async fn open_for_service(settings: &Settings) -> Result<Db, ConnectError> {
     let db = connect(settings).await?;
-    db.prepare().await?;
+    db.prepare().await.map_err(|cause| ConnectError::unopened(settings, cause))?;
     Ok(db)
 }
 
@@ -221,6 +272,31 @@ mod tests {
         open_for_service(&home.settings).await.unwrap().close().await.unwrap();
 
         assert!(!is_new(&home.settings));
+    }
+
+    #[tokio::test]
+    async fn connecting_to_an_existing_database_creates_none() {
+        let home = Home::new();
+        assert!(connect_existing(&home.settings).await.unwrap().is_none());
+        assert!(!home.folder.path().join("carrel.db").exists());
+
+        connect(&home.settings).await.unwrap().close().await.unwrap();
+        assert!(connect_existing(&home.settings).await.unwrap().is_none());
+
+        open_for_service(&home.settings).await.unwrap().close().await.unwrap();
+        connect_existing(&home.settings).await.unwrap().unwrap().close().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn database_that_cannot_be_opened_is_named_with_its_setting() {
+        let home = Home::new();
+        fs::create_dir(home.folder.path().join("carrel.db")).unwrap();
+
+        let told = home.connect_fails().await;
+
+        let file = home.folder.path().join("carrel.db");
+        let begins = format!("could not open the database {} (setting data_dir): ", file.display());
+        assert!(told.starts_with(&begins), "{told}");
     }
 
     #[test]

@@ -20,8 +20,8 @@ use tracing::{error, info, warn};
 use web::{FetchSettings, Fetcher, HostThrottle};
 
 use crate::activity::Activity;
-use crate::answerer::{Answerer, Chat, ChatSettings, Extractive};
 use crate::ai::Pause;
+use crate::answerer::{Answerer, Chat, ChatSettings, Extractive};
 use crate::clock::Clock;
 use crate::desk::Desk;
 use crate::error::{Error, StorageFailure};

@@ -12,7 +12,6 @@ use storage::blobs::BlobError;
 use tracing::error;
 use web::UrlRejection;
 
-
 /// A full disk stays full until an operator frees space.
 pub const STORAGE_FULL_RETRY_AFTER: Duration = Duration::from_secs(60);
 

@@ -268,8 +268,8 @@ mod tests {
         ("decision", &["status"]),
         ("document", &["content_type", "error", "language", "status", "vectors_of"]),
         ("export", &["error", "state"]),
-        // `unlisted_faults`: the number of reasons is bounded, and they are short.
-        ("import", &["error", "format", "state", "unlisted_faults"]),
+        // `unlisted_faults`: the number of reasons is bounded, and they are short. `file_name` has 255 characters at most.
+        ("import", &["error", "file_name", "format", "state", "unlisted_faults"]),
         ("import_row", &["kind", "outcome"]),
         ("job", &["error", "kind", "state"]),
         // Copies of the document's title and passages.

@@ -14,6 +14,9 @@ pub struct Model {
     pub id: ImportId,
     /// Whose it is.
     pub user_id: UserId,
+    /// Name of the file as it came, without its folders.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub file_name: Option<String>,
     /// How far it is.
     pub state: ImportState,
     /// It is only looked at what would come of it.

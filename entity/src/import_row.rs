@@ -25,7 +25,8 @@ pub struct Model {
     pub source_id: Option<Uuid>,
     /// What it became, or what was there already.
     pub made_id: Option<Uuid>,
-    /// Why it was passed over; else what it put on what it became and what of it was there, as JSON.
+    /// Why it was passed over; of a dry run the name of the row; else what it put on what it became and what of it was there,
+    /// as JSON.
     #[sea_orm(column_type = "Text", nullable)]
     pub detail: Option<String>,
 }

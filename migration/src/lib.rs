@@ -37,6 +37,7 @@ mod m0030_import_faults;
 mod m0031_lease_owners;
 mod m0032_index_repair;
 mod m0033_transfer_bytes;
+mod m0034_import_file_name;
 mod statement;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -80,6 +81,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0031_lease_owners::STEP),
             Box::new(m0032_index_repair::STEP),
             Box::new(m0033_transfer_bytes::STEP),
+            Box::new(m0034_import_file_name::STEP),
         ]
     }
 }

@@ -92,6 +92,7 @@ struct Reading<'a> {
 #[derive(Default)]
 struct Form {
     file: Option<Held>,
+    file_name: Option<String>,
     format: Option<Format>,
     dry_run: Option<bool>,
 }
@@ -110,15 +111,20 @@ async fn read(request: &HttpRequest, reading: &Reading<'_>, payload: Payload) ->
     while let Some(field) = in_time(reading.until, multipart.try_next()).await? {
         form.take(reading, field).await?;
     }
-    let file = form.file.ok_or_else(|| Error::invalid("file", "is required"))?;
-    Ok(BeginImport { file, format: form.format, dry_run: form.dry_run.unwrap_or(false) })
+    let Form { file, file_name, format, dry_run } = form;
+    let file = file.ok_or_else(|| Error::invalid("file", "is required"))?;
+    Ok(BeginImport { file, file_name, format, dry_run: dry_run.unwrap_or(false) })
 }
 
 impl Form {
     async fn take(&mut self, reading: &Reading<'_>, mut field: Field) -> Result<(), Error> {
         let until = reading.until;
         match field.name().unwrap_or_default().to_owned().as_str() {
-            "file" if self.file.is_none() => self.file = Some(written(reading, &mut field).await?),
+            "file" if self.file.is_none() => {
+                let disposition = field.content_disposition();
+                self.file_name = disposition.and_then(|sent| sent.get_filename()).map(str::to_owned);
+                self.file = Some(written(reading, &mut field).await?);
+            }
             "format" if self.format.is_none() => {
                 let name = word(&mut field, until).await?;
                 self.format =

@@ -9,69 +9,74 @@ use serde::Serialize;
 
 use super::failure::Failure;
 use super::opening;
-use super::output::Said;
+use super::output::CommandOutput;
 use crate::settings::Settings;
 
-/// What is asked of the AI.
+/// What is done with the AI.
 #[derive(Debug, Clone, Copy, Subcommand)]
-pub enum Asked {
-    /// Pause the AI for the rest of the UTC day
+pub enum AiCommand {
+    /// Pause AI for the rest of the UTC day
     Pause,
-    /// End the pause
+    /// Resume AI
     Resume,
-    /// Say whether the AI pauses
+    /// Show whether AI is on, and the tokens of today
     Status,
 }
 
-/// Does what is asked.
-pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
+/// Runs the command.
+pub async fn run(command: AiCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = opening::desk(settings).await?;
     let now = desk.clock.now();
-    let until = match asked {
-        Asked::Pause => Some(ai::pause(&desk.db, now).await?),
-        Asked::Resume => {
+    let until = match command {
+        AiCommand::Pause => Some(ai::pause(&desk.db, now).await?),
+        AiCommand::Resume => {
             ai::resume(&desk.db).await?;
             None
         }
-        Asked::Status => ai::paused_until(desk.db.read()).await?.filter(|until| now < *until),
+        AiCommand::Status => ai::paused_until(desk.db.read()).await?.filter(|until| now < *until),
     };
-    let today = Today {
+    let today = TokensToday {
         tokens: budget::of_the_day(desk.db.read(), now.day()).await?,
         allowance: Some(settings.ai.daily_tokens).filter(|tokens| *tokens > 0),
     };
-    Said::of(&Status { paused: until.is_some(), until, model: settings.ai.chat.model.clone(), today })
+    CommandOutput::of(&AiStatus {
+        paused: until.is_some(),
+        until,
+        model: settings.ai.chat.model.clone(),
+        today,
+    })
 }
 
 #[derive(Serialize)]
-struct Status {
+struct AiStatus {
     paused: bool,
     until: Option<Timestamp>,
     model: Option<String>,
-    today: Today,
+    today: TokensToday,
 }
 
 /// Tokens of all users on this UTC day.
 #[derive(Serialize)]
-struct Today {
+struct TokensToday {
     tokens: i64,
     allowance: Option<u64>,
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for AiStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.until {
             Some(until) => {
-                writeln!(f, "the AI pauses until {until}: search matches text only, questions are refused")?
+                writeln!(f, "AI is paused until {until}: search matches text only, questions are refused")?
             }
-            None => writeln!(f, "the AI does not pause")?,
+            None => writeln!(f, "AI is on")?,
         }
         match &self.model {
             Some(model) => writeln!(f, "questions go to the model {model}")?,
-            None => writeln!(f, "no outside model is set (ai.chat.url): the embedded answerer quotes")?,
+            None => writeln!(f, "no external model is set (ai.chat.url): answers quote the library")?,
         }
         match self.today.allowance {
-            Some(most) => write!(f, "{} of {most} tokens are used today", self.today.tokens),
-            None => write!(f, "{} tokens are used today; ai.daily_tokens sets no limit", self.today.tokens),
+            Some(most) => write!(f, "{} of {most} tokens used today", self.today.tokens),
+            None => write!(f, "{} tokens used today; ai.daily_tokens sets no limit", self.today.tokens),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Values that are read off the command line as the types they stand for, so that a mistake is told with what is allowed.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use entity::id::{ImportId, KeyId};
-use entity::kind::{KeyKind, RowOutcome};
+use entity::id::{GrantId, ImportId, KeyId, ProjectId};
+use entity::kind::{KeyKind, ProjectStatus, RowOutcome};
 use entity::plan::Plan;
 use entity::scope::Scope;
 use entity::time::Timestamp;
@@ -36,6 +36,21 @@ pub fn key_id(text: &str) -> Result<KeyId, &'static str> {
 /// The id of an import.
 pub fn import_id(text: &str) -> Result<ImportId, &'static str> {
     text.parse().map_err(|_| "expected an id as `carrel imports list` shows it")
+}
+
+/// The id of a connected app.
+pub fn app_id(text: &str) -> Result<GrantId, &'static str> {
+    text.parse().map_err(|_| "expected an id as `carrel app list` shows it")
+}
+
+/// The id of a project.
+pub fn project_id(text: &str) -> Result<ProjectId, &'static str> {
+    text.parse().map_err(|_| "expected an id as `carrel project list` shows it")
+}
+
+/// The status of a project by its name.
+pub fn project_status() -> impl TypedValueParser<Value = ProjectStatus> {
+    PossibleValuesParser::new(ProjectStatus::NAMES).try_map(|name| name.parse::<ProjectStatus>())
 }
 
 /// What became of a row.

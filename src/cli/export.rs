@@ -1,4 +1,4 @@
-//! `carrel export`: everything of a person in one archive. The server packs it; the next start does where none runs.
+//! `carrel export`: everything in an account as one archive. The server packs it; the next start does where none runs.
 
 use std::fmt;
 use std::io;
@@ -16,42 +16,42 @@ use serde::Serialize;
 use storage::blobs::BlobStore;
 
 use super::failure::Failure;
-use super::output::Said;
-use super::waiting::Found;
+use super::opening::OwnerArgs;
+use super::output::CommandOutput;
+use super::waiting::Progress;
 use super::{opening, progress, waiting};
 use crate::server;
 use crate::settings::Settings;
 
-/// Whose, and where to.
+/// Whose library, and where to.
 #[derive(Debug, Args)]
-pub struct Asked {
-    /// Address of the account
-    #[arg(long, value_name = "ADDRESS")]
-    user: String,
-    /// Where to put the archive; it must not be there yet
+pub struct ExportArgs {
+    #[command(flatten)]
+    owner: OwnerArgs,
+    /// File to write the archive to; it must not exist yet
     file: PathBuf,
 }
 
 /// Has everything packed, and puts the archive in its place.
-pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
+pub async fn run(args: ExportArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = opening::desk(settings).await?;
-    let owner = opening::account(&desk, &asked.user).await?;
-    if asked.file.exists() {
-        let cause = io::Error::new(io::ErrorKind::AlreadyExists, "there is such a file: name another one");
-        return Err(Failure::Path { what: "write", path: asked.file, cause });
+    let owner = args.owner.find(&desk).await?;
+    if args.file.exists() {
+        let cause = io::Error::new(io::ErrorKind::AlreadyExists, "the file already exists");
+        return Err(Failure::Path { what: "write", path: args.file, cause });
     }
     let begun = exports::begin(&desk, owner.id).await?;
     let Some(done) = packed(&desk, settings, &begun).await? else {
         let left = Exported { export_id: begun.id, status: begun.state, file: None, server_running: false };
-        return Said::of(&left);
+        return CommandOutput::of(&left);
     };
     if done.state != ExportState::Done {
         return Err(Failure::NotExported(done.error.unwrap_or_default()));
     }
-    copy(&desk, &*server::files(settings).map_err(Failure::Service)?, &done, &asked.file).await?;
+    copy(&desk, &*server::files(settings).map_err(Failure::Service)?, &done, &args.file).await?;
     let there =
-        Exported { export_id: done.id, status: done.state, file: Some(asked.file), server_running: true };
-    Said::of(&there)
+        Exported { export_id: done.id, status: done.state, file: Some(args.file), server_running: true };
+    CommandOutput::of(&there)
 }
 
 /// The export when it has ended; none where it is left for the next start.
@@ -65,7 +65,7 @@ async fn packed(
         let export = exports::find(desk, begun.user_id, begun.id).await?;
         bar.set_position(export.bytes.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or_default());
         let running = export.state == ExportState::Running;
-        Ok(if running { Found::Open(export.error) } else { Found::Done(export) })
+        Ok(if running { Progress::Open(export.error) } else { Progress::Done(export) })
     })
     .await
 }
@@ -93,7 +93,7 @@ fn place(from: &Path, to: &Path) -> io::Result<()> {
 struct Exported {
     export_id: ExportId,
     status: ExportState,
-    /// Where it is; none where it is still to be packed.
+    /// Where the archive is; none where it is still to be packed.
     file: Option<PathBuf>,
     server_running: bool,
 }
@@ -101,11 +101,8 @@ struct Exported {
 impl fmt::Display for Exported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.file {
-            Some(file) => write!(f, "everything is in {}", file.display()),
-            None => write!(
-                f,
-                "no server is running: the next start packs it; run this again then, or fetch it in the web app"
-            ),
+            Some(file) => write!(f, "exported to {}", file.display()),
+            None => f.write_str("no server is running: the next start packs the export; run this again then"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Why a command could not be done, in words on stderr and a status that is not zero.
+//! Why a command could not be done: a sentence on stderr, with `--json` one JSON object there, and a status that is not zero.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -6,15 +6,19 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use actors::error::Error;
+use serde_json::json;
 
 use crate::library_database::{ConnectError, LostDatabase};
-use crate::log;
 use crate::settings::SettingsError;
+use crate::{log, rest};
 
 /// How long a service that failed waits for a reader of its last words.
 const MAX_PRINT: Duration = Duration::from_secs(2);
 
-/// See the file's head.
+/// The code of a command line that cannot be understood.
+const USAGE: &str = "USAGE";
+
+/// Why a command could not be done. Its `Display` says what is wrong and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The settings are wrong.
@@ -24,12 +28,25 @@ pub enum Failure {
     #[error("{}", chain(.0.as_ref()))]
     Service(Box<dyn std::error::Error + Send + Sync>),
     /// The database could not be opened.
-    #[error("could not open the database: {}", chain(.0.as_ref()))]
-    Database(Box<dyn std::error::Error + Send + Sync>),
+    #[error("{}", chain(.0))]
+    Database(ConnectError),
     /// The database is missing or empty, and there was one.
     #[error(transparent)]
     LostDatabase(#[from] LostDatabase),
-    /// A file or folder is not to be had.
+    /// There is no database yet, and this command creates none.
+    #[error(
+        "there is no Carrel database {place}; the setting {setting} says where to look ({variable}, or --config FILE), and \
+         `carrel serve`, `carrel migrate` or `carrel user add` creates one"
+    )]
+    NoDatabase {
+        /// Where it was looked for, with the preposition.
+        place: String,
+        /// The setting that names the place.
+        setting: &'static str,
+        /// The environment variable of the setting.
+        variable: String,
+    },
+    /// A file or folder cannot be read or written.
     #[error("could not {what} {}: {cause}", path.display())]
     Path {
         /// What was to be done with it.
@@ -40,16 +57,31 @@ pub enum Failure {
         #[source]
         cause: io::Error,
     },
-    /// No account has this address.
-    #[error("there is no account with the address {0}")]
+    /// No account has this e-mail address.
+    #[error("there is no account with the e-mail address {0}; `carrel user list` shows the accounts")]
     NoAccount(String),
+    /// There are no accounts at all.
+    #[error("there are no accounts; `carrel user add` creates one")]
+    NoAccounts,
+    /// The account was not named, and there are so many.
+    #[error("there are {0} accounts: name one with --user EMAIL (`carrel user list` shows them)")]
+    SeveralAccounts(usize),
+    /// An account with this e-mail address exists.
+    #[error("an account with the e-mail address {0} exists already")]
+    EmailTaken(String),
     /// No key has this id.
-    #[error("there is no key with this id; `carrel key list --user E` shows them")]
+    #[error("there is no key with this id; `carrel key list` shows the keys of an account")]
     NoKey,
     /// The account has no import of this id.
-    #[error("the account has no import with this id; `carrel imports list --user E` shows them")]
+    #[error("the account has no import with this id; `carrel imports list` shows them")]
     NoImport,
-    /// There is no password, and nobody to ask for it.
+    /// The account has no connected app of this id.
+    #[error("the account has no connected app with this id; `carrel app list` shows them")]
+    NoApp,
+    /// The account has no project of this id.
+    #[error("the account has no project with this id; `carrel project list` shows them")]
+    NoProject,
+    /// There is no password, and no terminal to ask for it.
     #[error("there is no terminal to ask for the password: give it on standard input, with --password-stdin")]
     NoTerminal,
     /// The password could not be read.
@@ -58,53 +90,62 @@ pub enum Failure {
     /// The two passwords that were typed are not the same.
     #[error("the two passwords are not the same")]
     PasswordsDiffer,
-    /// The service's rules are against it.
+    /// There is no terminal to confirm a deletion on.
+    #[error("there is no terminal to confirm the deletion on: add --yes to delete without confirmation")]
+    NoConfirmation,
+    /// The confirmation could not be read.
+    #[error("could not read the confirmation: {0}")]
+    Confirmation(#[source] io::Error),
+    /// Something else was typed than what confirms.
+    #[error("the e-mail address that was typed is not that of the account: nothing was deleted")]
+    NotConfirmed,
+    /// The rules of the service forbid it.
     #[error("{}", words(.0))]
     Refused(#[from] Error),
-    /// The models are not to be had as asked.
+    /// The models could not be fetched, found or imported.
     #[error("could not {}", chain(.0.as_ref()))]
     Models(Box<dyn std::error::Error + Send + Sync>),
     /// A file could not be imported, or not to its end.
-    #[error("the import failed when {rows} rows were done: {why}")]
+    #[error("the import failed after {rows} rows: {reason}")]
     NotImported {
         /// Rows that are done.
         rows: u64,
-        /// Why it could not go on.
-        why: String,
+        /// Why it could not continue.
+        reason: String,
     },
-    /// Somebody else decided of the import meanwhile.
-    #[error("the import was paused or taken back when {rows} rows were done: see `carrel imports`")]
-    TakenOver {
+    /// The import was paused or undone while the command waited for it.
+    #[error("the import was paused or undone after {rows} rows; see `carrel imports list`")]
+    Interrupted {
         /// Rows that are done.
         rows: u64,
     },
     /// An export could not be packed.
     #[error("the export failed: {0}")]
     NotExported(String),
-    /// The system gives no room to work in.
-    #[error("could not begin to work: {0}")]
+    /// The runtime of the command could not be started.
+    #[error("could not start the runtime: {0}")]
     Runtime(#[source] io::Error),
-    /// The report could not be put into JSON.
+    /// The report could not be written as JSON.
     #[error("could not write the report: {0}")]
-    Written(#[source] serde_json::Error),
+    ReportFailed(#[source] serde_json::Error),
     /// stdout takes nothing.
     #[error("could not write to standard output: {0}")]
-    Unsaid(#[source] io::Error),
+    OutputFailed(#[source] io::Error),
 }
 
 impl From<ConnectError> for Failure {
     fn from(error: ConnectError) -> Self {
         match error {
             ConnectError::Lost(lost) => Self::LostDatabase(lost),
-            ConnectError::Open(cause) => Self::Database(cause.into()),
+            unopened @ ConnectError::Open { .. } => Self::Database(unopened),
         }
     }
 }
 
 impl Failure {
-    /// Says it on stderr; the status of the process is a failure's.
-    pub fn print(&self) -> ExitCode {
-        let line = format!("carrel: {self}");
+    /// Says it on stderr, with `json` as one object; the status of the process is a failure's.
+    pub fn print(&self, json: bool) -> ExitCode {
+        let line = if json { object(self.code(), &self.to_string()) } else { format!("carrel: {self}") };
         // Where stderr is closed the status tells.
         let write = move || {
             let _ = writeln!(io::stderr(), "{line}");
@@ -117,9 +158,46 @@ impl Failure {
         }
         ExitCode::FAILURE
     }
+
+    /// The stable name of the failure, for programs. What the rules of the service forbid has the code that REST gives it.
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Settings(_) => "SETTINGS_INVALID",
+            Self::Service(_) => "SERVICE_FAILED",
+            Self::Database(_) => "DATABASE_UNAVAILABLE",
+            Self::LostDatabase(_) => "DATABASE_LOST",
+            Self::NoDatabase { .. } => "NO_DATABASE",
+            Self::Path { .. } => "FILE_FAILED",
+            Self::NoAccount(_) | Self::NoAccounts => "NO_ACCOUNT",
+            Self::SeveralAccounts(_) => "ACCOUNT_REQUIRED",
+            Self::EmailTaken(_) => "EMAIL_TAKEN",
+            Self::NoKey | Self::NoImport | Self::NoApp | Self::NoProject => "NOT_FOUND",
+            Self::NoTerminal | Self::Password(_) | Self::PasswordsDiffer => "PASSWORD_REQUIRED",
+            Self::NoConfirmation | Self::Confirmation(_) | Self::NotConfirmed => "NOT_CONFIRMED",
+            Self::Refused(error) => rest::code(error),
+            Self::Models(_) => "MODELS_FAILED",
+            Self::NotImported { .. } => "IMPORT_FAILED",
+            Self::Interrupted { .. } => "IMPORT_INTERRUPTED",
+            Self::NotExported(_) => "EXPORT_FAILED",
+            Self::Runtime(_) | Self::ReportFailed(_) | Self::OutputFailed(_) => "INTERNAL",
+        }
+    }
 }
 
-/// An error of an operation for the one who runs the service: every fault, and the cause that clients are not shown.
+/// Says on stderr, as one JSON object, why the command line could not be understood.
+pub fn print_usage(error: &clap::Error) {
+    let message = error.to_string();
+    let message = message.trim_end();
+    // Where stderr is closed the status tells.
+    let _ = writeln!(io::stderr(), "{}", object(USAGE, message.strip_prefix("error: ").unwrap_or(message)));
+}
+
+/// A failure as a program reads it.
+fn object(code: &str, message: &str) -> String {
+    json!({ "error": { "code": code, "message": message } }).to_string()
+}
+
+/// An error of an operation for the operator: every fault, and the cause that clients are not shown.
 pub fn words(error: &Error) -> String {
     if let Error::Invalid(invalid) = error {
         let faults = invalid.faults.iter().map(|fault| format!("{}: {}", fault.field, fault.reason));
@@ -172,6 +250,16 @@ mod tests {
         let refused = Error::ScopeNotAllowed(vec![Scope::AskLibrary, Scope::WriteNotes]);
 
         assert_eq!(words(&refused), "the plan of the account does not include ask:library, write:notes");
+    }
+
+    #[test]
+    fn failure_as_json_is_one_object_with_its_code() {
+        let failure = Failure::Refused(Error::Conflict("a name is taken"));
+
+        let written: serde_json::Value =
+            serde_json::from_str(&object(failure.code(), &failure.to_string())).unwrap();
+
+        assert_eq!(written, json!({ "error": { "code": "CONFLICT", "message": "a name is taken" } }));
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! `carrel imports`: what is known of imports, row by row, and the steps that one may take with them. A step leaves a job:
-//! the server does it, or the next start where none runs.
+//! `carrel imports`: what is known of imports, row by row, and the steps that can be taken with them. A step leaves a job:
+//! the server runs it, or the next start where none runs.
 
 use std::fmt;
 
 use actors::desk::Desk;
 use actors::error::Error;
-use actors::imports::{self, Wanted};
+use actors::imports::{self, Texts, Wanted};
 use actors::ops::import_rows::RowView;
 use clap::{Args, Subcommand};
 use entity::id::{ImportId, UserId};
@@ -16,82 +16,74 @@ use serde::Serialize;
 
 use super::failure::Failure;
 use super::import::report::Report;
-use super::output::{Said, shown, table};
+use super::opening::OwnerArgs;
+use super::output::{CommandOutput, shown, table};
 use super::{choices, opening, probe};
 use crate::settings::Settings;
 
 /// Rows that are read at once.
-const PAGE: u64 = 1000;
+const PAGE_ROWS: u64 = 1000;
 
-/// What is asked of imports.
+/// What is done with imports.
 #[derive(Debug, Subcommand)]
-pub enum Asked {
+pub enum ImportsCommand {
     /// List the imports of an account, the latest first
-    List(Whose),
-    /// Say how far an import is, and what became of its rows
-    Show(Which),
+    List(OwnerArgs),
+    /// Show how far an import is, and what it did
+    Show(ImportIdArgs),
     /// List the rows of an import and what became of each; of a dry run, what would
-    Rows(Rows),
-    /// Take in what was only looked at
-    Start(Which),
-    /// Take no more rows, and fetch none of the pages that came in
-    Pause(Which),
-    /// Go on with one that is paused or failed
-    Resume(Which),
-    /// Take back what an import made, but for what its person has made of it
-    Undo(Which),
-}
-
-/// An account.
-#[derive(Debug, Args)]
-pub struct Whose {
-    /// Address of the account
-    #[arg(long, value_name = "ADDRESS")]
-    user: String,
+    Rows(RowsArgs),
+    /// Run an import after its dry run
+    Start(ImportIdArgs),
+    /// Pause the import and the fetching of its pages
+    Pause(ImportIdArgs),
+    /// Resume a paused or failed import
+    Resume(ImportIdArgs),
+    /// Undo an import; keep what the user has worked on since
+    Undo(ImportIdArgs),
 }
 
 /// An import of an account.
 #[derive(Debug, Args)]
-pub struct Which {
-    /// Address of the account
-    #[arg(long, value_name = "ADDRESS")]
-    user: String,
-    /// The import, as `carrel imports list` shows it
+pub struct ImportIdArgs {
+    #[command(flatten)]
+    owner: OwnerArgs,
+    /// Id of the import, as `carrel imports list` shows it
     #[arg(value_name = "ID", value_parser = choices::import_id)]
     id: ImportId,
 }
 
 /// Rows of an import.
 #[derive(Debug, Args)]
-pub struct Rows {
+pub struct RowsArgs {
     #[command(flatten)]
-    which: Which,
-    /// Only rows of which this became
+    import: ImportIdArgs,
+    /// Only rows with this outcome
     #[arg(long, value_parser = choices::outcome())]
     outcome: Option<RowOutcome>,
 }
 
-/// Does what is asked.
-pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
+/// Runs the command.
+pub async fn run(command: ImportsCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = &opening::desk(settings).await?;
-    match asked {
-        Asked::List(Whose { user }) => list(desk, &user).await,
-        Asked::Rows(Rows { which, outcome }) => rows(desk, which, outcome).await,
-        Asked::Show(which) => show(desk, settings, &one(desk, which, imports::find).await?).await,
-        Asked::Start(which) => show(desk, settings, &one(desk, which, imports::start).await?).await,
-        Asked::Pause(which) => show(desk, settings, &one(desk, which, imports::pause).await?).await,
-        Asked::Resume(which) => show(desk, settings, &one(desk, which, imports::resume).await?).await,
-        Asked::Undo(which) => show(desk, settings, &one(desk, which, imports::undo).await?).await,
+    match command {
+        ImportsCommand::List(owner) => list(desk, &owner).await,
+        ImportsCommand::Rows(args) => rows(desk, args).await,
+        ImportsCommand::Show(args) => show(desk, settings, &one(desk, args, imports::find).await?).await,
+        ImportsCommand::Start(args) => show(desk, settings, &one(desk, args, imports::start).await?).await,
+        ImportsCommand::Pause(args) => show(desk, settings, &one(desk, args, imports::pause).await?).await,
+        ImportsCommand::Resume(args) => show(desk, settings, &one(desk, args, imports::resume).await?).await,
+        ImportsCommand::Undo(args) => show(desk, settings, &one(desk, args, imports::undo).await?).await,
     }
 }
 
 /// An import, as it is after a step.
 async fn one(
     desk: &Desk,
-    Which { user, id }: Which,
+    ImportIdArgs { owner, id }: ImportIdArgs,
     step: impl AsyncFnOnce(&Desk, UserId, ImportId) -> Result<import::Model, Error>,
 ) -> Result<import::Model, Failure> {
-    let owner = opening::account(desk, &user).await?;
+    let owner = owner.find(desk).await?;
     match step(desk, owner.id, id).await {
         Ok(import) => Ok(import),
         Err(Error::NotFound) => Err(Failure::NoImport),
@@ -99,95 +91,121 @@ async fn one(
     }
 }
 
-async fn list(desk: &Desk, email: &str) -> Result<Said, Failure> {
-    let owner = opening::account(desk, email).await?;
-    let imports = imports::latest(desk, owner.id).await?;
-    Said::of(&Listed { imports: imports.into_iter().map(Line::from).collect() })
+async fn list(desk: &Desk, owner: &OwnerArgs) -> Result<CommandOutput, Failure> {
+    let owner = owner.find(desk).await?;
+    let mut listed = Vec::new();
+    for import in imports::latest(desk, owner.id).await? {
+        let texts = imports::texts(desk, &import).await?;
+        listed.push(ImportSummary::of(import, texts));
+    }
+    CommandOutput::of(&ImportList { imports: listed })
 }
 
-async fn show(desk: &Desk, settings: &Settings, import: &import::Model) -> Result<Said, Failure> {
+async fn show(desk: &Desk, settings: &Settings, import: &import::Model) -> Result<CommandOutput, Failure> {
     let report = Report::of(desk, import, probe::runs(settings).await).await?;
+    let texts = imports::texts(desk, import).await?;
     let import::Model { id, done, created_at, finished_at, .. } = *import;
     let is_under_way = matches!(import.state, ImportState::Running | ImportState::Undoing);
     let error = import.error.clone();
-    Said::of(&Shown { report, id, rows: done, error, created_at, finished_at, is_under_way })
+    CommandOutput::of(&ShownImport {
+        report,
+        id,
+        rows: done,
+        texts,
+        error,
+        created_at,
+        finished_at,
+        is_under_way,
+    })
 }
 
-async fn rows(desk: &Desk, which: Which, outcome: Option<RowOutcome>) -> Result<Said, Failure> {
-    let import = one(desk, which, imports::find).await?;
+async fn rows(desk: &Desk, args: RowsArgs) -> Result<CommandOutput, Failure> {
+    let RowsArgs { import, outcome } = args;
+    let import = one(desk, import, imports::find).await?;
     let (mut rows, mut after) = (Vec::new(), None);
     loop {
-        let some = imports::rows(desk, &import, Wanted { outcome, after, most: PAGE }).await?;
+        let some = imports::rows(desk, &import, Wanted { outcome, after, most: PAGE_ROWS }).await?;
         let Some(last) = some.last() else { break };
         after = Some((last.line, last.id));
-        rows.extend(some.into_iter().map(RowView::from));
+        rows.extend(RowView::of_rows(desk.db.read(), &import, some).await?);
     }
-    Said::of(&Became { rows })
+    CommandOutput::of(&ImportRowList { rows })
 }
 
 #[derive(Serialize)]
-struct Listed {
-    imports: Vec<Line>,
+struct ImportList {
+    imports: Vec<ImportSummary>,
 }
 
 /// An import in a list.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Line {
+struct ImportSummary {
     import_id: ImportId,
     status: ImportState,
+    file_name: Option<String>,
     format: Option<String>,
     dry_run: bool,
     rows: i64,
     created: i32,
     updated: i32,
     skipped_lines: i32,
+    texts: Texts,
     created_at: Timestamp,
     finished_at: Option<Timestamp>,
 }
 
-impl From<import::Model> for Line {
-    fn from(row: import::Model) -> Self {
+impl ImportSummary {
+    fn of(row: import::Model, texts: Texts) -> Self {
         Self {
             import_id: row.id,
             status: row.state,
+            file_name: row.file_name,
             format: row.format,
             dry_run: row.dry_run,
             rows: row.done,
             created: row.created,
             updated: row.updated,
             skipped_lines: row.skipped,
+            texts,
             created_at: row.created_at,
             finished_at: row.finished_at,
         }
     }
 }
 
-impl fmt::Display for Listed {
+impl fmt::Display for ImportList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.imports.is_empty() {
-            return f.write_str("the account has no imports; `carrel import` begins one");
+            return f.write_str("the account has no imports; `carrel import FILE` starts one");
         }
-        let line = |line: &Line| {
-            let format = line.format.clone().unwrap_or_else(|| "-".to_owned());
-            let begun = line.created_at.to_string();
-            [line.import_id.to_string(), line.status.to_string(), line.rows.to_string(), begun, format]
+        let line = |import: &ImportSummary| {
+            let format = import.format.clone().unwrap_or_else(|| "-".to_owned());
+            let file = import.file_name.as_deref().map_or_else(|| "-".to_owned(), shown);
+            let (id, started) = (import.import_id.to_string(), import.created_at.to_string());
+            let Texts { processing, ready, failed } = import.texts;
+            let [rows, waiting, ready, failed] =
+                [import.rows, processing, ready, failed].map(|count| count.to_string());
+            [id, import.status.to_string(), started, format, rows, waiting, ready, failed, file]
         };
         let lines: Vec<_> = self.imports.iter().map(line).collect();
-        f.write_str(&table(["ID", "STATUS", "ROWS", "BEGUN", "FORMAT"], &lines))
+        let heads = ["ID", "STATUS", "STARTED", "FORMAT", "ROWS", "WAITING", "READY", "FAILED", "FILE"];
+        f.write_str(&table(heads, &lines))
     }
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
+struct ShownImport {
     #[serde(flatten)]
     report: Report,
     #[serde(skip)]
     id: ImportId,
     /// Rows of the file that are done.
     rows: i64,
-    /// Why it does not go on, where it does not.
+    /// How far the texts are of what was saved.
+    texts: Texts,
+    /// Why it does not continue, where it does not.
     error: Option<String>,
     created_at: Timestamp,
     finished_at: Option<Timestamp>,
@@ -195,33 +213,39 @@ struct Shown {
     is_under_way: bool,
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for ShownImport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "import {}: {}, {} rows", self.id, self.report.status, self.rows)?;
+        let of_file = self.report.file_name.as_deref().map(|name| format!(" of {}", shown(name)));
+        let of_file = of_file.unwrap_or_default();
+        writeln!(f, "import {}{of_file}: {}, {} rows", self.id, self.report.status, self.rows)?;
         self.report.write_rows(f)?;
+        let Texts { processing, ready, failed } = self.texts;
+        writeln!(f, "texts: {processing} waiting, {ready} ready, {failed} failed")?;
         if let Some(error) = &self.error {
-            writeln!(f, "{error}")?;
+            writeln!(f, "{}", shown(error))?;
         }
-        if self.is_under_way {
-            write!(f, "It goes on: {}", probe::who(self.report.server_running))?;
+        match (self.is_under_way, self.report.server_running) {
+            (true, true) => f.write_str("The server continues in the background"),
+            (true, false) => f.write_str("No server is running: the next start continues"),
+            (false, _) => Ok(()),
         }
-        Ok(())
     }
 }
 
 #[derive(Serialize)]
-struct Became {
+struct ImportRowList {
     rows: Vec<RowView>,
 }
 
-impl fmt::Display for Became {
+impl fmt::Display for ImportRowList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let row = |row: &RowView| {
             let kind = row.kind.map_or_else(|| "-".to_owned(), |kind| kind.to_string());
-            let told = row.reason.as_deref().map(shown).or_else(|| row.id.map(|id| id.to_string()));
-            [row.line.to_string(), row.outcome.to_string(), kind, told.unwrap_or_default()]
+            let name = row.name.as_deref().map_or_else(|| "-".to_owned(), shown);
+            let reason = row.reason.as_deref().map(shown).or_else(|| row.id.map(|id| id.to_string()));
+            [row.line.to_string(), row.outcome.to_string(), kind, name, reason.unwrap_or_default()]
         };
         let rows: Vec<_> = self.rows.iter().map(row).collect();
-        f.write_str(&table(["LINE", "BECAME", "KIND", "ID OR REASON"], &rows))
+        f.write_str(&table(["LINE", "OUTCOME", "KIND", "TITLE OR URL", "ID OR REASON"], &rows))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use actors::desk::Desk;
 use actors::error::Error;
 use actors::fields;
 use actors::keys::{Wish, changes, rules};
@@ -15,56 +16,48 @@ use entity::time::Timestamp;
 use serde::Serialize;
 
 use super::failure::Failure;
-use super::output::{Said, shown, table};
+use super::opening::OwnerArgs;
+use super::output::{CommandOutput, shown, table};
 use super::{choices, opening};
 use crate::settings::Settings;
 
-/// What is asked of keys.
+/// What is done with keys.
 #[derive(Debug, Subcommand)]
-pub enum Asked {
-    /// Make a key; its secret is shown this once
-    Create(Create),
+pub enum KeyCommand {
+    /// Create a key; its secret is shown this once
+    Create(CreateKeyArgs),
     /// List the keys of an account
-    List(Whose),
+    List(OwnerArgs),
     /// Revoke a key; its secret is refused within a second
-    Revoke(Which),
+    Revoke(KeyIdArgs),
 }
 
 /// A new key.
 #[derive(Debug, Args)]
-pub struct Create {
-    /// Address of the account
-    #[arg(long, value_name = "ADDRESS")]
-    user: String,
+pub struct CreateKeyArgs {
+    #[command(flatten)]
+    owner: OwnerArgs,
     /// For the REST API or for the MCP server
     #[arg(long, value_parser = choices::key_kind())]
     kind: KeyKind,
-    /// What to call it
+    /// Name of the key
     #[arg(long, value_parser = name)]
     name: String,
-    /// What it may do; may be said more than once. Without it: reading the library
+    /// What the key may do; may be repeated. Without it: reading the library
     #[arg(long = "scope", value_name = "SCOPE", value_parser = choices::scope())]
     scopes: Vec<Scope>,
-    /// Requests an hour, at least 1; over the plan's maximum, that counts
+    /// Requests per hour; capped at the plan's maximum
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
     hourly_limit: Option<i32>,
-    /// From then on it is refused, such as 2030-05-06T07:08:09Z
+    /// Expiry time, e.g. 2030-05-06T07:08:09Z
     #[arg(long, value_name = "TIME", value_parser = choices::time)]
     expires_at: Option<Timestamp>,
 }
 
-/// An account.
-#[derive(Debug, Args)]
-pub struct Whose {
-    /// Address of the account
-    #[arg(long, value_name = "ADDRESS")]
-    user: String,
-}
-
 /// A key.
 #[derive(Debug, Args)]
-pub struct Which {
-    /// The key, as `carrel key list` shows it
+pub struct KeyIdArgs {
+    /// Id of the key, as `carrel key list` shows it
     #[arg(value_name = "ID", value_parser = choices::key_id)]
     id: KeyId,
 }
@@ -73,19 +66,19 @@ fn name(text: &str) -> Result<String, String> {
     fields::label(text, rules::MAX_NAME_CHARS).map(|()| text.to_owned())
 }
 
-/// Does what is asked.
-pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
-    match asked {
-        Asked::Create(create) => make(create, settings).await,
-        Asked::List(Whose { user }) => list(&user, settings).await,
-        Asked::Revoke(Which { id }) => revoke(id, settings).await,
+/// Runs the command.
+pub async fn run(command: KeyCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
+    let desk = opening::desk(settings).await?;
+    match command {
+        KeyCommand::Create(args) => create(&desk, args).await,
+        KeyCommand::List(owner) => list(&desk, &owner).await,
+        KeyCommand::Revoke(KeyIdArgs { id }) => revoke(&desk, id).await,
     }
 }
 
-async fn make(create: Create, settings: &Settings) -> Result<Said, Failure> {
-    let Create { user, kind, name, scopes, hourly_limit, expires_at } = create;
-    let desk = opening::desk(settings).await?;
-    let owner = opening::account(&desk, &user).await?;
+async fn create(desk: &Desk, args: CreateKeyArgs) -> Result<CommandOutput, Failure> {
+    let CreateKeyArgs { owner, kind, name, scopes, hourly_limit, expires_at } = args;
+    let owner = owner.find(desk).await?;
     let now = desk.clock.now();
     if expires_at.is_some_and(|end| end <= now) {
         return Err(Error::invalid("--expires-at", "must lie in the future").into());
@@ -94,25 +87,24 @@ async fn make(create: Create, settings: &Settings) -> Result<Said, Failure> {
     let wish = Wish { name, kind, scopes, hourly_limit, expires_at };
     let limits = desk.plans.limits(owner.plan);
     let (row, secret) = changes::create(&desk.accounts_db, owner.id, owner.plan, limits, wish, now).await?;
-    Said::of(&Made { secret: secret.expose(), key: Key::of(row, owner.plan, limits) })
+    CommandOutput::of(&CreatedKey { secret: secret.expose(), key: KeySummary::of(row, owner.plan, limits) })
 }
 
-async fn list(email: &str, settings: &Settings) -> Result<Said, Failure> {
-    let desk = opening::desk(settings).await?;
-    let owner = opening::account(&desk, email).await?;
+async fn list(desk: &Desk, owner: &OwnerArgs) -> Result<CommandOutput, Failure> {
+    let owner = owner.find(desk).await?;
     let limits = desk.plans.limits(owner.plan);
     let rows = changes::list(&desk.accounts_db, owner.id).await?;
-    Said::of(&Listed { keys: rows.into_iter().map(|row| Key::of(row, owner.plan, limits)).collect() })
+    let keys = rows.into_iter().map(|row| KeySummary::of(row, owner.plan, limits)).collect();
+    CommandOutput::of(&KeyList { keys })
 }
 
-async fn revoke(id: KeyId, settings: &Settings) -> Result<Said, Failure> {
-    let desk = opening::desk(settings).await?;
+async fn revoke(desk: &Desk, id: KeyId) -> Result<CommandOutput, Failure> {
     let gone = async {
         let owner = changes::owner_of(&desk.accounts_db, id).await?;
         changes::revoke(&desk.accounts_db, owner, id).await
     };
     match gone.await {
-        Ok(()) => Said::of(&Revoked { id, revoked: true }),
+        Ok(()) => CommandOutput::of(&RevokedKey { id, revoked: true }),
         Err(Error::NotFound) => Err(Failure::NoKey),
         Err(other) => Err(other.into()),
     }
@@ -121,7 +113,7 @@ async fn revoke(id: KeyId, settings: &Settings) -> Result<Said, Failure> {
 /// A key without its secret: the same fields as in the app (contract.md, section 9).
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Key {
+struct KeySummary {
     id: KeyId,
     name: String,
     kind: KeyKind,
@@ -135,7 +127,7 @@ struct Key {
     last_client: Option<String>,
 }
 
-impl Key {
+impl KeySummary {
     fn of(row: api_key::Model, plan: Plan, limits: &Limits) -> Self {
         Self {
             id: row.id,
@@ -154,48 +146,55 @@ impl Key {
 }
 
 #[derive(Serialize)]
-struct Made<'a> {
+struct CreatedKey<'a> {
     #[serde(flatten)]
-    key: Key,
+    key: KeySummary,
     secret: &'a str,
 }
 
-impl fmt::Display for Made<'_> {
+impl fmt::Display for CreatedKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Key { id, name, kind, scopes, hourly_limit, .. } = &self.key;
+        let KeySummary { id, name, kind, scopes, hourly_limit, expires_at, .. } = &self.key;
         writeln!(f, "{}\n", self.secret)?;
         writeln!(f, "This is the secret of the {kind} key `{}`, shown this once.", shown(name))?;
-        write!(f, "id {id}, scopes {scopes}, {hourly_limit} requests an hour")
+        write!(f, "id {id}, scopes {scopes}, {hourly_limit} requests per hour, ")?;
+        match expires_at {
+            Some(end) => write!(f, "expires {end}"),
+            None => f.write_str("does not expire"),
+        }
     }
 }
 
 #[derive(Serialize)]
-struct Listed {
-    keys: Vec<Key>,
+struct KeyList {
+    keys: Vec<KeySummary>,
 }
 
-impl fmt::Display for Listed {
+impl fmt::Display for KeyList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.keys.is_empty() {
-            return f.write_str("the account has no keys; `carrel key create` makes one");
+            return f.write_str("the account has no keys; `carrel key create` creates one");
         }
-        let row = |key: &Key| {
-            let used = key.last_used_at.map_or_else(|| "never".to_owned(), |at| at.to_string());
+        let row = |key: &KeySummary| {
+            let or_never = |at: Option<Timestamp>| at.map_or_else(|| "never".to_owned(), |at| at.to_string());
+            let (used, expires) = (or_never(key.last_used_at), or_never(key.expires_at));
             let (kind, scopes) = (key.kind.to_string(), key.effective_scopes.to_string());
-            [key.id.to_string(), kind, key.display.clone(), used, scopes, shown(&key.name)]
+            let (id, per_hour) = (key.id.to_string(), key.hourly_limit.to_string());
+            [id, kind, key.display.clone(), used, expires, per_hour, scopes, shown(&key.name)]
         };
         let rows: Vec<_> = self.keys.iter().map(row).collect();
-        f.write_str(&table(["ID", "KIND", "KEY", "LAST USED", "SCOPES", "NAME"], &rows))
+        let heads = ["ID", "KIND", "KEY", "LAST USED", "EXPIRES", "PER HOUR", "SCOPES", "NAME"];
+        f.write_str(&table(heads, &rows))
     }
 }
 
 #[derive(Serialize)]
-struct Revoked {
+struct RevokedKey {
     id: KeyId,
     revoked: bool,
 }
 
-impl fmt::Display for Revoked {
+impl fmt::Display for RevokedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "revoked the key {}", self.id)
     }

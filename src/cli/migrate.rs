@@ -1,5 +1,5 @@
-//! `carrel migrate`: creates the database and brings its tables up to date. Other commands do so too, unless `data_dir` holds a
-//! library whose database was lost: a new one is created there by this command alone.
+//! `carrel migrate`: creates the database and brings its tables up to date. `serve` and `user add` do so too, unless `data_dir`
+//! holds a library whose database was lost: a new one is created there by this command alone.
 
 use std::fmt;
 
@@ -7,22 +7,22 @@ use serde::Serialize;
 
 use super::failure::Failure;
 use super::opening;
-use super::output::Said;
+use super::output::CommandOutput;
 use crate::settings::Settings;
 
 /// Migrates.
-pub async fn run(settings: &Settings) -> Result<Said, Failure> {
+pub async fn run(settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = opening::desk_of_any_database(settings).await?;
-    Said::of(&Migrated { database: opening::kind(&desk), migrated: true })
+    CommandOutput::of(&MigrationReport { database: opening::kind(&desk), migrated: true })
 }
 
 #[derive(Serialize)]
-struct Migrated {
+struct MigrationReport {
     database: &'static str,
     migrated: bool,
 }
 
-impl fmt::Display for Migrated {
+impl fmt::Display for MigrationReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the tables in {} are up to date", self.database)
     }

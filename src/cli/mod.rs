@@ -2,7 +2,10 @@
 //! index and the files (contract.md, section 11).
 
 mod ai;
+mod app;
 mod choices;
+mod completions;
+mod confirmation;
 mod doctor;
 mod export;
 mod failure;
@@ -18,6 +21,7 @@ mod output;
 mod password;
 mod probe;
 mod progress;
+mod project;
 mod reindex;
 mod serve;
 mod user;
@@ -29,17 +33,17 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use self::failure::Failure;
-use self::output::Said;
+use self::output::CommandOutput;
 use crate::settings::Settings;
 
-/// What was typed.
+/// The command line.
 #[derive(Debug, Parser)]
 #[command(name = "carrel", version, about = "A personal reading library with a REST API and an MCP server")]
 struct Cli {
-    /// Settings that go over the built-in ones; stands before the subcommand
+    /// Settings file over the built-in defaults; stands before the subcommand
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Print one JSON object, for a program
+    /// Print one JSON object instead of text, for errors too
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
@@ -48,38 +52,46 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Start the service; so does no subcommand at all
+    /// Start the server (default)
     Serve,
-    /// Make, change and remove accounts
+    /// Create, change and delete accounts
     #[command(subcommand)]
-    User(user::Asked),
-    /// Make, list and revoke API keys
+    User(user::UserCommand),
+    /// Create, list and revoke API keys
     #[command(subcommand)]
-    Key(key::Asked),
-    /// Take in what an account has elsewhere, or an export
-    Import(import::Asked),
-    /// Look at imports, pause them, go on with them, take them back
+    Key(key::KeyCommand),
+    /// List and disconnect the apps that signed in by OAuth
     #[command(subcommand)]
-    Imports(imports::Asked),
-    /// Pack everything of an account into one file
-    Export(export::Asked),
-    /// Pause the AI, or end the pause
+    App(app::AppCommand),
+    /// Create, list and archive projects
     #[command(subcommand)]
-    Ai(ai::Asked),
-    /// The local models: fetch them, list them, check them
+    Project(project::ProjectCommand),
+    /// Import bookmarks from another program, or a Carrel export
+    Import(import::ImportArgs),
+    /// Show, pause, resume and undo imports
     #[command(subcommand)]
-    Models(models::Asked),
-    /// Put every document into the index anew
+    Imports(imports::ImportsCommand),
+    /// Export everything in an account into one file
+    Export(export::ExportArgs),
+    /// Pause AI for the rest of the day, resume it, or show its state
+    #[command(subcommand)]
+    Ai(ai::AiCommand),
+    /// Fetch, list, verify and import the local models
+    #[command(subcommand)]
+    Models(models::ModelsCommand),
+    /// Rebuild the search index
     Reindex,
-    /// Look for what is wrong and say what to do
+    /// Check the installation and say how to repair it
     Doctor(doctor::DoctorArgs),
     /// Create the database, or bring its tables up to date
     Migrate,
-    /// Print the description of the REST API (OpenAPI)
+    /// Print the OpenAPI description of the REST API
     Openapi,
+    /// Print a script that completes this command line in a shell
+    Completions(completions::CompletionsArgs),
 }
 
-/// Every command with its arguments, for what tells of them.
+/// Every command with its arguments, for what describes them.
 pub fn command() -> clap::Command {
     Cli::command()
 }
@@ -88,42 +100,54 @@ pub fn command() -> clap::Command {
 pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(told) => {
-            // Help and version come this way too. Where nobody can read the words, the status still tells.
-            let _ = told.print();
-            return u8::try_from(told.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
-        }
+        Err(error) => return refuse(&error),
     };
     let json = cli.json;
     match cli.perform() {
         Ok(said) => said.print(json),
-        Err(failure) => failure.print(),
+        Err(failure) => failure.print(json),
     }
 }
 
+/// Prints why the arguments could not be parsed. Help and version come this way too, and are no errors.
+fn refuse(error: &clap::Error) -> ExitCode {
+    // It may stand in arguments that could not be parsed.
+    let json = std::env::args_os().any(|argument| argument == "--json");
+    if json && error.use_stderr() {
+        failure::print_usage(error);
+    } else {
+        // Where nobody can read the words, the status still tells.
+        let _ = error.print();
+    }
+    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
 impl Cli {
-    fn perform(self) -> Result<Said, Failure> {
+    fn perform(self) -> Result<CommandOutput, Failure> {
         let settings = Settings::load(self.config.as_deref(), Settings::environment());
         match self.command.unwrap_or(Command::Serve) {
             Command::Serve => serve::run(settings?),
-            Command::User(asked) => wait(user::run(asked, &settings?)),
-            Command::Key(asked) => wait(key::run(asked, &settings?)),
-            Command::Import(asked) => wait(import::run(asked, &settings?)),
-            Command::Imports(asked) => wait(imports::run(asked, &settings?)),
-            Command::Export(asked) => wait(export::run(asked, &settings?)),
-            Command::Ai(asked) => wait(ai::run(asked, &settings?)),
-            Command::Models(asked) => wait(models::run(asked, &settings?)),
+            Command::User(command) => wait(user::run(command, &settings?)),
+            Command::Key(command) => wait(key::run(command, &settings?)),
+            Command::App(command) => wait(app::run(command, &settings?)),
+            Command::Project(command) => wait(project::run(command, &settings?)),
+            Command::Import(args) => wait(import::run(args, &settings?)),
+            Command::Imports(command) => wait(imports::run(command, &settings?)),
+            Command::Export(args) => wait(export::run(args, &settings?)),
+            Command::Ai(command) => wait(ai::run(command, &settings?)),
+            Command::Models(command) => wait(models::run(command, &settings?)),
             Command::Reindex => wait(reindex::run(&settings?)),
             // It has something to say about wrong settings too.
-            Command::Doctor(asked) => wait(doctor::run(asked, settings)),
+            Command::Doctor(args) => wait(doctor::run(args, settings)),
             Command::Migrate => wait(migrate::run(&settings?)),
             Command::Openapi => openapi::run(&settings?),
+            Command::Completions(args) => completions::run(&args),
         }
     }
 }
 
 /// Runs a short command to its end, on this thread.
-fn wait(command: impl Future<Output = Result<Said, Failure>>) -> Result<Said, Failure> {
+fn wait(command: impl Future<Output = Result<CommandOutput, Failure>>) -> Result<CommandOutput, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(Failure::Runtime)?.block_on(command)
 }

@@ -10,51 +10,51 @@ use serde::Serialize;
 
 use super::doctor::Check;
 use super::failure::Failure;
-use super::output::{Said, table};
+use super::output::{CommandOutput, table};
 use super::{folder, progress};
 use crate::settings::Settings;
 
-/// What is asked of the models.
+/// What is done with the models.
 #[derive(Debug, Subcommand)]
-pub enum Asked {
-    /// Fetch the models that are missing
-    Pull(Pull),
-    /// List the models, and whether they are there
+pub enum ModelsCommand {
+    /// Fetch the missing models
+    Pull(PullArgs),
+    /// List the models and where they are
     List,
-    /// Read the models and compare their digests
+    /// Verify the digests of the models
     Verify,
-    /// Take models from a folder or an archive
-    Import(Import),
+    /// Import models from a folder or an archive
+    Import(ModelImportArgs),
 }
 
-/// Which.
+/// A model to fetch.
 #[derive(Debug, Args)]
-pub struct Pull {
-    /// A model's name, for one that is not fetched by itself
+pub struct PullArgs {
+    /// Name of a model, for one that is not fetched by default
     name: Option<String>,
 }
 
-/// From where.
+/// Where models are imported from.
 #[derive(Debug, Args)]
-pub struct Import {
+pub struct ModelImportArgs {
     /// A folder, or a zip, wheel, tar or tar.gz file
     path: PathBuf,
 }
 
-/// Does what is asked.
-pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
+/// Runs the command.
+pub async fn run(command: ModelsCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
     let store = Store::new(settings.model_folders());
-    match asked {
-        Asked::Pull(Pull { name }) => {
+    match command {
+        ModelsCommand::Pull(PullArgs { name }) => {
             folder::make(settings)?;
             for model in wanted(name.as_deref())? {
                 fetch(&store, model).await?;
             }
             list(&store)
         }
-        Asked::List => list(&store),
-        Asked::Verify => verify(&store),
-        Asked::Import(Import { path }) => {
+        ModelsCommand::List => list(&store),
+        ModelsCommand::Verify => verify(&store),
+        ModelsCommand::Import(ModelImportArgs { path }) => {
             folder::make(settings)?;
             import(&store, Catalogue::built_in(), &path).map_err(|cause| Failure::Models(cause.into()))?;
             list(&store)
@@ -69,7 +69,9 @@ fn wanted(name: Option<&str>) -> Result<Vec<&'static Model>, Failure> {
         None => Ok(catalogue.models().iter().filter(|model| !model.optional).collect()),
         Some(name) => match catalogue.get(name) {
             Some(model) => Ok(vec![model]),
-            None => Err(Failure::Models(format!("no model is called `{name}`: `carrel models list`").into())),
+            None => {
+                Err(Failure::Models(format!("find a model named `{name}`: see `carrel models list`").into()))
+            }
         },
     }
 }
@@ -123,16 +125,16 @@ fn show(bar: &ProgressBar, model: &str, how: Progress<'_>) {
     }
 }
 
-fn list(store: &Store) -> Result<Said, Failure> {
-    Said::of(&Listed { models: store.status(Catalogue::built_in()) })
+fn list(store: &Store) -> Result<CommandOutput, Failure> {
+    CommandOutput::of(&ModelList { models: store.status(Catalogue::built_in()) })
 }
 
 #[derive(Serialize)]
-struct Listed {
+struct ModelList {
     models: Vec<ModelStatus>,
 }
 
-impl fmt::Display for Listed {
+impl fmt::Display for ModelList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let row = |model: &ModelStatus| {
             let place =
@@ -149,34 +151,34 @@ impl fmt::Display for Listed {
     }
 }
 
-fn verify(store: &Store) -> Result<Said, Failure> {
+fn verify(store: &Store) -> Result<CommandOutput, Failure> {
     let verified = |model: &Model| {
         let fault = store.verify(model).err().map(|broken| format!("could not {broken}"));
-        Verified { name: model.name.clone(), ok: fault.is_none(), fault }
+        VerifiedModel { name: model.name.clone(), ok: fault.is_none(), fault }
     };
     let used = |model: &&Model| !model.optional || store.find(model).is_some();
     let models: Vec<_> = Catalogue::built_in().models().iter().filter(used).map(verified).collect();
-    let report = Report { ok: models.iter().all(|model| model.ok), models };
-    Ok(Said::of(&report)?.ended(report.ok))
+    let report = ModelReport { ok: models.iter().all(|model| model.ok), models };
+    Ok(CommandOutput::of(&report)?.ended(report.ok))
 }
 
 #[derive(Serialize)]
-struct Report {
+struct ModelReport {
     ok: bool,
-    models: Vec<Verified>,
+    models: Vec<VerifiedModel>,
 }
 
 #[derive(Serialize)]
-struct Verified {
+struct VerifiedModel {
     name: String,
     ok: bool,
     fault: Option<String>,
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ModelReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.models.iter().try_for_each(|model| match &model.fault {
-            None => writeln!(f, "{} is what it should be", model.name),
+            None => writeln!(f, "{}: verified", model.name),
             Some(fault) => writeln!(f, "{}: {fault}", model.name),
         })
     }

@@ -6,13 +6,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::failure::Failure;
-use super::output::Said;
+use super::output::CommandOutput;
 use crate::openapi;
 use crate::settings::Settings;
 
 /// Prints it; for a person as for a program it is JSON.
-pub fn run(settings: &Settings) -> Result<Said, Failure> {
-    Said::of(&Description(openapi::document(settings.base_url(settings.server.listen).as_str())))
+pub fn run(settings: &Settings) -> Result<CommandOutput, Failure> {
+    CommandOutput::of(&Description(openapi::document(settings.base_url(settings.server.listen).as_str())))
 }
 
 #[derive(Serialize)]

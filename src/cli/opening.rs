@@ -1,38 +1,92 @@
 //! Opening the desk: the folder of the data, the database in it, and what the operator names in it.
 
+use std::path::absolute;
 use std::sync::Arc;
 
 use actors::accounts;
 use actors::clock::SystemClock;
 use actors::desk::Desk;
 use actors::error::Error;
+use clap::Args;
 use database::Db;
 use entity::user;
 
 use super::failure::Failure;
 use super::folder;
-use crate::library_database::{self, ConnectError};
+use crate::library_database::{self, ConnectError, setting_of_database};
 use crate::settings::Settings;
 
-/// Opens the database that the settings name, and brings its tables up to date. One that was lost is not created anew.
-pub async fn desk(settings: &Settings) -> Result<Desk, Failure> {
-    library_database::require_file(settings)?;
-    folder::make_with_database(settings)?;
-    let db = library_database::connect(settings).await?;
-    db.migrate().await.map_err(|cause| Failure::Database(cause.into()))?;
-    Ok(desk_over(settings, db))
+/// The account that a command works for.
+#[derive(Debug, Args)]
+pub struct OwnerArgs {
+    /// E-mail address of the account; may be left out where there is only one account
+    #[arg(long = "user", value_name = "EMAIL")]
+    email: Option<String>,
 }
 
-/// Opens the database that the settings name, and brings its tables up to date. Creates it, also where another one was lost.
+impl OwnerArgs {
+    /// Finds the account that was named, or the only one.
+    ///
+    /// # Errors
+    /// There is no such account, or there are several and none was named; the database fails.
+    pub async fn find(&self, desk: &Desk) -> Result<user::Model, Failure> {
+        match &self.email {
+            Some(email) => account(desk, email).await,
+            None => only_account(desk).await,
+        }
+    }
+}
+
+async fn only_account(desk: &Desk) -> Result<user::Model, Failure> {
+    let mut all = accounts::all(desk).await?;
+    match all.len() {
+        0 | 1 => all.pop().ok_or(Failure::NoAccounts),
+        several => Err(Failure::SeveralAccounts(several)),
+    }
+}
+
+/// Opens the database that the settings name, and brings its tables up to date. It must have been created before.
+///
+/// # Errors
+/// [`Failure::NoDatabase`]; the database was lost or cannot be opened.
+pub async fn desk(settings: &Settings) -> Result<Desk, Failure> {
+    let Some(db) = library_database::connect_existing(settings).await? else {
+        return Err(no_database(settings));
+    };
+    up_to_date(settings, db).await
+}
+
+/// The same, and creates the database where there is none. One that was lost is not created anew.
+///
+/// # Errors
+/// The database was lost, or cannot be opened or created.
+pub async fn desk_or_new(settings: &Settings) -> Result<Desk, Failure> {
+    library_database::require_file(settings)?;
+    folder::make_with_database(settings)?;
+    up_to_date(settings, library_database::connect(settings).await?).await
+}
+
+/// The same, and creates the database also where another one was lost.
+///
+/// # Errors
+/// The database cannot be opened or created.
 pub async fn desk_of_any_database(settings: &Settings) -> Result<Desk, Failure> {
     folder::make_with_database(settings)?;
     let db = Db::open(settings.database_url().expose()).await;
-    Ok(desk_over(settings, db.map_err(|cause| Failure::Database(cause.into()))?))
+    Ok(desk_over(settings, db.map_err(|cause| ConnectError::unopened(settings, cause))?))
 }
 
-/// Opens the database as it is, to look at it.
+/// Opens the database and leaves its tables as they are, to look at it.
+///
+/// # Errors
+/// The database was lost or cannot be opened.
 pub async fn as_it_is(settings: &Settings) -> Result<Desk, ConnectError> {
     Ok(desk_over(settings, library_database::connect(settings).await?))
+}
+
+async fn up_to_date(settings: &Settings, db: Db) -> Result<Desk, Failure> {
+    db.migrate().await.map_err(|cause| ConnectError::unopened(settings, cause))?;
+    Ok(desk_over(settings, db))
 }
 
 fn desk_over(settings: &Settings, db: Db) -> Desk {
@@ -41,7 +95,21 @@ fn desk_over(settings: &Settings, db: Db) -> Desk {
     Desk::of(db, folder, base.as_str(), plans, Arc::new(SystemClock::new()))
 }
 
-/// The account with this address.
+fn no_database(settings: &Settings) -> Failure {
+    let url = settings.database_url();
+    let place = match url.sqlite_file() {
+        Some(file) => format!("at {}", absolute(&file).unwrap_or(file).display()),
+        None => format!("in {}", url.place()),
+    };
+    let setting = setting_of_database(settings);
+    let variable = format!("CARREL__{}", setting.to_uppercase().replace('.', "__"));
+    Failure::NoDatabase { place, setting, variable }
+}
+
+/// The account with this e-mail address.
+///
+/// # Errors
+/// [`Failure::NoAccount`]; the database fails.
 pub async fn account(desk: &Desk, email: &str) -> Result<user::Model, Failure> {
     match accounts::by_email(desk, email).await {
         Ok(found) => Ok(found),

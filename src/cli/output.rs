@@ -12,16 +12,16 @@ use super::failure::Failure;
 
 /// What a command has to say at its end.
 #[derive(Debug)]
-pub struct Said {
+pub struct CommandOutput {
     text: String,
     json: Value,
     well: bool,
 }
 
-impl Said {
+impl CommandOutput {
     /// A report in both forms.
     pub fn of(report: &(impl Serialize + Display)) -> Result<Self, Failure> {
-        let json = serde_json::to_value(report).map_err(Failure::Written)?;
+        let json = serde_json::to_value(report).map_err(Failure::ReportFailed)?;
         Ok(Self { text: report.to_string(), json, well: true })
     }
 
@@ -51,7 +51,7 @@ impl Said {
             Ok(()) => ExitCode::FAILURE,
             // Whoever read it has gone; there is nobody to tell.
             Err(cause) if cause.kind() == ErrorKind::BrokenPipe => ExitCode::FAILURE,
-            Err(cause) => Failure::Unsaid(cause).print(),
+            Err(cause) => Failure::OutputFailed(cause).print(json),
         }
     }
 
@@ -111,7 +111,7 @@ mod tests {
         }
     }
 
-    fn written(said: &Said, json: bool) -> String {
+    fn written(said: &CommandOutput, json: bool) -> String {
         let mut sink = Vec::new();
         said.write(json, &mut sink).unwrap();
         String::from_utf8(sink).unwrap()
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_report_is_one_json_object_or_words() {
-        let said = Said::of(&Made { user_id: "u1" }).unwrap();
+        let said = CommandOutput::of(&Made { user_id: "u1" }).unwrap();
 
         assert_eq!(written(&said, true), "{\"userId\":\"u1\"}\n");
         assert_eq!(written(&said, false), "made the account\nu1\n");
@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn a_command_with_nothing_to_say_prints_nothing() {
-        assert_eq!(written(&Said::nothing(), true), "");
-        assert_eq!(written(&Said::nothing(), false), "");
+        assert_eq!(written(&CommandOutput::nothing(), true), "");
+        assert_eq!(written(&CommandOutput::nothing(), false), "");
     }
 
     #[test]

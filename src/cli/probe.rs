@@ -10,12 +10,12 @@ use tokio::time::timeout;
 use crate::settings::Settings;
 
 /// It is on this machine; a server that says nothing for so long is in no state to work.
-const PATIENCE: Duration = Duration::from_secs(3);
-const LONGEST_ANSWER: u64 = 64 << 10;
+const TIMEOUT: Duration = Duration::from_secs(3);
+const MAX_ANSWER_BYTES: u64 = 64 << 10;
 
 /// What answers at the address of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum ServerState {
     /// A server that is ready.
     Ready,
     /// A server that starts, drains, or lacks something it needs.
@@ -30,32 +30,27 @@ pub enum Found {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerAnswer {
     /// What answers.
-    pub found: Found,
+    pub found: ServerState,
     /// `storage` of its `/readyz`.
     pub storage: Option<String>,
 }
 
 /// Whether a server is there to take up what was left for it.
 pub async fn runs(settings: &Settings) -> bool {
-    matches!(look(settings).await, Found::Ready | Found::NotReady)
-}
-
-/// Who takes up what was left, in words.
-pub fn who(server_running: bool) -> &'static str {
-    if server_running { "the running server does it" } else { "no server is running, the next start does it" }
+    matches!(look(settings).await, ServerState::Ready | ServerState::NotReady)
 }
 
 /// What answers at the address of the server.
-pub async fn look(settings: &Settings) -> Found {
+pub async fn look(settings: &Settings) -> ServerState {
     ask(settings).await.found
 }
 
 /// Asks for `/readyz`.
 pub async fn ask(settings: &Settings) -> ServerAnswer {
     let address = reachable(settings.server.listen);
-    match timeout(PATIENCE, get_readiness(address)).await {
+    match timeout(TIMEOUT, get_readiness(address)).await {
         Ok(Ok(answer)) => ServerAnswer { found: judge(&answer), storage: storage_of(&answer) },
-        Ok(Err(_)) | Err(_) => ServerAnswer { found: Found::Nobody, storage: None },
+        Ok(Err(_)) | Err(_) => ServerAnswer { found: ServerState::Nobody, storage: None },
     }
 }
 
@@ -75,16 +70,16 @@ async fn get_readiness(address: SocketAddr) -> std::io::Result<Vec<u8>> {
     let request = format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
     let mut answer = Vec::new();
-    stream.take(LONGEST_ANSWER).read_to_end(&mut answer).await?;
+    stream.take(MAX_ANSWER_BYTES).read_to_end(&mut answer).await?;
     Ok(answer)
 }
 
-fn judge(answer: &[u8]) -> Found {
+fn judge(answer: &[u8]) -> ServerState {
     let status = answer.strip_prefix(b"HTTP/1.1 ").and_then(|rest| rest.get(..3));
     match status {
-        Some(b"200") => Found::Ready,
-        Some(b"503") => Found::NotReady,
-        Some(_) | None => Found::Stranger,
+        Some(b"200") => ServerState::Ready,
+        Some(b"503") => ServerState::NotReady,
+        Some(_) | None => ServerState::Stranger,
     }
 }
 
@@ -108,11 +103,11 @@ mod tests {
 
     #[test]
     fn the_status_of_readyz_tells_who_is_there() {
-        assert_eq!(judge(b"HTTP/1.1 200 OK\r\n\r\n{}"), Found::Ready);
-        assert_eq!(judge(b"HTTP/1.1 503 Service Unavailable\r\n\r\n"), Found::NotReady);
-        assert_eq!(judge(b"HTTP/1.1 404 Not Found\r\n\r\n"), Found::Stranger);
-        assert_eq!(judge(b"220 mail.example ESMTP\r\n"), Found::Stranger);
-        assert_eq!(judge(b""), Found::Stranger);
+        assert_eq!(judge(b"HTTP/1.1 200 OK\r\n\r\n{}"), ServerState::Ready);
+        assert_eq!(judge(b"HTTP/1.1 503 Service Unavailable\r\n\r\n"), ServerState::NotReady);
+        assert_eq!(judge(b"HTTP/1.1 404 Not ServerState\r\n\r\n"), ServerState::Stranger);
+        assert_eq!(judge(b"220 mail.example ESMTP\r\n"), ServerState::Stranger);
+        assert_eq!(judge(b""), ServerState::Stranger);
     }
 
     #[test]
@@ -132,7 +127,7 @@ mod tests {
         let listen = [("CARREL__SERVER__LISTEN".to_owned(), free.to_string())];
         let settings = Settings::load(None, listen.into_iter()).unwrap();
 
-        assert_eq!(look(&settings).await, Found::Nobody);
+        assert_eq!(look(&settings).await, ServerState::Nobody);
         assert!(!runs(&settings).await);
     }
 }

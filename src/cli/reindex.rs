@@ -1,4 +1,4 @@
-//! `carrel reindex`: asks for every document to be put into the index anew. A running server does it, or the next one.
+//! `carrel reindex`: rebuilds the search index. A running server does it in the background, or the next one.
 
 use std::fmt;
 
@@ -6,31 +6,31 @@ use actors::ingest::again;
 use serde::Serialize;
 
 use super::failure::Failure;
-use super::output::Said;
+use super::output::CommandOutput;
 use super::{opening, probe};
 use crate::settings::Settings;
 
 /// Leaves a job for each document that has a text.
-pub async fn run(settings: &Settings) -> Result<Said, Failure> {
+pub async fn run(settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = opening::desk(settings).await?;
     let documents = again::ask_for_all(&desk.db, desk.clock.now()).await?;
-    Said::of(&Queued { documents, server_running: probe::runs(settings).await })
+    CommandOutput::of(&QueuedReindex { documents, server_running: probe::runs(settings).await })
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Queued {
+struct QueuedReindex {
     documents: u64,
     server_running: bool,
 }
 
-impl fmt::Display for Queued {
+impl fmt::Display for QueuedReindex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} documents are to be put into the index anew: {}",
-            self.documents,
-            probe::who(self.server_running)
-        )
+        let who = if self.server_running {
+            "the server continues in the background"
+        } else {
+            "no server is running, and the next start indexes them"
+        };
+        write!(f, "queued {} documents for the search index; {who}", self.documents)
     }
 }

@@ -1,13 +1,13 @@
 //! `carrel serve`: the service, until a signal ends it.
 
 use super::failure::Failure;
-use super::output::Said;
+use super::output::CommandOutput;
 use crate::settings::Settings;
 use crate::{log, server};
 
 /// Serves. Of all commands this one alone has a log: the others say what they have to say at their end.
-pub fn run(settings: Settings) -> Result<Said, Failure> {
+pub fn run(settings: Settings) -> Result<CommandOutput, Failure> {
     let _log = log::start(&settings.log).map_err(|cause| Failure::Service(cause.into()))?;
     server::serve(settings).map_err(Failure::Service)?;
-    Ok(Said::nothing())
+    Ok(CommandOutput::nothing())
 }

@@ -50,11 +50,18 @@ fn every_subcommand_takes_json_at_its_end() {
         "user set-password --email a@b.example --password-stdin",
         "user disable --email a@b.example",
         "user enable --email a@b.example",
-        "user delete --email a@b.example",
+        "user delete --email a@b.example --yes",
         "key create --user a@b.example --kind mcp --name N --scope read:library --scope write:notes \
          --hourly-limit 5 --expires-at 2030-01-01T00:00:00Z",
+        "key list",
         "key list --user a@b.example",
         "key revoke 018f4d5e-0000-7000-8000-000000000000",
+        "app list",
+        "app disconnect --user a@b.example 018f4d5e-0000-7000-8000-000000000000",
+        "project create --name N --description D --instructions I",
+        "project list --status archived",
+        "project archive 018f4d5e-0000-7000-8000-000000000000",
+        "import file.html",
         "import --user a@b.example --format jsonl -",
         "imports list --user a@b.example",
         "imports rows --user a@b.example --outcome skipped 018f4d5e-0000-7000-8000-000000000000",
@@ -70,6 +77,7 @@ fn every_subcommand_takes_json_at_its_end() {
         "doctor",
         "doctor --repair",
         "migrate",
+        "completions bash",
     ];
     for line in lines {
         assert!(parse(&format!("{line} --json")).unwrap().json, "{line}");
@@ -89,10 +97,23 @@ fn a_mistake_is_told_with_what_is_allowed() {
         ("imports show --user a@b.example 7", "carrel imports list"),
         ("imports rows --user a@b.example --outcome lost", "skipped"),
         ("import --user a@b.example --format html -", "jsonl"),
+        ("app disconnect 7", "carrel app list"),
+        ("project archive 7", "carrel project list"),
+        ("project list --status done", "active, archived"),
+        ("completions ksh", "bash"),
     ];
     for (line, allowed) in mistakes {
         let (_, told) = refused(line);
         assert!(told.contains(allowed), "{line}: {told}");
+    }
+}
+
+#[test]
+fn help_of_import_lists_every_format() {
+    let help = refused("import --help").1;
+
+    for format in actors::imports::Format::NAMES {
+        assert!(help.contains(&format!("- {format}:")), "{format}: {help}");
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use actors::accounts::{self, NewAccount};
 use actors::desk::Desk;
+use actors::error::Error;
 use clap::{Args, Subcommand};
 use entity::id::UserId;
 use entity::plan::Plan;
@@ -12,39 +13,39 @@ use entity::user;
 use serde::Serialize;
 
 use super::failure::Failure;
-use super::output::{Said, shown, table};
-use super::{choices, opening, password};
+use super::output::{CommandOutput, shown, table};
+use super::{choices, confirmation, opening, password};
 use crate::settings::Settings;
 
-/// What is asked of accounts.
+/// What is done with accounts.
 #[derive(Debug, Subcommand)]
-pub enum Asked {
-    /// Make an account
-    Add(Add),
+pub enum UserCommand {
+    /// Create an account, and the database where there is none yet
+    Add(AddArgs),
     /// List the accounts
     List,
     /// Move an account to another plan
-    SetPlan(SetPlan),
-    /// Set the password of an account; its sessions end
-    SetPassword(SetPassword),
-    /// Shut an account: its keys, sessions and tokens are refused
-    Disable(Whose),
-    /// Open an account again
-    Enable(Whose),
-    /// Remove an account and everything of it, for good
-    Delete(Whose),
+    SetPlan(SetPlanArgs),
+    /// Set the password of an account; its sessions and connected apps are signed out
+    SetPassword(SetPasswordArgs),
+    /// Disable an account: its keys, sessions and tokens are refused
+    Disable(EmailArgs),
+    /// Enable a disabled account
+    Enable(EmailArgs),
+    /// Delete an account with everything in it; asks for confirmation
+    Delete(DeleteArgs),
 }
 
 /// A new account.
 #[derive(Debug, Args)]
-pub struct Add {
-    /// Address to sign in with
-    #[arg(long, value_name = "ADDRESS")]
+pub struct AddArgs {
+    /// E-mail address to sign in with
+    #[arg(long, value_name = "EMAIL")]
     email: String,
-    /// What the account may do
+    /// Plan of the account
     #[arg(long, value_parser = choices::plan())]
     plan: Plan,
-    /// What the person is called
+    /// Name of the user
     #[arg(long)]
     name: Option<String>,
     /// Read the password from the first line of standard input
@@ -54,20 +55,20 @@ pub struct Add {
 
 /// A move to another plan.
 #[derive(Debug, Args)]
-pub struct SetPlan {
-    /// Address of the account
-    #[arg(long, value_name = "ADDRESS")]
+pub struct SetPlanArgs {
+    /// E-mail address of the account
+    #[arg(long, value_name = "EMAIL")]
     email: String,
-    /// What the account may do from now on
+    /// New plan of the account
     #[arg(long, value_parser = choices::plan())]
     plan: Plan,
 }
 
 /// A new password.
 #[derive(Debug, Args)]
-pub struct SetPassword {
-    /// Address of the account
-    #[arg(long, value_name = "ADDRESS")]
+pub struct SetPasswordArgs {
+    /// E-mail address of the account
+    #[arg(long, value_name = "EMAIL")]
     email: String,
     /// Read the password from the first line of standard input
     #[arg(long)]
@@ -76,86 +77,109 @@ pub struct SetPassword {
 
 /// An account.
 #[derive(Debug, Args)]
-pub struct Whose {
-    /// Address of the account
-    #[arg(long, value_name = "ADDRESS")]
+pub struct EmailArgs {
+    /// E-mail address of the account
+    #[arg(long, value_name = "EMAIL")]
     email: String,
 }
 
-/// Does what is asked.
-pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
-    match asked {
-        Asked::Add(add) => make(add, settings).await,
-        Asked::List => list(&opening::desk(settings).await?).await,
-        Asked::SetPlan(SetPlan { email, plan }) => {
+/// A deletion.
+#[derive(Debug, Args)]
+pub struct DeleteArgs {
+    /// E-mail address of the account
+    #[arg(long, value_name = "EMAIL")]
+    email: String,
+    /// Delete without asking for confirmation
+    #[arg(long)]
+    yes: bool,
+}
+
+/// Runs the command.
+pub async fn run(command: UserCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
+    match command {
+        UserCommand::Add(args) => add(args, settings).await,
+        UserCommand::List => list(&opening::desk(settings).await?).await,
+        UserCommand::SetPlan(SetPlanArgs { email, plan }) => {
             let desk = opening::desk(settings).await?;
             let row = opening::account(&desk, &email).await?;
             accounts::set_plan(&desk, row.id, plan).await?;
             changed(&desk, &email).await
         }
-        Asked::SetPassword(new) => set_password(new, settings).await,
-        Asked::Disable(Whose { email }) => set_disabled(&email, true, settings).await,
-        Asked::Enable(Whose { email }) => set_disabled(&email, false, settings).await,
-        Asked::Delete(Whose { email }) => delete(&email, settings).await,
+        UserCommand::SetPassword(args) => set_password(args, settings).await,
+        UserCommand::Disable(EmailArgs { email }) => set_disabled(&email, true, settings).await,
+        UserCommand::Enable(EmailArgs { email }) => set_disabled(&email, false, settings).await,
+        UserCommand::Delete(args) => delete(args, settings).await,
     }
 }
 
-async fn make(add: Add, settings: &Settings) -> Result<Said, Failure> {
-    let Add { email, plan, name, password_stdin } = add;
-    let desk = opening::desk(settings).await?;
+async fn add(args: AddArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
+    let AddArgs { email, plan, name, password_stdin } = args;
+    let desk = opening::desk_or_new(settings).await?;
+    // Before the password is asked for; the insert decides where two come at the same time.
+    if let Ok(taken) = accounts::by_email(&desk, &email).await {
+        return Err(Failure::EmailTaken(taken.email));
+    }
     let password = password::read(password_stdin)?;
-    let row = accounts::create(&desk, NewAccount { email, name, password, plan }).await?;
-    Said::of(&Made { user_id: row.id, email: row.email, plan: row.plan })
+    let new = NewAccount { email: email.clone(), name, password, plan };
+    let row = match accounts::create(&desk, new).await {
+        Ok(row) => row,
+        Err(Error::Conflict(_)) => return Err(Failure::EmailTaken(email)),
+        Err(other) => return Err(other.into()),
+    };
+    CommandOutput::of(&AddedAccount { user_id: row.id, email: row.email, plan: row.plan })
 }
 
-async fn list(desk: &Desk) -> Result<Said, Failure> {
-    let users = accounts::all(desk).await?.into_iter().map(Account::from).collect();
-    Said::of(&Listed { users })
+async fn list(desk: &Desk) -> Result<CommandOutput, Failure> {
+    let users = accounts::all(desk).await?.into_iter().map(AccountView::from).collect();
+    CommandOutput::of(&AccountList { users })
 }
 
-async fn set_password(new: SetPassword, settings: &Settings) -> Result<Said, Failure> {
+async fn set_password(args: SetPasswordArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = opening::desk(settings).await?;
-    let row = opening::account(&desk, &new.email).await?;
-    let password = password::read(new.password_stdin)?;
+    let row = opening::account(&desk, &args.email).await?;
+    let password = password::read(args.password_stdin)?;
     accounts::set_password(&desk, row.id, password, None).await?;
-    changed(&desk, &new.email).await
+    CommandOutput::of(&PasswordSet { account: AccountView::from(row), password_set: true })
 }
 
-async fn set_disabled(email: &str, disabled: bool, settings: &Settings) -> Result<Said, Failure> {
+async fn set_disabled(email: &str, disabled: bool, settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = opening::desk(settings).await?;
     let row = opening::account(&desk, email).await?;
     accounts::set_disabled(&desk, row.id, disabled).await?;
     changed(&desk, email).await
 }
 
-async fn changed(desk: &Desk, email: &str) -> Result<Said, Failure> {
-    Said::of(&Account::from(opening::account(desk, email).await?))
+async fn changed(desk: &Desk, email: &str) -> Result<CommandOutput, Failure> {
+    CommandOutput::of(&AccountView::from(opening::account(desk, email).await?))
 }
 
-async fn delete(email: &str, settings: &Settings) -> Result<Said, Failure> {
+async fn delete(args: DeleteArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = opening::desk(settings).await?;
-    let row = opening::account(&desk, email).await?;
+    let row = opening::account(&desk, &args.email).await?;
+    if !args.yes {
+        confirmation::of_deleted_account(&row.email)?;
+    }
     accounts::delete(&desk, row.id).await?;
-    Said::of(&Deleted { user_id: row.id, email: row.email, deleted: true })
+    CommandOutput::of(&DeletedAccount { user_id: row.id, email: row.email, deleted: true })
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Made {
+struct AddedAccount {
     user_id: UserId,
     email: String,
     plan: Plan,
 }
 
-impl fmt::Display for Made {
+impl fmt::Display for AddedAccount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "made the account {} (plan {}, id {})", shown(&self.email), self.plan, self.user_id)
+        write!(f, "created the account {} (plan {}, id {})", shown(&self.email), self.plan, self.user_id)
     }
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Account {
+struct AccountView {
     user_id: UserId,
     email: String,
     name: Option<String>,
@@ -164,7 +188,7 @@ struct Account {
     created_at: Timestamp,
 }
 
-impl From<user::Model> for Account {
+impl From<user::Model> for AccountView {
     fn from(row: user::Model) -> Self {
         Self {
             user_id: row.id,
@@ -177,29 +201,29 @@ impl From<user::Model> for Account {
     }
 }
 
-impl Account {
+impl AccountView {
     fn state(&self) -> &'static str {
         if self.disabled { "disabled" } else { "enabled" }
     }
 }
 
-impl fmt::Display for Account {
+impl fmt::Display for AccountView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: plan {}, {}", shown(&self.email), self.plan, self.state())
     }
 }
 
 #[derive(Serialize)]
-struct Listed {
-    users: Vec<Account>,
+struct AccountList {
+    users: Vec<AccountView>,
 }
 
-impl fmt::Display for Listed {
+impl fmt::Display for AccountList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.users.is_empty() {
-            return f.write_str("there are no accounts; `carrel user add` makes one");
+            return f.write_str("there are no accounts; `carrel user add` creates one");
         }
-        let row = |account: &Account| {
+        let row = |account: &AccountView| {
             let name = account.name.as_deref().map(shown).unwrap_or_default();
             let (plan, state) = (account.plan.to_string(), account.state().to_owned());
             [shown(&account.email), plan, state, account.user_id.to_string(), name]
@@ -211,14 +235,32 @@ impl fmt::Display for Listed {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Deleted {
+struct PasswordSet {
+    #[serde(flatten)]
+    account: AccountView,
+    password_set: bool,
+}
+
+impl fmt::Display for PasswordSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "set the password of {}; its sessions and connected apps are signed out, its API keys still work",
+            shown(&self.account.email)
+        )
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DeletedAccount {
     user_id: UserId,
     email: String,
     deleted: bool,
 }
 
-impl fmt::Display for Deleted {
+impl fmt::Display for DeletedAccount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "removed the account {} and everything of it", shown(&self.email))
+        write!(f, "deleted the account {} and everything in it", shown(&self.email))
     }
 }

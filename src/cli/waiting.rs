@@ -13,25 +13,25 @@ use super::probe;
 use crate::settings::Settings;
 
 /// How often it is looked whether it is done.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// How often it is asked whether the server is still there.
-const ASK_EVERY: Duration = Duration::from_secs(5);
+const PROBE_INTERVAL: Duration = Duration::from_secs(5);
 /// A server that does not answer so often is gone: one that is started anew is there again by then.
-const MISSES: u32 = 3;
+const MAX_MISSED_PROBES: u32 = 3;
 /// A server that has nothing else to do is at it by then.
-const SOON: Duration = Duration::from_secs(5);
-const NOT_AT_IT: &str = "the server that runs is not at it: it has other work, or another database";
+const LATE_AFTER: Duration = Duration::from_secs(5);
+const NOT_STARTED: &str = "the running server has not started this job: it is busy or uses another database";
 const NO_ANSWER: &str = "the server does not answer";
 
-/// What was found when it was looked.
-pub enum Found<T> {
+/// How far the job is.
+pub enum Progress<T> {
     /// It is done.
     Done(T),
-    /// It is not, and why it does not go on, where it does not.
+    /// It is not, and why it does not continue, where it does not.
     Open(Option<String>),
 }
 
-/// What `look` finds, once it is done; none where no server is there to do it, or none any more.
+/// Returns what `look` finds, once it is done; none where no server is there to do it, or none any more.
 ///
 /// # Errors
 /// Those of `look`, and the database.
@@ -39,20 +39,20 @@ pub async fn until_done<T>(
     (desk, settings): (&Desk, &Settings),
     (work, subject): (Work, Uuid),
     bar: &ProgressBar,
-    mut look: impl AsyncFnMut() -> Result<Found<T>, Error>,
+    mut look: impl AsyncFnMut() -> Result<Progress<T>, Error>,
 ) -> Result<Option<T>, Error> {
-    let mut missed = if probe::runs(settings).await { 0 } else { MISSES };
-    let mut told = Told { bar, waits_since: None, last: None };
-    while missed < MISSES {
-        let until = Instant::now() + ASK_EVERY;
+    let mut missed = if probe::runs(settings).await { 0 } else { MAX_MISSED_PROBES };
+    let mut told = WaitNotice { bar, waits_since: None, last: None };
+    while missed < MAX_MISSED_PROBES {
+        let until = Instant::now() + PROBE_INTERVAL;
         while Instant::now() < until {
             match look().await? {
-                Found::Done(done) => return Ok(Some(done)),
-                Found::Open(why) => {
+                Progress::Done(done) => return Ok(Some(done)),
+                Progress::Open(why) => {
                     told.see(queue::is_waiting(desk.db.read(), work, subject).await?, why);
                 }
             }
-            sleep(LOOK_EVERY).await;
+            sleep(POLL_INTERVAL).await;
         }
         missed = if probe::runs(settings).await { 0 } else { missed + 1 };
         if missed > 0 {
@@ -60,31 +60,31 @@ pub async fn until_done<T>(
         }
     }
     Ok(match look().await? {
-        Found::Done(done) => Some(done),
-        Found::Open(_) => None,
+        Progress::Done(done) => Some(done),
+        Progress::Open(_) => None,
     })
 }
 
 /// What the one who waits was told.
-struct Told<'a> {
+struct WaitNotice<'a> {
     bar: &'a ProgressBar,
     /// Since when no server is at it.
     waits_since: Option<Instant>,
     last: Option<String>,
 }
 
-impl Told<'_> {
+impl WaitNotice<'_> {
     fn see(&mut self, waits: bool, why: Option<String>) {
         self.waits_since = self.waits_since.filter(|_| waits).or_else(|| waits.then(Instant::now));
-        let late = self.waits_since.is_some_and(|since| since.elapsed() > SOON);
-        if let Some(why) = why.or_else(|| late.then(|| NOT_AT_IT.to_owned())) {
+        let late = self.waits_since.is_some_and(|since| since.elapsed() > LATE_AFTER);
+        if let Some(why) = why.or_else(|| late.then(|| NOT_STARTED.to_owned())) {
             self.tell(why);
         }
     }
 
     fn tell(&mut self, why: String) {
         if self.last.as_ref() != Some(&why) {
-            let words = format!("carrel: waiting: {why}. The job is saved: you may stop waiting for it.");
+            let words = format!("carrel: waiting: {why}. The job is saved: you may stop waiting.");
             // Where stderr is closed there is nobody to tell.
             self.bar.suspend(|| writeln!(io::stderr(), "{words}")).ok();
             self.last = Some(why);

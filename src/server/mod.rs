@@ -14,6 +14,7 @@ mod wire;
 use std::error::Error;
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener};
+use std::path::absolute;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -106,7 +107,7 @@ pub fn serve(settings: Settings) -> Result<(), StartError> {
                 return Ok(());
             }
         };
-        info!(address = %running.address, ready_ms = began.elapsed().as_millis(), "ready");
+        running.log_ready(began.elapsed());
         signals.wait().await;
         running.stop().await;
         Ok(())
@@ -146,9 +147,8 @@ pub async fn start_with(
     private_folder(&settings.data_dir)
         .map_err(|error| format!("data_dir = {}: {error}", settings.data_dir.display()))?;
     if is_open_to_others(&settings.data_dir) {
-        warn!(
-            "others may look into data_dir, whose rights were not changed: chmod 700 makes it its owner's alone"
-        );
+        let folder = settings.data_dir.display();
+        warn!("data_dir {folder} is readable by other users; run `chmod 700 {folder}`");
     }
     let mut lock = lock(&settings.data_dir)?;
     let disk = disk_space(&settings);
@@ -213,6 +213,19 @@ impl Running {
                 self.app.drain().await;
             }
         }
+    }
+
+    /// Says in the log which service this is, where its data is, and where to open it.
+    fn log_ready(&self, start_time: Duration) {
+        let data_dir = absolute(&*self.app.data_dir).unwrap_or_else(|_| self.app.data_dir.to_path_buf());
+        info!(
+            version = env!("CARGO_PKG_VERSION"),
+            data_dir = %data_dir.display(),
+            url = %self.app.base_url,
+            address = %self.address,
+            ready_ms = start_time.as_millis(),
+            "ready"
+        );
     }
 
     /// The service itself, for tests that look behind the wire.

@@ -45,6 +45,12 @@ impl BaseUrl {
         self.parsed.authority()
     }
 
+    /// Its host and port, to connect to.
+    pub fn host_and_port(&self) -> String {
+        let port = self.parsed.port_or_known_default().unwrap_or_default();
+        format!("{}:{port}", self.parsed.host_str().unwrap_or_default())
+    }
+
     /// Its path, without a slash at its end: empty for most.
     pub fn path(&self) -> &str {
         self.parsed.path().trim_end_matches('/')

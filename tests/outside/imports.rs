@@ -617,7 +617,7 @@ async fn what_is_no_import_is_told_and_an_import_is_its_persons_alone() {
         assert_eq!(answer.refused(status), code);
     }
     for (bytes, why) in
-        [(&b"%PDF-1.7 words"[..], "none of the formats"), (b"PK\x03\x04 and nothing more", "damaged")]
+        [(&b"%PDF-1.7 words"[..], "not recognised"), (b"PK\x03\x04 and nothing more", "damaged")]
     {
         let id = begin(&session, bytes, &[]).await;
         let failed = once(&session, &id, "failed").await;

@@ -20,6 +20,7 @@ mod app_conditions;
 mod ask;
 mod bodies;
 mod caching;
+mod command_line;
 mod conditions;
 mod connection;
 mod crash;

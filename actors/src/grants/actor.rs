@@ -20,8 +20,8 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
 
 use super::code::{self, Exchange};
+use super::connections::disconnect;
 use super::consent::{self, Browser, Decided, Request};
-use super::end::{Ending, end, living_owner};
 use super::refused::Refused;
 use super::token::{self, Issued, Refresh};
 use super::{Terms, sweep};
@@ -204,13 +204,7 @@ impl Handler<Disconnect> for GrantActor {
     fn handle(&mut self, Disconnect(user, id): Disconnect, _: &mut Self::Context) -> Self::Result {
         let terms = self.terms.clone();
         Box::pin(async move {
-            let txn = on_behalf_of(user, terms.db.begin()).await?;
-            living_owner(&txn, user).await?.ok_or(Error::NotFound)?;
-            let grant = oauth_grant::Entity::one_of(user, id).one(&txn).await?.ok_or(Error::NotFound)?;
-            if !end(&txn, &grant, Ending::Disconnected).await? {
-                return Err(Error::NotFound);
-            }
-            txn.commit().await?;
+            disconnect(&terms.db, user, id).await?;
             terms.fresh.raise();
             Ok(())
         })

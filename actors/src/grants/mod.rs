@@ -8,6 +8,7 @@
 mod actor;
 pub mod client;
 mod code;
+mod connections;
 mod consent;
 mod end;
 mod lifecycle;
@@ -35,7 +36,7 @@ use entity::time::Timestamp;
 use entity::{oauth_client, oauth_grant, user};
 use moka::sync::Cache;
 use runtime::{Flush, Port, SupervisorConfig, supervise};
-use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder};
+use sea_orm::{DbErr, EntityTrait};
 
 use crate::clock::Clock;
 use crate::error::Error;
@@ -49,6 +50,7 @@ use walk::Walks;
 
 pub use actor::Used;
 pub use code::Exchange;
+pub use connections::{disconnect, list_connections};
 pub use consent::{Browser, Decided, Request, TICKET_PREFIX};
 pub(crate) use end::end_all;
 pub use refused::Refused;
@@ -374,19 +376,7 @@ impl Grants {
         &self,
         user: UserId,
     ) -> Result<Vec<(oauth_grant::Model, oauth_client::Model)>, Error> {
-        let rows = oauth_grant::Entity::owned_by(user)
-            .order_by_desc(oauth_grant::Column::ConnectedAt)
-            .order_by_desc(oauth_grant::Column::Id)
-            .all(self.terms.db.read())
-            .await?;
-        let ids = rows.iter().map(|row| row.client_id);
-        let clients = oauth_client::Entity::find().filter(oauth_client::Column::Id.is_in(ids));
-        let clients = clients.all(self.terms.db.read()).await?;
-        let of = |row: oauth_grant::Model| {
-            let client = clients.iter().find(|client| client.id == row.client_id && !client.walk)?;
-            Some((row, client.clone()))
-        };
-        Ok(rows.into_iter().filter_map(of).collect())
+        list_connections(&self.terms.db, user).await
     }
 
     /// Whom an access token lets in.

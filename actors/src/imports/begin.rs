@@ -25,10 +25,12 @@ use crate::uploads::stored::{self, Held, Owner};
 const LISTED: u64 = 50;
 
 /// What is asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct New {
     /// Whose library.
     pub user: UserId,
+    /// Name of the file, where it has one.
+    pub file_name: Option<String>,
     /// Which program wrote the file; none is to be found out.
     pub format: Option<Format>,
     /// It is only looked at what would come of it.
@@ -41,6 +43,7 @@ impl New {
         import::Model {
             id: ImportId::new(now),
             user_id: self.user,
+            file_name: self.file_name.as_deref().and_then(kept_file_name),
             state: ImportState::Running,
             dry_run: self.dry_run,
             format: self.format.map(|format| format.name().to_owned()),
@@ -58,6 +61,16 @@ impl New {
     }
 }
 
+/// Characters of a file name that are kept.
+const MAX_FILE_NAME_CHARS: usize = 255;
+
+/// Returns the name of a file without its folders and without control characters, which PostgreSQL or a terminal may not take.
+fn kept_file_name(name: &str) -> Option<String> {
+    let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    let kept: String = name.chars().filter(|c| !c.is_control()).take(MAX_FILE_NAME_CHARS).collect();
+    (!kept.trim().is_empty()).then_some(kept)
+}
+
 /// Imports of one user whose files are still to be read. Another one is refused beyond it.
 const MAX_UNDER_WAY: usize = 5;
 /// Files of one user's imports that are kept after a dry run or a failure: the latest.
@@ -70,8 +83,8 @@ const MAX_WAITING_FILES: usize = 5;
 pub async fn begin(desk: &Desk, new: New, file: Held) -> Result<import::Model, Error> {
     let now = desk.clock.now();
     let row = new.row(now);
-    let txn = begin_owned(&desk.db, new.user).await?;
-    make_room(&txn, desk, new.user).await?;
+    let txn = begin_owned(&desk.db, row.user_id).await?;
+    make_room(&txn, desk, row.user_id).await?;
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
     if !stored::give(&txn, file.id, Owner::Import(row.id)).await? {
         return Err(Error::internal("a file was removed while it was written"));
@@ -110,7 +123,7 @@ async fn make_room(txn: &impl ConnectionTrait, desk: &Desk, user: UserId) -> Res
         kept.all(txn).await?.into_iter().partition(|import| under_way.contains(&import.state));
     if going_on.len() >= MAX_UNDER_WAY {
         return Err(Error::Conflict(
-            "as many imports are under way as may be: wait for one, or take it back",
+            "as many imports are running or paused as are allowed: wait for one to finish, or undo one",
         ));
     }
     let older = ended.into_iter().skip(MAX_WAITING_FILES).map(|import| import.id);
@@ -180,7 +193,7 @@ pub async fn start(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mo
         .exec(&txn)
         .await?;
     if started.rows_affected == 0 {
-        return Err(Error::Conflict("the import does not wait to be started"));
+        return Err(Error::Conflict("only a finished dry run can be started"));
     }
     must_have_file(&txn, row.id).await?;
     import_row::Entity::delete_many()

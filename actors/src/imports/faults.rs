@@ -61,9 +61,10 @@ impl Faults {
             self.listed += 1;
             return true;
         }
-        let is_counted = self.unlisted.contains_key(reason) || self.unlisted.len() < MAX_REASONS;
-        let reason = if is_counted { reason } else { OTHER_REASONS };
-        *self.unlisted.entry(reason.to_owned()).or_default() += 1;
+        let reason = without_quotations(reason);
+        let is_counted = self.unlisted.contains_key(&reason) || self.unlisted.len() < MAX_REASONS;
+        let reason = if is_counted { reason } else { OTHER_REASONS.to_owned() };
+        *self.unlisted.entry(reason).or_default() += 1;
         false
     }
 
@@ -85,6 +86,12 @@ impl Faults {
         let some = (!self.unlisted.is_empty()).then_some(&self.unlisted);
         some.map(|counts| serde_json::to_string(counts).map_err(Error::internal)).transpose()
     }
+}
+
+/// A reason without what it quotes of its row between backticks, so that rows with the same fault are counted together.
+fn without_quotations(reason: &str) -> String {
+    let words: String = reason.split('`').step_by(2).collect();
+    words.replace(": ;", ";").replace(" ;", ";").trim_end_matches([':', ' ']).to_owned()
 }
 
 /// How many faulty rows of an import are not kept by themselves, by reason.
@@ -119,6 +126,20 @@ mod tests {
         }
 
         assert_eq!(faults.unlisted_json().unwrap().as_deref(), Some(r#"{"a":2,"b":1}"#));
+    }
+
+    #[test]
+    fn reasons_are_counted_without_what_they_quote() {
+        let mut faults = Faults { listed: MAX_LISTED_FAULTS, ..Faults::default() };
+
+        for n in 0..1_000 {
+            faults.record_faulty(&format!("not an http(s) address: `mailto:{n}`"));
+            faults.record_faulty(&format!("unknown field `a{n}`; tags must be a list"));
+        }
+
+        let counted = [("not an http(s) address", 1_000), ("unknown field; tags must be a list", 1_000)];
+        let counted = counted.map(|(reason, rows)| (reason.to_owned(), rows));
+        assert_eq!(faults.unlisted, BTreeMap::from(counted));
     }
 
     #[test]

@@ -1,30 +1,38 @@
 //! The fields of a saved page as a save. What is too long is cut rather than refused: an import brings what other programs let in
-//! (contract.md, section 11: v1). Reasons for passing over a line never repeat what stands in it.
+//! (contract.md, section 11: v1). The reason for skipping a row quotes the unknown field or the refused URL between backticks, and
+//! nothing else of what stands in the row: the row is its user's, and reasons are in no log.
 
-use web::Guard;
+use serde_json::{Map, Value};
+use url::Url;
+use web::{Guard, PageUrl, UrlRejection};
 
 use crate::error::{Error, Invalid};
 use crate::fields::{self, Kind};
 use crate::ops::bookmarks::CreateBookmark;
 use crate::ops::bookmarks::save::{self, NewBookmark};
-use serde_json::{Map, Value};
 
 /// Why a row is passed over that names a collection of nobody, or of somebody else.
 pub const FOREIGN_COLLECTION: &str = "collectionIds names a collection that the account does not have";
+
+/// Characters of a field name or a URL that are quoted.
+const MAX_QUOTED_CHARS: usize = 120;
+/// Faults of a row that are named.
+const MAX_NAMED_FAULTS: usize = 5;
 
 /// The save that fields ask for, or why it is passed over.
 pub fn read(fields: Map<String, Value>, guard: &Guard) -> Result<NewBookmark, String> {
     let new = read_whole(fields)?;
     if new.content.is_none() {
-        save::may_fetch(&new.url, guard).map_err(told)?;
+        save::may_fetch(&new.url, guard).map_err(|error| told(&error, Some(&new.url)))?;
     }
     Ok(new)
 }
 
 /// The same for what comes with its text by another way: nothing of it is fetched.
 pub fn read_whole(fields: Map<String, Value>) -> Result<NewBookmark, String> {
+    let url = fields.get("url").and_then(Value::as_str).map(str::to_owned);
     // Nothing is touched yet, so whatever is wrong is wrong with the row.
-    parse(fields).map_err(told)
+    parse(fields).map_err(|error| told(&error, url.as_deref()))
 }
 
 fn parse(mut members: Map<String, Value>) -> Result<NewBookmark, Error> {
@@ -35,8 +43,36 @@ fn parse(mut members: Map<String, Value>) -> Result<NewBookmark, Error> {
     Ok(new)
 }
 
-fn told(error: Error) -> String {
-    reason(&error).unwrap_or_else(|| error.to_string())
+fn told(error: &Error, url: Option<&str>) -> String {
+    if let (Error::UrlRejected(why), Some(url)) = (error, url) {
+        return refused_address(why, url);
+    }
+    reason(error).unwrap_or_else(|| error.to_string())
+}
+
+/// Why a row is skipped whose URL is refused, with the URL.
+pub fn refused_address(why: &str, url: &str) -> String {
+    let why = match PageUrl::parse(url) {
+        Err(UrlRejection::NotHttp) => "not an http(s) address",
+        Ok(_) | Err(_) => why,
+    };
+    format!("{why}: {}", quoted(&without_credentials(url)))
+}
+
+/// Takes the user name and the password out of a URL: the reason is kept and shown for longer than the file.
+fn without_credentials(url: &str) -> String {
+    let Ok(mut parsed) = Url::parse(url) else { return url.to_owned() };
+    let has_credentials = !parsed.username().is_empty() || parsed.password().is_some();
+    if has_credentials && parsed.set_username("").is_ok() && parsed.set_password(None).is_ok() {
+        return parsed.into();
+    }
+    url.to_owned()
+}
+
+/// A text of the file between backticks, on one line and cut.
+fn quoted(text: &str) -> String {
+    let cut = text::cut(&text::one_line(text).replace('`', "'"), MAX_QUOTED_CHARS);
+    format!("`{cut}`")
 }
 
 /// Cuts texts to the length that their fields may have; an address that is cut would be another one.
@@ -80,11 +116,16 @@ fn faults(invalid: &Invalid) -> String {
         let words = if fault.field == "body" || is_known(&fault.field) {
             format!("{} {}", fault.field, fault.reason)
         } else {
-            "has a field that is not known".to_owned()
+            format!("unknown field {}", quoted(&fault.field))
         };
         if !told.contains(&words) {
             told.push(words);
         }
+    }
+    if told.len() > MAX_NAMED_FAULTS {
+        let more = told.len() - MAX_NAMED_FAULTS;
+        told.truncate(MAX_NAMED_FAULTS);
+        told.push(format!("{more} more faults"));
     }
     told.join("; ")
 }
@@ -129,13 +170,33 @@ mod tests {
     }
 
     #[test]
-    fn reasons_name_the_field_and_never_its_content() {
+    fn reasons_name_unknown_fields_and_refused_urls() {
         assert_eq!(refused(r#"{"title": "canary"}"#), "url is required");
-        assert_eq!(refused(r#"{"url": "canary"}"#), "the address is no absolute http or https address");
-        assert_eq!(refused(r#"{"url": "https://a.example/", "canary": 1}"#), "has a field that is not known");
+        assert_eq!(refused(r#"{"url": "canary"}"#), "not an http(s) address: `canary`");
+        assert_eq!(refused(r#"{"url": "https://a.example/", "titel": 1}"#), "unknown field `titel`");
+        let saved_at = refused(r#"{"url": "https://a.example/", "savedAt": "canary"}"#);
+        assert!(saved_at.starts_with("savedAt must be a time") && !saved_at.contains("canary"), "{saved_at}");
+    }
+
+    #[test]
+    fn quoted_urls_are_short_and_have_no_credentials() {
+        assert_eq!(
+            refused(r#"{"url": "https://me:secret@a.example/b`c"}"#),
+            "the address carries a user name or a password: `https://a.example/b%60c`"
+        );
+        let long = refused(&format!(r#"{{"url": "mailto:{}"}}"#, "x".repeat(5000)));
+        assert_eq!(long.chars().count(), "not an http(s) address: ``".len() + MAX_QUOTED_CHARS);
+    }
+
+    #[test]
+    fn row_with_many_faults_names_the_first() {
+        let fields = (0..20).map(|n| format!(r#", "canary{n:02}": 1"#)).collect::<String>();
+
+        let told = refused(&format!(r#"{{"url": "https://a.example/"{fields}}}"#));
+
         assert!(
-            refused(r#"{"url": "https://a.example/", "savedAt": "canary"}"#)
-                .starts_with("savedAt must be a time")
+            told.starts_with("unknown field `canary00`; ") && told.ends_with("; 15 more faults"),
+            "{told}"
         );
     }
 
@@ -143,7 +204,7 @@ mod tests {
     fn an_address_that_leads_inside_is_taken_with_its_content_only() {
         assert_eq!(
             refused(r#"{"url": "http://10.0.0.1/"}"#),
-            "the address leads to a private or reserved address"
+            "the address leads to a private or reserved address: `http://10.0.0.1/`"
         );
         assert_eq!(new(r#"{"url": "http://10.0.0.1/", "text": "T"}"#).url, "http://10.0.0.1/");
     }

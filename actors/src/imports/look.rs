@@ -7,6 +7,7 @@ use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 use web::PageUrl;
 
+use super::names::name_in_file;
 use super::take::{Became, Given, MAY_NOT, Taking, Took};
 use super::{line, restore};
 use crate::error::Error;
@@ -25,7 +26,7 @@ impl Taking {
     ) -> Result<Vec<Took>, Error> {
         let mut all = Vec::with_capacity(lot.len());
         for Given { row, .. } in lot {
-            let (line, source) = (row.line(), restore::id_of(&row));
+            let (line, source, name) = (row.line(), restore::id_of(&row), name_in_file(&row.content));
             let became = match row.content {
                 RowContent::Bookmark(given) => self.would_save(db, given).await?,
                 RowContent::Note(note) => self.would_note(db, note).await?,
@@ -34,7 +35,7 @@ impl Taking {
                 RowContent::Skipped(why) => Became::Passed(why),
             };
             self.knows(source, &became);
-            all.push(Took { line, source, became, beside: Vec::new() });
+            all.push(Took { line, source, name, became, beside: Vec::new() });
         }
         Ok(all)
     }
@@ -82,7 +83,7 @@ impl Taking {
 
     async fn would_follow(&mut self, db: &impl ConnectionTrait, outline: &Outline) -> Result<Became, Error> {
         let Some(url) = feeds::followable(&outline.url, &self.means().guard) else {
-            return Ok(Became::Passed(MAY_NOT.to_owned()));
+            return Ok(Became::Passed(line::refused_address(MAY_NOT, &outline.url)));
         };
         let there = feeds::followed(db, self.import().user_id, &url).await?;
         let new = there.is_none() && self.seen.insert(url.normalized());

@@ -20,6 +20,7 @@ mod library;
 mod line;
 mod look;
 mod made;
+mod names;
 mod notes;
 mod pages;
 mod paragraphs;
@@ -29,6 +30,7 @@ mod rows;
 mod said;
 mod sums;
 mod take;
+mod texts;
 mod undo;
 
 use std::sync::Arc;
@@ -40,7 +42,7 @@ use entity::job as job_row;
 use entity::kind::ImportState;
 use entity::stored_file;
 use entity::time::Timestamp;
-use parse::bookmarks::{Format, Row, RowContent};
+use parse::bookmarks::{Format, ImportError, Row, RowContent};
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
@@ -62,10 +64,11 @@ pub use faults::unlisted as unlisted_faults;
 pub use file::ImportFile;
 pub use job::run;
 pub use known_highlights::keep_own;
-pub use made::bookmarks as made_bookmarks;
+pub use names::row_names;
 pub use pause::{pause, resume};
 pub use rows::{Wanted, rows};
 use take::{Given, Taking};
+pub use texts::{Texts, texts};
 pub use undo::undo;
 
 /// What rows are taken in with.
@@ -204,7 +207,7 @@ pub async fn take_rows(
 ) -> Result<import::Model, Error> {
     let user = caller.user;
     LibraryRoom::of_owner(app.db.read(), app, user).await?.must_fit(0)?;
-    let new = New { user, format: Some(format), dry_run: false };
+    let new = New { user, file_name: None, format: Some(format), dry_run: false };
     let import = new.row(app.clock.now());
     import::Entity::insert(import.clone().into_active_model()).exec_without_returning(app.db.write()).await?;
     let taken = take_found(job::means(app), caller, import.clone(), found).await;
@@ -244,6 +247,12 @@ async fn take_found(
         }
     }
     taking.end(db.write()).await
+}
+
+/// Whether an import failed because the format of its file was neither named nor recognised.
+pub fn is_format_unknown(import: &import::Model) -> bool {
+    import.format.is_none()
+        && import.error.as_ref().is_some_and(|error| *error == ImportError::UnknownFormat.to_string())
 }
 
 /// Columns of the file's table that are not read.

@@ -78,7 +78,7 @@ impl Taking {
         if let Some((ImportedKind::Bookmark, id)) = became.thing() {
             beside.extend(self.mark(txn, BookmarkId(id), marked, now).await?);
         }
-        Ok(Took { line, source: None, became, beside })
+        Ok(Took { line, source: None, name: None, became, beside })
     }
 
     /// What a row asks for, or why it is passed over.
@@ -89,7 +89,7 @@ impl Taking {
         given: BookmarkDraft,
         file: Option<Brought>,
     ) -> Result<Result<Page, Took>, Error> {
-        let passed = |became| Took { line, source: None, became, beside: Vec::new() };
+        let passed = |became| Took { line, source: None, name: None, became, beside: Vec::new() };
         let (read, file) = match (given.file, file) {
             (Some(said), Some(file @ Brought::Here(..))) => {
                 (line::read_whole(given.fields).map_err(Became::Passed), Some((said, file)))

@@ -26,7 +26,8 @@ const LATER: Timestamp = Timestamp::from_millis(253_402_300_799_000);
 /// [`Error::NotFound`], [`Error::Conflict`] where there is nothing to pause.
 pub async fn pause(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let from = [ImportState::Running, ImportState::Done];
-    change(desk, user, id, &from, ImportState::Paused, "there is nothing to pause").await
+    change(desk, user, id, &from, ImportState::Paused, "only a running or finished import can be paused")
+        .await
 }
 
 /// Goes on.
@@ -36,15 +37,7 @@ pub async fn pause(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mo
 pub async fn resume(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     // One that failed is tried again from where it stopped.
     let from = [ImportState::Paused, ImportState::Failed];
-    change(
-        desk,
-        user,
-        id,
-        &from,
-        ImportState::Running,
-        "the import is neither paused nor failed, or was only looked at",
-    )
-    .await
+    change(desk, user, id, &from, ImportState::Running, "only a paused or failed import can be resumed").await
 }
 
 async fn change(

@@ -19,6 +19,7 @@ use uuid::Uuid;
 use super::Means;
 use super::faults::{self, Faults};
 use super::folders::Folders;
+use super::line;
 use super::restore::{self, Brought};
 use super::said::Added;
 use super::sums;
@@ -54,6 +55,8 @@ pub struct Tally {
 pub(super) struct Took {
     pub(super) line: i64,
     pub(super) source: Option<Uuid>,
+    /// What a dry run calls it.
+    pub(super) name: Option<String>,
     pub(super) became: Became,
     pub(super) beside: Vec<Became>,
 }
@@ -187,7 +190,7 @@ impl Taking {
         // In the order of the file, so that a run of faults is one there too.
         all.sort_by_key(|took| took.line);
         let (mut faults, last_line) = (Faults::of(&self.import)?, all.last().map_or(0, |took| took.line));
-        for Took { line, source, became, beside } in all {
+        for Took { line, source, name, became, beside } in all {
             tally.count(&became);
             let is_kept = match &became {
                 Became::Created(..) | Became::Updated(..) => {
@@ -198,11 +201,11 @@ impl Taking {
                 Became::OverPlan(why) => faults.record_refused(why),
             };
             for became in beside {
-                let row = self.row(line, None, became.with(&sums), now)?;
+                let row = self.row((line, None), None, became.with(&sums), now)?;
                 rows.push(import_row::Model { outcome: RowOutcome::Beside, ..row });
             }
             if is_kept {
-                rows.push(self.row(line, source, became.with(&sums), now)?);
+                rows.push(self.row((line, source), name, became.with(&sums), now)?);
             }
         }
         insert_all::<import_row::Entity>(txn, rows, None).await?;
@@ -280,7 +283,7 @@ impl Taking {
                 RowContent::Skipped(why) => Became::Passed(why),
             };
             self.knows(source, &became);
-            all.push(Took { line, source, became, beside });
+            all.push(Took { line, source, name: None, became, beside });
         }
         all.extend(self.pages(txn, saves, now).await?);
         Ok(all)
@@ -293,7 +296,7 @@ impl Taking {
         now: Timestamp,
     ) -> Result<Became, Error> {
         let Some(url) = feeds::followable(&outline.url, &self.means.guard) else {
-            return Ok(Became::Passed(MAY_NOT.to_owned()));
+            return Ok(Became::Passed(line::refused_address(MAY_NOT, &outline.url)));
         };
         let (feed, created) =
             feeds::follow_listed(txn, self.import.user_id, &url, outline, false, now).await?;
@@ -333,15 +336,17 @@ impl Taking {
 
     fn row(
         &self,
-        line: i64,
-        source: Option<Uuid>,
+        (line, source): (i64, Option<Uuid>),
+        name: Option<String>,
         became: Became,
         now: Timestamp,
     ) -> Result<import_row::Model, Error> {
         let made_id = became.thing().map(|(_, id)| id).filter(|_| !self.import.dry_run);
+        // A dry run adds nothing, and its rows have no thing to be named by.
+        let detail = |added: &Added| if self.import.dry_run { Ok(name) } else { added.kept() };
         let (outcome, kind, detail) = match became {
-            Became::Created(kind, _, added) => (RowOutcome::Created, Some(kind), added.kept()?),
-            Became::Updated(kind, _, added) => (RowOutcome::Updated, Some(kind), added.kept()?),
+            Became::Created(kind, _, added) => (RowOutcome::Created, Some(kind), detail(&added)?),
+            Became::Updated(kind, _, added) => (RowOutcome::Updated, Some(kind), detail(&added)?),
             Became::Passed(why) | Became::OverPlan(why) => (RowOutcome::Skipped, None, Some(why)),
         };
         Ok(import_row::Model {

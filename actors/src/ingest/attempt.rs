@@ -10,7 +10,9 @@ use entity::{bookmark, document, job};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 use tokio::task::JoinError;
+use tracing::field::{DisplayValue, display};
 use tracing::{info, warn};
+use uuid::Uuid;
 
 use super::queue::{self, LEASE, Later, MOST_ATTEMPTS, Work};
 use super::{feed, file, forget, index, media, page};
@@ -121,7 +123,7 @@ pub async fn settle(app: &App, job: &job::Model, ended: Result<Result<(), Failur
     if let Err(error) = failed(app, job, failure).await
         && !is_reported(&error)
     {
-        warn!(job.id = %job.id, job.kind = %job.kind, %error, "could not write down how a job failed");
+        warn!(job.id = %job.id, job.kind = %job.kind, %error, "could not record that {} failed", activity(job));
     }
 }
 
@@ -209,14 +211,31 @@ fn ending(job: &job::Model, failure: Failure) -> Ending {
         // Its user makes room and begins another export.
         Failure::Inside(error @ Error::TransfersFull { .. }) => (error.to_string(), None, true),
         Failure::Inside(error) => {
-            let cause = error.chain();
-            warn!(job.id = %job.id, job.kind = %job.kind, job.attempts, cause, "a job failed inside");
+            let (cause, document) = (error.chain(), document_of(job));
+            warn!(
+                job.id = %job.id, job.kind = %job.kind, document.id = document, job.attempts, cause,
+                "{} failed inside the service", activity(job)
+            );
             ("something went wrong inside the service".to_owned(), None, job.attempts >= MOST_ATTEMPTS)
         }
     };
-    info!(job.id = %job.id, job.kind = %job.kind, job.attempts, last, reason, "a try of a job failed");
+    let (document, next) = (document_of(job), if last { "given up" } else { "will retry" });
+    info!(
+        job.id = %job.id, job.kind = %job.kind, document.id = document, job.attempts, last, reason,
+        "{} failed (attempt {}, {next})", activity(job), job.attempts
+    );
     let after = after.unwrap_or_default().max(queue::backoff(job));
     if last { Ending::GivenUp(reason) } else { Ending::Again(after, reason) }
+}
+
+/// What a job does, in words; the name in its row where this version does not know it.
+fn activity(job: &job::Model) -> &str {
+    Work::named(&job.kind).map_or(job.kind.as_str(), Work::activity)
+}
+
+/// The document that a job makes, for a log line.
+fn document_of(job: &job::Model) -> Option<DisplayValue<Uuid>> {
+    Work::named(&job.kind).filter(|work| work.makes_document()).map(|_| display(job.subject))
 }
 
 /// Gives a job up whose tries all died with their process, and says so of what it was for, in one transaction.
@@ -226,6 +245,11 @@ pub async fn bury(app: &App, job: &job::Model) -> Result<(), DbErr> {
     if queue::bury(&txn, job, now).await? {
         mark_given_up(&txn, job, queue::cause_of_death(job), now).await?;
         txn.commit().await?;
+        let (reason, document) = (queue::cause_of_death(job), document_of(job));
+        warn!(
+            job.id = %job.id, job.kind = %job.kind, document.id = document, reason,
+            "{} was given up", activity(job)
+        );
         given_up(job);
     }
     Ok(())

@@ -13,8 +13,8 @@ use text::char_count;
 use tracing::warn;
 
 use super::target::Target;
-use crate::answerer::{self, Draft, Question};
 use crate::ai::{self, answers};
+use crate::answerer::{self, Draft, Question};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;

@@ -1,10 +1,12 @@
 //! The rows of an import, and what became of each: of a dry run, what would.
 
 use entity::id::{ImportId, ImportRowId};
+use entity::import;
 use entity::import_row::Model;
 use entity::kind::{ImportedKind, RowOutcome};
 use entity::scope::Scope;
 use schemars::JsonSchema;
+use sea_orm::ConnectionTrait;
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -59,14 +61,32 @@ pub struct RowView {
     pub kind: Option<ImportedKind>,
     /// What it became, or what was there already; none of a dry run, and of what was taken back.
     pub id: Option<Uuid>,
+    /// Its title, or its URL where it has none; none of a row that was passed over, and of what is gone.
+    pub name: Option<String>,
     /// Why it was passed over.
     pub reason: Option<String>,
 }
 
-impl From<Model> for RowView {
-    fn from(row: Model) -> Self {
-        let reason = row.detail.filter(|_| row.outcome == RowOutcome::Skipped);
-        Self { line: row.line, outcome: row.outcome, kind: row.kind, id: row.made_id, reason }
+impl RowView {
+    /// Shows rows of an import in their order.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn of_rows(
+        db: &impl ConnectionTrait,
+        import: &import::Model,
+        rows: Vec<Model>,
+    ) -> Result<Vec<Self>, Error> {
+        let mut names = imports::row_names(db, import, &rows).await?;
+        let view = |row: Model| Self {
+            line: row.line,
+            outcome: row.outcome,
+            kind: row.kind,
+            id: row.made_id,
+            name: names.remove(&row.id),
+            reason: row.detail.filter(|_| row.outcome == RowOutcome::Skipped),
+        };
+        Ok(rows.into_iter().map(view).collect())
     }
 }
 
@@ -91,6 +111,6 @@ impl Operation for ListImportRows {
         let wanted = Wanted { outcome: self.outcome, after, most: self.page.limit + 1 };
         let mut rows = imports::rows(app, &import, wanted).await?;
         let next_cursor = self.page.cut(app, caller.user, &list, &mut rows, |row| (row.line, row.id));
-        Ok(ImportRows { rows: rows.into_iter().map(RowView::from).collect(), next_cursor })
+        Ok(ImportRows { rows: RowView::of_rows(app.db.read(), &import, rows).await?, next_cursor })
     }
 }

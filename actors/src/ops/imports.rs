@@ -1,24 +1,19 @@
 //! Imports as a person sees them: begun with a file, looked at, paused, gone on with, taken back (contract.md, section 9).
 
-use std::collections::BTreeMap;
-
-use entity::document;
 use entity::id::ImportId;
 use entity::import;
-use entity::kind::{ContentType, DocumentStatus, ImportState};
+use entity::kind::ImportState;
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use parse::bookmarks::Format;
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Values};
-use crate::imports::{self, New};
-use crate::ops::bookmarks::save::AT_ONCE;
+use crate::imports::{self, New, Texts};
 use crate::ops::target::Target;
 use crate::perform::Operation;
 use crate::uploads::stored::Held;
@@ -29,6 +24,8 @@ use crate::uploads::stored::Held;
 pub struct ImportView {
     id: ImportId,
     status: ImportState,
+    /// Name of the file, where it has one.
+    file_name: Option<String>,
     /// Which program wrote the file.
     format: Option<String>,
     /// It was only looked at what would come of it.
@@ -74,15 +71,6 @@ pub struct Skipped {
     reason: String,
 }
 
-/// Texts of bookmarks that an import made.
-#[derive(Debug, Default, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Texts {
-    processing: i64,
-    ready: i64,
-    failed: i64,
-}
-
 /// One import under its name.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct OneImport {
@@ -121,7 +109,7 @@ async fn view(app: &App, row: import::Model, detail: Detail) -> Result<ImportVie
         | ImportState::Undone => Some(report(app, &row, detail).await?),
     };
     let texts = match detail {
-        Detail::All => Some(texts(app, &row).await?),
+        Detail::All => Some(imports::texts(app, &row).await?),
         Detail::Listed => None,
     };
     Ok(ImportView {
@@ -132,6 +120,7 @@ async fn view(app: &App, row: import::Model, detail: Detail) -> Result<ImportVie
         report,
         unread_columns: imports::unread_columns(&row),
         texts,
+        file_name: row.file_name,
         format: row.format,
         error: row.error,
         created_at: row.created_at,
@@ -154,35 +143,12 @@ async fn report(app: &App, row: &import::Model, detail: Detail) -> Result<Report
     })
 }
 
-async fn texts(app: &App, row: &import::Model) -> Result<Texts, Error> {
-    let made = imports::made_bookmarks(app.db.read(), row).await?;
-    let mut counted: BTreeMap<&str, i64> = BTreeMap::new();
-    // By short lists of ids: a table that has just grown has no statistics, and a join over it may take minutes.
-    for some in made.chunks(AT_ONCE) {
-        let found: Vec<(DocumentStatus, i64)> = document::Entity::readable_by(row.user_id)
-            .filter(document::Column::BookmarkId.is_in(some.iter().copied()))
-            .filter(document::Column::ContentType.ne(ContentType::Note))
-            .select_only()
-            .column(document::Column::Status)
-            .column_as(document::Column::Id.count(), "count")
-            .group_by(document::Column::Status)
-            .into_tuple()
-            .all(app.db.read())
-            .await?;
-        found.into_iter().for_each(|(status, n)| *counted.entry(status.name()).or_default() += n);
-    }
-    let of = |status: DocumentStatus| counted.get(status.name()).copied().unwrap_or_default();
-    Ok(Texts {
-        processing: of(DocumentStatus::Processing),
-        ready: of(DocumentStatus::Ready),
-        failed: of(DocumentStatus::Failed),
-    })
-}
-
 /// A file that was written, to be imported.
 pub struct BeginImport {
     /// The file.
     pub file: Held,
+    /// Its name, where the sender gave one.
+    pub file_name: Option<String>,
     /// Which program wrote it; none is to be found out.
     pub format: Option<Format>,
     /// It is only looked at what would come of it.
@@ -194,8 +160,9 @@ impl Operation for BeginImport {
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneImport, Error> {
-        let new = New { user: caller.user, format: self.format, dry_run: self.dry_run };
-        let row = imports::begin(app, new, self.file).await?;
+        let Self { file, file_name, format, dry_run } = self;
+        let new = New { user: caller.user, file_name, format, dry_run };
+        let row = imports::begin(app, new, file).await?;
         app.ingest.wake();
         OneImport::of(app, row).await
     }

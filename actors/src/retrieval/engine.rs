@@ -8,7 +8,7 @@ use std::time::Duration;
 use entity::id::{ChunkId, DocumentId, UserId};
 use inference::embedder::{Embedder, PASSAGE_TOKENS, Pieces};
 use runtime::{Lane, Workers};
-use search::fusion::{DenseWeight, self};
+use search::fusion::{self, DenseWeight};
 use search::index::{EngineFault, IndexError, IndexQuery, PassageIndex, PassagePage, Tenant};
 use search::lexical;
 use tracing::{error, warn};

@@ -1,5 +1,7 @@
 //! The database: whether it is there, can be opened, is up to date, and is not damaged.
 
+use std::error::Error;
+
 use actors::accounts;
 use actors::desk::Desk;
 use database::OpenError;
@@ -7,6 +9,7 @@ use database::OpenError;
 use super::check::Check;
 use super::library_sizes;
 use crate::cli::{failure, opening};
+use crate::database::setting_of_database;
 use crate::library_database::{self, ConnectError, LostDatabase};
 use crate::settings::Settings;
 
@@ -31,18 +34,22 @@ pub async fn open(settings: &Settings, is_removed: bool) -> Result<Desk, Check> 
         return Err(Check::wrong(NAME, found, PUT_BACK));
     }
     if library_database::is_new(settings) {
-        let advice = "the first start, or `carrel migrate`, makes it";
-        return Err(Check::warning(NAME, "it is not there yet", advice));
+        let advice = "the first start, `carrel migrate` or `carrel user add` creates it";
+        let (place, setting) = (settings.database_url().place(), setting_of_database(settings));
+        return Err(Check::warning(NAME, format!("{place} does not exist yet (setting {setting})"), advice));
     }
     opening::as_it_is(settings).await.map_err(|error| match error {
         ConnectError::Lost(lost) => tell_lost(lost),
-        ConnectError::Open(OpenError::Damaged(damage)) => Check::wrong(NAME, damage.to_string(), RESTORE),
-        ConnectError::Open(OpenError::Database(error)) => {
-            Check::wrong(NAME, format!("it could not be opened: {error}"), access_advice(settings))
-        }
-        ConnectError::Open(OpenError::NotWritable(error)) => {
-            let advice = format!("make room on its disk, and {}", access_advice(settings));
-            Check::wrong(NAME, format!("it could not be opened: {error}"), advice)
+        ConnectError::Open { place, setting, cause } => {
+            let found = |error: &dyn Error| format!("could not open {place} (setting {setting}): {error}");
+            match cause {
+                OpenError::Damaged(damage) => Check::wrong(NAME, damage.to_string(), RESTORE),
+                OpenError::Database(error) => Check::wrong(NAME, found(&error), access_advice(settings)),
+                OpenError::NotWritable(error) => {
+                    let advice = format!("make room on its disk, and {}", access_advice(settings));
+                    Check::wrong(NAME, found(&error), advice)
+                }
+            }
         }
     })
 }
@@ -94,8 +101,10 @@ async fn check_for_damage(desk: &Desk) -> Check {
 async fn check_accounts(desk: &Desk) -> Check {
     let name = "accounts";
     match accounts::all(desk).await {
-        Ok(none) if none.is_empty() => Check::warning(name, "there are none", "make one: `carrel user add`"),
-        Ok(some) => Check::good(name, format!("{} of them", some.len())),
+        Ok(none) if none.is_empty() => {
+            Check::warning(name, "there are none", "create one: `carrel user add`")
+        }
+        Ok(some) => Check::good(name, format!("there are {}", some.len())),
         Err(error) => Check::wrong(name, failure::words(&error), SEE_DATABASE_FILES),
     }
 }

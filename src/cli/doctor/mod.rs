@@ -1,8 +1,12 @@
 //! `carrel doctor`: looks at everything that the service stands on, and says what is wrong and what to do.
 
+mod base_url;
 mod check;
 mod database;
+mod disk;
+mod feeds;
 mod index;
+mod jobs;
 mod library_sizes;
 
 use std::fmt;
@@ -11,6 +15,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use actors::desk::Desk;
 use clap::Args;
 use sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use serde::Serialize;
@@ -19,11 +24,11 @@ pub use self::check::Check;
 use self::check::State;
 use super::failure::Failure;
 use super::models;
-use super::output::Said;
-use super::probe::{self, Found, ServerAnswer};
+use super::output::CommandOutput;
+use super::probe::{self, ServerAnswer, ServerState};
 use crate::settings::{Settings, SettingsError};
 
-/// What is asked for.
+/// What is done with what is found.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     /// Correct what can be corrected without a loss: the counted bytes of libraries
@@ -32,24 +37,30 @@ pub struct DoctorArgs {
 }
 
 /// Looks, and reports; the status is a failure's where something is wrong.
-pub async fn run(asked: DoctorArgs, settings: Result<Settings, SettingsError>) -> Result<Said, Failure> {
+pub async fn run(
+    args: DoctorArgs,
+    settings: Result<Settings, SettingsError>,
+) -> Result<CommandOutput, Failure> {
     let checks = match settings {
-        Ok(settings) => all(&settings, asked.repair).await,
+        Ok(settings) => all(&settings, args.repair).await,
         Err(error) => {
             vec![Check::wrong("settings", error.to_string(), "correct the settings that are named")]
         }
     };
     let report = Report { ok: checks.iter().all(|check| check.state != State::Wrong), checks };
-    Ok(Said::of(&report)?.ended(report.ok))
+    Ok(CommandOutput::of(&report)?.ended(report.ok))
 }
 
 async fn all(settings: &Settings, repairs: bool) -> Vec<Check> {
     let server = probe::ask(settings).await;
-    let mut checks = vec![check_settings(settings), check_folder(&settings.data_dir)];
+    let mut checks = vec![check_settings(settings), base_url::check(settings, &server).await];
+    checks.push(check_folder(&settings.data_dir));
+    checks.extend(disk::check(settings));
     match database::open(settings, server.storage.as_deref() == Some("removed")).await {
         Ok(desk) => {
             checks.extend(database::check(&desk, repairs).await);
             checks.push(index::check(settings, &desk).await);
+            checks.extend(check_work(&desk, &server).await);
         }
         Err(told) => {
             let index = if told.state == State::Wrong {
@@ -64,6 +75,15 @@ async fn all(settings: &Settings, repairs: bool) -> Vec<Check> {
     checks.push(check_sandbox().await);
     checks.push(check_server(settings, &server));
     checks
+}
+
+/// Looks at the background work, where the tables are up to date.
+async fn check_work(desk: &Desk, server: &ServerAnswer) -> Vec<Check> {
+    if !matches!(desk.db.behind().await, Ok(0)) {
+        return Vec::new();
+    }
+    let server_running = matches!(server.found, ServerState::Ready | ServerState::NotReady);
+    vec![jobs::check(desk, server_running).await, feeds::check(desk).await]
 }
 
 fn check_settings(settings: &Settings) -> Check {
@@ -85,15 +105,15 @@ fn check_folder(folder: &Path) -> Check {
         Ok(_) => {
             return Check::wrong(
                 name,
-                format!("{} is no folder", folder.display()),
+                format!("{} is not a folder", folder.display()),
                 "set data_dir to a folder",
             );
         }
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
             return Check::warning(
                 name,
-                format!("{} is not there yet", folder.display()),
-                "the first start makes it",
+                format!("{} does not exist yet (setting data_dir)", folder.display()),
+                "the first start creates it",
             );
         }
         Err(cause) => {
@@ -109,7 +129,7 @@ fn check_folder(folder: &Path) -> Check {
         return Check::wrong(name, found, "give it to the user of the service, or make room");
     }
     if rights & 0o077 != 0 {
-        let found = format!("{} can be read by others (mode {rights:03o})", folder.display());
+        let found = format!("{} is readable by other users (mode {rights:03o})", folder.display());
         return Check::warning(name, found, format!("chmod 700 {}", folder.display()));
     }
     Check::good(name, format!("{} is the owner's alone and can be written", folder.display()))
@@ -154,8 +174,8 @@ async fn check_sandbox() -> Check {
 fn check_server(settings: &Settings, server: &ServerAnswer) -> Check {
     let (name, listen) = ("server", settings.server.listen);
     match server.found {
-        Found::Ready => Check::good(name, format!("one runs on {listen} and is ready")),
-        Found::NotReady => match server.storage.as_deref() {
+        ServerState::Ready => Check::good(name, format!("one runs on {listen} and is ready")),
+        ServerState::NotReady => match server.storage.as_deref() {
             Some("damaged") => {
                 let found =
                     format!("one runs on {listen} and takes no writes: it met damage in the database");
@@ -172,11 +192,11 @@ fn check_server(settings: &Settings, server: &ServerAnswer) -> Check {
                 Check::warning(name, format!("one runs on {listen} and is not ready"), advice)
             }
         },
-        Found::Stranger => {
+        ServerState::Stranger => {
             let found = format!("something else answers on {listen}");
             Check::wrong(name, found, "end it, or set server.listen to another address")
         }
-        Found::Nobody => Check::good(name, format!("none runs on {listen}; `carrel serve` starts one")),
+        ServerState::Nobody => Check::good(name, format!("none runs on {listen}; `carrel serve` starts one")),
     }
 }
 

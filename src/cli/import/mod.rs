@@ -1,10 +1,11 @@
 //! `carrel import`: a file of another program, or an export, into a library. It goes to the store with a job, as one does
-//! that comes by the web; the server takes it in, or the next start where none runs.
+//! that comes by the web; the server imports it, or the next start where none runs.
 
 mod file;
+mod formats;
 pub mod report;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use actors::desk::Desk;
 use actors::error::Error;
@@ -15,50 +16,53 @@ use entity::import;
 use entity::kind::ImportState;
 use parse::bookmarks::Format;
 
-use self::report::{Left, Report};
+use self::report::{QueuedImport, Report};
 use super::failure::Failure;
-use super::output::Said;
-use super::waiting::Found;
+use super::opening::OwnerArgs;
+use super::output::CommandOutput;
+use super::waiting::Progress;
 use super::{opening, probe, progress, waiting};
 use crate::server;
 use crate::settings::Settings;
 
 /// What to import, and for whom.
 #[derive(Debug, Args)]
-pub struct Asked {
-    /// Address of the account
-    #[arg(long, value_name = "ADDRESS")]
-    user: String,
-    /// What the file is; found out when left out
-    #[arg(long, value_parser = format)]
+pub struct ImportArgs {
+    #[command(flatten)]
+    owner: OwnerArgs,
+    /// Format of the file (detected if omitted)
+    #[arg(long, value_parser = formats::format())]
     format: Option<Format>,
-    /// Say what would come of it, and change nothing
+    /// Show what the import would do, and change nothing
     #[arg(long)]
     dry_run: bool,
     /// The file, or - for standard input
     file: PathBuf,
 }
 
-fn format(name: &str) -> Result<Format, String> {
-    name.parse().map_err(|_| format!("is none of {}", Format::NAMES.join(", ")))
-}
-
 /// Has the file imported, and reports.
-pub async fn run(asked: Asked, settings: &Settings) -> Result<Said, Failure> {
+pub async fn run(args: ImportArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
     let desk = opening::desk(settings).await?;
-    let owner = opening::account(&desk, &asked.user).await?;
+    let owner = args.owner.find(&desk).await?;
     imports::may_begin(&desk, owner.id).await?;
     let store = server::files(settings).map_err(Failure::Service)?;
-    let file = file::stored(&desk, &*store, owner.id, &asked.file).await?;
-    let new = New { user: owner.id, format: asked.format, dry_run: asked.dry_run };
+    let file = file::stored(&desk, &*store, owner.id, &args.file).await?;
+    let file_name = file_name(&args.file);
+    let new = New { user: owner.id, file_name, format: args.format, dry_run: args.dry_run };
     let begun = imports::begin(&desk, new, file).await?;
     match ended(&desk, settings, &begun).await? {
-        Some(import) => told(&desk, &import, settings).await,
-        None => Said::of(&Left::of(&begun)),
+        Some(import) => report(&desk, &import, settings).await,
+        None => CommandOutput::of(&QueuedImport::of(&begun)),
     }
 }
 
-/// The import when nothing more is taken of it; none where it is left for the next start.
+/// The name of the file; none of standard input.
+fn file_name(path: &Path) -> Option<String> {
+    let name = path.file_name().filter(|_| path.to_str() != Some("-"))?;
+    Some(name.to_string_lossy().into_owned())
+}
+
+/// The import when it has ended; none where it is left for the next start.
 async fn ended(
     desk: &Desk,
     settings: &Settings,
@@ -69,26 +73,33 @@ async fn ended(
         let import = imports::find(desk, begun.user_id, begun.id).await?;
         bar.set_position(rows(&import));
         let running = import.state == ImportState::Running;
-        Ok(if running { Found::Open(import.error) } else { Found::Done(import) })
+        Ok(if running { Progress::Open(import.error) } else { Progress::Done(import) })
     })
     .await
 }
 
-async fn told(desk: &Desk, import: &import::Model, settings: &Settings) -> Result<Said, Failure> {
+async fn report(desk: &Desk, import: &import::Model, settings: &Settings) -> Result<CommandOutput, Failure> {
     match import.state {
         ImportState::Done | ImportState::Checked => {
             let report = Report::of(desk, import, probe::runs(settings).await).await?;
-            Ok(Said::of(&report)?.ended(report.is_good()))
+            Ok(CommandOutput::of(&report)?.ended(report.is_good()))
         }
-        ImportState::Failed => {
-            Err(Failure::NotImported { rows: rows(import), why: import.error.clone().unwrap_or_default() })
-        }
+        ImportState::Failed => Err(Failure::NotImported { rows: rows(import), reason: reason(import) }),
         ImportState::Running
         | ImportState::Paused
         | ImportState::Undoing
         | ImportState::HalfUndone
-        | ImportState::Undone => Err(Failure::TakenOver { rows: rows(import) }),
+        | ImportState::Undone => Err(Failure::Interrupted { rows: rows(import) }),
     }
+}
+
+/// Why an import failed, and what to do about a file whose format was not recognised.
+fn reason(import: &import::Model) -> String {
+    let reason = import.error.clone().unwrap_or_default();
+    if imports::is_format_unknown(import) {
+        return format!("{reason}; name it with --format ({})", Format::NAMES.join(", "));
+    }
+    reason
 }
 
 fn rows(import: &import::Model) -> u64 {

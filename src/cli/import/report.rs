@@ -1,4 +1,4 @@
-//! What came of an import (contract.md, section 9: imports).
+//! What an import did (contract.md, section 9: imports).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,23 +11,25 @@ use entity::import;
 use entity::kind::ImportState;
 use serde::Serialize;
 
-use crate::cli::probe;
+use crate::cli::output::shown;
 
-/// Rows that a person is shown.
-const SHOWN: usize = 20;
+/// Skipped rows that are printed one by one.
+const MAX_PRINTED_ROWS: usize = 20;
 
-/// See the file's head.
+/// What an import did so far, or would do.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     import_id: ImportId,
     /// How far it is.
     pub status: ImportState,
+    /// Name of the file; none of standard input.
+    pub file_name: Option<String>,
     format: Option<String>,
     dry_run: bool,
     created: i32,
     updated: i32,
-    skipped: Vec<Skipped>,
+    skipped: Vec<SkippedRow>,
     skipped_lines: i32,
     /// Rows that were skipped and are not kept one by one, by reason.
     unlisted_faults: BTreeMap<String, u64>,
@@ -37,7 +39,7 @@ pub struct Report {
 }
 
 #[derive(Debug, Serialize)]
-struct Skipped {
+struct SkippedRow {
     line: i64,
     reason: String,
 }
@@ -49,11 +51,12 @@ impl Report {
         Ok(Self {
             import_id: import.id,
             status: import.state,
+            file_name: import.file_name.clone(),
             format: import.format.clone(),
             dry_run: import.dry_run,
             created: import.created,
             updated: import.updated,
-            skipped: skipped.into_iter().map(|(line, reason)| Skipped { line, reason }).collect(),
+            skipped: skipped.into_iter().map(|(line, reason)| SkippedRow { line, reason }).collect(),
             skipped_lines: import.skipped,
             unlisted_faults: imports::unlisted_faults(import)?,
             unread_columns: imports::unread_columns(import),
@@ -61,7 +64,7 @@ impl Report {
         })
     }
 
-    /// Not good is a file of which nothing could be taken.
+    /// Not good is a file of which nothing could be imported.
     pub fn is_good(&self) -> bool {
         self.created + self.updated > 0 || self.skipped_lines == 0
     }
@@ -70,58 +73,83 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_rows(f)?;
-        if self.created > 0 && !self.dry_run {
-            write!(f, "The pages are to be read and indexed: {}", probe::who(self.server_running))?;
+        if self.dry_run {
+            return write!(
+                f,
+                "Nothing was changed; `carrel imports start {}` runs the import",
+                self.import_id
+            );
         }
-        Ok(())
+        if self.created == 0 {
+            return Ok(());
+        }
+        let who = if self.server_running {
+            "The server is now fetching and indexing them"
+        } else {
+            "No server is running: the next start fetches and indexes them"
+        };
+        write!(f, "{who}; see `carrel imports show {}`", self.import_id)
     }
 }
 
 impl Report {
     /// What became of the rows of the file.
     pub fn write_rows(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let would = if self.dry_run { "would be " } else { "" };
         let Self { created, updated, skipped_lines, .. } = self;
-        writeln!(f, "{would}{created} created, {updated} updated, {skipped_lines} skipped")?;
-        for skipped in self.skipped.iter().take(SHOWN) {
-            writeln!(f, "line {}: {}", skipped.line, skipped.reason)?;
+        if self.dry_run {
+            writeln!(f, "would create {created}, update {updated}, skip {skipped_lines}")?;
+        } else {
+            writeln!(f, "created {created}, updated {updated}, skipped {skipped_lines}")?;
         }
-        if self.skipped.len() > SHOWN {
-            writeln!(f, "and more, which --json tells")?;
+        for skipped in self.skipped.iter().take(MAX_PRINTED_ROWS) {
+            writeln!(f, "line {}: {}", skipped.line, shown(&skipped.reason))?;
+        }
+        if self.skipped.len() > MAX_PRINTED_ROWS {
+            let more = self.skipped.len() - MAX_PRINTED_ROWS;
+            let command = format!("carrel imports rows --outcome skipped {}", self.import_id);
+            writeln!(f, "and {more} more; `{command}` shows all of them")?;
         }
         for (reason, rows) in &self.unlisted_faults {
-            writeln!(f, "{rows} further lines: {reason}")?;
+            writeln!(f, "{rows} further rows: {}", shown(reason))?;
         }
         if !self.unread_columns.is_empty() {
-            writeln!(f, "columns that are not read: {}", self.unread_columns.join(", "))?;
+            writeln!(f, "columns that are not imported: {}", shown(&self.unread_columns.join(", ")))?;
         }
         Ok(())
     }
 }
 
-/// An import that waits for a server to take it in.
+/// An import that waits for a server.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Left {
+pub struct QueuedImport {
     import_id: ImportId,
     status: ImportState,
+    file_name: Option<String>,
     dry_run: bool,
     server_running: bool,
 }
 
-impl Left {
+impl QueuedImport {
     /// Of an import that was begun.
     pub fn of(import: &import::Model) -> Self {
-        Self { import_id: import.id, status: import.state, dry_run: import.dry_run, server_running: false }
+        Self {
+            import_id: import.id,
+            status: import.state,
+            file_name: import.file_name.clone(),
+            dry_run: import.dry_run,
+            server_running: false,
+        }
     }
 }
 
-impl fmt::Display for Left {
+impl fmt::Display for QueuedImport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let done = if self.dry_run { "looks what would come of it" } else { "takes it in" };
+        let what = if self.dry_run { "does the dry run" } else { "imports it" };
         write!(
             f,
-            "the file is kept, and no server is running: the next start {done}; `carrel imports` says how far it is"
+            "no server is running: the file is kept, and the next start {what}; see `carrel imports show {}`",
+            self.import_id
         )
     }
 }

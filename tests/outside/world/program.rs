@@ -138,6 +138,18 @@ impl Program {
         said(command, args, input)
     }
 
+    /// A subcommand that knows where this runs, without `--json`: how it ended, and what it printed.
+    pub fn printed_beside(&self, home: &Home, args: &[&str], input: &str) -> CommandOutput {
+        let mut command = command(home, "data");
+        command.env("CARREL__SERVER__LISTEN", self.base.trim_start_matches("http://"));
+        output(command.args(args), input)
+    }
+
+    /// The log of this process.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
     /// A subcommand with the data of another home, which is ended once it says this on stderr: that line.
     pub fn ended_at(&self, home: &Home, args: &[&str], words: &str) -> String {
         let mut command = command(home, "data");
@@ -225,19 +237,43 @@ pub fn run(home: &Home, args: &[&str], input: &str) -> Value {
     said(command(home, "data"), args, input)
 }
 
-fn said(mut command: Command, args: &[&str], input: &str) -> Value {
-    let mut child = command
-        .args(args)
-        .arg("--json")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+/// How a subcommand ended, and what it printed.
+#[derive(Debug)]
+pub struct CommandOutput {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// A subcommand with these settings over the home's, without `--json`.
+pub fn printed(home: &Home, args: &[&str], input: &str, settings: &[(&str, &str)]) -> CommandOutput {
+    let mut command = command(home, "data");
+    command.envs(settings.iter().map(|(name, value)| (format!("CARREL__{name}"), value)));
+    output(command.args(args), input)
+}
+
+/// A subcommand on a terminal, on which this is typed. Its two streams are the terminal's.
+pub fn printed_on_terminal(home: &Home, args: &[&str], typed: &str) -> CommandOutput {
+    let mut command = Command::new("/usr/bin/script");
+    command.env_clear().envs(home.settings("data")).current_dir(home.folder());
+    let line = format!("{} {}", env!("CARGO_BIN_EXE_carrel"), args.join(" "));
+    output(command.args(["--quiet", "--return", "--command", &line, "/dev/null"]), typed)
+}
+
+fn output(command: &mut Command, input: &str) -> CommandOutput {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    // A command that fails before it reads has closed its end.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    CommandOutput { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+fn said(mut command: Command, args: &[&str], input: &str) -> Value {
+    let output = output(command.args(args).arg("--json"), input);
+    assert_eq!(output.code, Some(0), "{args:?}: {}", output.stderr);
+    serde_json::from_str(&output.stdout).unwrap()
 }
 
 fn command(home: &Home, name: &str) -> Command {

@@ -6,7 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sea_orm::{ConnectOptions, Database, DatabaseConnection, DbErr};
+use sea_orm::{ConnectOptions, Database, DatabaseConnection, DbErr, RuntimeErr};
+use sqlx::{Connection as _, PgConnection};
+use tokio::time::timeout;
 use tracing::log::LevelFilter;
 
 use super::Db;
@@ -63,8 +65,12 @@ impl PoolsByWork {
 /// Opens the database.
 pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
     let health = Arc::default();
+    let api = match open(url, API_POOLS, Opening::AtOnce, &health).await {
+        Ok(pools) => pools,
+        Err(error) => return Err(cause_of(url, error).await),
+    };
     let by_work = PoolsByWork {
-        api: open(url, API_POOLS, Opening::AtOnce, &health).await?,
+        api,
         accounts: open(url, ACCOUNT_POOLS, Opening::Lazily, &health).await?,
         jobs: open(url, JOB_POOLS, Opening::Lazily, &health).await?,
     };
@@ -74,6 +80,17 @@ pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
     let locks = LockHolder::Session(Database::connect(session).await?);
     let Pools { read, write } = by_work.api.clone();
     Ok(Db { read, write, by_work: Some(Arc::new(by_work)), health, locks })
+}
+
+/// Returns why no connection can be made. A pool tries a refused one again until its time is over, and then says only that; a
+/// connection outside of it says what the system or the server does.
+async fn cause_of(url: &str, error: DbErr) -> DbErr {
+    let refused = match timeout(ACQUIRE_TIMEOUT, PgConnection::connect(url)).await {
+        Ok(Err(cause)) => cause,
+        Ok(Ok(_)) => return error,
+        Err(_) => std::io::Error::from(std::io::ErrorKind::TimedOut).into(),
+    };
+    DbErr::Conn(RuntimeErr::SqlxError(refused.into()))
 }
 
 /// When the first connection of a pool is made.
@@ -137,5 +154,16 @@ mod tests {
 
         assert_eq!(service, 32);
         assert!(3 * service <= DEFAULT_MAX - RESERVED_FOR_SUPERUSERS);
+    }
+
+    #[actix::test]
+    async fn refused_connection_is_told_as_such() {
+        // Bound and closed again, so that the connection is refused.
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+
+        let error =
+            connect(&format!("postgres://reader:secret@{free}/rows")).await.err().unwrap().to_string();
+
+        assert!(error.contains("refused") && !error.contains("secret"), "{error}");
     }
 }

@@ -54,7 +54,7 @@ pub async fn undo(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mod
         .exec(&txn)
         .await?;
     if begun.rows_affected == 0 {
-        return Err(Error::Conflict("the import can be taken back once it is done, paused or failed"));
+        return Err(Error::Conflict("only a finished, paused or failed import can be undone"));
     }
     // What waited while it was paused finds its document gone.
     release_pages(&txn, &row, now).await?;

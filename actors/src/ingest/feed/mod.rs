@@ -7,6 +7,7 @@
 
 pub mod deliver;
 pub mod due;
+pub mod failing;
 pub mod fetch;
 pub mod forget;
 pub mod poll;

@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use entity::id::{DocumentId, UserId};
 use entity::{document, entry, job, source, transcript};
-use inference::transcriber::{SAMPLE_RATE_HZ, TranscribeError, Transcriber, Transcription, TranscriptionPermit, Waiter};
+use inference::transcriber::{
+    SAMPLE_RATE_HZ, TranscribeError, Transcriber, Transcription, TranscriptionPermit, Waiter,
+};
 use parse::audio::AudioMetadata;
 use runtime::Lane;
 use sandbox::SandboxError;

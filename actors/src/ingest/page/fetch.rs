@@ -6,8 +6,8 @@ use entity::kind::ContentType;
 use entity::{document, job};
 use runtime::Lane;
 use storage::blobs::BlobError;
-use web::{BodyPolicy, FetchError, FetchOutcome, FetchRequest, FetchedPage, PageUrl, UrlRejection};
 use web::ContentType as SentType;
+use web::{BodyPolicy, FetchError, FetchOutcome, FetchRequest, FetchedPage, PageUrl, UrlRejection};
 
 use super::super::attempt::Failure;
 use super::super::media::place;

@@ -1,11 +1,14 @@
 //! What waits and what runs.
 
+use entity::document;
 use entity::id::{JobId, UserId};
 use entity::job::{Column, Entity, Model};
 use entity::kind::JobState;
 use entity::time::Timestamp;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
-use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect,
+};
 use uuid::Uuid;
 
 use super::MOST_WAITING;
@@ -72,6 +75,32 @@ pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
         since: row(track, JobState::Queued).and_then(|(.., since)| *since),
     };
     Ok(Track::ALL.into_iter().map(depth).collect())
+}
+
+/// Counts the jobs of all users that were given up, by kind. What was made since, after another try, does not count. It reads
+/// every job that was given up.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
+pub async fn failed_by_kind(db: &impl ConnectionTrait) -> Result<Vec<(String, i64)>, DbErr> {
+    let makes_document = Column::Kind.is_in(Work::that_make_documents());
+    let still_failed = Query::select()
+        .column(document::Column::Id)
+        .from(document::Entity)
+        .and_where(Expr::col((document::Entity, document::Column::Id)).equals((Entity, Column::Subject)))
+        .and_where(Expr::col((document::Entity, document::Column::Error)).is_not_null())
+        .to_owned();
+    Entity::find()
+        .select_only()
+        .column(Column::Kind)
+        .column_as(Column::Id.count(), "jobs")
+        .filter(Column::State.eq(JobState::Dead))
+        .filter(makes_document.not().or(Expr::exists(still_failed)))
+        .group_by(Column::Kind)
+        .order_by_asc(Column::Kind)
+        .into_tuple()
+        .all(db)
+        .await
 }
 
 /// The subjects of jobs of a kind that run, or might.

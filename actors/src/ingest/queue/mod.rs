@@ -22,7 +22,9 @@ pub use ending::{
     DIED, Later, advance, backoff, bury, cause_of_death, current, end_wait, finish, give_up, give_way,
     put_back, release, renew, sweep,
 };
-pub use look::{Depth, depths, has_room, is_given_up, is_waiting, others_wait, subjects, subjects_due};
+pub use look::{
+    Depth, depths, failed_by_kind, has_room, is_given_up, is_waiting, others_wait, subjects, subjects_due,
+};
 pub use turn::promote;
 pub use work::{Priority, Track, Work};
 

@@ -75,6 +75,26 @@ impl Work {
         }
     }
 
+    /// What is done, in words for a log line or a report.
+    pub fn activity(self) -> &'static str {
+        match self {
+            Work::Page => "fetching a page",
+            Work::Text => "reading a text",
+            Work::File => "reading a file",
+            Work::Hear => "transcribing a recording",
+            Work::Index => "indexing a document",
+            Work::Relabel => "updating a document in the index",
+            Work::Forget => "removing a document from the index",
+            Work::Poll => "fetching a feed",
+            Work::Deliver => "delivering the entries of a feed",
+            Work::ForgetFeed => "removing a feed",
+            Work::Subscribe => "subscribing to a feed",
+            Work::Letter => "sending an e-mail",
+            Work::Import => "an import",
+            Work::Export => "an export",
+        }
+    }
+
     /// The work of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|work| work.name() == name)

@@ -49,13 +49,32 @@ impl CreateProject {
     ];
 
     /// Reads the body.
-    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self {
+    pub fn read(_: &Target, values: Values) -> Result<Self, Error> {
+        Ok(Self::from_values(values))
+    }
+
+    /// Reads the fields, wherever they come from.
+    pub fn from_values(mut values: Values) -> Self {
+        Self {
             name: values.text("name").unwrap_or_default(),
             description: values.text("description"),
             instructions: values.text("instructions").unwrap_or_default(),
             status: status(&mut values).unwrap_or(ProjectStatus::Active),
-        })
+        }
+    }
+
+    /// The row of the new project.
+    pub(super) fn into_row(self, user: UserId, now: Timestamp) -> project::Model {
+        project::Model {
+            id: ProjectId::new(now),
+            user_id: user,
+            name: self.name,
+            description: self.description,
+            instructions: self.instructions,
+            status: self.status,
+            created_at: now,
+            updated_at: now,
+        }
     }
 }
 
@@ -68,17 +87,7 @@ impl Operation for CreateProject {
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneProject, Error> {
-        let now = app.clock.now();
-        let row = project::Model {
-            id: ProjectId::new(now),
-            user_id: caller.user,
-            name: self.name,
-            description: self.description,
-            instructions: self.instructions,
-            status: self.status,
-            created_at: now,
-            updated_at: now,
-        };
+        let row = self.into_row(caller.user, app.clock.now());
         let new = row.clone().into_active_model();
         let txn = begin_request(&app.db, caller).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;

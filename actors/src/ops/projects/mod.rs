@@ -11,6 +11,7 @@ mod edit;
 mod items;
 mod list;
 mod notes;
+mod operator;
 mod thing;
 mod view;
 
@@ -32,6 +33,7 @@ pub use edit::{ChangeProject, CreateProject, DeleteProject, ShowProject, delete_
 pub use items::{ChangeItem, ListItems, RemoveItem};
 pub use list::{LIST_LIMIT, LIST_STATUS, ListProjects, Projects};
 pub use notes::{AddNote, ListNotes, WriteNote};
+pub use operator::{archive_project, create_project, list_projects};
 pub use thing::{Chosen, Named, Wanted, find};
 pub use view::ProjectView;
 

@@ -38,7 +38,7 @@ pub const MAX_CONTENT_BYTES: usize = 16 << 20;
 #[serde(rename_all = "snake_case")]
 pub enum ImportError {
     /// The format was not recognised.
-    #[error("the file is none of the formats that are imported")]
+    #[error("the format of the file was not recognised")]
     UnknownFormat,
     /// The file is not of the format that the user named.
     #[error("the file is not of the format that was named")]

@@ -8,7 +8,6 @@ use parse::feed::Feed;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
 use web::PageUrl;
 
-
 /// Takes what the answer's `Link` headers say of hub and topic: they go before the feed's own words (WebSub, section 4).
 pub fn by_headers(feed: &mut Feed, links: &[String], from: &PageUrl) {
     let named = |rel: &str| {

@@ -1,0 +1,47 @@
+//! The connections of a user: which there are and were, and the end of one. The command line uses these functions beside a
+//! running service, which notices the end within a second by the generation that it raises.
+
+use database::{Db, on_behalf_of};
+use entity::id::{GrantId, UserId};
+use entity::{oauth_client, oauth_grant};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
+
+use super::end::{Ending, end, living_owner};
+use crate::error::Error;
+
+/// Returns every connection of a user, ended ones too, with its application; the latest connected first.
+///
+/// # Errors
+/// The database fails.
+pub async fn list_connections(
+    db: &Db,
+    user: UserId,
+) -> Result<Vec<(oauth_grant::Model, oauth_client::Model)>, Error> {
+    let rows = oauth_grant::Entity::owned_by(user)
+        .order_by_desc(oauth_grant::Column::ConnectedAt)
+        .order_by_desc(oauth_grant::Column::Id)
+        .all(db.read())
+        .await?;
+    let ids = rows.iter().map(|row| row.client_id);
+    let clients = oauth_client::Entity::find().filter(oauth_client::Column::Id.is_in(ids));
+    let clients = clients.all(db.read()).await?;
+    let of = |row: oauth_grant::Model| {
+        let client = clients.iter().find(|client| client.id == row.client_id && !client.walk)?;
+        Some((row, client.clone()))
+    };
+    Ok(rows.into_iter().filter_map(of).collect())
+}
+
+/// Ends a connection of a user: no token of it works any more.
+///
+/// # Errors
+/// [`Error::NotFound`] where the user has no such connection, it has ended already, or the account is disabled; the database fails.
+pub async fn disconnect(db: &Db, user: UserId, id: GrantId) -> Result<(), Error> {
+    let txn = on_behalf_of(user, db.begin()).await?;
+    living_owner(&txn, user).await?.ok_or(Error::NotFound)?;
+    let grant = oauth_grant::Entity::one_of(user, id).one(&txn).await?.ok_or(Error::NotFound)?;
+    if !end(&txn, &grant, Ending::Disconnected).await? {
+        return Err(Error::NotFound);
+    }
+    Ok(txn.commit().await?)
+}

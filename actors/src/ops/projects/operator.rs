@@ -1,0 +1,75 @@
+//! Projects as the operator handles them on the command line, for an account and without a request.
+
+use entity::id::{ProjectId, UserId};
+use entity::kind::ProjectStatus;
+use entity::project::{self, Column, Entity};
+use sea_orm::{
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
+};
+use serde_json::{Map, Value};
+
+use super::view::{self, ProjectView};
+use super::{CreateProject, locked};
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::fields;
+use crate::library_quota::LibraryRoom;
+use crate::owned_transaction::begin_owned;
+
+/// Returns the projects of a user, most recently active first: those of a status, or all.
+///
+/// # Errors
+/// The database fails.
+pub async fn list_projects(
+    desk: &Desk,
+    user: UserId,
+    status: Option<ProjectStatus>,
+) -> Result<Vec<ProjectView>, Error> {
+    let mut own = Entity::owned_by(user);
+    if let Some(status) = status {
+        own = own.filter(Column::Status.eq(status));
+    }
+    let rows = own.order_by_desc(Column::UpdatedAt).order_by_desc(Column::Id).all(desk.db.read()).await?;
+    view::many(desk.db.read(), user, rows).await
+}
+
+/// Creates a project from the fields of `POST /projects`.
+///
+/// # Errors
+/// [`Error::Invalid`] names every wrong field; [`Error::LibraryFull`]; the database fails.
+pub async fn create_project(
+    desk: &Desk,
+    user: UserId,
+    members: Map<String, Value>,
+) -> Result<ProjectView, Error> {
+    let new = CreateProject::from_values(fields::read_map(members, CreateProject::FIELDS)?);
+    let row = new.into_row(user, desk.clock.now());
+    let txn = begin_owned(&desk.db, user).await?;
+    let room = LibraryRoom::of_owner(&txn, desk, user).await?;
+    Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
+    room.must_hold(&txn).await?;
+    let view = one(&txn, row).await?;
+    txn.commit().await?;
+    Ok(view)
+}
+
+/// Archives a project: nothing in it changes until it is active again. One that is archived already stays as it is.
+///
+/// # Errors
+/// [`Error::NotFound`] where the project does not exist or belongs to another user; the database fails.
+pub async fn archive_project(desk: &Desk, user: UserId, id: ProjectId) -> Result<ProjectView, Error> {
+    let txn = begin_owned(&desk.db, user).await?;
+    let mut row = locked(&txn, user, id).await?;
+    if row.status == ProjectStatus::Active {
+        row.status = ProjectStatus::Archived;
+        row.updated_at = desk.clock.now();
+        row.clone().into_active_model().reset_all().update(&txn).await?;
+    }
+    let view = one(&txn, row).await?;
+    txn.commit().await?;
+    Ok(view)
+}
+
+async fn one(db: &impl ConnectionTrait, row: project::Model) -> Result<ProjectView, Error> {
+    view::many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::NotFound)
+}

@@ -1,0 +1,123 @@
+//! `carrel app`: the applications that an account connected by OAuth.
+
+use std::fmt;
+
+use actors::desk::Desk;
+use actors::error::Error;
+use actors::grants::client::shown_name;
+use actors::grants::{disconnect, list_connections};
+use clap::{Args, Subcommand};
+use entity::id::GrantId;
+use entity::kind::GrantState;
+use entity::scope::Scopes;
+use entity::time::Timestamp;
+use entity::{oauth_client, oauth_grant};
+use serde::Serialize;
+
+use super::failure::Failure;
+use super::opening::OwnerArgs;
+use super::output::{CommandOutput, shown, table};
+use super::{choices, opening};
+use crate::settings::Settings;
+
+/// What is done with connected apps.
+#[derive(Debug, Subcommand)]
+pub enum AppCommand {
+    /// List the apps that an account connected, the latest first
+    List(OwnerArgs),
+    /// Disconnect an app; its tokens are refused within a second
+    Disconnect(DisconnectArgs),
+}
+
+/// A connected app of an account.
+#[derive(Debug, Args)]
+pub struct DisconnectArgs {
+    #[command(flatten)]
+    owner: OwnerArgs,
+    /// Id of the connected app, as `carrel app list` shows it
+    #[arg(value_name = "ID", value_parser = choices::app_id)]
+    id: GrantId,
+}
+
+/// Runs the command.
+pub async fn run(command: AppCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
+    let desk = opening::desk(settings).await?;
+    match command {
+        AppCommand::List(owner) => list(&desk, &owner).await,
+        AppCommand::Disconnect(DisconnectArgs { owner, id }) => end(&desk, &owner, id).await,
+    }
+}
+
+async fn list(desk: &Desk, owner: &OwnerArgs) -> Result<CommandOutput, Failure> {
+    let owner = owner.find(desk).await?;
+    let all = list_connections(&desk.accounts_db, owner.id).await?.into_iter();
+    let connected = all.filter(|(grant, _)| grant.state == GrantState::Connected);
+    CommandOutput::of(&AppList { apps: connected.map(ConnectedApp::from).collect() })
+}
+
+async fn end(desk: &Desk, owner: &OwnerArgs, id: GrantId) -> Result<CommandOutput, Failure> {
+    let owner = owner.find(desk).await?;
+    match disconnect(&desk.accounts_db, owner.id, id).await {
+        Ok(()) => CommandOutput::of(&DisconnectedApp { id, disconnected: true }),
+        Err(Error::NotFound) => Err(Failure::NoApp),
+        Err(other) => Err(other.into()),
+    }
+}
+
+/// A connected app, with the fields that the web app shows (contract.md, section 9).
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ConnectedApp {
+    id: GrantId,
+    client_name: String,
+    client_uri: Option<String>,
+    scopes: Scopes,
+    connected_at: Timestamp,
+    last_used_at: Option<Timestamp>,
+}
+
+impl From<(oauth_grant::Model, oauth_client::Model)> for ConnectedApp {
+    fn from((grant, client): (oauth_grant::Model, oauth_client::Model)) -> Self {
+        Self {
+            id: grant.id,
+            client_name: shown_name(&client),
+            client_uri: client.uri,
+            scopes: grant.scopes,
+            connected_at: grant.connected_at,
+            last_used_at: grant.last_used_at,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct AppList {
+    apps: Vec<ConnectedApp>,
+}
+
+impl fmt::Display for AppList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.apps.is_empty() {
+            return f
+                .write_str("the account has no connected apps; an assistant that signs in connects itself");
+        }
+        let row = |app: &ConnectedApp| {
+            let used = app.last_used_at.map_or_else(|| "never".to_owned(), |at| at.to_string());
+            let (connected, scopes) = (app.connected_at.to_string(), app.scopes.to_string());
+            [app.id.to_string(), connected, used, scopes, shown(&app.client_name)]
+        };
+        let rows: Vec<_> = self.apps.iter().map(row).collect();
+        f.write_str(&table(["ID", "CONNECTED", "LAST USED", "SCOPES", "APP"], &rows))
+    }
+}
+
+#[derive(Serialize)]
+struct DisconnectedApp {
+    id: GrantId,
+    disconnected: bool,
+}
+
+impl fmt::Display for DisconnectedApp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "disconnected the app {}", self.id)
+    }
+}

@@ -1,0 +1,33 @@
+//! The feeds that users follow: which of them cannot be fetched.
+
+use actors::desk::Desk;
+use actors::ingest::feed::failing::{FeedHealth, feed_health};
+
+use super::check::Check;
+use super::database::SEE_DATABASE_FILES;
+use crate::cli::output::shown;
+
+const NAME: &str = "feeds";
+/// Failing feeds that are named.
+const MAX_NAMED: u64 = 5;
+
+/// Looks for feeds whose last fetch failed.
+pub async fn check(desk: &Desk) -> Check {
+    match feed_health(desk.db.read(), MAX_NAMED).await {
+        Ok(health) => judge(&health),
+        Err(error) => Check::wrong(NAME, error.to_string(), SEE_DATABASE_FILES),
+    }
+}
+
+fn judge(health: &FeedHealth) -> Check {
+    let FeedHealth { feeds, failing, worst } = health;
+    if *failing == 0 {
+        return Check::good(NAME, format!("{feeds} followed, all fetched without a failure"));
+    }
+    let named = worst.iter().map(|feed| {
+        let reason = feed.error.as_deref().unwrap_or("for an unknown reason");
+        format!("{} ({} times in a row: {})", shown(&feed.url), feed.failures, shown(reason))
+    });
+    let found = format!("{failing} of {feeds} fail: {}", named.collect::<Vec<_>>().join("; "));
+    Check::warning(NAME, found, "open them in a browser; a feed that is gone can be unfollowed")
+}

@@ -1,0 +1,45 @@
+//! The formats that `--format` takes, each with what `--help` says of it.
+
+use actors::imports::Format;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+/// Every format, in the order in which they are listed.
+const FORMATS: [(&str, &str); 16] = [
+    ("netscape", "HTML bookmarks of browsers, linkding, Pinboard and many others; Pocket's HTML"),
+    ("pocket", "CSV of Pocket"),
+    ("instapaper", "CSV of Instapaper"),
+    ("readwise", "CSV of Readwise Reader"),
+    ("matter", "CSV of Matter"),
+    ("mymind", "CSV of mymind"),
+    ("raindrop", "CSV of Raindrop, or any other with a column `url`"),
+    ("karakeep", "JSON of Karakeep"),
+    ("linkwarden", "JSON of Linkwarden"),
+    ("omnivore", "Archive of Omnivore"),
+    ("objects", "JSON lists: wallabag, Pinboard, Delicious, Readability and others"),
+    ("browser", "JSON bookmarks of Chrome, its relatives, and Firefox"),
+    ("opml", "Feeds"),
+    ("onetab", "OneTab's list: one URL a line"),
+    ("jsonl", "One JSON object a line, with the fields of POST /bookmarks"),
+    ("carrel", "An export of Carrel"),
+];
+
+/// A format by its name.
+pub fn format() -> impl TypedValueParser<Value = Format> {
+    let values = FORMATS.map(|(name, about)| PossibleValue::new(name).help(about));
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<Format>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_is_listed_once() {
+        let mut listed = FORMATS.map(|(name, _)| name);
+        let mut known = Format::NAMES.to_vec();
+        listed.sort_unstable();
+        known.sort_unstable();
+
+        assert_eq!(listed.as_slice(), known.as_slice());
+    }
+}

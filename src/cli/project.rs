@@ -1,0 +1,130 @@
+//! `carrel project`: the projects of an account.
+
+use std::fmt;
+
+use actors::desk::Desk;
+use actors::error::Error;
+use actors::ops::projects::{ProjectView, archive_project, create_project, list_projects};
+use clap::{Args, Subcommand};
+use entity::id::ProjectId;
+use entity::kind::ProjectStatus;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::failure::Failure;
+use super::opening::OwnerArgs;
+use super::output::{CommandOutput, shown, table};
+use super::{choices, opening};
+use crate::settings::Settings;
+
+/// What is done with projects.
+#[derive(Debug, Subcommand)]
+pub enum ProjectCommand {
+    /// Create a project
+    Create(CreateProjectArgs),
+    /// List the projects of an account, most recently active first
+    List(ListProjectsArgs),
+    /// Archive a project; nothing in it changes until it is active again
+    Archive(ProjectIdArgs),
+}
+
+/// A new project.
+#[derive(Debug, Args)]
+pub struct CreateProjectArgs {
+    #[command(flatten)]
+    owner: OwnerArgs,
+    /// Name of the project
+    #[arg(long)]
+    name: String,
+    /// What the project is about
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    /// What assistants are told when they read the project
+    #[arg(long, value_name = "TEXT")]
+    instructions: Option<String>,
+}
+
+/// Projects of an account.
+#[derive(Debug, Args)]
+pub struct ListProjectsArgs {
+    #[command(flatten)]
+    owner: OwnerArgs,
+    /// Only projects with this status
+    #[arg(long, value_parser = choices::project_status())]
+    status: Option<ProjectStatus>,
+}
+
+/// A project of an account.
+#[derive(Debug, Args)]
+pub struct ProjectIdArgs {
+    #[command(flatten)]
+    owner: OwnerArgs,
+    /// Id of the project, as `carrel project list` shows it
+    #[arg(value_name = "ID", value_parser = choices::project_id)]
+    id: ProjectId,
+}
+
+/// Runs the command.
+pub async fn run(command: ProjectCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
+    let desk = opening::desk(settings).await?;
+    match command {
+        ProjectCommand::Create(args) => create(&desk, args).await,
+        ProjectCommand::List(ListProjectsArgs { owner, status }) => {
+            let owner = owner.find(&desk).await?;
+            CommandOutput::of(&ProjectList { projects: list_projects(&desk, owner.id, status).await? })
+        }
+        ProjectCommand::Archive(ProjectIdArgs { owner, id }) => archive(&desk, &owner, id).await,
+    }
+}
+
+async fn create(desk: &Desk, args: CreateProjectArgs) -> Result<CommandOutput, Failure> {
+    let CreateProjectArgs { owner, name, description, instructions } = args;
+    let owner = owner.find(desk).await?;
+    let fields = [("name", Some(name)), ("description", description), ("instructions", instructions)];
+    let given = fields.into_iter().filter_map(|(name, text)| Some((name.to_owned(), Value::from(text?))));
+    let project = create_project(desk, owner.id, Map::from_iter(given)).await?;
+    CommandOutput::of(&OneProject { done: "created", project })
+}
+
+async fn archive(desk: &Desk, owner: &OwnerArgs, id: ProjectId) -> Result<CommandOutput, Failure> {
+    let owner = owner.find(desk).await?;
+    match archive_project(desk, owner.id, id).await {
+        Ok(project) => CommandOutput::of(&OneProject { done: "archived", project }),
+        Err(Error::NotFound) => Err(Failure::NoProject),
+        Err(other) => Err(other.into()),
+    }
+}
+
+#[derive(Serialize)]
+struct OneProject {
+    /// What was done with it, for the sentence.
+    #[serde(skip)]
+    done: &'static str,
+    project: ProjectView,
+}
+
+impl fmt::Display for OneProject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} the project `{}` (id {})", self.done, shown(&self.project.name), self.project.id)
+    }
+}
+
+#[derive(Serialize)]
+struct ProjectList {
+    projects: Vec<ProjectView>,
+}
+
+impl fmt::Display for ProjectList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.projects.is_empty() {
+            return f.write_str("the account has no such projects; `carrel project create` creates one");
+        }
+        let row = |project: &ProjectView| {
+            let (id, status) = (project.id.to_string(), project.status.to_string());
+            let (items, changed) = (project.item_count.to_string(), project.updated_at.to_string());
+            [id, status, items, changed, shown(&project.name)]
+        };
+        let rows: Vec<_> = self.projects.iter().map(row).collect();
+        f.write_str(&table(["ID", "STATUS", "ITEMS", "LAST CHANGE", "NAME"], &rows))
+    }
+}
