@@ -7,6 +7,7 @@
 //! - [`FairSemaphore`] gives its permits to waiting accounts in turn.
 //! - [`Beat`] says again and again that something is under way, as long as it is.
 //! - [`Shared`] keeps one thing for each key, as long as somebody holds it.
+//! - [`lower_thread_priority`] lets other requests go before a thread.
 //! - [`Workers`] runs blocking work: what somebody waits for never stands behind the background.
 
 mod batch;
@@ -29,6 +30,6 @@ pub use gather::{Flush, Gathers, Turn, Write};
 pub use health::{Health, Report};
 pub use keeper::{Kept, keep};
 pub use port::{Port, Unanswered};
-pub use priority::{BACKGROUND_NICE, lower_thread_priority};
+pub use priority::{BACKGROUND_NICE, HEAVY_REQUEST_NICE, lower_thread_priority};
 pub use shared::Shared;
 pub use work::{Lane, Workers};

@@ -1,12 +1,13 @@
-//! Threads that give way to those which answer requests.
+//! Lower priorities for threads that would delay the answers to other requests.
 
-/// For work that nobody waits for. 10 of 19 leaves it a tenth of a core that other work wants.
+/// For transcription. Beside a busy thread of normal priority it gets a tenth of the core.
 pub const BACKGROUND_NICE: i32 = 10;
-/// For password hashes: behind requests, before background work. Leaves a hash a quarter of a core that requests want.
-pub const PASSWORD_NICE: i32 = 5;
+/// For password hashes and parsers: after other requests, before background work. Beside a busy thread of normal priority they get a
+/// quarter of the core.
+pub const HEAVY_REQUEST_NICE: i32 = 5;
 
-/// Raises the nice value of the calling thread, and of those that it starts, by `nice`. Does nothing where nice values belong to processes, as everywhere but on
-/// Linux.
+/// Raises the nice value of the calling thread, and of those that it starts, by `nice`. Does nothing where nice values belong to
+/// processes, as everywhere but on Linux.
 pub fn lower_thread_priority(nice: i32) {
     if !cfg!(target_os = "linux") {
         return;

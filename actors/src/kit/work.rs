@@ -8,13 +8,14 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::fair_semaphore::FairSemaphore;
-use super::priority::{PASSWORD_NICE, lower_thread_priority};
+use super::priority::{HEAVY_REQUEST_NICE, lower_thread_priority};
 use crate::error::Error;
 
 /// Most password hashes at the same time; on a machine with one core it is one. Each takes 19 MiB and a core for tens of
 /// milliseconds, so strangers can take 38 MiB and two cores at most, however many sign-ins they send.
 const MAX_PASSWORD_HASHES: usize = 2;
-/// Longest wait for a password hash. 40 sign-ins at once are served in 4 seconds where a hash takes 200 ms.
+/// Longest wait for a password hash. On an idle machine 40 sign-ins at once are served in 4 seconds where a hash takes 200 ms; beside
+/// requests that use every core a hash gets a quarter of one, and callers past this get 503.
 const MAX_PASSWORD_WAIT: Duration = Duration::from_secs(10);
 
 /// Who waits for the work.
@@ -81,7 +82,7 @@ impl Workers {
         // A thread of its own: one of the runtime would keep the lower priority, and starting one costs little beside a hash.
         let thread = thread::Builder::new().name("password".to_owned()).spawn(move || {
             let _permit = permit;
-            lower_thread_priority(PASSWORD_NICE);
+            lower_thread_priority(HEAVY_REQUEST_NICE);
             let _ = done.send(work());
         });
         thread.map_err(Error::internal)?;
@@ -127,6 +128,20 @@ mod tests {
 
         assert!(done.iter().all(Result::is_ok));
         assert!((1..=MAX_PASSWORD_HASHES).contains(&most.load(Ordering::SeqCst)));
+    }
+
+    /// Of the fault table (row 31).
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn password_hash_alone_runs_at_a_lower_priority() {
+        let workers = Workers::new(1);
+        let nice = || rustix::process::getpriority_process(None).unwrap();
+        let normal = nice();
+
+        let of_hash = workers.run_password_hash(None, nice).await.unwrap();
+        let of_search = workers.run(Lane::Foreground, nice).await.unwrap();
+
+        assert_eq!((of_hash, of_search), (normal + HEAVY_REQUEST_NICE, normal));
     }
 
     #[tokio::test]

@@ -21,7 +21,7 @@ use super::{
     pdf, sound,
     wire::{self, Duty, Hello, Reply, Setup, Task, WireError},
 };
-use crate::kit::{BACKGROUND_NICE, lower_thread_priority};
+use crate::kit::{HEAVY_REQUEST_NICE, lower_thread_priority};
 
 /// Room for parsers that descend a document by recursion. Only what is touched becomes memory.
 const STACK_BYTES: usize = 128 * 1024 * 1024;
@@ -48,8 +48,8 @@ fn begin(perform: Perform) -> Result<(), WireError> {
     panic::set_hook(Box::new(|_| {}));
     let mut parent = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let (setup, _) = wire::read::<Setup>(&mut parent, 0)?;
-    // Nobody waits for most files, and a PDF takes seconds of a core.
-    lower_thread_priority(BACKGROUND_NICE);
+    // A PDF takes seconds of a core. The time limits of the parent allow for the lower priority.
+    lower_thread_priority(HEAVY_REQUEST_NICE);
     let (held, meter) = limits::confine(&setup);
     let reader = thread::Builder::new().stack_size(STACK_BYTES);
     let reader = reader.spawn(move || answer_all(parent, &setup, held, meter, perform))?;

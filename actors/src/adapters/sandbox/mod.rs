@@ -60,7 +60,8 @@ impl SandboxCommand {
 pub struct SandboxSettings {
     /// How many children work at the same time, at least 1.
     pub children: usize,
-    /// How long one job may take by the clock on the wall.
+    /// How long one job may take in real time. Children have a lower priority: on a machine whose cores requests use up they get a
+    /// quarter of the processor time, so this is five times [`Self::cpu_seconds`] or more. A child that exceeds it hangs.
     pub wall: Duration,
     /// Processor seconds of one job.
     pub cpu_seconds: u64,
@@ -80,7 +81,7 @@ impl Default for SandboxSettings {
     fn default() -> Self {
         Self {
             children: std::thread::available_parallelism().map_or(1, usize::from).min(4),
-            wall: Duration::from_secs(30),
+            wall: Duration::from_secs(90),
             cpu_seconds: 15,
             memory_bytes: 1 << 30,
             input_bytes: 32 << 20,
@@ -98,7 +99,7 @@ impl SandboxSettings {
         let input_bytes = 512 << 20;
         Self {
             children: Self::default().children.min(2),
-            wall: Duration::from_secs(120),
+            wall: Duration::from_secs(300),
             cpu_seconds: 60,
             memory_bytes: (1 << 30) + input_bytes as u64,
             input_bytes,

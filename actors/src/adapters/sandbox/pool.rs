@@ -43,7 +43,7 @@ const ALLOCATION_FAILED: &[u8] = b"memory allocation of ";
 const MAX_STDERR_BYTES: u64 = 64 * 1024;
 
 /// How long a child whose pipe broke may take to be gone, before it is killed.
-const LAST_BREATH: Duration = Duration::from_millis(500);
+const LAST_BREATH: Duration = Duration::from_secs(2);
 
 /// The bytes that a task is about.
 pub enum Body<'a> {

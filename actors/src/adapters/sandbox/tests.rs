@@ -15,6 +15,7 @@ use super::{
     Article, Measure, Page, Sandbox, SandboxCommand, SandboxError, SandboxSettings, Unreadable, child,
     wire::{Reply, Task},
 };
+use crate::kit::HEAVY_REQUEST_NICE;
 
 /// Stands in the arguments of a child, where the test runner takes it for the name of a test to leave out.
 const MARK: &str = "parse-worker-of-a-test";
@@ -52,6 +53,16 @@ fn misbehave(task: Task, bytes: Vec<u8>) -> (Reply, String) {
         "probe:panic" => panic!("a parser gave up"),
         "probe:stack" => (Reply::TooLarge, descend(0).to_string()),
         "probe:flood" => (child::perform(task, bytes).0, "x".repeat(3 << 20)),
+        "probe:priority" => {
+            let nice = rustix::process::getpriority_process(None).unwrap();
+            (
+                Reply::Article(Box::new(Article {
+                    description: Some(nice.to_string()),
+                    ..Article::default()
+                })),
+                String::new(),
+            )
+        }
         "probe:reach" => (Reply::Article(Box::new(reach())), String::new()),
         _ => child::perform(task, bytes),
     }
@@ -109,7 +120,7 @@ pub(super) fn sandbox_with(settings: SandboxSettings) -> Sandbox {
 }
 
 /// Time enough for a page on a busy machine.
-const HURRY: Duration = Duration::from_secs(3);
+const HURRY: Duration = Duration::from_secs(8);
 
 fn hurried() -> Sandbox {
     Sandbox::new(command(), SandboxSettings { children: 3, wall: HURRY, ..settings() })
@@ -147,6 +158,16 @@ async fn one_child_serves_one_page_after_the_other() {
     }
 
     assert_eq!(sandbox.idle(), 1);
+}
+
+/// Of the fault table (row 31).
+#[tokio::test]
+async fn child_runs_at_a_lower_priority() {
+    let normal = rustix::process::getpriority_process(None).unwrap();
+
+    let article = sandbox().article(page("probe:priority")).await.unwrap();
+
+    assert_eq!(article.description, Some((normal + HEAVY_REQUEST_NICE).to_string()));
 }
 
 /// Of the fault table (row 35).
