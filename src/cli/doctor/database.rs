@@ -46,7 +46,7 @@ pub async fn open(settings: &Settings, is_removed: bool) -> Result<Desk, Check> 
                 OpenError::Damaged(damage) => Check::wrong(NAME, damage.to_string(), RESTORE),
                 OpenError::Database(error) => Check::wrong(NAME, found(&error), access_advice(settings)),
                 OpenError::NotWritable(error) => {
-                    let advice = format!("make room on its disk, and {}", access_advice(settings));
+                    let advice = format!("make room on its disk, or {}", access_advice(settings));
                     Check::wrong(NAME, found(&error), advice)
                 }
             }
@@ -92,7 +92,7 @@ async fn check_for_damage(desk: &Desk) -> Check {
         Ok(()) => Check::good(name, "no damage was found"),
         Err(OpenError::Damaged(damage)) => Check::wrong(name, damage.to_string(), RESTORE),
         Err(OpenError::Database(error) | OpenError::NotWritable(error)) => {
-            let advice = "see whether the disk fails (`dmesg` tells), then try again";
+            let advice = "see whether the disk is full or fails (`df` and `dmesg` tell), then try again";
             Check::wrong(name, format!("they could not be read: {error}"), advice)
         }
     }
