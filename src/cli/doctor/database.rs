@@ -9,8 +9,7 @@ use database::OpenError;
 use super::check::Check;
 use super::library_sizes;
 use crate::cli::{failure, opening};
-use crate::database::setting_of_database;
-use crate::library_database::{self, ConnectError, LostDatabase};
+use crate::library_database::{self, ConnectError, LostDatabase, setting_of_database};
 use crate::settings::Settings;
 
 const NAME: &str = "database";
