@@ -171,7 +171,7 @@ async fn one_child_serves_one_page_after_the_other() {
 async fn child_runs_at_a_lower_priority() {
     let normal = rustix::process::getpriority_process(None).unwrap();
 
-    let article = sandbox().article(page("probe:priority")).await.unwrap();
+    let article = sandbox().read_article(page("probe:priority")).await.unwrap();
 
     assert_eq!(article.description, Some((normal + NICE_INCREMENT).to_string()));
 }
