@@ -100,11 +100,7 @@ const COUNTED_TABLES: [CountedTable; 16] = [
     CountedTable::texts("rendition", &["html", "outline"], Access::User),
     CountedTable::texts("bookmark", &["url", "normalized_url"], Access::User),
     CountedTable::texts("bookmark_tag", &["name"], Access::User),
-    CountedTable::texts(
-        "highlight",
-        &["text", "note", "color"],
-        Access::Parent { table: "bookmark", column: "bookmark_id" },
-    ),
+    CountedTable::texts("highlight", &["text", "note", "color"], Access::User),
     CountedTable::texts("collection", &["name", "description"], Access::User),
     CountedTable::texts("project", &["name", "description", "instructions"], Access::User),
     CountedTable::texts(

@@ -8,7 +8,8 @@ pub const MIGRATION: SqlMigration = SqlMigration {
     tables: &[BOOKMARK, BOOKMARK_TAG, HIGHLIGHT, COLLECTION, COLLECTION_BOOKMARK, NOTE],
 };
 
-/// A user has one bookmark of a URL, deleted ones not counted.
+/// A user has one bookmark of a URL, deleted ones not counted. `bookmark_of_document` serves the foreign key,
+/// `bookmark_user_document` the queries that begin with the owner.
 const BOOKMARK: &str = r#"
 CREATE TABLE bookmark (
     id UUID PRIMARY KEY,
@@ -29,9 +30,13 @@ CREATE UNIQUE INDEX bookmark_address ON bookmark (user_id, normalized_url) WHERE
 CREATE INDEX bookmark_saved ON bookmark (user_id, saved_at, id);
 CREATE INDEX bookmark_updated ON bookmark (user_id, updated_at, id);
 CREATE INDEX bookmark_deleted ON bookmark (deleted_at) WHERE deleted_at IS NOT NULL;
-CREATE INDEX bookmark_of_document ON bookmark (document_id)
+CREATE INDEX bookmark_of_document ON bookmark (document_id);
+CREATE INDEX bookmark_user_document ON bookmark (user_id, document_id);
+CREATE INDEX bookmark_user_deleted ON bookmark (user_id, deleted_at) WHERE deleted_at IS NOT NULL
 "#;
 
+/// `bookmark_tag_bookmark` includes the owner: without statistics SQLite prefers an index on `(user_id, name)` to the primary key
+/// for a query that names the bookmark and its owner, and reads all tags of the user.
 const BOOKMARK_TAG: &str = "
 CREATE TABLE bookmark_tag (
     bookmark_id UUID NOT NULL REFERENCES bookmark (id) ON DELETE CASCADE,
@@ -39,7 +44,8 @@ CREATE TABLE bookmark_tag (
     user_id UUID NOT NULL,
     PRIMARY KEY (bookmark_id, name)
 );
-CREATE INDEX bookmark_tag_user ON bookmark_tag (user_id, name)
+CREATE INDEX bookmark_tag_user ON bookmark_tag (user_id, name);
+CREATE INDEX bookmark_tag_bookmark ON bookmark_tag (bookmark_id, user_id, name)
 ";
 
 const HIGHLIGHT: &str = r#"
@@ -54,7 +60,8 @@ CREATE TABLE highlight (
     end_offset INTEGER NOT NULL,
     created_at BIGINT NOT NULL
 );
-CREATE INDEX highlight_bookmark ON highlight (bookmark_id, start_offset)
+CREATE INDEX highlight_bookmark ON highlight (bookmark_id, start_offset);
+CREATE INDEX highlight_user_bookmark ON highlight (user_id, bookmark_id, start_offset, id)
 "#;
 
 const COLLECTION: &str = r#"
@@ -98,5 +105,6 @@ CREATE TABLE note (
 );
 CREATE INDEX note_user ON note (user_id, id);
 CREATE INDEX note_document ON note (document_id);
-CREATE INDEX note_project ON note (project_id, id) WHERE project_id IS NOT NULL
+CREATE INDEX note_project ON note (project_id, id) WHERE project_id IS NOT NULL;
+CREATE INDEX note_user_bookmark ON note (user_id, bookmark_id)
 "#;

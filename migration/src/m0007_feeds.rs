@@ -60,7 +60,7 @@ CREATE INDEX feed_user ON feed (user_id, id);
 CREATE UNIQUE INDEX feed_follower ON feed (source_id, user_id)
 "#;
 
-/// A feed has each entry once.
+/// A feed has each entry once; `entry_key` serves the foreign key of the feed too.
 const ENTRY: &str = r#"
 CREATE TABLE entry (
     id UUID PRIMARY KEY,
@@ -85,8 +85,8 @@ CREATE TABLE entry (
     created_at BIGINT NOT NULL
 );
 CREATE UNIQUE INDEX entry_key ON entry (feed_id, key_hash);
-CREATE INDEX entry_feed ON entry (feed_id, sorted_at, id);
 CREATE INDEX entry_user ON entry (user_id, sorted_at, id);
 CREATE INDEX entry_address ON entry (user_id, normalized_url);
-CREATE INDEX entry_document ON entry (document_id)
+CREATE INDEX entry_document ON entry (document_id);
+CREATE INDEX entry_user_feed ON entry (user_id, feed_id, sorted_at, id)
 "#;

@@ -8,7 +8,7 @@ pub const MIGRATION: SqlMigration = SqlMigration {
     tables: &[USAGE_DAY, USAGE_MONTH, AI_DAY, ANSWER_CLAIM, IDEMPOTENCY],
 };
 
-/// `day` is counted from 1970-01-01, in UTC.
+/// `day` is counted from 1970-01-01, in UTC. `usage_day_day` serves the read of the current day's counters of all users.
 const USAGE_DAY: &str = r#"
 CREATE TABLE usage_day (
     user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
@@ -16,7 +16,8 @@ CREATE TABLE usage_day (
     surface TEXT NOT NULL,
     calls BIGINT NOT NULL,
     PRIMARY KEY (user_id, day, surface)
-)
+);
+CREATE INDEX usage_day_day ON usage_day (day)
 "#;
 
 /// `month` is counted from January 1970, in UTC.
