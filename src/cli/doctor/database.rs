@@ -75,8 +75,9 @@ pub async fn check(desk: &Desk, repairs: bool) -> Vec<Check> {
             let sizes = library_sizes::check(desk, repairs).await;
             vec![Check::good(NAME, found), damage, check_accounts(desk).await, sizes]
         }
-        Ok(steps) => {
-            let found = format!("{kind} answers, and its tables are {steps} steps behind this version");
+        Ok(pending) => {
+            let found =
+                format!("{kind} answers, and its tables are out of date (pending migrations: {pending})");
             let advice = "the next start, or `carrel migrate`, brings them up to date";
             vec![Check::warning(NAME, found, advice), damage]
         }

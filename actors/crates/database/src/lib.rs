@@ -215,15 +215,6 @@ impl Db {
         Ok(Migrator::migrations().len().saturating_sub(applied))
     }
 
-    /// Applies this many more migrations, or all. For tests of migrations.
-    ///
-    /// # Errors
-    /// A migration fails.
-    #[doc(hidden)]
-    pub async fn migrate_steps(&self, steps: Option<u32>) -> Result<(), DbErr> {
-        Migrator::up(&self.write.pool, steps).await
-    }
-
     /// Counts the statements of this clone from now on. For tests of how many statements something takes.
     #[doc(hidden)]
     pub fn count_statements(&mut self, count: Arc<std::sync::atomic::AtomicUsize>) {
@@ -329,7 +320,7 @@ impl Db {
     /// Brings the tables up to date.
     ///
     /// # Errors
-    /// The database takes no writes, or a step fails; on SQLite nothing is changed then.
+    /// The database takes no writes, or a migration fails; on SQLite nothing is changed then.
     pub async fn migrate(&self) -> Result<(), DbErr> {
         if !self.is_postgres() {
             // SQLite makes tables within transactions too: of two processes that begin at once, one waits for the other.
