@@ -85,7 +85,7 @@ const ABSENT: [(&str, &str, &[&str]); 9] = [
             "src/oauth/metadata.rs",
         ],
     ),
-    ("src", "config.route(", &["src/http/health.rs", "src/oauth/page.rs"]),
+    ("src", "config.route(", &["src/http/health.rs", "src/oauth/page.rs", "src/start_page.rs"]),
 ];
 
 /// Tables whose rows are somebody's. They are asked by finders of the entity alone, which begin with the owner or say in
