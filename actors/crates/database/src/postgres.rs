@@ -156,7 +156,7 @@ mod tests {
         assert!(3 * service <= DEFAULT_MAX - RESERVED_FOR_SUPERUSERS);
     }
 
-    #[actix::test]
+    #[tokio::test]
     async fn refused_connection_is_told_as_such() {
         // Bound and closed again, so that the connection is refused.
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

@@ -87,7 +87,7 @@ mod tests {
             prop_assert!(is_nfc(&lines));
             prop_assert!(!lines.contains("  ") && !lines.contains("\n\n"));
             prop_assert!(lines.chars().all(|c| c == '\n' || !c.is_control()));
-            prop_assert_eq!(super::normalize_lines(&lines), lines);
+            prop_assert_eq!(normalize_lines(&lines), lines);
         }
 
         #[test]
