@@ -279,7 +279,7 @@ impl App {
     /// # Errors
     /// [`Error::Closed`] where nobody may.
     pub fn plan_of_who_signs_up(&self) -> Result<Plan, Error> {
-        self.signup.ok_or(Error::Closed("signing up is closed"))
+        self.signup.ok_or(Error::Closed("sign-up is closed; ask the operator for an account"))
     }
 
     /// How each actor is doing.

@@ -86,7 +86,7 @@ async fn one(
     let owner = owner.find(desk).await?;
     match step(desk, owner.id, id).await {
         Ok(import) => Ok(import),
-        Err(Error::NotFound) => Err(Failure::NoImport),
+        Err(Error::NotFound(_)) => Err(Failure::NoImport),
         Err(other) => Err(other.into()),
     }
 }

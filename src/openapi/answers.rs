@@ -124,7 +124,7 @@ pub fn shapes() -> Map<String, Value> {
     let error = json!({
         "type": "object",
         "properties": {
-            "code": { "type": "string", "description": "Stable." },
+            "code": codes::schema(),
             "message": { "type": "string", "description": "For people." },
             "details": {
                 "type": "object",

@@ -19,7 +19,6 @@ use actors::ops::highlights::{ChangeHighlight, CreateHighlight, DeleteHighlight,
 use actors::ops::rendition::{ReadHtml, ReadOutline};
 use actors::ops::tags::{DeleteTag, ListTags, RenameTag};
 
-use super::error;
 use crate::http::table::{Route, route};
 
 /// REST v1.
@@ -38,7 +37,7 @@ pub static ROUTES: &[Route] = &[
     ),
     route!(
         /// Many operations in one request. Each is done by itself: what is wrong with one stands in its own result, and the others go on.
-        POST "/bookmarks/batch" as "POST /bookmarks/batch" => BatchBookmarks, read |target, values| BatchBookmarks::read(target, values, error::told)
+        POST "/bookmarks/batch" as "POST /bookmarks/batch" => BatchBookmarks
     ),
     route!(GET "/bookmarks/{id}" as "GET /bookmarks/:id" => ShowBookmark),
     route!(

@@ -63,7 +63,10 @@ pub fn read_scopes(names: Option<Vec<String>>) -> Result<Option<Scopes>, Error> 
             Ok(scope) => scopes.push(scope),
             Err(_) => faults.push(Fault {
                 field: if faults.is_empty() { "scopes".to_owned() } else { format!("scopes[{place}]") },
-                reason: "names a scope that there is not".to_owned(),
+                reason: format!(
+                    "must be one of {}",
+                    Scope::ALL.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(", ")
+                ),
             }),
         }
     }

@@ -39,7 +39,9 @@ impl PageOf {
     ) -> Result<Option<T>, Error> {
         let open = |cursor: &String| app.cursors.open(user.0, list, cursor);
         let position = self.cursor.as_ref().map(open).transpose();
-        position.map_err(|_| Error::invalid("cursor", "is not a cursor of this list"))
+        position.map_err(|_| {
+            Error::invalid("cursor", "is not a cursor of this list; use the nextCursor of its previous page")
+        })
     }
 
     /// Cuts one row more than the page down to the page; the cursor of the next page where there is one.

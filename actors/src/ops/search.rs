@@ -89,10 +89,16 @@ impl Operation for Search {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Found, Error> {
         if let Some(id) = self.collection {
-            collection::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+            collection::Entity::one_of(caller.user, id)
+                .one(app.db.read())
+                .await?
+                .ok_or(Error::not_found("collection"))?;
         }
         if let Some(id) = self.feed {
-            feed::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+            feed::Entity::one_of(caller.user, id)
+                .one(app.db.read())
+                .await?
+                .ok_or(Error::not_found("feed"))?;
         }
         let within = Filter {
             source: self.source,

@@ -59,7 +59,7 @@ impl ListWork {
         let failed = values.name("stage").is_some();
         let page = PageOf::read(&mut values, LISTED);
         if page.cursor.is_some() && !failed {
-            return Err(Error::invalid("cursor", "goes with stage=failed"));
+            return Err(Error::invalid("cursor", "needs stage=failed"));
         }
         Ok(Self { failed, page })
     }
@@ -253,13 +253,16 @@ impl Operation for RetryWork {
     async fn run(self, caller: &Caller, app: &App) -> Result<Retried, Error> {
         let (user, now) = (caller.user, app.clock.now());
         let txn = begin_request(&app.db, caller).await?;
-        let document = document::Entity::one_of(user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
+        let document =
+            document::Entity::one_of(user, self.0).one(&txn).await?.ok_or(Error::not_found("document"))?;
         if document.status != DocumentStatus::Failed && document.error.is_none() {
-            return Err(Error::Conflict("its text has not failed"));
+            return Err(Error::Conflict(
+                "the text of the document has not failed, so there is nothing to retry",
+            ));
         }
         let runs = makes_documents(user).filter(job::Column::Subject.eq(document.id.0));
         if runs.filter(is(JobState::Running)).one(&txn).await?.is_some() {
-            return Err(Error::Conflict("it is being worked on"));
+            return Err(Error::Conflict("the text of the document is being processed; wait until that ends"));
         }
         let work = match last_work(&txn, &document).await? {
             Some(work) => work,
@@ -286,7 +289,8 @@ impl Operation for RetryWork {
 /// What makes the text of a document.
 async fn work_of(db: &impl ConnectionTrait, document: &document::Model) -> Result<Work, Error> {
     let Some(id) = document.bookmark_id else { return Ok(Work::Page) };
-    let saved = bookmark::Entity::one_of(document.user_id, id).one(db).await?.ok_or(Error::NotFound)?;
+    let saved =
+        bookmark::Entity::one_of(document.user_id, id).one(db).await?.ok_or(Error::not_found("bookmark"))?;
     Ok(Work::of_bookmark(saved.kind))
 }
 

@@ -7,12 +7,13 @@ use entity::scope::Scope;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
+use tracing::error;
 
 use super::view::BookmarkView;
 use super::{ChangeBookmark, CreateBookmark, DeleteBookmark};
 use crate::app::App;
 use crate::caller::Caller;
-use crate::error::{Error, Told};
+use crate::error::{Error, ErrorBody};
 use crate::fields::Values;
 use crate::fields::{self, Field, Kind, Shape, joined};
 use crate::ops::target::Target;
@@ -38,8 +39,6 @@ const fn op(name: &'static [&'static str]) -> Field {
 #[derive(Debug)]
 pub struct BatchBookmarks {
     steps: Vec<Result<Step, Error>>,
-    /// How the surface tells an error.
-    tell: fn(&Error) -> Told,
 }
 
 #[derive(Debug)]
@@ -57,10 +56,10 @@ impl BatchBookmarks {
         "What is to be done, one after another.",
     )];
 
-    /// Reads the body; `tell` says how the surface tells an error.
-    pub fn read(_: &Target, mut values: Values, tell: fn(&Error) -> Told) -> Result<Self, Error> {
+    /// Reads the body.
+    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
         let operations = values.opens("operations").unwrap_or_default();
-        Ok(Self { steps: operations.into_iter().map(Step::read).collect(), tell })
+        Ok(Self { steps: operations.into_iter().map(Step::read).collect() })
     }
 }
 
@@ -106,7 +105,7 @@ struct Outcome {
     bookmark: Option<BookmarkView>,
     /// Why it was not done.
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Told>,
+    error: Option<ErrorBody>,
 }
 
 impl Operation for BatchBookmarks {
@@ -128,14 +127,20 @@ impl Operation for BatchBookmarks {
             };
             results.push(match came {
                 Ok(bookmark) => Outcome { index, ok: true, bookmark, error: None },
-                Err(error) => {
-                    let told = (self.tell)(&error.within(&format!("operations[{index}]")));
-                    Outcome { index, ok: false, bookmark: None, error: Some(told) }
-                }
+                Err(error) => failed(index, error),
             });
         }
         Ok(BatchDone { results })
     }
+}
+
+/// The result of an operation that failed. The cause of an internal error is logged here: the answer as a whole is a success.
+fn failed(index: usize, error: Error) -> Outcome {
+    if let Error::Internal(_) = error {
+        error!(cause = error.chain(), "an operation of a batch failed inside");
+    }
+    let error = error.within(&format!("operations[{index}]"));
+    Outcome { index, ok: false, bookmark: None, error: Some(ErrorBody::from(&error)) }
 }
 
 #[cfg(test)]

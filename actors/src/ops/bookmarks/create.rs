@@ -46,7 +46,7 @@ impl CreateBookmark {
         let mut given = |name| values.text(name).filter(|content| !content.trim().is_empty());
         // Content of nothing but spaces is none: then the page is fetched.
         let content = match (given("html"), given("text")) {
-            (Some(_), Some(_)) => return Err(Error::invalid("text", "cannot be given together with html")),
+            (Some(_), Some(_)) => return Err(Error::invalid("text", "must not be given together with html")),
             (Some(body), None) => Some(Content { form: SourceForm::Html, body, html: None, outline: None }),
             (None, Some(body)) => Some(Content { form: SourceForm::Text, body, html: None, outline: None }),
             (None, None) => None,

@@ -109,7 +109,7 @@ impl ListBookmarks {
             include_deleted: values.flag("includeDeleted").unwrap_or(false),
         };
         if filter.include_deleted && filter.updated_since.is_none() {
-            return Err(Error::invalid("includeDeleted", "goes with updatedSince"));
+            return Err(Error::invalid("includeDeleted", "needs updatedSince"));
         }
         Ok(Self { page: PageOf::read(&mut values, DEFAULT_LIMIT), sort, filter })
     }
@@ -153,7 +153,10 @@ impl Operation for ListBookmarks {
         let list = format!("bookmarks:{:?}:{:?}", self.sort, self.filter);
         let after: Option<Position> = self.page.position(app, user, &list)?;
         if let Some(id) = self.filter.collection {
-            collection::Entity::one_of(user, id).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+            collection::Entity::one_of(user, id)
+                .one(app.db.read())
+                .await?
+                .ok_or(Error::not_found("collection"))?;
         }
         let mut query = self.filter.apply(bookmark::Entity::owned_by(user), user);
         query = query.join(JoinType::InnerJoin, document_of_bookmark());

@@ -39,7 +39,10 @@ impl Operation for RefetchBookmark {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneBookmark, Error> {
         let txn = begin_request(&app.db, caller).await?;
-        let row = bookmark::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
+        let row = bookmark::Entity::one_of(caller.user, self.0)
+            .one(&txn)
+            .await?
+            .ok_or(Error::not_found("bookmark"))?;
         if row.kind == BookmarkKind::Page {
             save::may_fetch(&row.url, app.fetcher.guard())?;
         }

@@ -71,12 +71,12 @@ pub async fn delete(
     priority: Priority,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let row = bookmark::Entity::one_of(user, id).one(txn).await?.ok_or(Error::NotFound)?;
+    let row = bookmark::Entity::one_of(user, id).one(txn).await?.ok_or(Error::not_found("bookmark"))?;
     mark(txn, &row, Some(now), now).await?;
     set_hidden(txn, &row, Some(now), priority, now).await
 }
 
-const SAVED_AGAIN: Error = Error::Conflict("the address has been saved again since");
+const SAVED_AGAIN: Error = Error::Conflict("the same URL was saved again; delete that bookmark first");
 
 /// Which comes back.
 #[derive(Debug)]
@@ -101,12 +101,12 @@ impl Operation for RestoreBookmark {
         let txn = begin_request(&app.db, caller).await?;
         let found = bookmark::Entity::with_deleted(user).filter(bookmark::Column::Id.eq(self.0));
         let found = found.lock_exclusive().one(&txn).await?;
-        let row = found.ok_or(Error::NotFound)?;
+        let row = found.ok_or(Error::not_found("bookmark"))?;
         let Some(deleted) = row.deleted_at else {
             return Ok(OneBookmark { bookmark: view::one(app, &txn, row).await? });
         };
         if now.since(deleted) >= bookmark::RESTORABLE {
-            return Err(Error::NotFound);
+            return Err(Error::not_found("bookmark"));
         }
         if save::with_address(&txn, user, &row.normalized_url).await?.is_some() {
             return Err(SAVED_AGAIN);

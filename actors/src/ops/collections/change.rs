@@ -60,7 +60,7 @@ impl Operation for ChangeCollection {
             may_stand_in(&txn, caller.user, self.id, parent).await?;
         }
         let found = collection::Entity::one_of(caller.user, self.id).lock(LockType::NoKeyUpdate);
-        let mut changed = found.one(&txn).await?.ok_or(Error::NotFound)?.into_active_model();
+        let mut changed = found.one(&txn).await?.ok_or(Error::not_found("collection"))?.into_active_model();
         if let Some(name) = self.name {
             changed.name = Set(name);
         }
@@ -96,10 +96,10 @@ async fn may_stand_in(
         .await?;
     let parents: HashMap<CollectionId, Option<CollectionId>> = all.into_iter().collect();
     if !parents.contains_key(&moved) || !parents.contains_key(&parent) {
-        return Err(Error::NotFound);
+        return Err(Error::not_found("collection"));
     }
     if stands_within(&parents, parent, moved) {
-        return Err(Error::invalid("parentId", "is the collection itself or stands within it"));
+        return Err(Error::invalid("parentId", "must not be the collection itself or one inside it"));
     }
     Ok(())
 }

@@ -54,7 +54,7 @@ pub(super) async fn one(
     id: CollectionId,
 ) -> Result<OneCollection, Error> {
     let found = shown(collection::Entity::one_of(user, id)).one(db).await?;
-    Ok(OneCollection { collection: found.ok_or(Error::NotFound)? })
+    Ok(OneCollection { collection: found.ok_or(Error::not_found("collection"))? })
 }
 
 /// How many living bookmarks are in the collection of the outer statement.

@@ -87,7 +87,7 @@ impl Operation for ListEntries {
         let list = format!("entries:{:?}", self.filter);
         let after: Option<Position> = self.page.position(app, user, &list)?;
         if let Some(id) = self.filter.feed {
-            feed::Entity::one_of(user, id).one(db).await?.ok_or(Error::NotFound)?;
+            feed::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found("feed"))?;
         }
         let mut query = entry::Entity::owned_by(user).filter(self.filter.condition());
         if let Some(Position(at, id)) = after {
@@ -134,6 +134,6 @@ impl Operation for ShowEntry {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneEntry, Error> {
         let found = entry::Entity::one_of(caller.user, self.0).one(app.db.read()).await?;
-        Ok(OneEntry { entry: view::one(app.db.read(), found.ok_or(Error::NotFound)?).await? })
+        Ok(OneEntry { entry: view::one(app.db.read(), found.ok_or(Error::not_found("entry"))?).await? })
     }
 }

@@ -47,7 +47,8 @@ impl Operation for ChangeEntry {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneEntry, Error> {
         let txn = begin_request(&app.db, caller).await?;
-        let mut row = entry::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::NotFound)?;
+        let mut row =
+            entry::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::not_found("entry"))?;
         if self.read.is_some() || self.starred.is_some() {
             let mut changed = row.into_active_model();
             // What was not asked for stays as whoever else sets it.
@@ -93,7 +94,10 @@ impl Operation for MarkEntries {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Marked, Error> {
         if let Some(id) = self.feed {
-            feed::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+            feed::Entity::one_of(caller.user, id)
+                .one(app.db.read())
+                .await?
+                .ok_or(Error::not_found("feed"))?;
         }
         let mut unread = entry::Entity::update_many()
             .col_expr(entry::Column::Read, Expr::value(true))

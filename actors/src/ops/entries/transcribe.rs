@@ -36,9 +36,10 @@ impl Operation for TranscribeEntry {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneEntry, Error> {
         let txn = begin_request(&app.db, caller).await?;
-        let row = entry::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
+        let row =
+            entry::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::not_found("entry"))?;
         if row.enclosure_url.is_none() {
-            return Err(Error::Conflict("the entry comes with no recording"));
+            return Err(Error::Conflict("the entry has no recording"));
         }
         let document = row.document_id.0;
         if media::is_heard(&txn, caller.user, row.document_id).await? {

@@ -86,7 +86,7 @@ async fn first(app: &App, places: impl IntoIterator<Item = PageUrl>) -> Result<F
 }
 
 fn with_entries(found: Found) -> Result<Found, Error> {
-    let empty = || Error::FeedNotFound("the feed at this address has no entries".to_owned());
+    let empty = || Error::FeedNotFound("the feed at this URL has no entries".to_owned());
     if found.feed.items.is_empty() { Err(empty()) } else { Ok(found) }
 }
 
@@ -96,11 +96,14 @@ fn link(found: Found) -> FeedLink {
 }
 
 fn none() -> Error {
-    Error::FeedNotFound("the address is neither a feed nor names one".to_owned())
+    Error::FeedNotFound("the URL is not a feed, and the page there names none".to_owned())
 }
 
 async fn within<T>(find: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    let late = || Error::FeedNotFound("the address took too long to answer".to_owned());
+    let late = || {
+        let seconds = PATIENCE.as_secs();
+        Error::FeedNotFound(format!("finding the feed took longer than {seconds} seconds; try again later"))
+    };
     tokio::time::timeout(PATIENCE, find).await.unwrap_or_else(|_| Err(late()))
 }
 
@@ -136,7 +139,11 @@ async fn open(app: &App, url: &PageUrl) -> Result<Opened, Error> {
     }
     if source.as_ref().is_some_and(|source| source.wait_until > Some(app.clock.now())) {
         // Its server asked to be left alone: what is here is all that there is for now.
-        let asked = || Error::FeedNotFound("its server asks to be left alone for a while".to_owned());
+        let asked = || {
+            Error::FeedNotFound(
+                "the server of the feed asks for no requests for a while; try again later".to_owned(),
+            )
+        };
         let feed = copy.ok_or_else(asked)?;
         return Ok(Opened::Feed(Box::new(Found { url: url.clone(), feed, fetched: None })));
     }
@@ -170,7 +177,7 @@ fn refused(error: Unfetched) -> Error {
     match error {
         Unfetched::Fetch(FetchError::Rejected(rejection)) => rejection.into(),
         Unfetched::Inside(error) => error,
-        Unfetched::Fetch(error) => Error::FeedNotFound(format!("the address {error}")),
-        Unfetched::Sandbox(error) => Error::FeedNotFound(format!("what the address holds: {error}")),
+        Unfetched::Fetch(error) => Error::FeedNotFound(error.to_string()),
+        Unfetched::Sandbox(error) => Error::FeedNotFound(format!("the feed could not be read: {error}")),
     }
 }

@@ -83,6 +83,6 @@ impl Operation for ShowFeed {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<OneFeed, Error> {
         let found = feed::Entity::one_of(caller.user, self.0).one(app.db.read()).await?;
-        Ok(OneFeed { feed: view::one(app.db.read(), found.ok_or(Error::NotFound)?).await? })
+        Ok(OneFeed { feed: view::one(app.db.read(), found.ok_or(Error::not_found("feed"))?).await? })
     }
 }

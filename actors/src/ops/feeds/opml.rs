@@ -163,7 +163,7 @@ fn distinct(mut feeds: Vec<Outline>) -> Vec<Outline> {
 async fn read(app: &App, opml: &str) -> Result<OpmlDocument, Error> {
     match app.sandbox.read_opml(opml).await {
         Ok(Some(list)) => Ok(list),
-        Ok(None) => Err(Error::invalid("opml", "is no OPML")),
+        Ok(None) => Err(Error::invalid("opml", "is not OPML")),
         Err(error @ SandboxError::Unavailable(_)) => Err(Error::internal(error)),
         Err(
             SandboxError::Crashed
@@ -174,7 +174,7 @@ async fn read(app: &App, opml: &str) -> Result<OpmlDocument, Error> {
             | SandboxError::Audio(_)
             | SandboxError::Pdf(_)
             | SandboxError::Import(_),
-        ) => Err(Error::invalid("opml", "cannot be read")),
+        ) => Err(Error::invalid("opml", "is OPML that cannot be read: it is malformed or too large")),
     }
 }
 

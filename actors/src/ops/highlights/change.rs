@@ -135,10 +135,10 @@ async fn own(
     user: UserId,
     id: HighlightId,
 ) -> Result<(bookmark::Model, highlight::Model), Error> {
-    let found = highlight::Entity::one_of(user, id).one(txn).await?.ok_or(Error::NotFound)?;
+    let found = highlight::Entity::one_of(user, id).one(txn).await?.ok_or(Error::not_found("highlight"))?;
     let saved = bookmark::Entity::one_of(user, found.bookmark_id).lock(LockType::NoKeyUpdate);
-    let saved = saved.one(txn).await?.ok_or(Error::NotFound)?;
+    let saved = saved.one(txn).await?.ok_or(Error::not_found("bookmark"))?;
     // What was read before the lock may be another's change ago.
-    let found = highlight::Entity::one_of(user, id).one(txn).await?.ok_or(Error::NotFound)?;
+    let found = highlight::Entity::one_of(user, id).one(txn).await?.ok_or(Error::not_found("highlight"))?;
     Ok((saved, found))
 }

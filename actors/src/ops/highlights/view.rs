@@ -68,12 +68,15 @@ pub async fn must_stand(
     saved: &bookmark::Model,
     marked: Marked<'_>,
 ) -> Result<(), Error> {
-    let document = document::Entity::one_of(user, saved.document_id).one(db).await?.ok_or(Error::NotFound)?;
+    let document = document::Entity::one_of(user, saved.document_id)
+        .one(db)
+        .await?
+        .ok_or(Error::not_found("document"))?;
     let stands = text_between(db, &document, marked.start, marked.end).await?;
     if stands.as_deref() == Some(marked.text) {
         return Ok(());
     }
-    Err(Error::invalid("text", "does not stand in the document at these offsets"))
+    Err(Error::invalid("text", "differs from the text of the document between startOffset and endOffset"))
 }
 
 /// The characters of a document's text from one offset to another; `None` where there are none.

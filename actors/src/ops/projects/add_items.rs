@@ -76,13 +76,15 @@ impl Operation for AddItems {
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let project = locked(&txn, caller.user, self.project).await?;
         let mut chosen = Vec::with_capacity(self.items.len());
-        for item in &self.items {
-            chosen.push(thing::find(&txn, caller.user, item).await?);
+        for (n, item) in self.items.iter().enumerate() {
+            let found = thing::find(&txn, caller.user, item).await;
+            chosen.push(found.map_err(|error| error.of_item(&format!("items[{n}]")))?);
         }
         let project = must_be_open(project)?;
-        for item in &self.items {
+        for (n, item) in self.items.iter().enumerate() {
             if let Named::Url(url) = &item.named {
-                save::may_save(&txn, caller.user, url, app.fetcher.guard()).await?;
+                let checked = save::may_save(&txn, caller.user, url, app.fetcher.guard()).await;
+                checked.map_err(|error| error.of_item(&format!("items[{n}]")))?;
             }
         }
         save_pages(&txn, &project, &self.items, &mut chosen, now).await?;
@@ -167,7 +169,7 @@ pub async fn put(
     }
     let items = project_item::Entity::within(project).count(txn).await?;
     if items + put.new.len() as u64 > u64::from(most) {
-        return Err(Error::ProjectLimit);
+        return Err(Error::ProjectLimit { limit: most });
     }
     take_place(txn, project, &put.new).await?;
     let rows = put.new.iter().cloned().map(IntoActiveModel::into_active_model);

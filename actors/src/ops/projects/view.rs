@@ -51,7 +51,7 @@ pub struct OneProject {
 /// Shows one.
 pub async fn one(db: &impl ConnectionTrait, row: project::Model) -> Result<OneProject, Error> {
     let (instructions, created_at) = (row.instructions.clone(), row.created_at);
-    let view = many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::NotFound)?;
+    let view = many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found("project"))?;
     Ok(OneProject { project: WholeProject { view, instructions, created_at } })
 }
 
