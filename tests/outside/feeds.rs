@@ -139,7 +139,7 @@ async fn a_feed_that_fails_keeps_its_entries_and_is_asked_ever_more_seldom() {
             (now["lastError"].is_string() && !waits.contains(&now["nextFetchAt"])).then_some(now)
         })
         .await;
-        assert_eq!(failed["lastError"], "the feed answered with status 500");
+        assert_eq!(failed["lastError"], "the server answered with status 500");
         waits.push(failed["nextFetchAt"].clone());
     }
 
@@ -621,7 +621,7 @@ async fn a_list_of_feeds_is_an_import_that_is_told_and_taken_back() {
         (&shown["status"], &shown["format"], &shown["report"]["created"]),
         (&json!("done"), &json!("opml"), &json!(2))
     );
-    assert_eq!(shown["report"]["skipped"][0]["reason"], "the address may not be fetched: `http://10.0.0.1/`");
+    assert_eq!(shown["report"]["skipped"][0]["reason"], "the URL may not be fetched: `http://10.0.0.1/`");
     session.post(&format!("{import}/undo"), json!({})).await.data(200);
     eventually("nothing is followed any more", async || {
         (key.get("/rest/v1/feeds").await.data(200)["feeds"] == json!([])).then_some(())
