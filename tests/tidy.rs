@@ -85,7 +85,7 @@ const ABSENT: [(&str, &str, &[&str]); 9] = [
             "src/oauth/metadata.rs",
         ],
     ),
-    ("src", "config.route(", &["src/http/health.rs", "src/oauth/page.rs"]),
+    ("src", "config.route(", &["src/http/health.rs", "src/oauth/page.rs", "src/start_page.rs"]),
 ];
 
 /// Tables whose rows are somebody's. They are asked by finders of the entity alone, which begin with the owner or say in
@@ -123,6 +123,9 @@ const OWNED: [&str; 31] = [
     "upload",
     "usage_month",
 ];
+
+/// README is what a stranger reads in one sitting.
+const MAX_README_LINES: usize = 200;
 
 /// Names that may hold anything and so tell nothing.
 const EMPTY_NAMES: [&str; 10] =
@@ -269,4 +272,13 @@ fn packages_are_named_and_never_the_hosts_they_come_from() {
         .map(|file| file.name)
         .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn readme_is_short() {
+    let lines = fs::read_to_string(root().join("README.md")).unwrap().lines().count();
+    assert!(
+        lines <= MAX_README_LINES,
+        "README.md has {lines} lines, more than {MAX_README_LINES}: move reference to config/README.md"
+    );
 }

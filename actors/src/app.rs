@@ -325,7 +325,8 @@ impl App {
         info!("stopped");
     }
 
-    /// Whether writes are kept, found by one. Also on a full disk: a writer that fails of something else is told as that.
+    /// Whether writes are kept, found by a test write. It is made on a full disk too, so that a writer that fails for another reason is
+    /// reported as failed.
     pub async fn check_storage(&self) -> StorageState {
         if !self.db.health().are_files_in_place() {
             return StorageState::Removed;

@@ -7,7 +7,7 @@
 //! deleted and can be restored still counts.
 //!
 //! The count is one row per user that the database changes itself, in the transaction that changes a text
-//! ([`migration::m0029_library_usage`]). A write asks it twice: before, where a large body would be written in vain, and before
+//! ([`migration::library_usage`]). A write asks it twice: before, where a large body would be written in vain, and before
 //! its commit, where the count includes what the transaction wrote. On PostgreSQL the row is locked from the beginning of
 //! the transaction ([`crate::owned_transaction`]), so of two concurrent writes the second waits and counts the first.
 
@@ -15,7 +15,7 @@ use database::Db;
 use entity::id::{DocumentId, UserId};
 use entity::library_usage::{Column, Entity, Model};
 use entity::{chunk, document, user};
-use migration::m0029_library_usage as counts;
+use migration::library_usage as counts;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QueryResult, QuerySelect,
@@ -216,47 +216,6 @@ mod tests {
         assert!(room(90, 100).fits(10) && !room(90, 100).fits(11));
         assert!(!room(100, 100).fits(0) && !room(0, 0).fits(0));
         assert!(!room(u64::MAX, u64::MAX - 1).fits(usize::MAX));
-    }
-
-    #[actix::test]
-    async fn rows_from_before_the_migration_are_counted() {
-        let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
-        let db = Db::connect(&url).await.unwrap();
-        db.migrate_steps(Some(27)).await.unwrap();
-        let (user, key) = (Uuid::from_u128(7), Uuid::from_u128(8));
-        let hex = |id: Uuid| id.simple().to_string();
-        for statement in [
-            format!(
-                r#"INSERT INTO "user" (id, email, password_hash, plan, created_at) VALUES (x'{}', 'a@b', 'h', 'pro', 1)"#,
-                hex(user)
-            ),
-            format!(
-                "INSERT INTO api_key (id, user_id, name, kind, secret_hash, display, scopes, created_at) \
-                 VALUES (x'{}', x'{}', 'k', 'rest', x'00', 'd', 's', 1)",
-                hex(key),
-                hex(user)
-            ),
-            format!(
-                "INSERT INTO idempotency (key_id, name_hash, request_hash, status, body, created_at, running_at) \
-                 VALUES (x'{}', x'01', x'02', 201, '{{\"a\":\"\u{e9}\"}}', 1, 1)",
-                hex(key)
-            ),
-            format!(
-                "INSERT INTO project (id, user_id, name, instructions, status, created_at, updated_at) \
-                 VALUES (x'{}', x'{}', 'Herons', 'Be brief.', 'active', 1, 1)",
-                hex(key),
-                hex(user)
-            ),
-        ] {
-            db.write().execute_unprepared(&statement).await.unwrap();
-        }
-
-        db.migrate_steps(None).await.unwrap();
-
-        let kept = Entity::owned_by(UserId(user)).one(db.read()).await.unwrap().unwrap();
-        assert_eq!((kept.bytes, kept.answers, kept.answer_bytes), (10 + 6 + 9, 1, 10));
-        assert!(differing(&db).await.unwrap().is_empty());
     }
 
     /// Text columns of users' tables that do not count. They are written by the service, are copies, or are bounded by the number

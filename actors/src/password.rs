@@ -75,8 +75,8 @@ fn hasher() -> Result<Argon2<'static>, Error> {
     Ok(Argon2::new(ALGORITHM, VERSION, params))
 }
 
-/// The memory of the last hash, for the next one. Allocated for each hash, its 19 MiB would be kept once for every thread
-/// that ever made one, because the allocator keeps freed memory by thread.
+/// The memory of the last hash, for the next one. Allocated for each hash, its 19 MiB would be kept by several arenas of the allocator:
+/// each hash runs on a thread of its own.
 static SPARE: Spare = Spare(Mutex::new(None));
 
 struct Spare(Mutex<Option<Vec<Block>>>);

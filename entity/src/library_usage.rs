@@ -1,5 +1,5 @@
-//! The bytes that a user's library takes up. The database keeps it: triggers count every change of a text (see the migration
-//! `m0029_library_usage`), so nothing else writes it but a repair.
+//! The bytes that a user's library takes up. The database keeps it: triggers count every change of a text (see
+//! `migration::library_usage`), so nothing else writes it but a repair.
 
 use crate::feed;
 use crate::id::{FeedSourceId, UserId};

@@ -1,11 +1,12 @@
-//! Projects: what is in them, and what was decided.
+//! Projects, their items and their decisions.
 
-use crate::statement::Step;
+use crate::sql_migration::SqlMigration;
 
-/// Projects: what is in them, and what was decided.
-pub const STEP: Step = Step { name: "m0005_projects", up: UP };
+/// Projects, their items and their decisions.
+pub const MIGRATION: SqlMigration =
+    SqlMigration { name: "m0005_projects", tables: &[PROJECT, PROJECT_ITEM, DECISION] };
 
-const UP: &str = r#"
+const PROJECT: &str = r#"
 CREATE TABLE project (
     id UUID PRIMARY KEY,
     user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
@@ -16,8 +17,12 @@ CREATE TABLE project (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL
 );
-CREATE INDEX project_active ON project (user_id, status, updated_at, id);
+CREATE INDEX project_active ON project (user_id, status, updated_at, id)
+"#;
 
+/// A project has each thing once. `thing` is an id of a table that depends on the kind; the item is deleted with the thing's
+/// document or highlight.
+const PROJECT_ITEM: &str = "
 CREATE TABLE project_item (
     id UUID PRIMARY KEY,
     user_id UUID NOT NULL,
@@ -32,8 +37,10 @@ CREATE TABLE project_item (
 );
 CREATE UNIQUE INDEX project_item_thing ON project_item (project_id, thing);
 CREATE INDEX project_item_document ON project_item (document_id);
-CREATE INDEX project_item_highlight ON project_item (highlight_id) WHERE highlight_id IS NOT NULL;
+CREATE INDEX project_item_highlight ON project_item (highlight_id) WHERE highlight_id IS NOT NULL
+";
 
+const DECISION: &str = "
 CREATE TABLE decision (
     id UUID PRIMARY KEY,
     user_id UUID NOT NULL,
@@ -45,9 +52,5 @@ CREATE TABLE decision (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL
 );
-CREATE INDEX decision_project ON decision (project_id, status, decided_at);
-
-CREATE INDEX note_document ON note (document_id);
-CREATE INDEX note_project ON note (project_id, id) WHERE project_id IS NOT NULL;
-CREATE INDEX document_project ON document (project_id) WHERE project_id IS NOT NULL
-"#;
+CREATE INDEX decision_project ON decision (project_id, status, decided_at)
+";

@@ -1,11 +1,15 @@
-//! Applications that sign in by OAuth: clients, consents, codes, connections, tokens.
+//! OAuth: clients, sign-in and consent pages, authorization codes, grants and tokens.
 
-use crate::statement::Step;
+use crate::sql_migration::SqlMigration;
 
-/// Applications that sign in by OAuth: clients, consents, codes, connections, tokens.
-pub const STEP: Step = Step { name: "m0006_oauth", up: UP };
+/// The tables of the OAuth server.
+pub const MIGRATION: SqlMigration = SqlMigration {
+    name: "m0006_oauth",
+    tables: &[OAUTH_CLIENT, OAUTH_SIGN_IN, OAUTH_CONSENT, OAUTH_CODE, OAUTH_GRANT, OAUTH_TOKEN],
+};
 
-const UP: &str = r#"
+/// Two clients never have the same metadata document.
+const OAUTH_CLIENT: &str = "
 CREATE TABLE oauth_client (
     id UUID PRIMARY KEY,
     name TEXT,
@@ -13,26 +17,26 @@ CREATE TABLE oauth_client (
     redirect_uris TEXT NOT NULL,
     auth TEXT NOT NULL,
     secret_hash BYTES,
+    document TEXT,
+    document_read_at BIGINT,
+    walk BOOLEAN NOT NULL DEFAULT FALSE,
     created_at BIGINT NOT NULL,
     last_used_at BIGINT NOT NULL
 );
 CREATE INDEX oauth_client_used ON oauth_client (last_used_at);
+CREATE UNIQUE INDEX oauth_client_document ON oauth_client (document)
+";
 
-CREATE TABLE oauth_grant (
-    id UUID PRIMARY KEY,
-    user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
-    client_id UUID NOT NULL REFERENCES oauth_client (id) ON DELETE CASCADE,
-    state TEXT NOT NULL,
-    branch BIGINT NOT NULL,
-    scopes TEXT NOT NULL,
-    resource TEXT NOT NULL,
-    connected_at BIGINT NOT NULL,
-    last_used_at BIGINT,
-    mcp_client TEXT
+const OAUTH_SIGN_IN: &str = "
+CREATE TABLE oauth_sign_in (
+    hash BYTES PRIMARY KEY,
+    query TEXT NOT NULL,
+    expires_at BIGINT NOT NULL
 );
-CREATE UNIQUE INDEX oauth_grant_between ON oauth_grant (user_id, client_id);
-CREATE INDEX oauth_grant_client ON oauth_grant (client_id);
+CREATE INDEX oauth_sign_in_expires ON oauth_sign_in (expires_at)
+";
 
+const OAUTH_CONSENT: &str = r#"
 CREATE TABLE oauth_consent (
     hash BYTES PRIMARY KEY,
     session_id UUID NOT NULL REFERENCES session (id) ON DELETE CASCADE,
@@ -47,8 +51,10 @@ CREATE TABLE oauth_consent (
 CREATE INDEX oauth_consent_session ON oauth_consent (session_id);
 CREATE INDEX oauth_consent_user ON oauth_consent (user_id);
 CREATE INDEX oauth_consent_client ON oauth_consent (client_id);
-CREATE INDEX oauth_consent_expires ON oauth_consent (expires_at);
+CREATE INDEX oauth_consent_expires ON oauth_consent (expires_at)
+"#;
 
+const OAUTH_CODE: &str = r#"
 CREATE TABLE oauth_code (
     hash BYTES PRIMARY KEY,
     user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
@@ -58,13 +64,33 @@ CREATE TABLE oauth_code (
     scopes TEXT NOT NULL,
     issued_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
-    used_at BIGINT,
+    state TEXT NOT NULL DEFAULT 'issued',
     branch BIGINT
 );
 CREATE INDEX oauth_code_between ON oauth_code (user_id, client_id);
 CREATE INDEX oauth_code_client ON oauth_code (client_id);
-CREATE INDEX oauth_code_expires ON oauth_code (expires_at);
+CREATE INDEX oauth_code_expires ON oauth_code (expires_at)
+"#;
 
+/// A user has one grant for a client.
+const OAUTH_GRANT: &str = r#"
+CREATE TABLE oauth_grant (
+    id UUID PRIMARY KEY,
+    user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
+    client_id UUID NOT NULL REFERENCES oauth_client (id) ON DELETE CASCADE,
+    state TEXT NOT NULL,
+    branch BIGINT NOT NULL,
+    scopes TEXT NOT NULL,
+    resource TEXT NOT NULL,
+    connected_at BIGINT NOT NULL,
+    last_used_at BIGINT,
+    mcp_client TEXT
+);
+CREATE UNIQUE INDEX oauth_grant_between ON oauth_grant (user_id, client_id);
+CREATE INDEX oauth_grant_client ON oauth_grant (client_id)
+"#;
+
+const OAUTH_TOKEN: &str = "
 CREATE TABLE oauth_token (
     hash BYTES PRIMARY KEY,
     grant_id UUID NOT NULL REFERENCES oauth_grant (id) ON DELETE CASCADE,
@@ -73,8 +99,8 @@ CREATE TABLE oauth_token (
     scopes TEXT NOT NULL,
     issued_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
-    used_at BIGINT
+    state TEXT NOT NULL DEFAULT 'issued'
 );
 CREATE INDEX oauth_token_grant ON oauth_token (grant_id);
 CREATE INDEX oauth_token_expires ON oauth_token (expires_at)
-"#;
+";

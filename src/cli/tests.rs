@@ -112,7 +112,7 @@ fn a_mistake_is_told_with_what_is_allowed() {
 fn help_of_import_lists_every_format() {
     let help = refused("import --help").1;
 
-    for format in actors::imports::Format::NAMES {
+    for format in parse::bookmarks::Format::NAMES {
         assert!(help.contains(&format!("- {format}:")), "{format}: {help}");
     }
 }

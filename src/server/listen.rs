@@ -18,7 +18,7 @@ use crate::http::health::{self, Readiness};
 use crate::http::peer::TrustedProxies;
 use crate::mcp::AllowedOrigins;
 use crate::settings::Settings;
-use crate::{app, http, mcp, oauth, openapi, rest};
+use crate::{app, http, mcp, oauth, openapi, rest, start_page};
 
 /// Headers that take longer are given up.
 pub(super) const SLOW_HEADERS: Duration = Duration::from_secs(5);
@@ -89,6 +89,7 @@ fn main_server(
             .wrap(never_framed())
             .wrap(middleware::from_fn(wire::track))
             .configure(health::mount)
+            .configure(start_page::mount)
             .configure(openapi::mount)
             .configure(|config| {
                 if with_metrics {

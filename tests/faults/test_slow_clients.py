@@ -11,7 +11,7 @@ import time
 
 import pytest
 from background import metric, resident_mib, timed
-from connections import raise_file_limit
+from connections import count_reset, raise_file_limit
 from harness import Account, FaultyService, eventually
 
 SLOW_HEADS = int(os.environ.get("CARREL_FAULT_SLOW_HEADS", "500"))
@@ -142,7 +142,8 @@ def test_clients_that_read_nothing_cost_bounded_memory(service: FaultyService) -
     each = (all_of_them - first) * 1024 / (SLOW_READERS - FIRST_READERS)
     print(f"{SLOW_READERS} clients that do not read: {first} MiB with {FIRST_READERS}, {all_of_them} MiB with all, {each:.1f} KiB each")
     assert answer[0] == 200 and seconds < MAX_SECONDS
-    assert each < MAX_READER_KIB
+    assert 0 < each < MAX_READER_KIB
+    assert count_reset(held) == 0, "the service closed some of them before they were measured"
     for connection in held:
         connection.close()
 

@@ -57,6 +57,7 @@ mod queue;
 mod reading;
 mod retention;
 mod search_load;
+mod start_page;
 mod storage;
 mod threats;
 mod transcripts;

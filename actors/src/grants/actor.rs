@@ -8,7 +8,7 @@ use actix::{
     Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, ResponseFuture,
     WrapFuture, fut::ready,
 };
-use database::{Db, on_behalf_of};
+use database::Db;
 use entity::id::{GrantId, UserId};
 use entity::oauth_client;
 use entity::oauth_grant;

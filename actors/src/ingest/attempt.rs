@@ -232,7 +232,7 @@ fn ending(job: &job::Model, failure: Failure) -> Ending {
 
 /// What a job does, in words; the name in its row where this version does not know it.
 fn activity(job: &job::Model) -> &str {
-    Work::named(&job.kind).map_or(job.kind.as_str(), Work::activity)
+    Work::named(&job.kind).map_or(job.kind.as_str(), |work| work.activity())
 }
 
 /// The document that a job makes, for a log line.

@@ -9,8 +9,7 @@ use database::OpenError;
 use super::check::Check;
 use super::library_sizes;
 use crate::cli::{failure, opening};
-use crate::database::setting_of_database;
-use crate::library_database::{self, ConnectError, LostDatabase};
+use crate::library_database::{self, ConnectError, LostDatabase, setting_of_database};
 use crate::settings::Settings;
 
 const NAME: &str = "database";
@@ -46,7 +45,7 @@ pub async fn open(settings: &Settings, is_removed: bool) -> Result<Desk, Check> 
                 OpenError::Damaged(damage) => Check::wrong(NAME, damage.to_string(), RESTORE),
                 OpenError::Database(error) => Check::wrong(NAME, found(&error), access_advice(settings)),
                 OpenError::NotWritable(error) => {
-                    let advice = format!("make room on its disk, and {}", access_advice(settings));
+                    let advice = format!("make room on its disk, or {}", access_advice(settings));
                     Check::wrong(NAME, found(&error), advice)
                 }
             }
@@ -76,8 +75,9 @@ pub async fn check(desk: &Desk, repairs: bool) -> Vec<Check> {
             let sizes = library_sizes::check(desk, repairs).await;
             vec![Check::good(NAME, found), damage, check_accounts(desk).await, sizes]
         }
-        Ok(steps) => {
-            let found = format!("{kind} answers, and its tables are {steps} steps behind this version");
+        Ok(pending) => {
+            let found =
+                format!("{kind} answers, and its tables are out of date (pending migrations: {pending})");
             let advice = "the next start, or `carrel migrate`, brings them up to date";
             vec![Check::warning(NAME, found, advice), damage]
         }
@@ -92,7 +92,7 @@ async fn check_for_damage(desk: &Desk) -> Check {
         Ok(()) => Check::good(name, "no damage was found"),
         Err(OpenError::Damaged(damage)) => Check::wrong(name, damage.to_string(), RESTORE),
         Err(OpenError::Database(error) | OpenError::NotWritable(error)) => {
-            let advice = "see whether the disk fails (`dmesg` tells), then try again";
+            let advice = "see whether the disk is full or fails (`df` and `dmesg` tell), then try again";
             Check::wrong(name, format!("they could not be read: {error}"), advice)
         }
     }

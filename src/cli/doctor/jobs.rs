@@ -54,7 +54,7 @@ fn judge(depths: &[Depth], failed: &[(String, i64)], now: Timestamp, server_runn
 }
 
 fn activity(kind: &str) -> &str {
-    Work::named(kind).map_or(kind, Work::activity)
+    Work::named(kind).map_or(kind, |work| work.activity())
 }
 
 #[cfg(test)]

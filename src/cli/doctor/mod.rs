@@ -79,7 +79,7 @@ async fn all(settings: &Settings, repairs: bool) -> Vec<Check> {
 
 /// Looks at the background work, where the tables are up to date.
 async fn check_work(desk: &Desk, server: &ServerAnswer) -> Vec<Check> {
-    if !matches!(desk.db.behind().await, Ok(0)) {
+    if !matches!(desk.db.pending_migrations().await, Ok(0)) {
         return Vec::new();
     }
     let server_running = matches!(server.found, ServerState::Ready | ServerState::NotReady);

@@ -1,7 +1,7 @@
 //! The formats that `--format` takes, each with what `--help` says of it.
 
-use actors::imports::Format;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use parse::bookmarks::Format;
 
 /// Every format, in the order in which they are listed.
 const FORMATS: [(&str, &str); 16] = [

@@ -19,7 +19,8 @@ use crate::http::answer_turns::end_turn;
 use crate::http::budget::Sender;
 
 /// A body is handed to the connection in pieces of this size. The connection copies what it is handed, so a larger piece
-/// would stand in memory twice while its reader is slow. With a head it fits into the 8 KiB with which actix-http begins to write.
+/// would stand in memory twice while its reader is slow. With a head of the usual length
+/// it fits into the 8 KiB with which actix-http begins to write.
 const PIECE_BYTES: usize = 7 << 10;
 
 /// The state that a connection shares with the answers on it. It never leaves the connection's worker.
@@ -225,6 +226,15 @@ mod tests {
         drop(body);
 
         assert!(exchange.answer.borrow().is_none());
+    }
+
+    #[actix_web::test]
+    async fn body_just_over_the_free_size_counts() {
+        let exchange = exchange();
+
+        let _body = tracked(&exchange, vec![b'x'; 25_000]);
+
+        assert!(exchange.answer.borrow().is_some());
     }
 
     #[actix_web::test]

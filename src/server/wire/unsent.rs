@@ -13,7 +13,7 @@ use crate::http::answer_turns::{AnswerTurns, UnsentBytes};
 use crate::http::budget::{Budget, Hold, Sender, Shares};
 
 /// An answer of this size does not count. With the encoded part and the buffers of the connection, which take 36 KiB, it is at most
-/// 64 KiB.
+/// 64 KiB, unless the head of the request is long: its buffer is kept.
 pub const FREE_BYTES: usize = 24 << 10;
 /// Memory of all longer answers whose readers are slow. The share of an account is larger than the unsent bytes with which it has
 /// no more turns, for answers that were being built then: a page of a hundred notes of full length has about 10 MB. Strangers get

@@ -119,7 +119,7 @@ async fn no_answer_contains_the_host_of_its_request() {
         }
     }
     let (stranger, assistant) = (forged(&server.stranger()), Assistant::new(server.stranger()).await);
-    for path in ["/openapi.json", "/docs", "/nowhere", "/oauth/authorize", &assistant.address(&[])] {
+    for path in ["/", "/openapi.json", "/docs", "/nowhere", "/oauth/authorize", &assistant.address(&[])] {
         answers.push(stranger.get(path).await);
     }
 
@@ -145,7 +145,9 @@ async fn unknown_host_is_refused_before_anything_else() {
     }
     let status = async |host: &str, path: &str| server.stranger().with("host", host).get(path).await.status;
 
-    for path in ["/openapi.json", "/metrics", "/oauth/style.css", "/.well-known/oauth-authorization-server"] {
+    for path in
+        ["/", "/openapi.json", "/metrics", "/oauth/style.css", "/.well-known/oauth-authorization-server"]
+    {
         assert_eq!(status("evil.example", path).await, 400, "{path}");
         assert_eq!(status("carrel.example", path).await, 200, "{path}");
     }

@@ -58,7 +58,7 @@ impl StorageFault {
         const IOERR_SHMSIZE: u32 = 4874;
         match (code, code & 0xff) {
             (IOERR_NOMEM, _) | (_, 7) => Some(Self::OutOfMemory),
-            // The shared memory file of the write-ahead log could not grow.
+            // The shared memory file of the write-ahead log could not grow: for lack of space, or, rarely, because the disk fails.
             (IOERR_SHMSIZE, _) => Some(Self::Full),
             // Statements report a read that the disk failed (EIO) as 11; verification tells it from damage.
             (_, 11 | 26) => Some(Self::Corrupt),

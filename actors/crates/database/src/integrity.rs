@@ -39,7 +39,7 @@ pub enum OpenError {
     #[error(transparent)]
     Database(DbErr),
     /// Its disk has no space left, or its file takes no writes.
-    #[error("{0}; make room on its disk, and let the user of the service write to its file")]
+    #[error("{0}; make room on its disk, or let the user of the service write to its file")]
     NotWritable(DbErr),
     /// Nothing may be written to it.
     #[error(

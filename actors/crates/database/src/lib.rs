@@ -59,6 +59,7 @@ use sea_orm::{
     TransactionTrait, TryInsertResult,
 };
 use sqlx::{Connection as _, SqliteConnection, raw_sql};
+use tracing::error;
 use tracing::log::LevelFilter;
 
 pub use account_share::on_behalf_of;
@@ -214,15 +215,6 @@ impl Db {
         Ok(Migrator::migrations().len().saturating_sub(applied))
     }
 
-    /// Applies this many more migrations, or all. For tests of migrations.
-    ///
-    /// # Errors
-    /// A migration fails.
-    #[doc(hidden)]
-    pub async fn migrate_steps(&self, steps: Option<u32>) -> Result<(), DbErr> {
-        Migrator::up(&self.write.pool, steps).await
-    }
-
     /// Counts the statements of this clone from now on. For tests of how many statements something takes.
     #[doc(hidden)]
     pub fn count_statements(&mut self, count: Arc<std::sync::atomic::AtomicUsize>) {
@@ -328,7 +320,7 @@ impl Db {
     /// Brings the tables up to date.
     ///
     /// # Errors
-    /// The database takes no writes, or a step fails; on SQLite nothing is changed then.
+    /// The database takes no writes, or a migration fails; on SQLite nothing is changed then.
     pub async fn migrate(&self) -> Result<(), DbErr> {
         if !self.is_postgres() {
             // SQLite makes tables within transactions too: of two processes that begin at once, one waits for the other.
@@ -435,7 +427,7 @@ fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOption
 ///
 /// After `SQLITE_FULL` and `SQLITE_IOERR` SQLite may have rolled the transaction back by itself. The driver's own ROLLBACK fails
 /// then and its transaction depth stays at 1; its next transaction would be a savepoint that nothing ever commits. And SQLite may
-/// be in a transaction that the driver does not know of: every later write would wait for its commit.
+/// be in a transaction that the driver does not know of: later writes would be acknowledged, and lost unless it were committed.
 fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectOptions {
     let lending = health.clone();
     options.map_sqlx_sqlite_before_acquire(move |connection, _| {
@@ -447,7 +439,16 @@ fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectO
         let health = returning.clone();
         refuse_other_files(pool, &health).after_release(move |connection, _| {
             let is_sound = !health.take_writer_distrust();
-            Box::pin(async move { Ok(is_sound && is_in_autocommit(connection).await) })
+            Box::pin(async move {
+                if !is_sound {
+                    return Ok(false);
+                }
+                let is_outside = is_in_autocommit(connection).await;
+                if !is_outside {
+                    error!("the writer came back within a transaction: it is closed, and what was not committed is rolled back");
+                }
+                Ok(is_outside)
+            })
         })
     });
     options

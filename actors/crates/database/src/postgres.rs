@@ -141,7 +141,7 @@ fn options(url: &str, connections: u32, lock_timeout: &'static str) -> ConnectOp
 mod tests {
     use super::*;
 
-    /// README and config/default.toml name the sum, because several services may share a server.
+    /// config/README.md and config/default.toml name the sum, because several services may share a server.
     #[test]
     fn three_services_fit_into_the_default_of_postgres() {
         const DEFAULT_MAX: u32 = 100;

@@ -15,7 +15,6 @@
 //! | hash passwords a few at a time, fairly | [`Workers::run_password_hash`] |
 //! | give permits or turns to waiting accounts in turn | [`FairSemaphore`], [`FairQueue`] |
 //! | share one value for each key among its holders | [`KeyedWeakMap`] |
-//! | lower the priority of a thread | [`lower_thread_priority`] |
 //! | write an error with its causes to the log | [`error_chain()`] |
 //!
 //! | Bound | |
@@ -50,7 +49,6 @@ pub use health::{Health, HealthReport};
 pub use heartbeat::Heartbeat;
 pub use keyed_weak_map::KeyedWeakMap;
 pub use port::{AskError, Port};
-pub use priority::{BACKGROUND_NICE, lower_thread_priority};
 pub use supervisor::{SupervisorConfig, supervise};
 pub use workers::{Lane, WorkError, Workers};
 pub use write_behind::{Flush, WriteBehind, WriteError, WriteFuture, WriteLock};

@@ -1,8 +1,6 @@
-//! Thread priorities: requests go before password hashes, and those before background work.
+//! The priority of threads: requests go before password hashes.
 
-/// The nice value of work that nobody waits for. 10 of 19 leaves it a tenth of a core that other work wants.
-pub const BACKGROUND_NICE: i32 = 10;
-/// The nice value of password hashes: behind requests, before background work. It leaves a hash a quarter of a core that requests want.
+/// The nice value of password hashes. Beside a busy thread of normal priority a hash gets a quarter of the core.
 pub const PASSWORD_NICE: i32 = 5;
 
 /// Raises the nice value of the calling thread, and of those that it starts, by `nice`. Does nothing on systems other than Linux,

@@ -26,8 +26,9 @@ use super::{
 /// The stack of parsers that recurse into a document. Only the pages that are touched take memory.
 const STACK_BYTES: usize = 128 * 1024 * 1024;
 
-/// Added to the nice value of a child: nobody waits for most files, and a PDF takes seconds of a core.
-const NICE_INCREMENT: i32 = 10;
+/// Added to the nice value of a child: a PDF takes seconds of a core. Beside a busy thread of normal priority a child gets a quarter of
+/// the core; `wall_time` allows for it.
+pub(crate) const NICE_INCREMENT: i32 = 5;
 
 /// Turns a task and its bytes into a response and its text.
 pub(super) type TaskHandler = fn(Task, Vec<u8>) -> (TaskResponse, String);

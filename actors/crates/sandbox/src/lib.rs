@@ -76,7 +76,8 @@ impl SandboxCommand {
 pub struct SandboxSettings {
     /// Children that work at the same time, at least 1.
     pub children: usize,
-    /// Wall-clock time of one job.
+    /// Wall-clock time of one job. Five times [`Self::cpu_seconds`] or more: children have a lower priority, and get a quarter of the
+    /// processor time of a machine that is busy. A child that exceeds it hangs.
     pub wall_time: Duration,
     /// Processor seconds of one job.
     pub cpu_seconds: u64,
@@ -96,7 +97,7 @@ impl Default for SandboxSettings {
     fn default() -> Self {
         Self {
             children: std::thread::available_parallelism().map_or(1, usize::from).min(4),
-            wall_time: Duration::from_secs(30),
+            wall_time: Duration::from_secs(90),
             cpu_seconds: 15,
             memory_bytes: 1 << 30,
             input_bytes: 32 << 20,
@@ -114,7 +115,7 @@ impl SandboxSettings {
         let input_bytes = 512 << 20;
         Self {
             children: Self::default().children.min(2),
-            wall_time: Duration::from_secs(120),
+            wall_time: Duration::from_secs(300),
             cpu_seconds: 60,
             memory_bytes: (1 << 30) + input_bytes as u64,
             input_bytes,

@@ -43,7 +43,7 @@ const ALLOCATION_FAILED: &[u8] = b"memory allocation of ";
 const MAX_STDERR_BYTES: u64 = 64 * 1024;
 
 /// Time for a child whose socket failed to exit before it is killed.
-const EXIT_GRACE: Duration = Duration::from_millis(500);
+const EXIT_GRACE: Duration = Duration::from_secs(2);
 
 /// The bytes of a task.
 pub enum Body<'a> {

@@ -77,7 +77,7 @@ pub async fn fetch(app: &App, url: &PageUrl, validators: Validators) -> Result<A
         last_modified: fetched.headers.last_modified.clone(),
     };
     let links = fetched.headers.link.clone();
-    let bytes = app.workers.run(Lane::Background, move || bytes(fetched)).await?;
+    let bytes = app.workers.run(Lane::Background, move || bytes(fetched)).await.map_err(Error::from)?;
     let brought = match app.sandbox.read_feed(&bytes, from.as_str().to_owned()).await? {
         FeedDocument::Feed(mut feed) => {
             offer::by_headers(&mut feed, &links, &from);

@@ -16,7 +16,8 @@ use std::{
 use parse::html::{Article, ArticleError};
 
 use super::{
-    Mechanism, Page, Sandbox, SandboxCommand, SandboxError, SandboxSettings, child,
+    Mechanism, Page, Sandbox, SandboxCommand, SandboxError, SandboxSettings,
+    child::{self, NICE_INCREMENT},
     wire::{Task, TaskResponse},
 };
 
@@ -58,6 +59,16 @@ fn misbehave(task: Task, bytes: Vec<u8>) -> (TaskResponse, String) {
         "probe:panic" => panic!("a parser gave up"),
         "probe:stack" => (TaskResponse::TooLarge, descend(0).to_string()),
         "probe:flood" => (child::perform(task, bytes).0, "x".repeat(3 << 20)),
+        "probe:priority" => {
+            let nice = rustix::process::getpriority_process(None).unwrap();
+            (
+                TaskResponse::Article(Box::new(Article {
+                    description: Some(nice.to_string()),
+                    ..Article::default()
+                })),
+                String::new(),
+            )
+        }
         "probe:reach" => (TaskResponse::Article(Box::new(reach())), String::new()),
         _ => child::perform(task, bytes),
     }
@@ -115,7 +126,7 @@ pub(super) fn sandbox_with(settings: SandboxSettings) -> Sandbox {
 }
 
 /// Time enough for a page on a busy machine.
-const SHORT_WALL_TIME: Duration = Duration::from_secs(3);
+const SHORT_WALL_TIME: Duration = Duration::from_secs(8);
 
 fn hurried() -> Sandbox {
     Sandbox::new(command(), SandboxSettings { children: 3, wall_time: SHORT_WALL_TIME, ..settings() })
@@ -153,6 +164,16 @@ async fn one_child_serves_one_page_after_the_other() {
     }
 
     assert_eq!(sandbox.idle_count(), 1);
+}
+
+/// Of the fault table (row 31).
+#[tokio::test]
+async fn child_runs_at_a_lower_priority() {
+    let normal = rustix::process::getpriority_process(None).unwrap();
+
+    let article = sandbox().read_article(page("probe:priority")).await.unwrap();
+
+    assert_eq!(article.description, Some((normal + NICE_INCREMENT).to_string()));
 }
 
 /// Of the fault table (row 35).

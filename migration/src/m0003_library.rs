@@ -1,64 +1,16 @@
-//! The library: bookmarks, documents and their passages.
+//! The library: bookmarks with their tags and highlights, collections, and notes.
 
-use crate::statement::Step;
+use crate::sql_migration::SqlMigration;
 
-/// The library: bookmarks, documents and their passages.
-pub const STEP: Step = Step { name: "m0002_library", up: UP };
+/// Bookmarks, tags, highlights, collections and notes.
+pub const MIGRATION: SqlMigration = SqlMigration {
+    name: "m0003_library",
+    tables: &[BOOKMARK, BOOKMARK_TAG, HIGHLIGHT, COLLECTION, COLLECTION_BOOKMARK, NOTE],
+};
 
-const UP: &str = r#"
-CREATE TABLE document (
-    id UUID PRIMARY KEY,
-    user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
-    content_type TEXT NOT NULL,
-    bookmark_id UUID,
-    entry_id UUID,
-    feed_id UUID,
-    project_id UUID,
-    url TEXT,
-    title TEXT NOT NULL,
-    title_given BOOLEAN NOT NULL,
-    author TEXT,
-    site_name TEXT,
-    description TEXT,
-    image_url TEXT,
-    language TEXT,
-    total_chars INTEGER NOT NULL,
-    word_count INTEGER,
-    version INTEGER NOT NULL,
-    indexed_version INTEGER NOT NULL,
-    vectors_of TEXT,
-    status TEXT NOT NULL,
-    error TEXT,
-    hidden_at BIGINT,
-    created_at BIGINT NOT NULL,
-    updated_at BIGINT NOT NULL
-);
-CREATE INDEX document_user ON document (user_id, id);
-CREATE INDEX document_bookmark ON document (bookmark_id);
-
-CREATE TABLE source (
-    document_id UUID PRIMARY KEY REFERENCES document (id) ON DELETE CASCADE,
-    user_id UUID NOT NULL,
-    form TEXT NOT NULL,
-    body TEXT NOT NULL
-);
-
-CREATE TABLE chunk (
-    id UUID PRIMARY KEY,
-    document_id UUID NOT NULL REFERENCES document (id) ON DELETE CASCADE,
-    user_id UUID NOT NULL,
-    version INTEGER NOT NULL,
-    ordinal INTEGER NOT NULL,
-    start_offset INTEGER NOT NULL,
-    end_offset INTEGER NOT NULL,
-    page INTEGER,
-    start_seconds DOUBLE PRECISION,
-    end_seconds DOUBLE PRECISION,
-    text TEXT NOT NULL
-);
-CREATE UNIQUE INDEX chunk_place ON chunk (document_id, version, ordinal);
-CREATE INDEX chunk_offset ON chunk (document_id, version, start_offset);
-
+/// A user has one bookmark of a URL, deleted ones not counted. `bookmark_of_document` serves the foreign key,
+/// `bookmark_user_document` the queries that begin with the owner.
+const BOOKMARK: &str = r#"
 CREATE TABLE bookmark (
     id UUID PRIMARY KEY,
     user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
@@ -78,7 +30,14 @@ CREATE UNIQUE INDEX bookmark_address ON bookmark (user_id, normalized_url) WHERE
 CREATE INDEX bookmark_saved ON bookmark (user_id, saved_at, id);
 CREATE INDEX bookmark_updated ON bookmark (user_id, updated_at, id);
 CREATE INDEX bookmark_deleted ON bookmark (deleted_at) WHERE deleted_at IS NOT NULL;
+CREATE INDEX bookmark_of_document ON bookmark (document_id);
+CREATE INDEX bookmark_user_document ON bookmark (user_id, document_id);
+CREATE INDEX bookmark_user_deleted ON bookmark (user_id, deleted_at) WHERE deleted_at IS NOT NULL
+"#;
 
+/// `bookmark_tag_bookmark` includes the owner: without statistics SQLite prefers an index on `(user_id, name)` to the primary key
+/// for a query that names the bookmark and its owner, and reads all tags of the user.
+const BOOKMARK_TAG: &str = "
 CREATE TABLE bookmark_tag (
     bookmark_id UUID NOT NULL REFERENCES bookmark (id) ON DELETE CASCADE,
     name TEXT NOT NULL,
@@ -86,7 +45,10 @@ CREATE TABLE bookmark_tag (
     PRIMARY KEY (bookmark_id, name)
 );
 CREATE INDEX bookmark_tag_user ON bookmark_tag (user_id, name);
+CREATE INDEX bookmark_tag_bookmark ON bookmark_tag (bookmark_id, user_id, name)
+";
 
+const HIGHLIGHT: &str = r#"
 CREATE TABLE highlight (
     id UUID PRIMARY KEY,
     user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
@@ -99,7 +61,10 @@ CREATE TABLE highlight (
     created_at BIGINT NOT NULL
 );
 CREATE INDEX highlight_bookmark ON highlight (bookmark_id, start_offset);
+CREATE INDEX highlight_user_bookmark ON highlight (user_id, bookmark_id, start_offset, id)
+"#;
 
+const COLLECTION: &str = r#"
 CREATE TABLE collection (
     id UUID PRIMARY KEY,
     user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
@@ -110,7 +75,10 @@ CREATE TABLE collection (
     updated_at BIGINT NOT NULL
 );
 CREATE INDEX collection_user ON collection (user_id, id);
+CREATE INDEX collection_parent ON collection (parent_id)
+"#;
 
+const COLLECTION_BOOKMARK: &str = "
 CREATE TABLE collection_bookmark (
     collection_id UUID NOT NULL REFERENCES collection (id) ON DELETE CASCADE,
     bookmark_id UUID NOT NULL REFERENCES bookmark (id) ON DELETE CASCADE,
@@ -118,17 +86,11 @@ CREATE TABLE collection_bookmark (
     added_at BIGINT NOT NULL,
     PRIMARY KEY (collection_id, bookmark_id)
 );
-CREATE INDEX collection_bookmark_bookmark ON collection_bookmark (bookmark_id);
+CREATE INDEX collection_bookmark_bookmark ON collection_bookmark (bookmark_id)
+";
 
-CREATE TABLE feed (
-    id UUID PRIMARY KEY,
-    user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
-    url TEXT NOT NULL,
-    title TEXT NOT NULL,
-    created_at BIGINT NOT NULL
-);
-CREATE INDEX feed_user ON feed (user_id, id);
-
+/// A bookmark has one note.
+const NOTE: &str = r#"
 CREATE TABLE note (
     id UUID PRIMARY KEY,
     user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
@@ -141,5 +103,8 @@ CREATE TABLE note (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL
 );
-CREATE INDEX note_user ON note (user_id, id)
+CREATE INDEX note_user ON note (user_id, id);
+CREATE INDEX note_document ON note (document_id);
+CREATE INDEX note_project ON note (project_id, id) WHERE project_id IS NOT NULL;
+CREATE INDEX note_user_bookmark ON note (user_id, bookmark_id)
 "#;

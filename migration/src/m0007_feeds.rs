@@ -1,14 +1,12 @@
-//! Feeds: the addresses that are fetched, who follows them, and each follower's entries.
+//! Feeds: the URLs that are fetched for all followers, and each follower's own feeds and entries.
 
-use crate::statement::Step;
+use crate::sql_migration::SqlMigration;
 
-/// Feeds: the addresses that are fetched, who follows them, and each follower's entries.
-pub const STEP: Step = Step { name: "m0008_feeds", up: UP };
+/// Feed sources with their WebSub subscriptions, followed feeds and entries.
+pub const MIGRATION: SqlMigration =
+    SqlMigration { name: "m0007_feeds", tables: &[FEED_SOURCE, FEED_COPY, FEED_PUSH, FEED, ENTRY] };
 
-// The table `feed` of the second step never held a row: there was no way to follow one.
-const UP: &str = r#"
-DROP TABLE feed;
-
+const FEED_SOURCE: &str = "
 CREATE TABLE feed_source (
     id UUID PRIMARY KEY,
     url TEXT NOT NULL UNIQUE,
@@ -24,13 +22,30 @@ CREATE TABLE feed_source (
     error TEXT,
     created_at BIGINT NOT NULL
 );
-CREATE INDEX feed_source_due ON feed_source (next_fetch_at) WHERE next_fetch_at IS NOT NULL;
+CREATE INDEX feed_source_due ON feed_source (next_fetch_at) WHERE next_fetch_at IS NOT NULL
+";
 
+const FEED_COPY: &str = "
 CREATE TABLE feed_copy (
     source_id UUID PRIMARY KEY REFERENCES feed_source (id) ON DELETE CASCADE,
     body TEXT NOT NULL
-);
+)
+";
 
+const FEED_PUSH: &str = "
+CREATE TABLE feed_push (
+    source_id UUID PRIMARY KEY REFERENCES feed_source (id) ON DELETE CASCADE,
+    hub TEXT NOT NULL,
+    topic TEXT NOT NULL,
+    state TEXT NOT NULL,
+    ends_at BIGINT,
+    renew_at BIGINT NOT NULL
+);
+CREATE INDEX feed_push_due ON feed_push (renew_at)
+";
+
+/// A user follows a source once. A source that somebody follows cannot be deleted.
+const FEED: &str = r#"
 CREATE TABLE feed (
     id UUID PRIMARY KEY,
     user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
@@ -42,8 +57,11 @@ CREATE TABLE feed (
     created_at BIGINT NOT NULL
 );
 CREATE INDEX feed_user ON feed (user_id, id);
-CREATE UNIQUE INDEX feed_follower ON feed (source_id, user_id);
+CREATE UNIQUE INDEX feed_follower ON feed (source_id, user_id)
+"#;
 
+/// A feed has each entry once; `entry_key` serves the foreign key of the feed too.
+const ENTRY: &str = r#"
 CREATE TABLE entry (
     id UUID PRIMARY KEY,
     user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
@@ -67,10 +85,8 @@ CREATE TABLE entry (
     created_at BIGINT NOT NULL
 );
 CREATE UNIQUE INDEX entry_key ON entry (feed_id, key_hash);
-CREATE INDEX entry_feed ON entry (feed_id, sorted_at, id);
 CREATE INDEX entry_user ON entry (user_id, sorted_at, id);
 CREATE INDEX entry_address ON entry (user_id, normalized_url);
 CREATE INDEX entry_document ON entry (document_id);
-
-CREATE INDEX document_feed ON document (feed_id) WHERE feed_id IS NOT NULL
+CREATE INDEX entry_user_feed ON entry (user_id, feed_id, sorted_at, id)
 "#;

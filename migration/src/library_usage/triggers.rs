@@ -1,0 +1,127 @@
+//! The triggers that count what a user's library takes up.
+
+use sea_orm_migration::sea_orm::DatabaseBackend;
+
+use super::{COUNTED_TABLES, CountedTable};
+
+/// Returns the statements that create the triggers of the accounts and of every counted table, and on PostgreSQL their functions.
+pub(crate) fn trigger_statements(backend: DatabaseBackend) -> Vec<String> {
+    if backend == DatabaseBackend::Postgres {
+        let of_users = POSTGRES_USER.iter().map(|statement| (*statement).to_owned());
+        of_users.chain(COUNTED_TABLES.iter().flat_map(postgres_triggers)).collect()
+    } else {
+        let of_users = SQLITE_USER.iter().map(|statement| (*statement).to_owned());
+        of_users.chain(COUNTED_TABLES.iter().flat_map(sqlite_triggers)).collect()
+    }
+}
+
+/// Each account has its row from its creation, so that counting is always an update. The row is deleted before the account, so that
+/// the cascading deletes update nothing: on PostgreSQL each of thousands of updates of one row in one transaction would read all
+/// earlier versions of the row.
+const SQLITE_USER: [&str; 2] = [
+    r#"CREATE TRIGGER library_usage_of_user AFTER INSERT ON "user" BEGIN
+         INSERT INTO library_usage (user_id, bytes, answers, answer_bytes) VALUES (NEW.id, 0, 0, 0);
+       END"#,
+    r#"CREATE TRIGGER library_usage_of_deleted_user BEFORE DELETE ON "user" BEGIN
+         DELETE FROM library_usage WHERE user_id = OLD.id;
+       END"#,
+];
+
+/// The same for PostgreSQL.
+const POSTGRES_USER: [&str; 4] = [
+    "CREATE FUNCTION library_usage_of_user() RETURNS trigger LANGUAGE plpgsql AS $$
+     BEGIN
+       INSERT INTO library_usage (user_id, bytes, answers, answer_bytes) VALUES (NEW.id, 0, 0, 0);
+       RETURN NULL;
+     END
+     $$",
+    r#"CREATE TRIGGER library_usage_of_user AFTER INSERT ON "user"
+       FOR EACH ROW EXECUTE FUNCTION library_usage_of_user()"#,
+    "CREATE FUNCTION library_usage_of_deleted_user() RETURNS trigger LANGUAGE plpgsql AS $$
+     BEGIN
+       DELETE FROM library_usage WHERE user_id = OLD.id;
+       RETURN OLD;
+     END
+     $$",
+    r#"CREATE TRIGGER library_usage_of_deleted_user BEFORE DELETE ON "user"
+       FOR EACH ROW EXECUTE FUNCTION library_usage_of_deleted_user()"#,
+];
+
+/// One trigger for each of insert, update and delete.
+fn sqlite_triggers(counted: &CountedTable) -> Vec<String> {
+    let CountedTable { table, columns, is_answer, .. } = counted;
+    let backend = DatabaseBackend::Sqlite;
+    let (new, old) = (counted.trigger_bytes(backend, "NEW."), counted.trigger_bytes(backend, "OLD."));
+    let trigger = |event: &str, when: &str, bytes: &str, rows: &str, row: &str| {
+        let name = event.split(' ').next().unwrap_or(event).to_lowercase();
+        let answers = if *is_answer {
+            format!(", answers = answers + {rows}, answer_bytes = answer_bytes + ({bytes})")
+        } else {
+            String::new()
+        };
+        format!(
+            "CREATE TRIGGER library_usage_{table}_{name} AFTER {event} ON {table} {when} BEGIN
+               UPDATE library_usage SET bytes = bytes + ({bytes}){answers} WHERE user_id = {row}.user_id;
+             END"
+        )
+    };
+    let update = format!("UPDATE OF {}", columns.join(", "));
+    vec![
+        trigger("INSERT", "", &new, "1", "NEW"),
+        trigger(&update, &format!("WHEN {new} <> {old}"), &format!("{new} - ({old})"), "0", "NEW"),
+        trigger("DELETE", "", &format!("0 - ({old})"), "(-1)", "OLD"),
+    ]
+}
+
+/// A function of the table's own, and the three statements that call it: transition tables belong to one event each.
+fn postgres_triggers(counted: &CountedTable) -> Vec<String> {
+    let CountedTable { table, is_answer, .. } = counted;
+    let bytes = counted.trigger_bytes(DatabaseBackend::Postgres, "");
+    let added = format!("SELECT user_id, {bytes} AS bytes, 1 AS items FROM added");
+    let removed = format!("SELECT user_id, -({bytes}) AS bytes, -1 AS items FROM removed");
+    let (answers, or_items) = if *is_answer {
+        let answers =
+            ", answers = kept.answers + change.items, answer_bytes = kept.answer_bytes + change.bytes";
+        (answers, " OR change.items <> 0")
+    } else {
+        ("", "")
+    };
+    let count = |rows: &str| {
+        format!(
+            "UPDATE library_usage AS kept SET bytes = kept.bytes + change.bytes{answers}
+             FROM (SELECT user_id, SUM(bytes) AS bytes, SUM(items) AS items FROM ({rows}) AS changed
+                   GROUP BY user_id) AS change
+             WHERE kept.user_id = change.user_id AND (change.bytes <> 0{or_items});"
+        )
+    };
+    let function = format!(
+        "CREATE FUNCTION library_usage_of_{table}() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN
+           IF TG_OP = 'INSERT' THEN
+             {}
+           ELSIF TG_OP = 'DELETE' THEN
+             {}
+           ELSE
+             {}
+           END IF;
+           RETURN NULL;
+         END
+         $$",
+        count(&added),
+        count(&removed),
+        count(&format!("{added} UNION ALL {removed}")),
+    );
+    let trigger = |event: &str, tables: &str| {
+        let name = event.to_lowercase();
+        format!(
+            "CREATE TRIGGER library_usage_{table}_{name} AFTER {event} ON {table} REFERENCING {tables}
+             FOR EACH STATEMENT EXECUTE FUNCTION library_usage_of_{table}()"
+        )
+    };
+    vec![
+        function,
+        trigger("INSERT", "NEW TABLE AS added"),
+        trigger("UPDATE", "OLD TABLE AS removed NEW TABLE AS added"),
+        trigger("DELETE", "OLD TABLE AS removed"),
+    ]
+}

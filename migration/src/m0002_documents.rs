@@ -1,0 +1,127 @@
+//! Documents: their passages, what they are made from, how they are shown, and transcripts of recordings.
+
+use crate::sql_migration::SqlMigration;
+
+/// Documents and the tables that belong to them.
+pub const MIGRATION: SqlMigration = SqlMigration {
+    name: "m0002_documents",
+    tables: &[DOCUMENT, SOURCE, CHUNK, RENDITION, TRANSCRIPT, TRANSCRIPT_SEGMENT],
+};
+
+/// The ids of the bookmark, entry, feed and project to which a document belongs are no foreign keys: bookmarks, entries and
+/// notes refer to their document. `document_passages` serves the sum of the indexed passages, `document_lost` the list of
+/// documents that the passage index lost.
+const DOCUMENT: &str = r#"
+CREATE TABLE document (
+    id UUID PRIMARY KEY,
+    user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
+    content_type TEXT NOT NULL,
+    bookmark_id UUID,
+    entry_id UUID,
+    feed_id UUID,
+    project_id UUID,
+    url TEXT,
+    title TEXT NOT NULL,
+    title_given BOOLEAN NOT NULL,
+    author TEXT,
+    site_name TEXT,
+    description TEXT,
+    image_url TEXT,
+    published_at TEXT,
+    canonical_url TEXT,
+    recording_url TEXT,
+    lacks TEXT,
+    language TEXT,
+    total_chars INTEGER NOT NULL,
+    word_count INTEGER,
+    version INTEGER NOT NULL,
+    indexed_version INTEGER NOT NULL,
+    vectors_of TEXT,
+    indexed_passages INTEGER NOT NULL DEFAULT 0,
+    indexed_at BIGINT,
+    index_lost_at BIGINT,
+    status TEXT NOT NULL,
+    error TEXT,
+    hidden_at BIGINT,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL
+);
+CREATE INDEX document_user ON document (user_id, id);
+CREATE INDEX document_bookmark ON document (bookmark_id);
+CREATE INDEX document_project ON document (project_id) WHERE project_id IS NOT NULL;
+CREATE INDEX document_feed ON document (feed_id) WHERE feed_id IS NOT NULL;
+CREATE INDEX document_passages ON document (indexed_passages) WHERE indexed_passages > 0;
+CREATE INDEX document_lost ON document (user_id, id) WHERE index_lost_at IS NOT NULL
+"#;
+
+const SOURCE: &str = "
+CREATE TABLE source (
+    document_id UUID PRIMARY KEY REFERENCES document (id) ON DELETE CASCADE,
+    user_id UUID NOT NULL,
+    form TEXT NOT NULL,
+    body TEXT NOT NULL,
+    html TEXT,
+    outline TEXT
+)
+";
+
+const CHUNK: &str = "
+CREATE TABLE chunk (
+    id UUID PRIMARY KEY,
+    document_id UUID NOT NULL REFERENCES document (id) ON DELETE CASCADE,
+    user_id UUID NOT NULL,
+    version INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    start_offset INTEGER NOT NULL,
+    end_offset INTEGER NOT NULL,
+    page INTEGER,
+    start_seconds DOUBLE PRECISION,
+    end_seconds DOUBLE PRECISION,
+    text TEXT NOT NULL
+);
+CREATE UNIQUE INDEX chunk_place ON chunk (document_id, version, ordinal);
+CREATE INDEX chunk_offset ON chunk (document_id, version, start_offset)
+";
+
+const RENDITION: &str = r#"
+CREATE TABLE rendition (
+    document_id UUID PRIMARY KEY REFERENCES document (id) ON DELETE CASCADE,
+    user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
+    html TEXT,
+    outline TEXT NOT NULL
+);
+CREATE INDEX rendition_user ON rendition (user_id)
+"#;
+
+const TRANSCRIPT: &str = r#"
+CREATE TABLE transcript (
+    document_id UUID NOT NULL REFERENCES document (id) ON DELETE CASCADE,
+    version INTEGER NOT NULL,
+    user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
+    recording TEXT NOT NULL,
+    model TEXT NOT NULL,
+    language TEXT,
+    heard_samples BIGINT NOT NULL,
+    refused_samples BIGINT NOT NULL DEFAULT 0,
+    segments INTEGER NOT NULL,
+    progress DOUBLE PRECISION NOT NULL,
+    finished BOOLEAN NOT NULL,
+    PRIMARY KEY (document_id, version)
+);
+CREATE INDEX transcript_user ON transcript (user_id)
+"#;
+
+const TRANSCRIPT_SEGMENT: &str = r#"
+CREATE TABLE transcript_segment (
+    document_id UUID NOT NULL,
+    version INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
+    start_seconds DOUBLE PRECISION NOT NULL,
+    end_seconds DOUBLE PRECISION NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (document_id, version, ordinal),
+    FOREIGN KEY (document_id, version) REFERENCES transcript (document_id, version) ON DELETE CASCADE
+);
+CREATE INDEX transcript_segment_user ON transcript_segment (user_id)
+"#;

@@ -1,0 +1,43 @@
+//! Durable background work.
+
+use crate::sql_migration::SqlMigration;
+
+/// The queue of jobs.
+pub const MIGRATION: SqlMigration = SqlMigration { name: "m0004_jobs", tables: &[JOB] };
+
+/// A subject has at most one running job, and at most one queued job of each kind. `subject` is an id of a table that depends on
+/// the kind. A queued job with a `turn` is due: `job_due` orders all due jobs, `job_own` those of a user, `job_shared` those that
+/// serve several users at once. `job_later` finds queued jobs whose time comes.
+const JOB: &str = r#"
+CREATE TABLE job (
+    id UUID PRIMARY KEY,
+    user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    subject UUID NOT NULL,
+    state TEXT NOT NULL,
+    track SMALLINT NOT NULL DEFAULT 1,
+    priority SMALLINT NOT NULL,
+    turn BIGINT,
+    run_at BIGINT NOT NULL,
+    attempts INTEGER NOT NULL,
+    deaths INTEGER NOT NULL DEFAULT 0,
+    done INTEGER NOT NULL DEFAULT 0,
+    lease_token UUID,
+    lease_owner UUID,
+    lease_until BIGINT,
+    error TEXT,
+    created_at BIGINT NOT NULL,
+    finished_at BIGINT
+);
+CREATE INDEX job_lease ON job (lease_until) WHERE state = 'running';
+CREATE UNIQUE INDEX job_waiting ON job (kind, subject) WHERE state = 'queued';
+CREATE INDEX job_subject ON job (subject);
+CREATE INDEX job_finished ON job (finished_at) WHERE state = 'done';
+CREATE INDEX job_due ON job (track, priority, turn, id) WHERE state = 'queued' AND turn IS NOT NULL;
+CREATE INDEX job_own ON job (user_id, track, priority, turn) WHERE state = 'queued' AND turn IS NOT NULL;
+CREATE INDEX job_later ON job (run_at) WHERE state = 'queued' AND turn IS NULL;
+CREATE UNIQUE INDEX job_running ON job (subject) WHERE state = 'running';
+CREATE INDEX job_under_way ON job (user_id, state) WHERE state IN ('queued', 'running');
+CREATE INDEX job_shared ON job (track, priority, turn)
+    WHERE state = 'queued' AND turn IS NOT NULL AND kind IN ('poll', 'subscribe')
+"#;

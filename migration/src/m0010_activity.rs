@@ -1,0 +1,41 @@
+//! What a user is shown of the use of the account: the activity view and notices.
+
+use crate::sql_migration::SqlMigration;
+
+/// The activity view and notices.
+pub const MIGRATION: SqlMigration = SqlMigration { name: "m0010_activity", tables: &[ACTIVITY, NOTICE] };
+
+/// No column is a foreign key: lines are written in batches and outlive the key or the connection that they name. Deleting an
+/// account deletes its lines by a statement.
+const ACTIVITY: &str = "
+CREATE TABLE activity (
+    id UUID PRIMARY KEY,
+    user_id UUID NOT NULL,
+    at BIGINT NOT NULL,
+    surface TEXT NOT NULL,
+    key_id UUID,
+    app_id UUID,
+    key_name TEXT,
+    route TEXT,
+    tool TEXT,
+    status TEXT NOT NULL,
+    client TEXT,
+    result_count INTEGER
+);
+CREATE INDEX activity_user ON activity (user_id, at, id);
+CREATE INDEX activity_at ON activity (at)
+";
+
+const NOTICE: &str = r#"
+CREATE TABLE notice (
+    id UUID PRIMARY KEY,
+    user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    title TEXT NOT NULL,
+    body TEXT NOT NULL,
+    client TEXT,
+    created_at BIGINT NOT NULL,
+    read_at BIGINT
+);
+CREATE INDEX notice_user ON notice (user_id, created_at, id)
+"#;
