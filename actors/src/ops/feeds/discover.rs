@@ -54,7 +54,7 @@ impl Operation for DiscoverFeeds {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<Discovered, Error> {
         let mut candidates = Vec::new();
-        for link in find::candidates(app, parse(&self.0)?).await? {
+        for link in find::candidates(app, caller.user, parse(&self.0)?).await? {
             let Ok(url) = parse(&link.url) else { continue };
             let followed = followed(app.db.read(), caller.user, &url).await?.is_some();
             candidates.push(Candidate {

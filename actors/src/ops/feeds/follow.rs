@@ -11,7 +11,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryF
 use serde::Serialize;
 use web::PageUrl;
 
-use super::find::{self, Found};
+use super::find::Found;
 use super::kinds;
 use super::view::{self, FeedView};
 use crate::app::App;
@@ -81,13 +81,13 @@ impl Operation for FollowFeed {
         if let Some(row) = followed(app.db.read(), caller.user, &url).await? {
             return Ok(Followed { feed: view::one(app.db.read(), row).await?, created: false });
         }
-        let found = find::find(app, url).await?;
-        let (feed, address) = (found.feed.clone(), found.url.as_str().to_owned());
+        let search = app.feed_searches.find(app, caller.user, url).await?;
+        let (feed, address) = (search.found.feed.clone(), search.found.url.as_str().to_owned());
         let coming = app.workers.run(Lane::Foreground, move || deliver::prepare(feed, &address)).await?;
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
-        let (row, created) = self.follow(&txn, caller.user, &found, now).await?;
+        let (row, created) = self.follow(&txn, caller.user, &search.found, now).await?;
         if created {
             room.must_fit(0)?;
             deliver::deliver(&txn, &row, coming, now).await?;
@@ -95,6 +95,7 @@ impl Operation for FollowFeed {
         }
         let feed = view::one(&txn, row).await?;
         txn.commit().await?;
+        search.end_stored();
         app.ingest.wake();
         Ok(Followed { feed, created })
     }

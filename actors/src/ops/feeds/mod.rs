@@ -8,6 +8,7 @@ mod leave;
 mod list;
 mod opml;
 mod refresh;
+mod shared_search;
 mod view;
 
 pub use change::ChangeFeed;
@@ -17,6 +18,7 @@ pub use leave::{UnfollowFeed, leave};
 pub use list::{ListFeeds, ShowFeed};
 pub use opml::{ExportOpml, ImportOpml, follow_listed, followable, list};
 pub use refresh::RefreshFeed;
+pub use shared_search::FeedSearches;
 pub use view::{FeedView, OneFeed};
 
 /// What fields of feeds may hold (contract.md, section 11: v1).
