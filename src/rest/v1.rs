@@ -3,8 +3,8 @@
 use actix_web::http::StatusCode;
 use actors::ops::account::ShowAccount;
 use actors::ops::bookmarks::{
-    BatchBookmarks, BookmarkExists, ChangeBookmark, CreateBookmark, DeleteBookmark, ListBookmarks,
-    RefetchBookmark, RestoreBookmark, Saved, ShowBookmark,
+    BatchBookmarks, BookmarkExists, ChangeBookmark, CreateBookmark, CreateBookmarkResponse, DeleteBookmark,
+    ListBookmarks, RefetchBookmark, RestoreBookmark, ShowBookmark,
 };
 use actors::ops::collections::{
     ChangeCollection, CreateCollection, DeleteCollection, ListCollections, PutIntoCollection, ShowCollection,
@@ -12,8 +12,8 @@ use actors::ops::collections::{
 };
 use actors::ops::entries::{ChangeEntry, ListEntries, MarkEntries, ShowEntry, TranscribeEntry};
 use actors::ops::feeds::{
-    ChangeFeed, DiscoverFeeds, ExportOpml, FollowFeed, Followed, ImportOpml, ListFeeds, RefreshFeed,
-    ShowFeed, UnfollowFeed,
+    ChangeFeed, DiscoverFeeds, ExportOpml, FollowFeed, FollowFeedResponse, ImportOpml, ListFeeds,
+    RefreshFeed, ShowFeed, UnfollowFeed,
 };
 use actors::ops::highlights::{ChangeHighlight, CreateHighlight, DeleteHighlight, ListHighlights};
 use actors::ops::rendition::{ReadHtml, ReadOutline};
@@ -142,11 +142,11 @@ pub static ROUTES: &[Route] = &[
 ];
 
 /// 201 where the bookmark was made now, 200 where it was there.
-fn saved(reply: &Saved) -> StatusCode {
+fn saved(reply: &CreateBookmarkResponse) -> StatusCode {
     if reply.created { StatusCode::CREATED } else { StatusCode::OK }
 }
 
 /// 201 where the feed is followed since now, 200 where it was followed before.
-fn followed(reply: &Followed) -> StatusCode {
+fn followed(reply: &FollowFeedResponse) -> StatusCode {
     if reply.created { StatusCode::CREATED } else { StatusCode::OK }
 }

@@ -64,7 +64,7 @@ impl Ask {
 /// An answer.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Answered {
+pub struct AskResponse {
     /// Plain text with markers: `[n]` points at `citations[n - 1]`.
     answer: String,
     /// What the markers point at.
@@ -114,17 +114,17 @@ pub struct Citation {
 }
 
 impl Operation for Ask {
-    type Reply = Answered;
+    type Reply = AskResponse;
     const SCOPES: &'static [Scope] = &[Scope::AskLibrary];
     /// Its scope does not write to the library, but each answer is claimed and counted in rows.
     const NEEDS_SPACE: bool = true;
     const TAKES_TURN: bool = false;
 
-    fn count(reply: &Answered) -> Option<usize> {
+    fn count(reply: &AskResponse) -> Option<usize> {
         Some(reply.citations.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Answered, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<AskResponse, Error> {
         let within = self.within(caller, app).await?;
         let now = app.clock.now();
         if let Err(paused) = ai::must_not_pause(&app.db, now).await {
@@ -181,7 +181,7 @@ impl Ask {
     }
 
     /// The answer, and the tokens that it cost.
-    async fn answer(&self, caller: &Caller, app: &App, within: Filter) -> Result<(Answered, u64), Error> {
+    async fn answer(&self, caller: &Caller, app: &App, within: Filter) -> Result<(AskResponse, u64), Error> {
         let wanted = Wanted { query: self.question.clone(), within, limit: PASSAGES + SPARE };
         let ranked = app.retrieval.search(caller.user, wanted.clone()).await?;
         let mut passages = distinct(passage::readable(app, caller.user, &wanted, &ranked.found).await?);
@@ -205,7 +205,7 @@ impl Ask {
         let citations =
             citations.filter_map(|(cited, n)| Some(citation(app, n, passages.get(cited.passage)?, cited)));
         let citations = citations.collect();
-        Ok((Answered { answer: text, citations, passages_read: passages.len(), model }, tokens))
+        Ok((AskResponse { answer: text, citations, passages_read: passages.len(), model }, tokens))
     }
 }
 
@@ -276,8 +276,8 @@ fn unavailable(failure: answerer::Failure) -> Error {
     Error::AiUnavailable
 }
 
-fn nothing(model: String, passages_read: usize) -> Answered {
-    Answered { answer: NOTHING.to_owned(), citations: Vec::new(), passages_read, model }
+fn nothing(model: String, passages_read: usize) -> AskResponse {
+    AskResponse { answer: NOTHING.to_owned(), citations: Vec::new(), passages_read, model }
 }
 
 fn citation(app: &App, n: usize, passage: &Passage, cited: citation::Citation) -> Citation {

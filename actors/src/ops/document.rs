@@ -96,7 +96,7 @@ fn text_of(user: UserId, saved: Select<bookmark::Entity>) -> Select<document::En
 /// A page of a document, with the user's marks (spec.md: Document).
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct DocumentPage {
+pub struct ReadDocumentResponse {
     /// The document.
     pub document_id: DocumentId,
     /// Its title.
@@ -118,7 +118,7 @@ pub struct DocumentPage {
     /// The user's notes.
     pub notes: String,
     /// The user's highlights, in the order of the text.
-    pub highlights: Vec<Mark>,
+    pub highlights: Vec<DocumentHighlight>,
     /// How far it is.
     pub status: DocumentStatus,
     /// Why the last try failed.
@@ -137,7 +137,7 @@ pub struct DocumentPage {
 
 /// A highlight as a document shows it.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Mark {
+pub struct DocumentHighlight {
     /// The marked words.
     pub text: String,
     /// What the user wrote beside them.
@@ -145,14 +145,14 @@ pub struct Mark {
 }
 
 impl Operation for ReadDocument {
-    type Reply = DocumentPage;
+    type Reply = ReadDocumentResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
 
     fn weight(&self) -> u32 {
         self.max_chars.unwrap_or(DEFAULT_CHARS).div_ceil(CHARS_A_CALL).max(1)
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<DocumentPage, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ReadDocumentResponse, Error> {
         let mut found = self.find(app, caller.user).await?;
         let max_chars = self.max_chars.unwrap_or(DEFAULT_CHARS);
         let mut page = page::read(app, &found, self.offset, max_chars).await?;
@@ -162,7 +162,7 @@ impl Operation for ReadDocument {
             page = page::read(app, &found, self.offset, max_chars).await?;
         }
         let (document, saved_at) = (found.document, found.saved_at);
-        Ok(DocumentPage {
+        Ok(ReadDocumentResponse {
             document_id: document.id,
             url: app.url_of(&document),
             title: document.title,

@@ -23,7 +23,7 @@ use crate::ingest::queue::Priority;
 use crate::ingest::{Split, Text, put_text};
 
 pub use change::{ChangeNote, DeleteNote, take_back};
-pub use create::{CreateNote, NoteCreated, Place, first_line};
+pub use create::{CreateNote, CreateNoteResponse, Place, first_line};
 
 /// Characters that a note has at most.
 pub const LONGEST: usize = 100_000;
@@ -63,7 +63,7 @@ impl From<note::Model> for NoteView {
 
 /// One note under its name.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneNote {
+pub struct NoteResponse {
     /// The note.
     pub note: NoteView,
 }

@@ -70,7 +70,7 @@ impl Search {
 
 /// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Found {
+pub struct SearchResponse {
     /// Passages, best first.
     pub results: Vec<SearchResult>,
     /// `lexical` where the results come from text matching only.
@@ -79,15 +79,15 @@ pub struct Found {
 }
 
 impl Operation for Search {
-    type Reply = Found;
+    type Reply = SearchResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
     const TAKES_TURN: bool = false;
 
-    fn count(reply: &Found) -> Option<usize> {
+    fn count(reply: &SearchResponse) -> Option<usize> {
         Some(reply.results.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Found, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<SearchResponse, Error> {
         if let Some(id) = self.collection {
             collection::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::NotFound)?;
         }
@@ -107,7 +107,7 @@ impl Operation for Search {
             let results = passage::load(app, caller.user, &wanted, &ranked.found, limit).await?;
             let all = ranked.found.len() < wanted.limit || wanted.limit >= DEEPEST;
             if results.len() >= limit || all {
-                return Ok(Found { results, degraded: ranked.lexical_only.then_some("lexical") });
+                return Ok(SearchResponse { results, degraded: ranked.lexical_only.then_some("lexical") });
             }
             // Most of what was found is gone, though the index does not know it yet: what is left stands below.
             wanted.limit *= 4;

@@ -90,13 +90,13 @@ impl Step {
 
 /// What came of each operation, in their order.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct BatchDone {
-    results: Vec<Outcome>,
+pub struct BatchBookmarksResponse {
+    results: Vec<BatchResult>,
 }
 
 /// What came of one operation.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Outcome {
+struct BatchResult {
     /// Its place in the request, from 0.
     index: usize,
     /// Whether it was done.
@@ -110,14 +110,14 @@ struct Outcome {
 }
 
 impl Operation for BatchBookmarks {
-    type Reply = BatchDone;
+    type Reply = BatchBookmarksResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    fn count(reply: &BatchDone) -> Option<usize> {
+    fn count(reply: &BatchBookmarksResponse) -> Option<usize> {
         Some(reply.results.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<BatchDone, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<BatchBookmarksResponse, Error> {
         let slots = app.batch_slots.get_or_default(caller.user);
         let _slot = slots.acquire().await?;
         let mut results = Vec::with_capacity(self.steps.len());
@@ -127,14 +127,14 @@ impl Operation for BatchBookmarks {
                 Err(faulty) => Err(faulty),
             };
             results.push(match came {
-                Ok(bookmark) => Outcome { index, ok: true, bookmark, error: None },
+                Ok(bookmark) => BatchResult { index, ok: true, bookmark, error: None },
                 Err(error) => {
                     let told = (self.tell)(&error.within(&format!("operations[{index}]")));
-                    Outcome { index, ok: false, bookmark: None, error: Some(told) }
+                    BatchResult { index, ok: false, bookmark: None, error: Some(told) }
                 }
             });
         }
-        Ok(BatchDone { results })
+        Ok(BatchBookmarksResponse { results })
     }
 }
 

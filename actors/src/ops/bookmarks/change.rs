@@ -10,7 +10,7 @@ use sea_orm::{
     QueryFilter, QuerySelect,
 };
 
-use super::view::{self, OneBookmark};
+use super::view::{self, BookmarkResponse};
 use super::{kinds, save};
 use crate::app::App;
 use crate::caller::Caller;
@@ -72,10 +72,10 @@ impl ChangeBookmark {
 }
 
 impl Operation for ChangeBookmark {
-    type Reply = OneBookmark;
+    type Reply = BookmarkResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneBookmark, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<BookmarkResponse, Error> {
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
         // Collections are locked before bookmarks, as whoever removes one does.
@@ -94,7 +94,7 @@ impl Operation for ChangeBookmark {
         let bookmark = view::one(app, &txn, row).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(OneBookmark { bookmark })
+        Ok(BookmarkResponse { bookmark })
     }
 }
 

@@ -73,7 +73,7 @@ impl CreateBookmark {
 
 /// The bookmark, and whether it was made now.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Saved {
+pub struct CreateBookmarkResponse {
     /// The bookmark.
     pub bookmark: BookmarkView,
     /// `false`: the address was saved already, and only tags were added.
@@ -81,15 +81,15 @@ pub struct Saved {
 }
 
 impl Operation for CreateBookmark {
-    type Reply = Saved;
+    type Reply = CreateBookmarkResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Saved, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<CreateBookmarkResponse, Error> {
         if self.0.content.is_none() {
             save::may_save(app.db.read(), caller.user, &self.0.url, app.fetcher.guard()).await?;
         }
         let (row, created) = save::save(app, caller, self.0, Priority::Now).await?;
         app.ingest.wake();
-        Ok(Saved { bookmark: view::one(app, app.db.write(), row).await?, created })
+        Ok(CreateBookmarkResponse { bookmark: view::one(app, app.db.write(), row).await?, created })
     }
 }

@@ -31,21 +31,25 @@ impl BookmarkExists {
 /// Whether it is saved, and as what it is compared.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Existence {
+pub struct BookmarkExistsResponse {
     exists: bool,
     bookmark_id: Option<BookmarkId>,
     normalized_url: String,
 }
 
 impl Operation for BookmarkExists {
-    type Reply = Existence;
+    type Reply = BookmarkExistsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
     const TAKES_TURN: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Existence, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<BookmarkExistsResponse, Error> {
         let url = PageUrl::parse(&self.0)?;
         let normalized_url = url.normalized();
         let found = save::with_address(app.db.read(), caller.user, &url.key()).await?;
-        Ok(Existence { exists: found.is_some(), bookmark_id: found.map(|row| row.id), normalized_url })
+        Ok(BookmarkExistsResponse {
+            exists: found.is_some(),
+            bookmark_id: found.map(|row| row.id),
+            normalized_url,
+        })
     }
 }

@@ -118,7 +118,7 @@ impl ListBookmarks {
 /// Bookmarks in the order asked for.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Bookmarks {
+pub struct ListBookmarksResponse {
     bookmarks: Vec<BookmarkView>,
     next_cursor: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,14 +141,14 @@ struct Position {
 }
 
 impl Operation for ListBookmarks {
-    type Reply = Bookmarks;
+    type Reply = ListBookmarksResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
 
-    fn count(reply: &Bookmarks) -> Option<usize> {
+    fn count(reply: &ListBookmarksResponse) -> Option<usize> {
         Some(reply.bookmarks.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Bookmarks, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListBookmarksResponse, Error> {
         let user = caller.user;
         let list = format!("bookmarks:{:?}:{:?}", self.sort, self.filter);
         let after: Option<Position> = self.page.position(app, user, &list)?;
@@ -174,7 +174,11 @@ impl Operation for ListBookmarks {
             Some(since) => Some(deleted(app, user, since).await?),
             None => None,
         };
-        Ok(Bookmarks { bookmarks: view::many(app, app.db.read(), user, rows).await?, next_cursor, deleted })
+        Ok(ListBookmarksResponse {
+            bookmarks: view::many(app, app.db.read(), user, rows).await?,
+            next_cursor,
+            deleted,
+        })
     }
 }
 

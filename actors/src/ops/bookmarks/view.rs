@@ -51,7 +51,7 @@ pub struct BookmarkView {
 
 /// One bookmark under its name.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneBookmark {
+pub struct BookmarkResponse {
     /// The bookmark.
     pub bookmark: BookmarkView,
 }

@@ -11,7 +11,7 @@ use sea_orm::{
 };
 
 use super::kinds;
-use super::view::{self, OneCollection};
+use super::view::{self, CollectionResponse};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -50,10 +50,10 @@ impl ChangeCollection {
 }
 
 impl Operation for ChangeCollection {
-    type Reply = OneCollection;
+    type Reply = CollectionResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteCollections];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneCollection, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<CollectionResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         if let Some(Some(parent)) = self.parent {

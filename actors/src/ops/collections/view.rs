@@ -31,7 +31,7 @@ pub struct CollectionView {
 
 /// One collection under its name.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneCollection {
+pub struct CollectionResponse {
     /// The collection.
     pub(super) collection: CollectionView,
 }
@@ -52,9 +52,9 @@ pub(super) async fn one(
     db: &impl ConnectionTrait,
     user: UserId,
     id: CollectionId,
-) -> Result<OneCollection, Error> {
+) -> Result<CollectionResponse, Error> {
     let found = shown(collection::Entity::one_of(user, id)).one(db).await?;
-    Ok(OneCollection { collection: found.ok_or(Error::NotFound)? })
+    Ok(CollectionResponse { collection: found.ok_or(Error::NotFound)? })
 }
 
 /// How many living bookmarks are in the collection of the outer statement.

@@ -10,7 +10,7 @@ use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use serde::{Deserialize, Serialize};
 
 use super::published;
-use super::view::{self, EntryView, OneEntry};
+use super::view::{self, EntryResponse, EntryView};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -65,7 +65,7 @@ impl ListEntries {
 /// Entries, newest first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Entries {
+pub struct ListEntriesResponse {
     entries: Vec<EntryView>,
     next_cursor: Option<String>,
 }
@@ -75,14 +75,14 @@ pub struct Entries {
 struct Position(i64, EntryId);
 
 impl Operation for ListEntries {
-    type Reply = Entries;
+    type Reply = ListEntriesResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadEntries];
 
-    fn count(reply: &Entries) -> Option<usize> {
+    fn count(reply: &ListEntriesResponse) -> Option<usize> {
         Some(reply.entries.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Entries, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListEntriesResponse, Error> {
         let (user, db) = (caller.user, app.db.read());
         let list = format!("entries:{:?}", self.filter);
         let after: Option<Position> = self.page.position(app, user, &list)?;
@@ -99,7 +99,7 @@ impl Operation for ListEntries {
         let mut rows = query.limit(self.page.limit + 1).all(db).await?;
         let position = |row: &entry::Model| Position(row.sorted_at.millis(), row.id);
         let next_cursor = self.page.cut(app, user, &list, &mut rows, position);
-        Ok(Entries { entries: view::many(db, user, rows).await?, next_cursor })
+        Ok(ListEntriesResponse { entries: view::many(db, user, rows).await?, next_cursor })
     }
 }
 
@@ -129,11 +129,11 @@ impl ShowEntry {
 }
 
 impl Operation for ShowEntry {
-    type Reply = OneEntry;
+    type Reply = EntryResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadEntries];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneEntry, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<EntryResponse, Error> {
         let found = entry::Entity::one_of(caller.user, self.0).one(app.db.read()).await?;
-        Ok(OneEntry { entry: view::one(app.db.read(), found.ok_or(Error::NotFound)?).await? })
+        Ok(EntryResponse { entry: view::one(app.db.read(), found.ok_or(Error::NotFound)?).await? })
     }
 }

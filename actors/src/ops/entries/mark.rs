@@ -11,7 +11,7 @@ use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, IntoActiveModel, Query
 use serde::Serialize;
 
 use super::published;
-use super::view::{self, OneEntry};
+use super::view::{self, EntryResponse};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -42,10 +42,10 @@ impl ChangeEntry {
 }
 
 impl Operation for ChangeEntry {
-    type Reply = OneEntry;
+    type Reply = EntryResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneEntry, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<EntryResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
         let mut row = entry::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::NotFound)?;
         if self.read.is_some() || self.starred.is_some() {
@@ -57,7 +57,7 @@ impl Operation for ChangeEntry {
         }
         let entry = view::one(&txn, row).await?;
         txn.commit().await?;
-        Ok(OneEntry { entry })
+        Ok(EntryResponse { entry })
     }
 }
 
@@ -83,15 +83,15 @@ impl MarkEntries {
 
 /// How many were marked.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Marked {
+pub struct MarkEntriesResponse {
     marked: u64,
 }
 
 impl Operation for MarkEntries {
-    type Reply = Marked;
+    type Reply = MarkEntriesResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Marked, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<MarkEntriesResponse, Error> {
         if let Some(id) = self.feed {
             feed::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::NotFound)?;
         }
@@ -108,6 +108,6 @@ impl Operation for MarkEntries {
         let txn = begin_request(&app.db, caller).await?;
         let marked = unread.exec(&txn).await?.rows_affected;
         txn.commit().await?;
-        Ok(Marked { marked })
+        Ok(MarkEntriesResponse { marked })
     }
 }

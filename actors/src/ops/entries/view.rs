@@ -40,7 +40,7 @@ pub struct EnclosureView {
 
 /// One entry under its name.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneEntry {
+pub struct EntryResponse {
     /// The entry.
     pub entry: EntryView,
 }

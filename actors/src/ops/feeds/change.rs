@@ -11,7 +11,7 @@ use sea_orm::{
 
 use super::follow::tidy;
 use super::kinds;
-use super::view::{self, OneFeed};
+use super::view::{self, FeedResponse};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -54,10 +54,10 @@ impl ChangeFeed {
 }
 
 impl Operation for ChangeFeed {
-    type Reply = OneFeed;
+    type Reply = FeedResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneFeed, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<FeedResponse, Error> {
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
         let row = feed::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::NotFound)?;
@@ -71,7 +71,7 @@ impl Operation for ChangeFeed {
         let feed = view::one(&txn, row).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(OneFeed { feed })
+        Ok(FeedResponse { feed })
     }
 }
 

@@ -30,12 +30,12 @@ impl DiscoverFeeds {
 
 /// What is there.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Discovered {
-    candidates: Vec<Candidate>,
+pub struct DiscoverFeedsResponse {
+    candidates: Vec<FeedCandidate>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Candidate {
+struct FeedCandidate {
     url: String,
     title: Option<String>,
     #[serde(rename = "type")]
@@ -44,26 +44,26 @@ struct Candidate {
 }
 
 impl Operation for DiscoverFeeds {
-    type Reply = Discovered;
+    type Reply = DiscoverFeedsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
     const TAKES_TURN: bool = false;
 
-    fn count(reply: &Discovered) -> Option<usize> {
+    fn count(reply: &DiscoverFeedsResponse) -> Option<usize> {
         Some(reply.candidates.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Discovered, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<DiscoverFeedsResponse, Error> {
         let mut candidates = Vec::new();
         for link in find::candidates(app, caller.user, parse(&self.0)?).await? {
             let Ok(url) = parse(&link.url) else { continue };
             let followed = followed(app.db.read(), caller.user, &url).await?.is_some();
-            candidates.push(Candidate {
+            candidates.push(FeedCandidate {
                 url: link.url,
                 title: link.title,
                 media_type: link.media_type,
                 followed,
             });
         }
-        Ok(Discovered { candidates })
+        Ok(DiscoverFeedsResponse { candidates })
     }
 }

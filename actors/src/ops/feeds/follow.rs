@@ -65,7 +65,7 @@ pub fn tidy(name: String) -> Option<String> {
 
 /// The feed, and whether it is followed since now.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Followed {
+pub struct FollowFeedResponse {
     feed: FeedView,
     /// `false`: it was followed already.
     #[serde(skip)]
@@ -73,13 +73,13 @@ pub struct Followed {
 }
 
 impl Operation for FollowFeed {
-    type Reply = Followed;
+    type Reply = FollowFeedResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Followed, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<FollowFeedResponse, Error> {
         let url = parse(&self.url)?;
         if let Some(row) = followed(app.db.read(), caller.user, &url).await? {
-            return Ok(Followed { feed: view::one(app.db.read(), row).await?, created: false });
+            return Ok(FollowFeedResponse { feed: view::one(app.db.read(), row).await?, created: false });
         }
         let search = app.feed_searches.find(app, caller.user, url).await?;
         let (feed, address) = (search.found.feed.clone(), search.found.url.as_str().to_owned());
@@ -97,7 +97,7 @@ impl Operation for FollowFeed {
         txn.commit().await?;
         search.end_stored();
         app.ingest.wake();
-        Ok(Followed { feed, created })
+        Ok(FollowFeedResponse { feed, created })
     }
 }
 

@@ -47,16 +47,16 @@ impl ExportOpml {
 
 /// The list.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Exported {
+pub struct ExportOpmlResponse {
     opml: String,
 }
 
 impl Operation for ExportOpml {
-    type Reply = Exported;
+    type Reply = ExportOpmlResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Exported, Error> {
-        Ok(Exported { opml: list(app.db.read(), caller.user).await? })
+    async fn run(self, caller: &Caller, app: &App) -> Result<ExportOpmlResponse, Error> {
+        Ok(ExportOpmlResponse { opml: list(app.db.read(), caller.user).await? })
     }
 }
 
@@ -116,7 +116,7 @@ impl ImportOpml {
 /// What the list held. Its new feeds are there at once; what is in them comes as they are fetched.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Imported {
+pub struct ImportOpmlResponse {
     /// By which `GET /imports/:id` of the app tells what became of each.
     import_id: ImportId,
     /// Different addresses of the list.
@@ -130,14 +130,14 @@ pub struct Imported {
 }
 
 impl Operation for ImportOpml {
-    type Reply = Imported;
+    type Reply = ImportOpmlResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
-    fn count(reply: &Imported) -> Option<usize> {
+    fn count(reply: &ImportOpmlResponse) -> Option<usize> {
         Some(reply.found)
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Imported, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ImportOpmlResponse, Error> {
         let feeds = distinct(read(app, &self.0).await?.feeds);
         let rows = feeds.into_iter().map(RowContent::Feed).collect();
         let import = imports::take_rows(app, caller, Format::Opml, rows).await?;
@@ -146,7 +146,7 @@ impl Operation for ImportOpml {
         let (new, already_followed, refused) =
             (count(import.created), count(import.updated), count(import.skipped));
         let found = new + already_followed + refused;
-        Ok(Imported { import_id: import.id, found, new, already_followed, refused })
+        Ok(ImportOpmlResponse { import_id: import.id, found, new, already_followed, refused })
     }
 }
 

@@ -4,7 +4,7 @@ use entity::feed;
 use entity::id::FeedId;
 use entity::scope::Scope;
 
-use super::view::{self, OneFeed};
+use super::view::{self, FeedResponse};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -29,10 +29,10 @@ impl RefreshFeed {
 }
 
 impl Operation for RefreshFeed {
-    type Reply = OneFeed;
+    type Reply = FeedResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneFeed, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<FeedResponse, Error> {
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
         let row = feed::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
@@ -42,6 +42,6 @@ impl Operation for RefreshFeed {
         let feed = view::one(&txn, row).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(OneFeed { feed })
+        Ok(FeedResponse { feed })
     }
 }

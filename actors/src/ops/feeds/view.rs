@@ -54,7 +54,7 @@ impl FeedView {
 
 /// One feed under its name.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneFeed {
+pub struct FeedResponse {
     /// The feed.
     pub feed: FeedView,
 }

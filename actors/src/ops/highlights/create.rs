@@ -7,7 +7,7 @@ use sea_orm::sea_query::LockType;
 use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
 
 use super::kinds;
-use super::view::{Marked, OneHighlight, must_stand};
+use super::view::{HighlightResponse, Marked, must_stand};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -53,10 +53,10 @@ impl CreateHighlight {
 }
 
 impl Operation for CreateHighlight {
-    type Reply = OneHighlight;
+    type Reply = HighlightResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneHighlight, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<HighlightResponse, Error> {
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
@@ -79,6 +79,6 @@ impl Operation for CreateHighlight {
         save::touch(&txn, saved, now).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
-        Ok(OneHighlight { highlight: row.into() })
+        Ok(HighlightResponse { highlight: row.into() })
     }
 }

@@ -42,21 +42,21 @@ impl ListHighlights {
 /// Highlights in the order of the text.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Highlights {
+pub struct ListHighlightsResponse {
     highlights: Vec<HighlightView>,
     /// Where the next page begins; null at the end.
     next_cursor: Option<String>,
 }
 
 impl Operation for ListHighlights {
-    type Reply = Highlights;
+    type Reply = ListHighlightsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
 
-    fn count(reply: &Highlights) -> Option<usize> {
+    fn count(reply: &ListHighlightsResponse) -> Option<usize> {
         Some(reply.highlights.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Highlights, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListHighlightsResponse, Error> {
         use highlight::Column as C;
         let (db, user) = (app.db.read(), caller.user);
         let list = format!("highlights:{}", self.bookmark);
@@ -70,6 +70,9 @@ impl Operation for ListHighlights {
         let ordered = own.order_by_asc(C::StartOffset).order_by_asc(C::Id);
         let mut rows = ordered.limit(self.page.limit + 1).all(db).await?;
         let next_cursor = self.page.cut(app, user, &list, &mut rows, |row| (row.start_offset, row.id));
-        Ok(Highlights { highlights: rows.into_iter().map(HighlightView::from).collect(), next_cursor })
+        Ok(ListHighlightsResponse {
+            highlights: rows.into_iter().map(HighlightView::from).collect(),
+            next_cursor,
+        })
     }
 }

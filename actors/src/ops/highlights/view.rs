@@ -44,7 +44,7 @@ impl From<highlight::Model> for HighlightView {
 
 /// One highlight under its name.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneHighlight {
+pub struct HighlightResponse {
     pub(super) highlight: HighlightView,
 }
 

@@ -63,15 +63,15 @@ impl ReadContext {
 /// What there is to know of a project, as much of it as there was room for.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Context {
+pub struct ReadContextResponse {
     /// The project itself; it never gives way.
     pub project: ContextProject,
     /// What was decided, newest first.
-    pub decisions: Vec<Decided>,
+    pub decisions: Vec<ContextDecision>,
     /// Notes: pinned ones first, newest first.
-    pub notes: Vec<NoteText>,
+    pub notes: Vec<ContextNote>,
     /// Sources: pinned ones first, newest first.
-    pub sources: Vec<Source>,
+    pub sources: Vec<ContextSource>,
     /// The best passages, where words were given to find them by.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passages: Option<Vec<SearchResult>>,
@@ -93,7 +93,7 @@ pub struct ContextProject {
 /// A decision that holds.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Decided {
+pub struct ContextDecision {
     /// What it is about.
     pub title: String,
     /// Always `decided`.
@@ -106,7 +106,7 @@ pub struct Decided {
 
 /// A note's text.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct NoteText {
+pub struct ContextNote {
     /// Its title.
     pub title: String,
     /// Its text, as Markdown.
@@ -116,7 +116,7 @@ pub struct NoteText {
 /// A source.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Source {
+pub struct ContextSource {
     /// The bookmark; none for an entry that is not bookmarked.
     pub bookmark_id: Option<BookmarkId>,
     /// The document with its text.
@@ -132,22 +132,22 @@ pub struct Source {
 }
 
 impl Operation for ReadContext {
-    type Reply = Context;
+    type Reply = ReadContextResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadProjects];
 
-    fn count(reply: &Context) -> Option<usize> {
+    fn count(reply: &ReadContextResponse) -> Option<usize> {
         let passages = reply.passages.as_ref().map_or(0, Vec::len);
         Some(reply.decisions.len() + reply.notes.len() + reply.sources.len() + passages)
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Context, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ReadContextResponse, Error> {
         let most = self.max_chars.unwrap_or(DEFAULT_CHARS);
         let project = readable(app.db.read(), caller.user, self.project).await?;
         let passages = match &self.query {
             Some(query) => Some(passages::find(app, &project, query).await?),
             None => None,
         };
-        let mut context = Context {
+        let mut context = ReadContextResponse {
             decisions: gather::decisions(app, &project, most).await?,
             notes: gather::notes(app, &project, self.pinned_notes, most).await?,
             sources: gather::sources(app, &project).await?,

@@ -65,7 +65,7 @@ impl ListProjects {
 /// Projects, most recently active first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Projects {
+pub struct ListProjectsResponse {
     /// The page.
     pub projects: Vec<ProjectView>,
     /// The next page, where there is one.
@@ -73,14 +73,14 @@ pub struct Projects {
 }
 
 impl Operation for ListProjects {
-    type Reply = Projects;
+    type Reply = ListProjectsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadProjects];
 
-    fn count(reply: &Projects) -> Option<usize> {
+    fn count(reply: &ListProjectsResponse) -> Option<usize> {
         Some(reply.projects.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Projects, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListProjectsResponse, Error> {
         let list = format!("projects:{}", self.status);
         let before: Option<Position> = self.page.position(app, caller.user, &list)?;
         let mut rows = self.rows(caller.user, app, before.as_ref()).await?;
@@ -89,7 +89,10 @@ impl Operation for ListProjects {
         rows.truncate(most);
         let position = Position::after(before, &rows).filter(|_| more);
         let next_cursor = position.map(|position| app.cursors.seal(caller.user.0, &list, &position));
-        Ok(Projects { projects: view::many(app.db.read(), caller.user, rows).await?, next_cursor })
+        Ok(ListProjectsResponse {
+            projects: view::many(app.db.read(), caller.user, rows).await?,
+            next_cursor,
+        })
     }
 }
 

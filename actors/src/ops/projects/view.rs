@@ -35,7 +35,7 @@ pub struct ProjectView {
 /// A project by itself.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct WholeProject {
+pub struct ProjectDetails {
     #[serde(flatten)]
     view: ProjectView,
     instructions: String,
@@ -44,15 +44,15 @@ pub struct WholeProject {
 
 /// One project under its name.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneProject {
-    project: WholeProject,
+pub struct ProjectResponse {
+    project: ProjectDetails,
 }
 
 /// Shows one.
-pub async fn one(db: &impl ConnectionTrait, row: project::Model) -> Result<OneProject, Error> {
+pub async fn one(db: &impl ConnectionTrait, row: project::Model) -> Result<ProjectResponse, Error> {
     let (instructions, created_at) = (row.instructions.clone(), row.created_at);
     let view = many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::NotFound)?;
-    Ok(OneProject { project: WholeProject { view, instructions, created_at } })
+    Ok(ProjectResponse { project: ProjectDetails { view, instructions, created_at } })
 }
 
 /// Shows many of one user in their order, with one more query however many they are.

@@ -50,7 +50,7 @@ pub enum UploadStatus {
 /// An upload (contract.md, section 5: GET /uploads/:id).
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct UploadView {
+pub struct ShowUploadResponse {
     upload_id: UploadId,
     document_id: Option<DocumentId>,
     bookmark_id: Option<BookmarkId>,
@@ -63,11 +63,11 @@ pub struct UploadView {
 }
 
 impl Operation for ShowUpload {
-    type Reply = UploadView;
+    type Reply = ShowUploadResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteUploads];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<UploadView, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ShowUploadResponse, Error> {
         let row =
             upload::Entity::one_of(caller.user, self.0).one(app.db.read()).await?.ok_or(Error::NotFound)?;
         let document = match row.document_id {
@@ -87,7 +87,7 @@ impl Operation for ShowUpload {
             Some(document) => media::progress(app, document).await?.unwrap_or(0.0),
             None => 0.0,
         };
-        Ok(UploadView {
+        Ok(ShowUploadResponse {
             upload_id: row.id,
             document_id: row.document_id,
             bookmark_id: row.bookmark_id,
