@@ -31,7 +31,7 @@ impl ShowAccount {
     }
 }
 
-/// The account (contract.md, section 6: GET /user).
+/// The account of the API key (contract.md, section 6: GET /user).
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ShowAccountResponse {

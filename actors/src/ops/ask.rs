@@ -50,8 +50,8 @@ pub struct Ask {
 impl Ask {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::required("question", QUESTION, "What to answer from the library."),
-        Field::optional("bookmarkIds", BOOKMARKS, "Only from these saves."),
+        Field::required("question", QUESTION, "The question to answer from the library."),
+        Field::optional("bookmarkIds", BOOKMARKS, "Answers only from these bookmarks."),
     ];
 
     /// Reads the body.
@@ -61,55 +61,55 @@ impl Ask {
     }
 }
 
-/// An answer.
+/// The answer, with its citations.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AskResponse {
-    /// Plain text with markers: `[n]` points at `citations[n - 1]`.
+    /// The answer as plain text with markers: `[n]` refers to `citations[n - 1]`.
     answer: String,
-    /// What the markers point at.
+    /// The passages that the markers refer to.
     citations: Vec<Citation>,
-    /// Passages that the answerer was given.
+    /// Number of passages that the model was given.
     passages_read: usize,
-    /// What answered.
+    /// Name of the model.
     model: String,
 }
 
-/// What a marker points at (spec.md: Citation).
+/// A passage that the answer cites (spec.md: Citation).
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Citation {
-    /// From 1; the marker `[n]`.
+    /// Number in the marker `[n]`, from 1.
     n: usize,
     /// The document.
     document_id: DocumentId,
     /// The cited passage.
     chunk_id: ChunkId,
-    /// The bookmark, where it is one's text or its note.
+    /// The bookmark whose text or note contains the passage; null for other documents.
     bookmark_id: Option<BookmarkId>,
-    /// The feed entry, where it is one's text.
+    /// The feed entry whose text contains the passage; null for other documents.
     entry_id: Option<EntryId>,
     /// The document's title.
     title: String,
-    /// The way back to the source.
+    /// URL of the source.
     url: String,
-    /// What the document was.
+    /// Type of the original.
     content_type: ContentType,
-    /// What stands in the document's text from `quote_start` to `quote_end`.
+    /// The quoted text: what the document's text contains from `quoteStart` to `quoteEnd`.
     quote: String,
-    /// In Unicode scalar values, within the cited passage.
+    /// Offset of the first character of the quote, in Unicode scalar values. It lies within the cited passage.
     quote_start: usize,
-    /// Where the quote ends.
+    /// Offset after the last character of the quote.
     quote_end: usize,
-    /// Page of a PDF, from 1.
+    /// Page of a PDF, from 1; null for other documents.
     page: Option<i32>,
-    /// Where the passage begins in a recording.
+    /// Start of the passage in a recording, in seconds; null for other documents.
     start_seconds: Option<f64>,
-    /// Where it ends.
+    /// End of the passage in a recording, in seconds; null for other documents.
     end_seconds: Option<f64>,
-    /// How good the passage is, from 0 to 1.
+    /// Relevance of the passage, from 0 to 1.
     score: f64,
-    /// The answer quotes it, and it is there.
+    /// Whether the answer quotes the passage and the quote was found in it.
     verified: bool,
 }
 

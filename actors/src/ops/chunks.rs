@@ -28,7 +28,11 @@ impl ListChunks {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[
         CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Passages at most; 50 when left out."),
+        Field::optional(
+            "limit",
+            Kind::Integer { min: 1, max: 100 },
+            "Maximum number of passages. Default 50.",
+        ),
     ];
 
     /// Reads the route's parameters.
@@ -38,7 +42,7 @@ impl ListChunks {
     }
 }
 
-/// Passages in order.
+/// A page of passages, in the order of the text.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListChunksResponse {

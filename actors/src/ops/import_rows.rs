@@ -39,7 +39,11 @@ impl ListImportRows {
             "Only rows of which this became.",
         ),
         CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 1000 }, "How many at most; 100 when left out."),
+        Field::optional(
+            "limit",
+            Kind::Integer { min: 1, max: 1000 },
+            "Maximum number of results. Default 100.",
+        ),
     ];
 
     /// Reads path and parameters.

@@ -163,7 +163,7 @@ pub struct ChangeKey {
 impl ChangeKey {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::optional("name", NAME, "Another name."),
+        Field::optional("name", NAME, "The new name."),
         Field::optional("scopes", SCOPES, "All scopes from now on."),
         Field::optional("hourlyLimit", HOURLY, "Requests an hour; null for the plan's maximum."),
         Field::optional("expiresAt", Kind::Time, "From then on it is refused; null for never."),

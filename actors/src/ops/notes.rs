@@ -30,7 +30,7 @@ pub const LONGEST: usize = 100_000;
 /// What the text of a note may be.
 pub const BODY: Kind = Kind::Words { min: 1, max: LONGEST };
 
-/// A note as it is shown.
+/// A note on a bookmark or in a project.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NoteView {
@@ -61,7 +61,7 @@ impl From<note::Model> for NoteView {
     }
 }
 
-/// One note under its name.
+/// A note.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct NoteResponse {
     /// The note.

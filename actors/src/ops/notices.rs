@@ -55,7 +55,11 @@ impl ListNotices {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[
         CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Notices at most; 50 when left out."),
+        Field::optional(
+            "limit",
+            Kind::Integer { min: 1, max: 100 },
+            "Maximum number of notices. Default 50.",
+        ),
     ];
 
     /// Reads the parameters.

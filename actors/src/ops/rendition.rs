@@ -26,17 +26,17 @@ pub struct ReadOutline {
     document: DocumentId,
 }
 
-/// HTML without scripts, styles, forms and frames: third-party content all the same. An element with `data-start` holds words of
-/// the document's text, which begin there, in Unicode scalar values.
+/// The document as HTML for reading, without scripts, styles, forms and frames. It is third-party content all the same. The text of an
+/// element with `data-start` begins at that offset of the document's text, in Unicode scalar values.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadHtmlResponse {
     document_id: DocumentId,
-    /// None where the document was made from something without markup, or the HTML would be longer than 4 MiB.
+    /// Null if the source has no markup, or if the HTML would be longer than 4 MiB.
     html: Option<String>,
 }
 
-/// Headings in the order of the text; of a PDF those of its own outline.
+/// The headings in the order of the text; of a PDF those of its outline.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadOutlineResponse {
@@ -48,11 +48,11 @@ pub struct ReadOutlineResponse {
 #[serde(rename_all = "camelCase")]
 struct OutlineHeading {
     title: String,
-    /// Its rank, from 1.
+    /// Level of the heading, from 1.
     level: u8,
-    /// Where it begins in the document's text, in Unicode scalar values.
+    /// Offset of the heading in the document's text, in Unicode scalar values.
     offset: usize,
-    /// The page of a PDF, from 1.
+    /// Page of a PDF, from 1; null for other documents.
     page: Option<u32>,
 }
 

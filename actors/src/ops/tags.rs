@@ -32,9 +32,9 @@ const DEFAULT_LIMIT: u64 = 50;
 /// A tag (contract.md, section 6).
 #[derive(Clone, Debug, Serialize, JsonSchema, FromQueryResult)]
 pub struct TagView {
-    /// As the person wrote it.
+    /// Name of the tag.
     name: String,
-    /// How many bookmarks have it.
+    /// Number of bookmarks with the tag.
     #[schemars(range(min = 0))]
     count: i64,
 }
@@ -47,7 +47,7 @@ impl ListTags {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[
         CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Tags at most; 50 when left out."),
+        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Maximum number of tags. Default 50."),
     ];
 
     /// Reads the parameters.
@@ -56,12 +56,12 @@ impl ListTags {
     }
 }
 
-/// Tags by their names.
+/// A page of tags, sorted by name.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListTagsResponse {
     tags: Vec<TagView>,
-    /// Where the next page begins; null at the end.
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
@@ -95,8 +95,11 @@ pub struct RenameTag {
 
 impl RenameTag {
     /// The fields of the body.
-    pub const FIELDS: &'static [Field] =
-        &[Field::required("name", kinds::TAG, "The name from now on; a tag of this name takes it in.")];
+    pub const FIELDS: &'static [Field] = &[Field::required(
+        "name",
+        kinds::TAG,
+        "The new name. If a tag of that name exists, the two are merged.",
+    )];
 
     /// Reads path and body.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
@@ -105,7 +108,7 @@ impl RenameTag {
     }
 }
 
-/// One tag under its name.
+/// The tag.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TagResponse {
     tag: TagView,

@@ -29,7 +29,11 @@ impl ReadTranscript {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[
         CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 500 }, "Segments at most; 100 when left out."),
+        Field::optional(
+            "limit",
+            Kind::Integer { min: 1, max: 500 },
+            "Maximum number of segments. Default 100.",
+        ),
     ];
 
     /// Reads the route's parameters.
@@ -39,7 +43,7 @@ impl ReadTranscript {
     }
 }
 
-/// Segments in order. While the recording is being heard, those that there are.
+/// A page of segments, in order. While the recording is being transcribed, those that exist so far.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadTranscriptResponse {

@@ -35,7 +35,7 @@ impl ReadUsage {
     }
 }
 
-/// Counts, limits and shares, this call included.
+/// Usage and limits of the account, including this request.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadUsageResponse {
@@ -84,7 +84,7 @@ struct AiBudget {
     groups: Vec<BudgetShare>,
 }
 
-/// Bytes of uploads, announced ones included.
+/// Bytes of uploaded files, including those of announced uploads.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct UploadUsage {
@@ -93,14 +93,14 @@ struct UploadUsage {
     largest: u64,
 }
 
-/// Bytes of the library's texts, which include notes, import rows and stored idempotent answers.
+/// Bytes of the library's texts, including notes, import rows and stored responses of idempotency keys.
 #[derive(Debug, Serialize, JsonSchema)]
 struct LibraryUsage {
     bytes: u64,
     limit: u64,
 }
 
-/// Bytes of the files of imports and exports that are kept or arrive.
+/// Bytes of the files of imports and exports, including those that are arriving.
 #[derive(Debug, Serialize, JsonSchema)]
 struct TransferUsage {
     bytes: u64,

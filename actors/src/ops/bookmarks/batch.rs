@@ -31,7 +31,7 @@ const SHAPES: &[Shape] = &[
 ];
 
 const fn op(name: &'static [&'static str]) -> Field {
-    Field::required("op", Kind::Choice(name), "What is to be done.")
+    Field::required("op", Kind::Choice(name), "The operation.")
 }
 
 /// The operations, each as far as it could be read.
@@ -54,7 +54,7 @@ impl BatchBookmarks {
     pub const FIELDS: &'static [Field] = &[Field::required(
         "operations",
         Kind::List { of: &Kind::Open(SHAPES), min: 1, max: 100 },
-        "What is to be done, one after another.",
+        "The operations, carried out in this order.",
     )];
 
     /// Reads the body; `tell` says how the surface tells an error.
@@ -88,23 +88,23 @@ impl Step {
     }
 }
 
-/// What came of each operation, in their order.
+/// The result of each operation, in the order of the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct BatchBookmarksResponse {
     results: Vec<BatchResult>,
 }
 
-/// What came of one operation.
+/// The result of one operation.
 #[derive(Debug, Serialize, JsonSchema)]
 struct BatchResult {
-    /// Its place in the request, from 0.
+    /// Index of the operation in the request, from 0.
     index: usize,
-    /// Whether it was done.
+    /// Whether the operation succeeded.
     ok: bool,
-    /// The bookmark as it is now; not where it was deleted.
+    /// The bookmark after the operation; absent after a deletion.
     #[serde(skip_serializing_if = "Option::is_none")]
     bookmark: Option<BookmarkView>,
-    /// Why it was not done.
+    /// Why the operation failed; absent if it succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Told>,
 }

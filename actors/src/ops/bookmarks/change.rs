@@ -40,14 +40,18 @@ pub struct ChangeBookmark {
 impl ChangeBookmark {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::optional("title", Kind::Words { min: 1, max: 300 }, "Another title."),
-        Field::optional("tags", kinds::TAGS, "All tags from now on."),
-        Field::optional("notes", kinds::NOTES, "All notes from now on."),
-        Field::optional("collectionIds", kinds::COLLECTIONS, "All collections from now on."),
-        Field::optional("favorite", Kind::Flag, "Marked as a favourite."),
-        Field::optional("archived", Kind::Flag, "Put away."),
-        Field::optional("progress", kinds::PROGRESS, "How far it is read, 0 to 1."),
-        Field::optional("savedAt", Kind::Time, "When it was saved."),
+        Field::optional("title", Kind::Words { min: 1, max: 300 }, "The new title."),
+        Field::optional("tags", kinds::TAGS, "The new tags. They replace all existing ones."),
+        Field::optional("notes", kinds::NOTES, "The new notes. They replace the existing ones."),
+        Field::optional(
+            "collectionIds",
+            kinds::COLLECTIONS,
+            "The new collections. They replace all existing ones.",
+        ),
+        Field::optional("favorite", Kind::Flag, "Whether the bookmark is a favourite."),
+        Field::optional("archived", Kind::Flag, "Whether the bookmark is archived."),
+        Field::optional("progress", kinds::PROGRESS, "Reading progress, from 0 to 1."),
+        Field::optional("savedAt", Kind::Time, "When the bookmark was saved."),
     ];
 
     /// Reads path and body.

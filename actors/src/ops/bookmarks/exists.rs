@@ -20,7 +20,7 @@ pub struct BookmarkExists(String);
 
 impl BookmarkExists {
     /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[Field::required("url", kinds::URL, "The address.")];
+    pub const FIELDS: &'static [Field] = &[Field::required("url", kinds::URL, "The URL to look up.")];
 
     /// Reads the parameters.
     pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
@@ -28,7 +28,7 @@ impl BookmarkExists {
     }
 }
 
-/// Whether it is saved, and as what it is compared.
+/// Whether the URL is saved, and its normalised form.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BookmarkExistsResponse {

@@ -36,7 +36,7 @@ impl DeleteBookmark {
     }
 }
 
-/// What was deleted, and until when it may come back.
+/// The deleted bookmark, and until when it can be restored.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeleteBookmarkResponse {

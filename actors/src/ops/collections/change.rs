@@ -33,9 +33,13 @@ pub struct ChangeCollection {
 impl ChangeCollection {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::optional("name", kinds::NAME, "Another name."),
-        Field::optional("description", kinds::DESCRIPTION, "What it is for; null empties it."),
-        Field::optional("parentId", Kind::Id, "The collection that it stands in; null takes it out."),
+        Field::optional("name", kinds::NAME, "The new name."),
+        Field::optional("description", kinds::DESCRIPTION, "The new description. `null` removes it."),
+        Field::optional(
+            "parentId",
+            Kind::Id,
+            "The new parent collection. `null` makes it a top-level collection.",
+        ),
     ];
 
     /// Reads path and body.

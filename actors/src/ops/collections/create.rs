@@ -28,9 +28,9 @@ pub struct CreateCollection {
 impl CreateCollection {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::required("name", kinds::NAME, "Its name; names may repeat."),
-        Field::optional("description", kinds::DESCRIPTION, "What it is for."),
-        Field::optional("parentId", Kind::Id, "The collection that it stands in."),
+        Field::required("name", kinds::NAME, "Name of the collection. Names need not be unique."),
+        Field::optional("description", kinds::DESCRIPTION, "Description of the collection."),
+        Field::optional("parentId", Kind::Id, "The parent collection."),
     ];
 
     /// Reads the body.

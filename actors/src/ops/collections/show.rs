@@ -52,7 +52,7 @@ impl ListCollections {
         Field::optional(
             "limit",
             Kind::Integer { min: 1, max: 100 },
-            "Collections at most; 50 when left out.",
+            "Maximum number of collections. Default 50.",
         ),
     ];
 
@@ -62,12 +62,12 @@ impl ListCollections {
     }
 }
 
-/// Collections, oldest first.
+/// A page of collections, oldest first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListCollectionsResponse {
     collections: Vec<CollectionView>,
-    /// Where the next page begins; null at the end.
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 

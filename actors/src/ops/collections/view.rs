@@ -16,20 +16,20 @@ use crate::error::Error;
 pub struct CollectionView {
     /// The collection.
     pub(super) collection_id: CollectionId,
-    /// Its name; names may repeat.
+    /// Name of the collection. Names need not be unique.
     name: String,
-    /// What it is for.
+    /// Description of the collection.
     description: Option<String>,
-    /// The collection that it stands in.
+    /// The parent collection; null for a top-level collection.
     parent_id: Option<CollectionId>,
-    /// How many bookmarks are in it; those of collections within it are not counted.
+    /// Number of bookmarks in the collection, without those in nested collections.
     #[schemars(range(min = 0))]
     bookmark_count: i64,
-    /// When it or what is in it last changed.
+    /// When the collection or its contents last changed.
     updated_at: Timestamp,
 }
 
-/// One collection under its name.
+/// A collection.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CollectionResponse {
     /// The collection.

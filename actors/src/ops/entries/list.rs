@@ -41,12 +41,16 @@ impl ListEntries {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[
         CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Entries at most; 50 when left out."),
-        Field::optional("feedId", Kind::Id, "Of this feed."),
-        Field::optional("unread", Kind::Flag, "Not read yet, or read."),
-        Field::optional("starred", Kind::Flag, "Starred, or not."),
-        Field::optional("after", Kind::Time, "Published after this."),
-        Field::optional("before", Kind::Time, "Published before this."),
+        Field::optional(
+            "limit",
+            Kind::Integer { min: 1, max: 100 },
+            "Maximum number of entries. Default 50.",
+        ),
+        Field::optional("feedId", Kind::Id, "Returns entries of this feed."),
+        Field::optional("unread", Kind::Flag, "Returns unread entries (`true`) or read ones (`false`)."),
+        Field::optional("starred", Kind::Flag, "Returns starred entries (`true`) or others (`false`)."),
+        Field::optional("after", Kind::Time, "Returns entries published after this time."),
+        Field::optional("before", Kind::Time, "Returns entries published before this time."),
     ];
 
     /// Reads the parameters.
@@ -62,7 +66,7 @@ impl ListEntries {
     }
 }
 
-/// Entries, newest first.
+/// A page of entries, newest first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListEntriesResponse {

@@ -31,8 +31,8 @@ pub struct ChangeEntry {
 impl ChangeEntry {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::optional("read", Kind::Flag, "Whether it is read."),
-        Field::optional("starred", Kind::Flag, "Whether it is starred."),
+        Field::optional("read", Kind::Flag, "Whether the entry is read."),
+        Field::optional("starred", Kind::Flag, "Whether the entry is starred."),
     ];
 
     /// Reads path and body.
@@ -71,8 +71,8 @@ pub struct MarkEntries {
 impl MarkEntries {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::optional("feedId", Kind::Id, "Only those of this feed."),
-        Field::optional("before", Kind::Time, "Only those published before this."),
+        Field::optional("feedId", Kind::Id, "Marks only entries of this feed."),
+        Field::optional("before", Kind::Time, "Marks only entries published before this time."),
     ];
 
     /// Reads the body.
@@ -81,7 +81,7 @@ impl MarkEntries {
     }
 }
 
-/// How many were marked.
+/// Number of entries that were marked as read.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MarkEntriesResponse {
     marked: u64,

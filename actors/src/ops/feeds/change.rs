@@ -37,9 +37,21 @@ pub struct ChangeFeed {
 impl ChangeFeed {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::optional("title", kinds::NAME, "A title of one's own; empty for the feed's."),
-        Field::optional("folder", kinds::NAME, "The folder to put it in; empty for none."),
-        Field::optional("fullText", Kind::Flag, "Fetch the page where the feed gives a summary."),
+        Field::optional(
+            "title",
+            kinds::NAME,
+            "A title that replaces the feed's own. An empty string restores the feed's own title.",
+        ),
+        Field::optional(
+            "folder",
+            kinds::NAME,
+            "The folder of the feed. An empty string removes it from its folder.",
+        ),
+        Field::optional(
+            "fullText",
+            Kind::Flag,
+            "Whether to fetch the page of an entry if the feed contains only a summary.",
+        ),
     ];
 
     /// Reads path and body.

@@ -20,7 +20,7 @@ pub struct DiscoverFeeds(String);
 impl DiscoverFeeds {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] =
-        &[Field::required("url", kinds::URL, "A feed, or a page that names some.")];
+        &[Field::required("url", kinds::URL, "URL of a feed, or of a page that links to feeds.")];
 
     /// Reads the body.
     pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
@@ -28,7 +28,7 @@ impl DiscoverFeeds {
     }
 }
 
-/// What is there.
+/// The feeds that were found.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DiscoverFeedsResponse {
     candidates: Vec<FeedCandidate>,

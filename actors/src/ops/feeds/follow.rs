@@ -36,13 +36,13 @@ pub struct FollowFeed {
 impl FollowFeed {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::required("url", kinds::URL, "A feed, or a page that names one."),
-        Field::optional("title", kinds::NAME, "A title instead of the feed's own."),
-        Field::optional("folder", kinds::NAME, "The folder to put it in."),
+        Field::required("url", kinds::URL, "URL of a feed, or of a page that links to one."),
+        Field::optional("title", kinds::NAME, "A title that replaces the feed's own."),
+        Field::optional("folder", kinds::NAME, "The folder of the feed."),
         Field::optional(
             "fullText",
             Kind::Flag,
-            "Fetch the page where the feed gives a summary; false when left out.",
+            "Whether to fetch the page of an entry if the feed contains only a summary. Default `false`.",
         ),
     ];
 
@@ -63,7 +63,7 @@ pub fn tidy(name: String) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// The feed, and whether it is followed since now.
+/// The followed feed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FollowFeedResponse {
     feed: FeedView,

@@ -34,7 +34,7 @@ impl UnfollowFeed {
     }
 }
 
-/// It is done.
+/// The feed is no longer followed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct UnfollowFeedResponse {}
 

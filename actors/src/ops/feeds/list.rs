@@ -26,7 +26,7 @@ impl ListFeeds {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[
         CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Feeds at most; 50 when left out."),
+        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Maximum number of feeds. Default 50."),
     ];
 
     /// Reads the parameters.
@@ -35,7 +35,7 @@ impl ListFeeds {
     }
 }
 
-/// Feeds, in the order in which they were followed.
+/// A page of feeds, in the order in which they were followed.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListFeedsResponse {

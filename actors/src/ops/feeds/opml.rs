@@ -45,7 +45,7 @@ impl ExportOpml {
     }
 }
 
-/// The list.
+/// The followed feeds as OPML.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ExportOpmlResponse {
     opml: String,
@@ -105,7 +105,7 @@ pub struct ImportOpml(String);
 
 impl ImportOpml {
     /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[Field::required("opml", Kind::Content, "The list, as OPML.")];
+    pub const FIELDS: &'static [Field] = &[Field::required("opml", Kind::Content, "The OPML document.")];
 
     /// Reads the body.
     pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
@@ -113,19 +113,19 @@ impl ImportOpml {
     }
 }
 
-/// What the list held. Its new feeds are there at once; what is in them comes as they are fetched.
+/// The feeds of the OPML document, by what became of them. New feeds are followed at once; their entries arrive when they are fetched.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportOpmlResponse {
-    /// By which `GET /imports/:id` of the app tells what became of each.
+    /// Id of the import, under which the web app shows what became of each feed.
     import_id: ImportId,
-    /// Different addresses of the list.
+    /// Number of different URLs in the document.
     found: usize,
-    /// Followed since now.
+    /// Number of feeds that are followed from now on.
     new: usize,
-    /// Followed before.
+    /// Number of feeds that were followed before.
     already_followed: usize,
-    /// Addresses that may not be fetched.
+    /// Number of URLs that may not be fetched.
     refused: usize,
 }
 

@@ -38,11 +38,15 @@ pub struct ChangeHighlight {
 impl ChangeHighlight {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::optional("note", kinds::NOTE, "The note from now on; null takes it away."),
-        Field::optional("color", kinds::COLOR, "A colour's name; null takes it away."),
-        Field::optional("text", kinds::TEXT, "Other words, as they stand in the text."),
-        Field::optional("startOffset", kinds::PLACE, "Where they begin, in Unicode scalar values."),
-        Field::optional("endOffset", kinds::PLACE, "Where they end."),
+        Field::optional("note", kinds::NOTE, "The new note. `null` removes it."),
+        Field::optional("color", kinds::COLOR, "Name of the new colour. `null` removes it."),
+        Field::optional("text", kinds::TEXT, "The new text of the highlight, exactly as in the document."),
+        Field::optional(
+            "startOffset",
+            kinds::PLACE,
+            "Offset of the first character in the document's text, in Unicode scalar values.",
+        ),
+        Field::optional("endOffset", kinds::PLACE, "Offset after the last character."),
     ];
 
     /// Reads path and body.

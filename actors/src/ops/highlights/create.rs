@@ -32,11 +32,15 @@ pub struct CreateHighlight {
 impl CreateHighlight {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::required("text", kinds::TEXT, "The words, as they stand in the text."),
-        Field::required("startOffset", kinds::PLACE, "Where they begin, in Unicode scalar values."),
-        Field::required("endOffset", kinds::PLACE, "Where they end."),
-        Field::optional("note", kinds::NOTE, "A note beside them."),
-        Field::optional("color", kinds::COLOR, "A colour's name."),
+        Field::required("text", kinds::TEXT, "The text to highlight, exactly as in the document."),
+        Field::required(
+            "startOffset",
+            kinds::PLACE,
+            "Offset of the first character in the document's text, in Unicode scalar values.",
+        ),
+        Field::required("endOffset", kinds::PLACE, "Offset after the last character."),
+        Field::optional("note", kinds::NOTE, "A note on the highlight."),
+        Field::optional("color", kinds::COLOR, "Name of a colour."),
     ];
 
     /// Reads path and body.

@@ -30,7 +30,11 @@ impl ListHighlights {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[
         CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Highlights at most; 50 when left out."),
+        Field::optional(
+            "limit",
+            Kind::Integer { min: 1, max: 100 },
+            "Maximum number of highlights. Default 50.",
+        ),
     ];
 
     /// Reads path and parameters.
@@ -39,12 +43,12 @@ impl ListHighlights {
     }
 }
 
-/// Highlights in the order of the text.
+/// A page of highlights, in the order of the text.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListHighlightsResponse {
     highlights: Vec<HighlightView>,
-    /// Where the next page begins; null at the end.
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 

@@ -37,7 +37,7 @@ pub struct ChangeNote {
 impl ChangeNote {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::optional("title", Kind::Words { min: 1, max: 300 }, "Another title."),
+        Field::optional("title", Kind::Words { min: 1, max: 300 }, "The new title."),
         Field::optional("bodyMd", BODY, "Another text, as Markdown."),
         Field::optional("pinned", Kind::Flag, "Shown first, and to assistants."),
     ];

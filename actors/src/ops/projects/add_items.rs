@@ -41,7 +41,7 @@ impl AddItems {
     pub const FIELDS: &'static [Field] = &[Field::required(
         "items",
         Kind::List { of: &thing::ITEM, min: 1, max: 100 },
-        "What to add; all of it or nothing.",
+        "The items to add. Either all are added or none.",
     )];
 
     /// Reads path and body.
@@ -54,7 +54,7 @@ impl AddItems {
     }
 }
 
-/// What came of it, each in the order of the request and once.
+/// The items of the request, in its order and each once: those that were added, and those that the project contained already.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AddItemsResponse {

@@ -25,7 +25,7 @@ use crate::retrieval::passage::SearchResult;
 pub const CONTEXT_MAX_CHARS: Field = Field::optional(
     "maxChars",
     Kind::Integer { min: 1000, max: 32_000 },
-    "Characters of the answer's JSON at most; 16000 when left out.",
+    "Maximum length of the response data, as compact JSON, in characters. Default 16000.",
 );
 const DEFAULT_CHARS: usize = 16_000;
 
@@ -45,7 +45,11 @@ pub struct ReadContext {
 impl ReadContext {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[
-        Field::optional("q", QUERY, "Adds the best passages from the project's sources and notes."),
+        Field::optional(
+            "q",
+            QUERY,
+            "Also returns the passages of the project's sources and notes that match best.",
+        ),
         CONTEXT_MAX_CHARS,
     ];
 
@@ -60,51 +64,51 @@ impl ReadContext {
     }
 }
 
-/// What there is to know of a project, as much of it as there was room for.
+/// Instructions, decisions, notes and sources of a project, as far as they fit into `maxChars`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadContextResponse {
-    /// The project itself; it never gives way.
+    /// The project. It is never left out.
     pub project: ContextProject,
-    /// What was decided, newest first.
+    /// Decisions in force, newest first.
     pub decisions: Vec<ContextDecision>,
-    /// Notes: pinned ones first, newest first.
+    /// Notes: pinned ones first, then the newest first.
     pub notes: Vec<ContextNote>,
-    /// Sources: pinned ones first, newest first.
+    /// Sources: pinned ones first, then the newest first.
     pub sources: Vec<ContextSource>,
-    /// The best passages, where words were given to find them by.
+    /// The passages that match `q` best; absent without `q`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passages: Option<Vec<SearchResult>>,
-    /// Something was left out.
+    /// Whether something was left out.
     pub truncated: bool,
 }
 
-/// The project itself.
+/// The project that the context belongs to.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ContextProject {
     /// The project.
     pub id: ProjectId,
     /// Its name.
     pub name: String,
-    /// What an assistant is to keep to.
+    /// Instructions for assistants.
     pub instructions: String,
 }
 
-/// A decision that holds.
+/// A decision in force.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextDecision {
-    /// What it is about.
+    /// Title of the decision.
     pub title: String,
     /// Always `decided`.
     pub status: DecisionStatus,
-    /// Since when.
+    /// When it was decided.
     pub decided_at: Option<Timestamp>,
     /// What was decided, and why.
     pub body: String,
 }
 
-/// A note's text.
+/// A note of the project.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ContextNote {
     /// Its title.
@@ -113,11 +117,11 @@ pub struct ContextNote {
     pub body: String,
 }
 
-/// A source.
+/// A source of the project.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextSource {
-    /// The bookmark; none for an entry that is not bookmarked.
+    /// The bookmark; null for an entry that is not bookmarked.
     pub bookmark_id: Option<BookmarkId>,
     /// The document with its text.
     pub document_id: DocumentId,

@@ -197,7 +197,7 @@ pub struct ChangeDecision {
 impl ChangeDecision {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] =
-        &[Field::optional("title", kinds::TITLE, "Another title."), BODY, STATUS];
+        &[Field::optional("title", kinds::TITLE, "The new title."), BODY, STATUS];
 
     /// Reads path and body.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {

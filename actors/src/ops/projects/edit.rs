@@ -44,7 +44,7 @@ pub struct CreateProject {
 impl CreateProject {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::required("name", kinds::TITLE, "Its name; names may repeat."),
+        Field::required("name", kinds::TITLE, "Name of the collection. Names need not be unique."),
         DESCRIPTION,
         INSTRUCTIONS,
         STATUS,
@@ -137,7 +137,7 @@ pub struct ChangeProject {
 impl ChangeProject {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] =
-        &[Field::optional("name", kinds::TITLE, "Another name."), DESCRIPTION, INSTRUCTIONS, STATUS];
+        &[Field::optional("name", kinds::TITLE, "The new name."), DESCRIPTION, INSTRUCTIONS, STATUS];
 
     /// Reads path and body.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {

@@ -27,11 +27,14 @@ use crate::ops::target::Target;
 use crate::perform::Operation;
 
 /// Which projects are listed.
-pub const LIST_STATUS: Field =
-    Field::optional("status", Kind::Choice(ProjectStatus::NAMES), "Which projects; active when left out.");
+pub const LIST_STATUS: Field = Field::optional(
+    "status",
+    Kind::Choice(ProjectStatus::NAMES),
+    "Status of the projects. Default `active`.",
+);
 /// How many.
 pub const LIST_LIMIT: Field =
-    Field::optional("limit", Kind::Integer { min: 1, max: 50 }, "Projects at most; 20 when left out.");
+    Field::optional("limit", Kind::Integer { min: 1, max: 50 }, "Maximum number of projects. Default 20.");
 const DEFAULT_LIMIT: u64 = 20;
 /// A cursor holds no more shown projects; with more of them, what jumps to the front stays away until the list is read anew.
 const MOST_SHOWN: usize = 900;
@@ -62,13 +65,13 @@ impl ListProjects {
     }
 }
 
-/// Projects, most recently active first.
+/// A page of projects, most recently active first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListProjectsResponse {
-    /// The page.
+    /// The projects.
     pub projects: Vec<ProjectView>,
-    /// The next page, where there is one.
+    /// Cursor of the next page; null on the last page.
     pub next_cursor: Option<String>,
 }
 

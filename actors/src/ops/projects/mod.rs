@@ -52,8 +52,11 @@ mod kinds {
     /// What an assistant is to keep to.
     pub const INSTRUCTIONS: Kind = Kind::Text { max: 20_000 };
     /// How long a page of a list in the web app may be.
-    pub const LIMIT: Field =
-        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "How many at most; 50 when left out.");
+    pub const LIMIT: Field = Field::optional(
+        "limit",
+        Kind::Integer { min: 1, max: 100 },
+        "Maximum number of results. Default 50.",
+    );
 }
 
 /// The project, whose row nobody else changes until the transaction ends.

@@ -26,7 +26,7 @@ impl CompleteUpload {
     pub const FIELDS: &'static [Field] = &[Field::optional(
         "sha256",
         Kind::Sha256,
-        "The SHA-256 of the bytes in hexadecimal digits: bytes that arrived otherwise are not completed.",
+        "SHA-256 of the file in hexadecimal digits. If it does not match the bytes that arrived, the upload is not completed.",
     )];
 
     /// Reads path and body.
@@ -35,7 +35,7 @@ impl CompleteUpload {
     }
 }
 
-/// What it became.
+/// The bookmark and the document that the upload became.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompleteUploadResponse {

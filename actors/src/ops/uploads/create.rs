@@ -25,13 +25,13 @@ pub struct CreateUpload(Announced);
 impl CreateUpload {
     /// The body.
     pub const FIELDS: &'static [Field] = &[
-        Field::required("filename", Kind::Filename { max: 255 }, "The file's name, without a path."),
+        Field::required("filename", Kind::Filename { max: 255 }, "Name of the file, without a path."),
         Field::required(
             "contentType",
             Kind::Words { min: 1, max: 255 },
-            "Its media type: audio, video or application/pdf.",
+            "Media type of the file: `audio/*`, `video/*` or `application/pdf`.",
         ),
-        Field::required("bytes", Kind::Integer { min: 1, max: i64::MAX }, "Its length."),
+        Field::required("bytes", Kind::Integer { min: 1, max: i64::MAX }, "Length of the file in bytes."),
     ];
 
     /// Reads the body.
@@ -44,7 +44,7 @@ impl CreateUpload {
     }
 }
 
-/// Where to send the bytes, until when, and with which headers.
+/// Where to send the file, with which headers, and until when.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateUploadResponse {

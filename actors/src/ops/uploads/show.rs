@@ -31,19 +31,19 @@ impl ShowUpload {
     }
 }
 
-/// Where an upload stands (contract.md, section 5).
+/// Status of an upload (contract.md, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UploadStatus {
-    /// Its bytes may still come, or it may still be completed.
+    /// The upload waits for the file, or for its completion.
     Awaiting,
-    /// Its text is being made.
+    /// The text is being extracted.
     Processing,
-    /// Readable and searchable.
+    /// The text can be read and searched.
     Ready,
-    /// The last try to make its text failed.
+    /// The last attempt to extract the text failed.
     Failed,
-    /// No bytes came in time.
+    /// The file did not arrive in time.
     Expired,
 }
 
