@@ -1,12 +1,12 @@
 //! The description of the REST API (OpenAPI 3.1), made from what runs: the tables of routes, the tables of fields that
 //! requests are read by, and the types that are answered. A route that stands in a table stands here.
 
-mod answers;
 mod codes;
 mod document;
 mod example;
 mod operation;
 mod page;
+mod responses;
 
 use std::sync::OnceLock;
 
