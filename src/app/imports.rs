@@ -58,7 +58,7 @@ async fn begin(
     request: &HttpRequest,
     app: &App,
     payload: Payload,
-) -> Result<actors::ops::imports::OneImport, Error> {
+) -> Result<actors::ops::imports::ImportResponse, Error> {
     own_origin(request, app)?;
     let caller = signed_in(request, app).await?;
     // A bucket takes the whole file also while the disk of the database is below its floor.

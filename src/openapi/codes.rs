@@ -44,6 +44,10 @@ enum Routes {
     Undescribed,
 }
 
+/// What the schema of `error.code` says before the list of all codes.
+const CODE_ABOUT: &str = "Stable code of the error. Each response lists the codes that it may have. All codes, with their \
+                          HTTP statuses:";
+
 const COMPLETE: &[&str] = &["POST /uploads/:id/complete"];
 const INTO_PROJECTS: &[&str] = &["POST /projects/:id/items", "POST /projects/:id/notes"];
 
@@ -111,7 +115,7 @@ pub fn of(route: &'static Route) -> impl Iterator<Item = &'static Code> {
 pub fn schema() -> Value {
     let lines = CODES.iter().map(|code| format!("- `{}` ({}): {}", code.name, code.status, code.about));
     let list = lines.collect::<Vec<_>>().join("\n");
-    json!({ "type": "string", "description": format!("Stable. Every code, with its HTTP status:\n\n{list}") })
+    json!({ "type": "string", "description": format!("{CODE_ABOUT}\n\n{list}") })
 }
 
 impl Code {

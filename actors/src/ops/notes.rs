@@ -23,14 +23,14 @@ use crate::ingest::queue::Priority;
 use crate::ingest::{Split, Text, put_text};
 
 pub use change::{ChangeNote, DeleteNote, take_back};
-pub use create::{CreateNote, NoteCreated, Place, first_line};
+pub use create::{CreateNote, CreateNoteResponse, Place, first_line};
 
 /// Characters that a note has at most.
 pub const LONGEST: usize = 100_000;
 /// What the text of a note may be.
 pub const BODY: Kind = Kind::Words { min: 1, max: LONGEST };
 
-/// A note as it is shown.
+/// A note on a bookmark or in a project.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NoteView {
@@ -61,9 +61,9 @@ impl From<note::Model> for NoteView {
     }
 }
 
-/// One note under its name.
+/// A note.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneNote {
+pub struct NoteResponse {
     /// The note.
     pub note: NoteView,
 }

@@ -12,7 +12,7 @@ use crate::fields::{Field, Kind, Values};
 pub const CURSOR: Field = Field::optional(
     "cursor",
     Kind::Words { min: 1, max: super::cursor::MOST_CHARS },
-    "The nextCursor of the page before.",
+    "The `nextCursor` of the page before. Without it the first page is returned.",
 );
 
 /// A page that is asked for.

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use entity::feed_source;
+use entity::id::UserId;
 use parse::feed::{Feed, FeedLink};
 use web::{FetchError, PageUrl};
 
@@ -21,11 +22,8 @@ const TRIED: usize = 4;
 /// Where many sites have theirs.
 const USUAL: &[&str] = &["feed", "feed.xml", "rss.xml", "atom.xml", "index.xml", "rss", "feed.json"];
 
-/// Who finds no place for a search may come again after this.
-const AGAIN: Duration = Duration::from_secs(2);
-
 /// A feed that can be followed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Found {
     /// Its address.
     pub url: PageUrl,
@@ -42,8 +40,8 @@ enum Opened {
 
 /// The feed at an address, or the first that the page there names; one without a single entry is none. No place is guessed:
 /// whoever follows a feed gets the one that they meant, or is told that there is none.
-pub async fn find(app: &App, url: PageUrl) -> Result<Found, Error> {
-    let _permit = app.host_throttle.try_acquire_search().ok_or(Error::Busy(AGAIN))?;
+pub async fn find(app: &App, user: UserId, url: PageUrl) -> Result<Found, Error> {
+    let _permit = app.feed_searches.acquire(user).await?;
     within(async {
         let links = match open(app, &url).await? {
             Opened::Feed(found) => return with_entries(*found),
@@ -55,8 +53,8 @@ pub async fn find(app: &App, url: PageUrl) -> Result<Found, Error> {
 }
 
 /// The feeds at an address: itself, or those that the page names, or the first at a usual place.
-pub async fn candidates(app: &App, url: PageUrl) -> Result<Vec<FeedLink>, Error> {
-    let _permit = app.host_throttle.try_acquire_search().ok_or(Error::Busy(AGAIN))?;
+pub async fn candidates(app: &App, user: UserId, url: PageUrl) -> Result<Vec<FeedLink>, Error> {
+    let _permit = app.feed_searches.acquire(user).await?;
     within(async {
         let (page, links) = match open(app, &url).await? {
             Opened::Feed(found) => return Ok(vec![link(with_entries(*found)?)]),

@@ -4,7 +4,7 @@ use entity::feed;
 use entity::id::FeedId;
 use entity::scope::Scope;
 
-use super::view::{self, OneFeed};
+use super::view::{self, FeedResponse};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -29,10 +29,10 @@ impl RefreshFeed {
 }
 
 impl Operation for RefreshFeed {
-    type Reply = OneFeed;
+    type Reply = FeedResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneFeed, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<FeedResponse, Error> {
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
         let row =
@@ -43,6 +43,6 @@ impl Operation for RefreshFeed {
         let feed = view::one(&txn, row).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(OneFeed { feed })
+        Ok(FeedResponse { feed })
     }
 }

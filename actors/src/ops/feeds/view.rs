@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::ingest::queue::Work;
 
-/// A feed (contract.md, section 6).
+/// A followed feed (contract.md, section 6).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FeedView {
@@ -52,9 +52,9 @@ impl FeedView {
     }
 }
 
-/// One feed under its name.
+/// A followed feed.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneFeed {
+pub struct FeedResponse {
     /// The feed.
     pub feed: FeedView,
 }

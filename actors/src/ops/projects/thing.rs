@@ -24,12 +24,12 @@ pub const ITEM: Kind = Kind::Either {
         Field::optional("highlightId", Kind::Id, "A highlight."),
         Field::optional("noteId", Kind::Id, "A note."),
         Field::optional("entryId", Kind::Id, "An entry of a followed feed."),
-        Field::optional("url", kinds::URL, "An address; it is first saved to the library."),
+        Field::optional("url", kinds::URL, "A URL. It is saved to the library first."),
     ],
     beside: &[Field::optional(
         "role",
         Kind::Choice(ItemRole::NAMES),
-        "What it is to the project; source when left out.",
+        "The item's role in the project. Default `source`.",
     )],
 };
 
